@@ -1,0 +1,292 @@
+// What a client asks for, whatever its protocol: a union of both protocols, so that decoding loses nothing.
+// What has no canonical name rides in `native`, tagged with its protocol. Absent stays absent; nothing is defaulted here.
+import type { JsonObject, JsonValue } from './json.ts';
+
+export type ProtocolName = 'chat' | 'messages';
+
+/** A prompt-cache mark on a part, a tool or the whole request. */
+export interface CacheMark {
+  ttl?: '5m' | '1h';
+}
+
+export interface TextPart {
+  type: 'text';
+  text: string;
+  /** The text is the model's refusal (chat keeps it apart). */
+  refusal?: true;
+  citations?: Citation[];
+  cache?: CacheMark;
+}
+
+/** A model's thinking. `signature` undefined: the protocol carried none; `''`: carried, but empty. */
+export interface ReasoningPart {
+  type: 'reasoning';
+  text: string;
+  signature?: string;
+  /** Opaque data of a redacted block; `text` is then empty. */
+  redacted?: string;
+}
+
+export type MediaSource =
+  | { kind: 'base64'; mediaType: string; data: string }
+  | { kind: 'url'; url: string }
+  | { kind: 'file'; id: string };
+
+export interface ImagePart {
+  type: 'image';
+  source: MediaSource;
+  /** chat: auto, low, high, original. */
+  detail?: string;
+  cache?: CacheMark;
+  /** The wire path it came from (`messages[0].content[1]`), for a refusal that names it. Never part of the meaning. */
+  at?: string;
+}
+
+export interface DocumentPart {
+  type: 'document';
+  source: MediaSource | { kind: 'text'; text: string } | { kind: 'parts'; parts: Part[] };
+  title?: string;
+  context?: string;
+  /** Citations were asked for. */
+  citations?: boolean;
+  cache?: CacheMark;
+  at?: string;
+}
+
+export interface AudioPart {
+  type: 'audio';
+  source: { kind: 'base64'; format: string; data: string } | { kind: 'reference'; id: string };
+  at?: string;
+}
+
+export interface ToolCallPart {
+  type: 'tool_call';
+  id: string;
+  name: string;
+  /** JSON text, as the model wrote it; free text when `custom`. */
+  arguments: string;
+  /** A call of a chat custom (free text) tool. */
+  custom?: true;
+  /** Members beside the call that must come back with it (`extra_content` of Gemini's chat endpoint). */
+  extra?: JsonObject;
+  cache?: CacheMark;
+}
+
+export interface ToolResultPart {
+  type: 'tool_result';
+  callId: string;
+  /** Blocks, or the text itself: both forms exist on both wires. */
+  content: string | Part[];
+  isError?: boolean;
+  cache?: CacheMark;
+}
+
+/** A block that only one protocol knows, byte for byte as a JSON value. */
+export interface NativePart {
+  type: 'native';
+  protocol: ProtocolName;
+  /** Its `type` on the wire. */
+  kind: string;
+  value: JsonObject;
+  at?: string;
+}
+
+export type Part =
+  | TextPart
+  | ReasoningPart
+  | ImagePart
+  | DocumentPart
+  | AudioPart
+  | ToolCallPart
+  | ToolResultPart
+  | NativePart;
+
+/** `raw` is the protocol's own citation object; `url` and `title` where it points to a page; offsets within its text block. */
+export interface Citation {
+  protocol: ProtocolName;
+  raw: JsonObject;
+  url?: string;
+  title?: string;
+  start?: number;
+  end?: number;
+}
+
+/** Tool results are parts of `user` messages (chat's `tool` role is decoded so). A `system` message may stand anywhere. */
+export interface Message {
+  role: 'system' | 'user' | 'assistant';
+  parts: Part[];
+  /** chat `name` of the author. */
+  name?: string;
+  /** System: it was chat's `developer`. */
+  developer?: true;
+  /** Members of the message that only its protocol knows. */
+  native?: NativeField[];
+}
+
+export interface FunctionTool {
+  type: 'function';
+  name: string;
+  description?: string;
+  /** JSON Schema of the arguments; absent: none was given. */
+  parameters?: JsonObject;
+  strict?: boolean;
+  cache?: CacheMark;
+  /** messages: left to be found by a tool search. */
+  deferred?: boolean;
+  /** Other members (`input_examples`, `allowed_callers`, …). */
+  native?: NativeField[];
+}
+
+/** chat: free text in, with an optional grammar. */
+export interface CustomTool {
+  type: 'custom';
+  name: string;
+  description?: string;
+  format?: JsonObject;
+}
+
+/** A tool that the provider runs or defines (`web_search_*`, `bash_*`, `mcp_toolset`). */
+export interface NativeTool {
+  type: 'native';
+  protocol: ProtocolName;
+  /** Its `type` on the wire. */
+  kind: string;
+  name?: string;
+  value: JsonObject;
+}
+
+export type Tool = FunctionTool | CustomTool | NativeTool;
+
+export type ToolChoice =
+  | { type: 'auto' }
+  | { type: 'none' }
+  | { type: 'required' }
+  | { type: 'tool'; name: string }
+  | { type: 'allowed'; mode: 'auto' | 'required'; names: string[] };
+
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+export type Effort = (typeof EFFORTS)[number];
+
+export interface Reasoning {
+  /** `on`: with a budget; `adaptive`: as the model sees fit; absent: only an effort was given. */
+  mode?: 'off' | 'on' | 'adaptive' | 'between_tools';
+  effort?: Effort;
+  budgetTokens?: number;
+  /** messages `thinking.display`, or chat `reasoning.exclude` (= `omitted`). */
+  display?: string;
+}
+
+export type ResponseFormat =
+  | { type: 'json_schema'; name?: string; description?: string; schema: JsonObject; strict?: boolean }
+  | { type: 'json_object' };
+
+/** chat `web_search_options`, messages `web_search_*`. */
+export interface WebSearch {
+  contextSize?: string;
+  location?: JsonObject;
+}
+
+/**
+ * A member of the wire that has no canonical name. What another protocol does with it is known where it is decoded:
+ * `report` leaves it out and names it, `quiet` leaves it out without a word, `reject` is a 400 naming it.
+ */
+export interface NativeField {
+  protocol: ProtocolName;
+  /** Wire path without indexes: `seed`, `messages[].name`. */
+  path: string;
+  /** The last member of `path`. */
+  name: string;
+  value: JsonValue;
+  fate: 'report' | 'quiet' | 'reject';
+  /** With `reject`: what to say, where the default ("… cannot be carried to this provider") is not enough. */
+  message?: string;
+  /** With `reject`: further members of the error (`error_code`). */
+  details?: Record<string, unknown>;
+}
+
+export interface Request {
+  /** The protocol it was decoded from. */
+  protocol: ProtocolName;
+  model: string;
+  stream: boolean;
+  /** chat `stream_options.include_usage`; messages always. */
+  includeUsage: boolean;
+  messages: Message[];
+  tools?: Tool[];
+  toolChoice?: ToolChoice;
+  /** `false`: one call a turn. */
+  parallelToolCalls?: boolean;
+  /** Tokens; with `maxOutputIncludesReasoning` semantics of the protocol (both include it). */
+  maxOutputTokens?: number;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  stop?: string[];
+  reasoning?: Reasoning;
+  responseFormat?: ResponseFormat;
+  /** An opaque id of the end user. */
+  user?: string;
+  serviceTier?: string;
+  /** messages' top-level `cache_control`. */
+  cache?: CacheMark;
+  /** chat `prompt_cache_key`. */
+  cacheKey?: string;
+  webSearch?: WebSearch;
+  /** chat's legacy `functions`/`function_call` were used: the answer takes that form. */
+  legacyFunctions?: true;
+  native: NativeField[];
+}
+
+/**
+ * Canonical places that an encoder may have to leave out. Each protocol maps them to its own wire path
+ * (`protocol.wirePath`), so that the client reads the names that it sent.
+ */
+export type Field =
+  | 'maxOutputTokens'
+  | 'temperature'
+  | 'topP'
+  | 'topK'
+  | 'stop'
+  | 'tools'
+  | 'tools.strict'
+  | 'tools.cache'
+  | 'tools.deferred'
+  | 'toolChoice'
+  | 'parallelToolCalls'
+  | 'reasoning'
+  | 'reasoning.budgetTokens'
+  | 'reasoning.effort'
+  | 'responseFormat'
+  | 'responseFormat.strict'
+  | 'user'
+  | 'serviceTier'
+  | 'cache'
+  | 'cacheKey'
+  | 'webSearch'
+  | 'webSearch.contextSize'
+  | 'messages.name'
+  | 'messages.cache'
+  | 'messages.reasoning'
+  | 'messages.redacted'
+  | 'messages.image'
+  | 'messages.image.detail'
+  | 'messages.document'
+  | 'messages.document.context'
+  | 'messages.document.citations'
+  | 'messages.document.title'
+  | 'messages.audio'
+  | 'messages.citations'
+  | 'messages.toolResult'
+  | 'messages.toolResult.isError'
+  | 'messages.toolCall'
+  | 'messages.toolCall.extra'
+  | 'messages.native'
+  | 'messages';
+
+/** What an encoder or a repair did to a request beyond renaming. `dropped` is named to the client; the others go to the log. */
+export interface Warning {
+  effect: 'dropped' | 'changed' | 'quiet';
+  /** A canonical place, or the wire path of a native field. */
+  field: Field | { path: string };
+  detail: string;
+}

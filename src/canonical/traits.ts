@@ -1,0 +1,114 @@
+// What a target's model and server take and refuse, as one value that encoders are given: provider differences are data.
+// The file's `flags` (snake_case) and the presets set the wire part; known facts about models and the file's `models` the rest.
+import type { Effort } from './request.ts';
+
+export interface Traits {
+  /** What the model can do; undefined: not known, taken as possible. */
+  vision?: boolean;
+  documents?: boolean;
+  audio?: boolean;
+  tools?: boolean;
+  thinking?: boolean;
+  structuredOutput?: boolean;
+  /** Tokens. */
+  contextWindow?: number;
+  maxOutput?: number;
+
+  // -- the chat wire --
+  maxTokensField: 'max_tokens' | 'max_completion_tokens';
+  /** The role of system text. */
+  systemRole: 'system' | 'developer';
+  userField: 'user' | 'safety_identifier';
+  /** Takes `stream_options`. */
+  streamUsage: boolean;
+  /** Takes the extra member `top_k`. */
+  topK: boolean;
+  /** Takes `web_search_options`. */
+  webSearchOptions: boolean;
+  /** Takes images and files in `tool` messages. */
+  toolResultImages: boolean;
+  /** Roles must alternate, with system text only at the beginning. */
+  strictAlternation: boolean;
+  /** The member of history messages that takes a model's reasoning back, and for which turns. */
+  reasoningField: 'reasoning_content' | 'reasoning';
+  replayReasoning: 'never' | 'tool_turns' | 'always';
+  /** `mistral`: exactly nine alphanumeric characters. `openai`: at most 40 characters. */
+  toolIds: 'any' | 'openai' | 'mistral';
+  /** How a message's prompt-cache marks are written on parts. */
+  cacheMarks: 'none' | 'prompt_cache_breakpoint' | 'cache_control';
+  /** Takes `prompt_cache_key`. */
+  cacheKey: boolean;
+  /** Top-level members and `messages[].…` paths that this server refuses: left out and reported. */
+  rejectFields: readonly string[];
+
+  // -- both wires --
+  /** Takes images by http(s) URL. */
+  imageUrl: boolean;
+  /** Takes PDFs. */
+  pdfInput: boolean;
+  /** The most stop sequences it takes; more are emulated. */
+  maxStop: number;
+
+  // -- the messages wire --
+  /** Runs web search and the like by itself. */
+  serverTools: boolean;
+  /** `auto`: cache marks are added for chat clients. */
+  promptCache: 'auto' | 'off';
+  /** Tokens below which a cache mark has no effect. */
+  minCacheTokens: number;
+
+  // -- the model --
+  /** Refuses temperature, top_p and top_k. */
+  rejectsSampling: boolean;
+  /** Refuses temperature together with top_p. */
+  oneSamplingParameter: boolean;
+  /** A thinking budget in tokens (`thinking.type: enabled`), and `adaptive`. */
+  thinkingBudget: boolean;
+  thinkingAdaptive: boolean;
+  /** Takes thinking switched off: always, only up to effort `high`, or never. */
+  thinkingOff: 'always' | 'up_to_high' | 'never';
+  /** Without a word from the client it thinks. */
+  thinksByDefault: boolean;
+  /** The efforts that `output_config.effort` (messages) or `reasoning_effort` (chat) take; empty: the field is not sent. */
+  efforts: readonly Effort[];
+  /** Takes a tool choice that forces a call: always, only while not thinking, or never. */
+  forcedTools: 'always' | 'not_thinking' | 'never';
+  /** Goes on from a trailing assistant message. */
+  prefill: boolean;
+  /** messages: takes `role: system` messages in the list. */
+  midSystem: boolean;
+}
+
+/** The tolerant defaults: an unknown model on an unknown server. */
+export const DEFAULT_TRAITS: Traits = {
+  maxTokensField: 'max_tokens',
+  systemRole: 'system',
+  userField: 'user',
+  streamUsage: true,
+  topK: false,
+  webSearchOptions: false,
+  toolResultImages: false,
+  strictAlternation: false,
+  reasoningField: 'reasoning_content',
+  replayReasoning: 'never',
+  toolIds: 'any',
+  cacheMarks: 'none',
+  cacheKey: false,
+  rejectFields: [],
+  imageUrl: true,
+  pdfInput: true,
+  maxStop: 4,
+  serverTools: false,
+  promptCache: 'off',
+  minCacheTokens: 1024,
+  rejectsSampling: false,
+  oneSamplingParameter: false,
+  thinkingBudget: true,
+  thinkingAdaptive: false,
+  thinkingOff: 'always',
+  thinksByDefault: false,
+  efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+  forcedTools: 'not_thinking',
+  prefill: true,
+  midSystem: false,
+};

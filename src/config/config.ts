@@ -1,0 +1,86 @@
+// The configuration as the rest of the program sees it: read, checked, every default filled in, durations in milliseconds,
+// sizes in bytes. schema.ts says what a file may hold; load.ts makes this from it.
+import type { ProtocolName } from '../canonical/request.ts';
+import type { Traits } from '../canonical/traits.ts';
+
+export interface Config {
+  /** The file it was read from; null: zero configuration. */
+  file: string | null;
+  listen: {
+    hosts: string[];
+    /** The hosts were not chosen by the user: one that the machine lacks is skipped. */ defaultHosts: boolean;
+    port: number;
+    names: string[];
+  };
+  /** An absolute path, or a URL of another engine. */
+  database: string;
+  /** In order of preference; without those left out for a missing variable. */
+  providers: ProviderConfig[];
+  routes: ReadonlyMap<string, RouteConfig>;
+  /** Tier -> requests an hour. */
+  tiers: ReadonlyMap<string, number>;
+  strict: boolean;
+  usage: { keep: number };
+  limits: {
+    maxBody: number;
+    maxReply: number;
+    maxConcurrent: number;
+    headerTimeout: number;
+    requestTimeout: number;
+    shutdownGrace: number;
+  };
+  maintenance: boolean;
+  log: 'pretty' | 'json' | 'off' | undefined;
+  /** Lines for the user: a provider left out, a variable ignored. */
+  warnings: string[];
+}
+
+/** `provider/model` texts, split. `model` is the client's name for it. */
+export interface TargetRef {
+  provider: string;
+  model: string;
+}
+
+export interface RouteConfig {
+  strategy: 'priority' | 'fastest';
+  targets: TargetRef[];
+}
+
+export interface ProviderConfig {
+  name: string;
+  /** The protocols it speaks, the preferred first. */
+  protocols: readonly ProtocolName[];
+  /** Base URL of each protocol, version included, no slash at the end: `https://api.openai.com/v1`. */
+  baseUrls: Partial<Record<ProtocolName, string>>;
+  /** undefined: none is sent. */
+  apiKey: string | undefined;
+  /** How the key is sent: by the protocol's own custom (chat: bearer, messages: x-api-key), or as told. */
+  auth: 'protocol' | 'bearer' | 'x-api-key' | 'api-key';
+  headers: Record<string, string>;
+  /** Deviations of its wire; beat the presets'. */
+  traits: Partial<Traits>;
+  timeout: { connect: number; firstByte: number; idle: number; whole: number };
+  /** null: any name is taken as `provider/name`, its list is asked of the provider. */
+  models: ModelConfig[] | null;
+  /** The preset's: what `auto` uses where `models` is null. */
+  defaultModel: string | undefined;
+  /** Where it was found: for the banner and for who may be part of `auto`. */
+  source: 'file' | 'environment' | 'local' | 'builtin';
+}
+
+export interface ModelConfig {
+  /** The name that clients use. */
+  id: string;
+  /** The provider's name for it. */
+  upstream: string;
+  vision?: boolean;
+  documents?: boolean;
+  audio?: boolean;
+  tools?: boolean;
+  thinking?: boolean;
+  structuredOutput?: boolean;
+  contextWindow?: number;
+  maxOutput?: number;
+  /** USD a million tokens. */
+  price?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number };
+}

@@ -1,0 +1,100 @@
+// Every failure that a client can see, as closed kinds. Each protocol writes them in its own shape from a table over ErrorKind.
+
+/** A failure of the gateway's own, in the order of CONTRACT "Errors": its status is fixed by the kind (see STATUS). */
+export type ErrorKind =
+  | 'invalid_request'
+  | 'model_not_found'
+  | 'context_overflow'
+  | 'unauthenticated'
+  | 'forbidden_permission'
+  | 'forbidden_model'
+  | 'forbidden_host'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'too_large'
+  | 'rate_limited'
+  | 'internal'
+  | 'upstream'
+  | 'unavailable';
+
+export const STATUS = {
+  invalid_request: 400,
+  model_not_found: 400,
+  context_overflow: 400,
+  unauthenticated: 401,
+  forbidden_permission: 403,
+  forbidden_model: 403,
+  forbidden_host: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  too_large: 413,
+  rate_limited: 429,
+  internal: 500,
+  upstream: 502,
+  unavailable: 503,
+} as const satisfies Record<ErrorKind, number>;
+
+export interface ErrorOptions {
+  /** The status, where it is not the kind's own (`GET /v1/models/{id}` answers 404 with `model_not_found`). */
+  status?: number;
+  /** The request's field at fault, as a wire path of the client's protocol: `messages[0].role`. */
+  param?: string;
+  /** A provider's own code, kept; else the protocol's table decides. */
+  code?: string;
+  /** Further members of the error, kept from a provider (`details.error_code`). */
+  details?: Record<string, unknown>;
+  /** Whole seconds until a retry can help: becomes `Retry-After`. */
+  retryAfter?: number;
+  /** `false`: the SDKs' own retries cannot help (`x-should-retry: false`). */
+  shouldRetry?: false;
+  /** The methods of a path, for 405. */
+  allow?: string;
+  /** Targets contacted before this failure: `x-gateway-attempts`. */
+  attempts?: number;
+  cause?: unknown;
+}
+
+/** An error with a message that may be shown to the client; it never holds a secret or an address. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  readonly kind: ErrorKind;
+  readonly status: number;
+  readonly options: ErrorOptions;
+
+  constructor(kind: ErrorKind, message: string, options: ErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.kind = kind;
+    this.status = options.status ?? STATUS[kind];
+    this.options = options;
+  }
+}
+
+/** What went wrong at a provider, read from its status, its body or an error inside its stream. */
+export type FailureKind =
+  | 'invalid_request'
+  | 'context_overflow'
+  | 'provider_key'
+  | 'billing'
+  | 'not_found'
+  | 'too_large'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'timeout'
+  | 'failed';
+
+/** A provider's failure. `message` comes from a stranger: it is capped and scrubbed before it is shown. */
+export interface ProviderFailure {
+  kind: FailureKind;
+  message: string;
+  /** The provider's HTTP status; absent for failures of the connection. */
+  status?: number;
+  param?: string;
+  code?: string;
+  details?: Record<string, unknown>;
+  /** Milliseconds that the provider asks to wait. */
+  retryAfterMs?: number;
+  /** With `context_overflow`, where the provider said them: tokens sent and tokens allowed. */
+  tokens?: { sent?: number; limit?: number };
+  /** What broke, for the log: `refused`, `reset`, `dns`, `tls`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `whole_timeout`, `truncated`, `empty`, `malformed`, … */
+  reason?: string;
+}

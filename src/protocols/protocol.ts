@@ -1,0 +1,151 @@
+// What a wire protocol is to the gateway. Each folder beside this file fulfils it with the same file names.
+import type { ErrorOptions, GatewayError, ProviderFailure } from '../errors.ts';
+import type { Event } from '../canonical/events.ts';
+import type { JsonObject } from '../canonical/json.ts';
+import type { Reply } from '../canonical/reply.ts';
+import type { Field, ProtocolName, Request, Warning } from '../canonical/request.ts';
+import type { Traits } from '../canonical/traits.ts';
+import type { Usage } from '../canonical/usage.ts';
+import type { Ids } from '../ids.ts';
+import type { Frame } from './sse.ts';
+
+/** What a request asks of a model, found while it is validated. */
+export interface Needs {
+  image: boolean;
+  document: boolean;
+  audio: boolean;
+  tools: boolean;
+  thinking: boolean;
+  structuredOutput: boolean;
+  serverTools: boolean;
+}
+
+/** What the gateway reads of every request of this protocol; nothing else of the body is looked at on a relay. */
+export interface Envelope {
+  model: string;
+  stream: boolean;
+  needs: Needs;
+}
+
+/** How an answer must be put back into the form that the client knows: made with the encoded request, used on its reply. */
+export interface Restore {
+  /** Tool names on the wire -> the client's, where they differ. */
+  toolNames: ReadonlyMap<string, string>;
+  /** Tools (client's names) that were sent as functions in place of custom tools: `{"input": text}` is unwrapped. */
+  customTools: ReadonlySet<string>;
+  /** A forced tool (name on the wire) that stands for structured output: its arguments become the answer's text. */
+  structuredTool?: string;
+  /** Stop sequences that the gateway itself must cut at. */
+  stop: readonly string[];
+}
+
+export interface EncodedRequest {
+  /** The JSON body, with the provider's model name, members in a fixed order. */
+  body: JsonObject;
+  warnings: Warning[];
+  restore: Restore;
+}
+
+/** Collects a stream's frames into canonical events. Emits exactly one `end` or `error`, then ignores all input. */
+export interface StreamDecoder {
+  push(frame: Frame): Event[];
+  /** The body is over. `clean`: it ended as HTTP says (last chunk, content-length met); else the connection broke. */
+  finish(clean: boolean): Event[];
+}
+
+/** Writes canonical events as this protocol's frames, ready to send; '' where nothing is to be written yet. */
+export interface StreamEncoder {
+  push(event: Event): string;
+}
+
+/** What the client's side of a translated answer needs to know. */
+export interface ReplyContext {
+  ids: Ids;
+  /** Seconds since the epoch: chat's `created`. */
+  created: number;
+  /** The request, as decoded: `includeUsage`, `legacyFunctions`, `reasoning.display`. */
+  request: Request;
+  /** The gateway's estimate of the input tokens, for a provider that tells none in time. Computed at most once. */
+  estimateInput: () => number;
+}
+
+/** What a relayed frame means. Every member absent or false: forward it and think no more of it. */
+export interface Sighting {
+  /** The frame is the gateway's own question (usage that the client did not ask for): not forwarded. */
+  drop?: boolean;
+  /** Usage so far, cumulative: replaces what was seen before. */
+  usage?: Usage;
+  /** The provider's error inside the stream. */
+  failure?: ProviderFailure;
+  /** A finish or stop reason was seen. */
+  stopped?: boolean;
+  /** The protocol's terminal frame: `[DONE]`, `message_stop`. */
+  terminal?: boolean;
+}
+
+/** Looks at relayed frames with as little parsing as can be. One for each stream; it remembers usage across frames. */
+export interface Watch {
+  (frame: Frame): Sighting;
+}
+
+/** The limit of an account's hour as it stands after this request. */
+export interface Admission {
+  limit: number;
+  used: number;
+  /** Milliseconds since the epoch: the next full hour. */
+  resetsAt: number;
+}
+
+export interface Protocol {
+  readonly name: ProtocolName;
+  /** The endpoint's path below the version: `/chat/completions`, `/messages`. */
+  readonly path: string;
+
+  // -- the client's request --
+  /** Validates what CONTRACT section 3 lists; throws GatewayError `invalid_request` naming the field. */
+  readEnvelope(value: JsonObject): Envelope;
+  /** Wire -> canonical. Throws GatewayError `invalid_request` for what no other protocol can take, naming the field. */
+  decodeRequest(value: JsonObject): Request;
+  /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
+  wirePath(field: Field): string;
+
+  // -- towards a provider --
+  /** Canonical -> wire, after `repair` of canonical/history. Throws GatewayError `invalid_request` for what must not be left out. */
+  encodeRequest(request: Request, model: string, traits: Traits): EncodedRequest;
+  /** A whole 200 reply. Throws ProviderFailure-carrying `FailureError` where it is an error, empty or not the protocol. */
+  decodeReply(value: unknown): Reply;
+  createStreamDecoder(context: { ids: Ids; traits: Traits }): StreamDecoder;
+  /** A provider's error answer: any status, any body (JSON of any shape, HTML, empty). `body` is at most a few KiB of text. */
+  decodeError(status: number, headers: ReadonlyMap<string, string>, body: string): ProviderFailure;
+  /** Usage and finish of a whole reply that is relayed as it is; throws FailureError as `decodeReply` does, without decoding parts. */
+  inspectReply(value: unknown): { usage?: Usage };
+
+  // -- towards the client --
+  encodeReply(reply: Reply, context: ReplyContext): JsonObject;
+  createStreamEncoder(context: ReplyContext): StreamEncoder;
+  /** The body of an error answer. */
+  encodeError(error: GatewayError, requestId: string): JsonObject;
+  /** The frame of an error in mid-stream, complete, ready to send. */
+  encodeStreamError(error: GatewayError, requestId: string): string;
+  /** What keeps a silent stream alive: a comment, a `ping` event. */
+  readonly keepAlive: string;
+  /** This protocol's rate-limit headers, names in lower case, flat: name, value, name, value. */
+  limitHeaders(admission: Admission, now: number): string[];
+
+  // -- relay --
+  /** `false` for frames that are worth nothing before content comes: role only, empty, `message_start`, `ping`. Comments too. */
+  commits(frame: Frame): boolean;
+  /** `usageAsked`: the client itself asked for usage in the stream (chat). */
+  createWatch(options: { usageAsked: boolean }): Watch;
+}
+
+/** A provider's failure as an exception: thrown by decoders of whole replies, turned into a status at one place. */
+export class FailureError extends Error {
+  readonly failure: ProviderFailure;
+  constructor(failure: ProviderFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+export type { ErrorOptions };

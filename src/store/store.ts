@@ -1,0 +1,141 @@
+// The database as the gateway sees it. Asynchronous, so that an engine on the network fits; times are milliseconds since
+// the epoch (UTC). Every method rejects with StoreError where the database cannot be reached, is damaged or is busy too long.
+import type { ProtocolName } from '../canonical/request.ts';
+
+export type Permission = ProtocolName;
+
+export interface Account {
+  id: number;
+  name: string;
+  tier: string;
+  createdAt: number;
+}
+
+/** A key without its plaintext: only its SHA-256 and the visible beginning are kept. */
+export interface Key {
+  /** What the CLI shows and takes: `key_` and base62. */
+  id: string;
+  accountId: number;
+  account: string;
+  /** The account's tier at the time of reading. */
+  tier: string;
+  /** The first characters, to recognise it by. */
+  prefix: string;
+  label: string | null;
+  permissions: Permission[];
+  /** null: every model. */
+  models: string[] | null;
+  createdAt: number;
+  lastUsedAt: number | null;
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+export interface NewKey {
+  id: string;
+  /** SHA-256 of the key, 32 bytes. */
+  hash: Buffer;
+  prefix: string;
+  account: string;
+  /** For an account that does not exist yet. */
+  tier: string;
+  label: string | null;
+  permissions: Permission[];
+  models: string[] | null;
+  createdAt: number;
+  expiresAt: number | null;
+}
+
+/** How an admitted request ended. `error` null: it was fully answered. */
+export interface UsageRow {
+  at: number;
+  accountId: number;
+  keyId: string;
+  endpoint: ProtocolName;
+  modelAsked: string;
+  /** null: no target was reached. */
+  provider: string | null;
+  /** The client's name for the model that answered. */
+  model: string | null;
+  status: number;
+  streamed: boolean;
+  /** Tokens; null: unknown, never 0 for it. */
+  input: number | null;
+  cacheRead: number | null;
+  cacheWrite: number | null;
+  output: number | null;
+  reasoning: number | null;
+  costUsd: number | null;
+  /** Milliseconds. */
+  firstByteMs: number | null;
+  durationMs: number;
+  /** An error kind, `client_closed`, `truncated`, …; null where fully answered. */
+  error: string | null;
+}
+
+export interface Totals {
+  requests: number;
+  errors: number;
+  /** Answered requests whose usage is unknown: left out of the sums. */
+  unknown: number;
+  inputTokens: number;
+  outputTokens: number;
+  costUsd: number | null;
+}
+
+export type Grouping = 'account' | 'key' | 'model' | 'hour';
+
+/** `group` holds the names of the grouping: `{account}`, `{key}`, `{model, provider}` or `{hour}` (ISO time). */
+export interface GroupedTotals {
+  group: Record<string, string | null>;
+  totals: Totals;
+}
+
+export interface Store {
+  /** What the user is told it is: the file's path, or the URL without its secret. */
+  readonly location: string;
+
+  /** One statement: counts one more request of the account in the hour that begins at `hour`, if it is below `limit`.
+   *  Gives the count with this one, or undefined where the limit is reached (nothing changed then). */
+  admit(accountId: number, hour: number, limit: number): Promise<number | undefined>;
+  /** Requests admitted in that hour. */
+  used(accountId: number, hour: number): Promise<number>;
+
+  /** Looks a key up by its hash, revoked and expired ones too. */
+  findKey(hash: Buffer): Promise<Key | undefined>;
+  /** Creates the account (with `tier`) if it is new, then the key; gives the key as stored. One transaction. */
+  createKey(key: NewKey): Promise<Key>;
+  /** Oldest first. */
+  listKeys(account?: string): Promise<Key[]>;
+  /** Sets `revokedAt` if it is not set; gives the key, or undefined where there is none of that id. */
+  revokeKey(id: string, at: number): Promise<Key | undefined>;
+  /** Remembers when keys were last used; called in batches. */
+  touchKeys(uses: ReadonlyMap<string, number>): Promise<void>;
+
+  findAccount(name: string): Promise<Account | undefined>;
+  listAccounts(): Promise<(Account & { keys: number })[]>;
+  /** undefined: no such account. */
+  assignTier(account: string, tier: string): Promise<Account | undefined>;
+
+  /** One transaction for the batch. */
+  recordUsage(rows: readonly UsageRow[]): Promise<void>;
+  /** Admissions of each hour at or after `since`, oldest first, hours without any left out. */
+  admissionsByHour(accountId: number, since: number): Promise<{ hour: number; requests: number }[]>;
+  totals(accountId: number | undefined, since: number): Promise<Totals>;
+  totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<GroupedTotals[]>;
+  /** Deletes usage rows and hourly counts older than `before`; in small steps, so that nobody waits. */
+  prune(before: number): Promise<void>;
+  /** Housekeeping while nobody waits: SQLite's passive checkpoint. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `unavailable`: try again later (busy, locked, disk full, away); `damaged`: by name, left untouched; `foreign`: not our schema or a newer one. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+  readonly kind: 'unavailable' | 'damaged' | 'foreign';
+  constructor(kind: 'unavailable' | 'damaged' | 'foreign', message: string, cause?: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}
