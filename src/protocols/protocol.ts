@@ -1,5 +1,5 @@
 // What a wire protocol is to the gateway. Each folder beside this file fulfils it with the same file names.
-import type { ErrorOptions, GatewayError, ProviderFailure } from '../errors.ts';
+import type { GatewayError, ProviderFailure } from '../errors.ts';
 import type { Event } from '../canonical/events.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import type { Reply } from '../canonical/reply.ts';
@@ -139,13 +139,4 @@ export interface Protocol {
   createWatch(options: { usageAsked: boolean }): Watch;
 }
 
-/** A provider's failure as an exception: thrown by decoders of whole replies, turned into a status at one place. */
-export class FailureError extends Error {
-  readonly failure: ProviderFailure;
-  constructor(failure: ProviderFailure) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
-
-export type { ErrorOptions };
+export { FailureError } from '../canonical/failure.ts';

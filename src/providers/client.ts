@@ -1,0 +1,405 @@
+// HTTP towards providers: connections, proxies, time-outs and aborts. Knows bytes, not protocols. Follows no redirect,
+// asks for no compression, sends only the headers that it is given.
+import { EnvHttpProxyAgent, Agent } from 'undici';
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../clock.ts';
+import { FailureError } from '../canonical/failure.ts';
+import type { ProviderFailure } from '../errors.ts';
+
+/** Milliseconds. `firstByte` and `idle` hold for streams, `whole` for a reply that is not streamed. */
+export interface Timeouts {
+  connect: number;
+  firstByte: number;
+  idle: number;
+  whole: number;
+}
+
+export interface Call {
+  url: string;
+  method: 'POST' | 'GET';
+  /** Flat: name, value, name, value. */
+  headers: string[];
+  body?: Buffer;
+  stream: boolean;
+  timeout: Timeouts;
+}
+
+export interface BodyReader {
+  chunk(bytes: Buffer): void;
+  /** The body is over. `clean`: as HTTP says (its last chunk, or its length met); else it just stopped. */
+  end(clean: boolean): void;
+  fail(failure: ProviderFailure): void;
+}
+
+export interface ReplyBody {
+  /** Called once; until then the provider is held back. */
+  start(reader: BodyReader): void;
+  pause(): void;
+  resume(): void;
+  /** Ends the exchange; the reader hears no more. */
+  abort(): void;
+  /** The reader heard enough: what still comes is thrown away, and the connection kept if the end comes soon. */
+  release(): void;
+}
+
+export interface ProviderReply {
+  status: number;
+  headers: ReadonlyMap<string, string>;
+  body: ReplyBody;
+}
+
+export interface ProviderClient {
+  /**
+   * Sends one request. Rejects with FailureError where no reply began: refused, reset, DNS, TLS, time-out; with the
+   * signal's reason where it was aborted. Once more on a fresh connection where a reused one closed before any byte.
+   */
+  open(call: Call, signal: AbortSignal): Promise<ProviderReply>;
+  close(): Promise<void>;
+}
+
+const ABORTED: ProviderFailure = { kind: 'failed', message: 'the request was aborted', reason: 'aborted' };
+
+/** What may still come of a reply that nobody reads any more, before its connection is given up. */
+const RELEASE_BYTES = 64 * 1024;
+const RELEASE_MS = 1000;
+
+export function createProviderClient(options: {
+  clock: Clock;
+  env: Record<string, string | undefined>;
+}): ProviderClient {
+  const { clock, env } = options;
+  const agents = new Map<string, Dispatcher>();
+
+  function agentFor(url: URL, connect: number): Dispatcher {
+    const proxied = usesProxy(url, env);
+    const key = `${connect} ${String(proxied)}`;
+    let agent = agents.get(key);
+    if (agent === undefined) {
+      const settings = {
+        connections: null,
+        pipelining: 1,
+        connect: { timeout: connect },
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      };
+      agent = proxied ? new EnvHttpProxyAgent({ ...settings, ...proxySettings(env) }) : new Agent(settings);
+      agents.set(key, agent);
+    }
+    return agent;
+  }
+
+  return {
+    async open(call, signal) {
+      const url = new URL(call.url);
+      const agent = agentFor(url, call.timeout.connect);
+      try {
+        return await send(agent, url, call, signal, clock);
+      } catch (error) {
+        if (!closedBeforeReply(error) || signal.aborted) throw error;
+        return send(agent, url, call, signal, clock);
+      }
+    },
+    async close() {
+      await Promise.all([...agents.values()].map((agent) => agent.destroy()));
+    },
+  };
+}
+
+function send(
+  agent: Dispatcher,
+  url: URL,
+  call: Call,
+  signal: AbortSignal,
+  clock: Clock,
+): Promise<ProviderReply> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const exchange = new Exchange(call, clock, signal, resolve, reject);
+    agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: call.method,
+        headers: call.headers,
+        body: call.body ?? null,
+      },
+      exchange,
+    );
+  });
+}
+
+/** One request and its reply: undici's handler, and the body that the gateway reads. */
+class Exchange implements Dispatcher.DispatchHandler, ReplyBody {
+  readonly #timeout: Timeouts;
+  readonly #stream: boolean;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #resolve: (reply: ProviderReply) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #onAbort = (): void => this.#break(this.#signal.reason as Error, ABORTED);
+  readonly #startedAt: number;
+  #controller: Dispatcher.DispatchController | undefined;
+  #cancelTimer: () => void = () => undefined;
+  #reader: BodyReader | undefined;
+  #heldBack: (() => void) | undefined;
+  #lastByteAt = 0;
+  #paused = false;
+  #framed = false;
+  #replied = false;
+  #over = false;
+  #released = -1;
+
+  constructor(
+    call: Call,
+    clock: Clock,
+    signal: AbortSignal,
+    resolve: (reply: ProviderReply) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#timeout = call.timeout;
+    this.#stream = call.stream;
+    this.#clock = clock;
+    this.#signal = signal;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#startedAt = clock.monotonic();
+    signal.addEventListener('abort', this.#onAbort, { once: true });
+    this.#arm(call.stream ? call.timeout.firstByte : call.timeout.whole);
+  }
+
+  // -- undici's side --
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#over) controller.abort(new Error('ended before it began'));
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return;
+    this.#replied = true;
+    this.#framed = headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
+    if (this.#reader === undefined) controller.pause();
+    this.#resolve({ status, headers: headerMap(headers), body: this });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) return;
+    this.#lastByteAt = this.#clock.monotonic();
+    if (this.#released >= 0) {
+      this.#released += chunk.length;
+      if (this.#released > RELEASE_BYTES) controller.abort(new Error('more than is worth reading'));
+      return;
+    }
+    this.#reader?.chunk(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return;
+    const tell = (): void => {
+      const quiet = this.#released >= 0;
+      this.#finish();
+      if (!quiet) this.#reader?.end(this.#framed);
+    };
+    if (this.#reader === undefined && this.#released < 0) this.#heldBack = tell;
+    else tell();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#over) return;
+    const failure = connectionFailure(error, this.#replied);
+    if (!this.#replied) {
+      this.#finish();
+      this.#reject(new ConnectionError(failure, error, this.#replied));
+      return;
+    }
+    const tell = (): void => {
+      const quiet = this.#released >= 0;
+      this.#finish();
+      if (!quiet) this.#reader?.fail(failure);
+    };
+    if (this.#reader === undefined && this.#released < 0) this.#heldBack = tell;
+    else tell();
+  }
+
+  // -- the gateway's side --
+
+  start(reader: BodyReader): void {
+    this.#reader = reader;
+    if (this.#heldBack !== undefined) this.#heldBack();
+    else this.#controller?.resume();
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    // A client that read slowly is not a provider that was silent.
+    this.#lastByteAt = this.#clock.monotonic();
+    this.#controller?.resume();
+  }
+
+  abort(): void {
+    this.#stop(new Error('the gateway needs no more of it'));
+  }
+
+  release(): void {
+    if (this.#over) return;
+    this.#released = 0;
+    this.#cancelTimer();
+    this.#cancelTimer = this.#clock.after(RELEASE_MS, () => this.abort());
+    this.#controller?.resume();
+  }
+
+  // -- time --
+
+  #arm(ms: number): void {
+    this.#cancelTimer = this.#clock.after(Math.max(ms, 1), () => this.#expire());
+  }
+
+  /** One timer a request: it looks at the time of the last byte instead of being set anew for each. */
+  #expire(): void {
+    const silent = this.#lastByteAt > 0;
+    if (this.#stream && silent) {
+      const since = this.#clock.monotonic() - this.#lastByteAt;
+      const left = this.#paused ? this.#timeout.idle : this.#timeout.idle - since;
+      if (left > 0) {
+        this.#arm(left);
+        return;
+      }
+    }
+    const phase = !this.#stream ? 'whole' : silent ? 'idle' : 'first_byte';
+    const seconds = Math.round((this.#clock.monotonic() - this.#startedAt) / 100) / 10;
+    const failure: ProviderFailure = {
+      kind: 'timeout',
+      message: `the provider did not ${silent ? 'go on' : 'answer'} in time (${seconds} s)`,
+      reason: `${phase}_timeout`,
+    };
+    this.#break(new ConnectionError(failure, undefined, this.#replied), failure);
+  }
+
+  /** Ends the exchange and tells whoever waits for it: the caller of `open`, or the reader of the body. */
+  #break(reason: Error, failure: ProviderFailure): void {
+    if (this.#over) return;
+    const quiet = this.#released >= 0;
+    this.#stop(reason);
+    if (!this.#replied) this.#reject(reason);
+    else if (this.#reader === undefined) this.#heldBack = () => this.#reader?.fail(failure);
+    else if (!quiet) this.#reader.fail(failure);
+  }
+
+  #stop(reason: Error): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#controller?.abort(reason);
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#cancelTimer();
+    this.#signal.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+/** A connection that failed before or while it answered. `retry`: a reused connection closed before any byte of a reply. */
+class ConnectionError extends FailureError {
+  readonly retry: boolean;
+  constructor(failure: ProviderFailure, cause: Error | undefined, replied: boolean) {
+    super(failure);
+    this.cause = cause;
+    this.retry = !replied && reusedConnectionClosed(cause);
+  }
+}
+
+function closedBeforeReply(error: unknown): boolean {
+  return error instanceof ConnectionError && error.retry;
+}
+
+/** undici tells how many bytes a failed socket had read before: more than none means that it had served a reply. */
+function reusedConnectionClosed(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, socket } = error as { code?: string; socket?: { bytesRead?: number } };
+  if (code === 'UND_ERR_SOCKET') return (socket?.bytesRead ?? 0) > 0;
+  return false;
+}
+
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'refused',
+  ECONNRESET: 'reset',
+  EPIPE: 'reset',
+  UND_ERR_SOCKET: 'reset',
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  ETIMEDOUT: 'connect_timeout',
+  UND_ERR_CONNECT_TIMEOUT: 'connect_timeout',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'truncated',
+};
+
+const MESSAGES: Record<string, string> = {
+  refused: 'the provider refused the connection',
+  reset: 'the connection to the provider broke',
+  dns: 'the name of the provider could not be resolved',
+  unreachable: 'the provider is not reachable',
+  tls: "the provider's certificate could not be verified",
+  connect_timeout: 'the provider did not take the connection in time',
+  truncated: "the provider's answer ended too early",
+  http: 'the provider did not answer with proper HTTP',
+};
+
+function connectionFailure(error: Error, replied: boolean): ProviderFailure {
+  const { code = '' } = error as { code?: string };
+  const inner = error instanceof AggregateError ? (error.errors[0] as { code?: string } | undefined)?.code : '';
+  let reason = REASONS[code] ?? REASONS[inner ?? ''];
+  if (reason === undefined) {
+    if (/CERT|TLS|SSL|EPROTO|SELF_SIGNED|UNABLE_TO/.test(code)) reason = 'tls';
+    else reason = code.startsWith('HPE_') ? 'http' : 'reset';
+  }
+  if (replied && reason === 'reset') reason = 'truncated';
+  return {
+    kind: reason === 'connect_timeout' ? 'timeout' : 'failed',
+    message: MESSAGES[reason] ?? 'the connection to the provider failed',
+    reason,
+  };
+}
+
+function headerMap(headers: Record<string, string | string[] | undefined>): Map<string, string> {
+  const map = new Map<string, string>();
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) map.set(name, Array.isArray(value) ? value.join(', ') : value);
+  }
+  return map;
+}
+
+function usesProxy(url: URL, env: Record<string, string | undefined>): boolean {
+  if (isLoopback(url.hostname)) return false;
+  const { httpProxy, httpsProxy } = proxySettings(env);
+  return (url.protocol === 'https:' ? httpsProxy : httpProxy) !== undefined;
+}
+
+function proxySettings(env: Record<string, string | undefined>): {
+  httpProxy?: string;
+  httpsProxy?: string;
+  noProxy?: string;
+} {
+  const httpProxy = env.http_proxy || env.HTTP_PROXY || undefined;
+  const httpsProxy = env.https_proxy || env.HTTPS_PROXY || undefined;
+  const noProxy = env.no_proxy || env.NO_PROXY || undefined;
+  return { httpProxy, httpsProxy, noProxy };
+}
+
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d+){3}$/.test(host);
+}
