@@ -2,23 +2,13 @@
 import type { GatewayError, ProviderFailure } from '../errors.ts';
 import type { Event } from '../canonical/events.ts';
 import type { JsonObject } from '../canonical/json.ts';
+import type { Needs } from '../canonical/needs.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { Field, ProtocolName, Request, Warning } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Ids } from '../ids.ts';
 import type { Frame } from './sse.ts';
-
-/** What a request asks of a model, found while it is validated. */
-export interface Needs {
-  image: boolean;
-  document: boolean;
-  audio: boolean;
-  tools: boolean;
-  thinking: boolean;
-  structuredOutput: boolean;
-  serverTools: boolean;
-}
 
 /** What the gateway reads of every request of this protocol; nothing else of the body is looked at on a relay. */
 export interface Envelope {
