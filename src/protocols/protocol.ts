@@ -129,4 +129,5 @@ export interface Protocol {
   createWatch(options: { usageAsked: boolean }): Watch;
 }
 
+export type { Needs };
 export { FailureError } from '../canonical/failure.ts';
