@@ -1,0 +1,71 @@
+// Names, ids and arguments of tool calls in the forms that a wire takes: pure functions of the text alone, so that the same
+// conversation is always written the same way and a call and its result agree without any state.
+import { createHash } from 'node:crypto';
+import { isObject } from '../canonical/json.ts';
+import type { JsonObject, JsonValue } from '../canonical/json.ts';
+
+/** What a target takes as the id of a tool call: `messages` letters, digits, `_` and `-`; `openai` at most 40 characters; `mistral` nine letters or digits. */
+export type ToolIdRule = 'any' | 'messages' | 'openai' | 'mistral';
+
+const NAME_HASH = 8;
+const ID_HASH = 22;
+const MISTRAL_ID = 9;
+
+/**
+ * `name` as a wire takes it: unchanged if it has at most `max` letters, digits, `_` and `-`; else cut, with a hash of the
+ * whole name, so that two long names never meet.
+ */
+export function fitToolName(name: string, max: number): string {
+  if (name.length > 0 && name.length <= max && !/[^a-zA-Z0-9_-]/.test(name)) return name;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, NAME_HASH);
+  const legal = name.replaceAll(/[^a-zA-Z0-9_-]/gu, '_');
+  return `${legal.slice(0, Math.max(0, max - NAME_HASH - 1))}_${hash}`;
+}
+
+const VALID = {
+  any: /^[^]+$/,
+  messages: /^[a-zA-Z0-9_-]+$/,
+  openai: /^[^]{1,40}$/,
+  mistral: /^[a-zA-Z0-9]{9}$/,
+} as const satisfies Record<ToolIdRule, RegExp>;
+
+/** `id` as a target takes it: unchanged where it is valid; else derived from it, alike for a call and for its result. */
+export function fitToolId(id: string, rule: ToolIdRule): string {
+  const own = withoutThought(id);
+  if (VALID[rule].test(own)) return own;
+  const hash = base62(createHash('sha256').update(own).digest(), ID_HASH);
+  return rule === 'mistral' ? hash.slice(0, MISTRAL_ID) : `call_${hash}`;
+}
+
+/** Some gateways pack a reasoning signature into ids, as `<id>__thought__<signature>`; clients replay it to us. */
+function withoutThought(id: string): string {
+  const at = id.indexOf('__thought__');
+  return at > 0 ? id.slice(0, at) : id;
+}
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+function base62(bytes: Buffer, length: number): string {
+  let rest = BigInt(`0x${bytes.toString('hex')}`);
+  let text = '';
+  while (text.length < length) {
+    text += ALPHABET.charAt(Number(rest % 62n));
+    rest /= 62n;
+  }
+  return text;
+}
+
+/**
+ * A call's arguments as the object that a messages body needs. A call is never dropped: what is not JSON comes as
+ * `{"_raw": text}`, JSON that is no object as `{"value": …}`; both are `repaired`.
+ */
+export function argumentsToObject(text: string): { value: JsonObject; repaired: boolean } {
+  if (text.trim() === '') return { value: {}, repaired: false };
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch {
+    return { value: { _raw: text }, repaired: true };
+  }
+  return isObject(value) ? { value, repaired: false } : { value: { value }, repaired: true };
+}
