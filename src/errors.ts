@@ -43,6 +43,8 @@ export interface ErrorOptions {
   code?: string;
   /** Further members of the error, kept from a provider (`details.error_code`). */
   details?: Record<string, unknown>;
+  /** With `context_overflow`: tokens sent and tokens allowed, for the words that agents of each protocol look for. */
+  tokens?: { sent?: number; limit?: number };
   /** Whole seconds until a retry can help: becomes `Retry-After`. */
   retryAfter?: number;
   /** `false`: the SDKs' own retries cannot help (`x-should-retry: false`). */

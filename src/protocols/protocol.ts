@@ -127,6 +127,11 @@ export interface Protocol {
   commits(frame: Frame): boolean;
   /** `usageAsked`: the client itself asked for usage in the stream (chat). */
   createWatch(options: { usageAsked: boolean }): Watch;
+  /**
+   * The body of a relayed request without what no provider takes back (messages: unsigned thinking); every other byte as it
+   * was, and the same Buffer where there is nothing to take out. `value` is the parsed body.
+   */
+  cleanBody(bytes: Buffer, value: JsonObject): Buffer;
 }
 
 export type { Needs };

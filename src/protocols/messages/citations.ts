@@ -1,0 +1,24 @@
+// Citations on answers: five kinds of objects of this protocol, kept as they came; only web pages have a name elsewhere.
+import { isObject, type JsonObject } from '../../canonical/json.ts';
+import type { Citation } from '../../canonical/request.ts';
+import { list, text } from './schema.ts';
+
+export function decodeCitation(raw: JsonObject): Citation {
+  const citation: Citation = { protocol: 'messages', raw };
+  const url = text(raw.url);
+  const title = text(raw.title) ?? text(raw.document_title);
+  if (url !== undefined) citation.url = url;
+  if (title !== undefined) citation.title = title;
+  return citation;
+}
+
+export function decodeCitations(value: unknown): Citation[] {
+  return list(value).filter(isObject).map(decodeCitation);
+}
+
+/** A foreign citation lacks the opaque index that this protocol's clients must send back: it is left out. */
+export function encodeCitations(citations: readonly Citation[] | undefined): JsonObject[] {
+  return (citations ?? [])
+    .filter((citation) => citation.protocol === 'messages')
+    .map((citation) => citation.raw);
+}

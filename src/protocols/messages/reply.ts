@@ -1,0 +1,165 @@
+// Whole answers, both ways.
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { Reply, ReplyPart } from '../../canonical/reply.ts';
+import type { ToolCallPart } from '../../canonical/request.ts';
+import type { Usage } from '../../canonical/usage.ts';
+import { FailureError, type ReplyContext } from '../protocol.ts';
+import { argumentsToObject, fitToolId } from '../tool-calls.ts';
+import { decodeCitations, encodeCitations } from './citations.ts';
+import { readFailure } from './errors.ts';
+import { list, text, type WireMessage } from './schema.ts';
+import { decodeStop, encodeStop } from './stop.ts';
+import { decodeUsage, encodeUsage, estimateUsage } from './usage.ts';
+
+function broken(reason: string, message: string): never {
+  throw new FailureError({ kind: 'failed', message, reason });
+}
+
+/** A message with a content list and a stop reason, or a failure: nothing half is taken for a success. */
+function readMessage(value: unknown): { message: JsonObject; content: JsonValue[]; stopReason: string } {
+  if (value === undefined || value === null) return broken('empty', 'the provider sent an empty answer');
+  if (!isObject(value)) return broken('malformed', "the provider's answer is not a message");
+  if (value.type === 'error' || (value.error !== undefined && value.error !== null)) {
+    throw new FailureError(readFailure(value));
+  }
+  if (!Array.isArray(value.content)) return broken('malformed', "the provider's answer is not a message");
+  const { stop_reason: stopReason } = value;
+  if (typeof stopReason !== 'string') return broken('truncated', "the provider's answer has no stop reason");
+  return { message: value, content: value.content, stopReason };
+}
+
+/** The arguments stay text; a server that sends text already is taken at its word. */
+export function inputText(input: unknown): string {
+  if (typeof input === 'string') return input;
+  return input === undefined || input === null ? '' : JSON.stringify(input);
+}
+
+/** Members of a call that must come back with it: who may call it, unless it is the model itself. */
+export function callExtra(block: JsonObject): JsonObject | undefined {
+  const extra: JsonObject = {};
+  if (isObject(block.caller) && block.caller.type !== 'direct') extra.caller = block.caller;
+  if (typeof block.toolset_name === 'string') extra.toolset_name = block.toolset_name;
+  return Object.keys(extra).length === 0 ? undefined : extra;
+}
+
+function decodeCall(block: JsonObject): ToolCallPart {
+  const call: ToolCallPart = {
+    type: 'tool_call',
+    id: text(block.id) ?? '',
+    name: text(block.name) ?? '',
+    arguments: inputText(block.input) || '{}',
+  };
+  const extra = callExtra(block);
+  if (extra !== undefined) call.extra = extra;
+  return call;
+}
+
+function decodePart(block: JsonObject): ReplyPart {
+  switch (block.type) {
+    case 'text': {
+      const citations = decodeCitations(block.citations);
+      const part = { type: 'text' as const, text: text(block.text) ?? '' };
+      return citations.length === 0 ? part : { ...part, citations };
+    }
+    case 'thinking': {
+      const part = { type: 'reasoning' as const, text: text(block.thinking) ?? '' };
+      const signature = text(block.signature);
+      return signature === undefined ? part : { ...part, signature };
+    }
+    case 'redacted_thinking':
+      return { type: 'reasoning', text: '', redacted: text(block.data) ?? '' };
+    case 'tool_use':
+      return decodeCall(block);
+    default:
+      return { type: 'native', protocol: 'messages', kind: text(block.type) ?? '', value: block };
+  }
+}
+
+function isEmptyText(part: ReplyPart): boolean {
+  return part.type === 'text' && part.text === '';
+}
+
+export function decodeReply(value: unknown): Reply {
+  const { message, content, stopReason } = readMessage(value);
+  const parts = content.filter(isObject).map(decodePart);
+  const reply: Reply = {
+    id: text(message.id) ?? '',
+    model: text(message.model) ?? '',
+    parts: parts.filter((part) => !isEmptyText(part)),
+    stop: decodeStop(stopReason, message),
+  };
+  const usage = decodeUsage(message.usage);
+  if (usage !== undefined) reply.usage = usage;
+  const serviceTier = isObject(message.usage) ? text(message.usage.service_tier) : undefined;
+  if (serviceTier !== undefined) reply.serviceTier = serviceTier;
+  return reply;
+}
+
+export function inspectReply(value: unknown): { usage?: Usage } {
+  const usage = decodeUsage(readMessage(value).message.usage);
+  return usage === undefined ? {} : { usage };
+}
+
+/** The `input` object of a call; the free text of a custom call goes where its stand-in tool has its one property. */
+function encodeInput(call: ToolCallPart): JsonObject {
+  return call.custom === true ? { input: call.arguments } : argumentsToObject(call.arguments).value;
+}
+
+function encodeBlock(part: ReplyPart, hideThinking: boolean): JsonObject | undefined {
+  switch (part.type) {
+    case 'text': {
+      if (part.text === '') return undefined;
+      const citations = encodeCitations(part.citations);
+      return { type: 'text', text: part.text, citations: citations.length === 0 ? null : citations };
+    }
+    case 'reasoning':
+      if (part.redacted !== undefined) return { type: 'redacted_thinking', data: part.redacted };
+      if (part.text === '' && !part.signature) return undefined;
+      return { type: 'thinking', thinking: hideThinking ? '' : part.text, signature: part.signature ?? '' };
+    case 'tool_call':
+      return {
+        type: 'tool_use',
+        id: fitToolId(part.id, 'messages'),
+        name: part.name,
+        input: encodeInput(part),
+        caller: { type: 'direct' },
+        ...(part.extra?.caller === undefined ? {} : { caller: part.extra.caller }),
+      };
+    case 'native':
+      return part.protocol === 'messages' ? part.value : undefined;
+  }
+}
+
+/** Characters that the model wrote, for an estimate where the provider counts nothing. */
+function characters(parts: readonly ReplyPart[]): number {
+  let sum = 0;
+  for (const part of parts) {
+    if (part.type === 'tool_call') sum += part.name.length + part.arguments.length;
+    else if (part.type !== 'native') sum += part.text.length;
+  }
+  return sum;
+}
+
+const ID_PREFIX = 'msg_';
+
+export function messageId(id: string, context: Pick<ReplyContext, 'ids'>): string {
+  return id.startsWith(ID_PREFIX) ? id : ID_PREFIX + context.ids.random(24);
+}
+
+export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
+  const hideThinking = context.request.reasoning?.display === 'omitted';
+  const content = list(reply.parts.map((part) => encodeBlock(part, hideThinking))).filter(isObject);
+  const hasCalls = content.some((block) => block.type === 'tool_use');
+  const usage = reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts));
+  return {
+    id: messageId(reply.id, context),
+    type: 'message',
+    role: 'assistant',
+    model: reply.model,
+    content,
+    ...encodeStop(reply.stop, hasCalls),
+    container: null,
+    diagnostics: null,
+    usage: encodeUsage(usage, reply.serviceTier),
+  } satisfies WireMessage;
+}

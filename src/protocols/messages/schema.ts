@@ -1,0 +1,57 @@
+// The messages protocol's own shapes, as the encoders write them. What is read is checked member by member instead:
+// compatible servers leave out half of it. https://docs.claude.com/en/api/messages
+import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+
+export type WireCacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
+
+export interface WireUsage extends JsonObject {
+  input_tokens: number;
+  cache_creation_input_tokens: number | null;
+  cache_read_input_tokens: number | null;
+  cache_creation: { ephemeral_5m_input_tokens: number; ephemeral_1h_input_tokens: number } | null;
+  output_tokens: number;
+  output_tokens_details: { thinking_tokens: number } | null;
+  server_tool_use: null;
+  service_tier: string | null;
+  inference_geo: null;
+  speed: null;
+}
+
+export interface WireStop extends JsonObject {
+  stop_reason: string | null;
+  stop_sequence: string | null;
+  stop_details: { type: 'refusal'; category: string | null; explanation: string | null } | null;
+}
+
+/** The whole answer. All members are always there: the official types say nullable, never optional. */
+export interface WireMessage extends WireStop {
+  id: string;
+  type: 'message';
+  role: 'assistant';
+  model: string;
+  content: JsonObject[];
+  container: null;
+  diagnostics: null;
+  usage: WireUsage;
+}
+
+export interface WireTurn extends JsonObject {
+  role: 'user' | 'assistant' | 'system';
+  content: JsonObject[];
+}
+
+export function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+export function flag(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+export function list(value: unknown): JsonValue[] {
+  return Array.isArray(value) ? (value as JsonValue[]) : [];
+}

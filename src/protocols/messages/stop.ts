@@ -1,0 +1,59 @@
+// Why the model stopped: the wire's words and ours.
+import { isObject } from '../../canonical/json.ts';
+import type { Stop } from '../../canonical/reply.ts';
+import { text, type WireStop } from './schema.ts';
+
+const REASONS: Readonly<Record<string, Stop['reason']>> = {
+  end_turn: 'end',
+  stop_sequence: 'stop_sequence',
+  max_tokens: 'length',
+  tool_use: 'tool_calls',
+  pause_turn: 'pause',
+  refusal: 'refusal',
+  model_context_window_exceeded: 'context_window',
+  compaction: 'other',
+};
+
+const WORDS = {
+  end: 'end_turn',
+  stop_sequence: 'stop_sequence',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  pause: 'pause_turn',
+  refusal: 'refusal',
+  context_window: 'model_context_window_exceeded',
+  other: 'end_turn',
+} as const satisfies Record<Stop['reason'], string>;
+
+/** `value` is a whole message or the `delta` of a `message_delta`. */
+export function decodeStop(reason: string, value: { stop_sequence?: unknown; stop_details?: unknown }): Stop {
+  const stop: Stop = { reason: REASONS[reason] ?? 'other', raw: reason };
+  if (typeof value.stop_sequence === 'string') stop.sequence = value.stop_sequence;
+  const details = value.stop_details;
+  if (isObject(details)) {
+    const explanation = text(details.explanation);
+    const category = text(details.category);
+    if (explanation !== undefined) stop.explanation = explanation;
+    if (category !== undefined) stop.category = category;
+  }
+  return stop;
+}
+
+/** Providers say "stop" after tool calls and "tool calls" without one; agents go by this word, so it follows the content. */
+function word(stop: Stop, hasCalls: boolean): string {
+  if (stop.raw !== undefined && REASONS[stop.raw] === stop.reason && stop.reason === 'other') return stop.raw;
+  if (stop.reason === 'end' && hasCalls) return WORDS.tool_calls;
+  if (stop.reason === 'tool_calls' && !hasCalls) return WORDS.end;
+  return WORDS[stop.reason];
+}
+
+export function encodeStop(stop: Stop, hasCalls: boolean): WireStop {
+  return {
+    stop_reason: word(stop, hasCalls),
+    stop_sequence: stop.sequence ?? null,
+    stop_details:
+      stop.reason === 'refusal'
+        ? { type: 'refusal', category: stop.category ?? null, explanation: stop.explanation ?? null }
+        : null,
+  };
+}

@@ -1,0 +1,126 @@
+// This protocol's stream as canonical events. One synchronous machine: servers that speak it nearly right (no block stops,
+// doubled starts, content before the start) are understood; what can't be understood ends the stream as a failure.
+import type { Event } from '../../canonical/events.ts';
+import { isObject, type JsonObject } from '../../canonical/json.ts';
+import type { Stop } from '../../canonical/reply.ts';
+import type { FailureKind } from '../../errors.ts';
+import type { Ids } from '../../ids.ts';
+import type { StreamDecoder } from '../protocol.ts';
+import type { Frame } from '../sse.ts';
+import { createBlocks } from './stream-blocks.ts';
+import { readFailure } from './errors.ts';
+import { text } from './schema.ts';
+import { decodeStop } from './stop.ts';
+import { readUsage, toUsage, type UsageTally } from './usage.ts';
+
+const NONE: Event[] = [];
+
+function parse(data: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
+  const blocks = createBlocks(ids);
+  const tally: UsageTally = {};
+  let state: 'init' | 'open' | 'over' = 'init';
+  let stop: Stop | undefined;
+  let serviceTier: string | undefined;
+
+  function fail(reason: string, message: string, kind: FailureKind = 'failed'): Event[] {
+    state = 'over';
+    return [{ type: 'error', failure: { kind, message, reason } }];
+  }
+
+  function start(message: JsonObject): Event[] {
+    state = 'open';
+    readUsage(tally, message.usage);
+    if (isObject(message.usage)) serviceTier = text(message.usage.service_tier);
+    const event: Event = {
+      type: 'start',
+      id: text(message.id) ?? `msg_${ids.random(24)}`,
+      model: text(message.model) ?? '',
+    };
+    const usage = toUsage(tally);
+    if (usage !== undefined) event.usage = usage;
+    if (serviceTier !== undefined) event.serviceTier = serviceTier;
+    return [event];
+  }
+
+  /** Content may come before the start: the start is then made up, its content is not. */
+  function content(value: JsonObject): Event[] {
+    const events = state === 'init' ? start({}) : [];
+    const trouble = blocks.push(value, events);
+    if (trouble === undefined) return events;
+    return [...events, ...fail('malformed', `the provider's stream is broken: ${trouble}`)];
+  }
+
+  function messageDelta(value: JsonObject): Event[] {
+    const events = state === 'init' ? start({}) : [];
+    readUsage(tally, value.usage);
+    const { delta } = value;
+    if (isObject(delta) && typeof delta.stop_reason === 'string') {
+      stop = decodeStop(delta.stop_reason, delta);
+      blocks.closeAll(events);
+    }
+    return events;
+  }
+
+  function end(): Event[] {
+    if (stop === undefined) return fail('truncated', "the provider's stream ended without a stop reason");
+    const events: Event[] = [];
+    blocks.closeAll(events);
+    state = 'over';
+    const event: Event = { type: 'end', stop };
+    const usage = toUsage(tally);
+    if (usage !== undefined) event.usage = usage;
+    if (serviceTier !== undefined) event.serviceTier = serviceTier;
+    events.push(event);
+    return events;
+  }
+
+  function dispatch(value: JsonObject, event: string): Event[] {
+    const type = text(value.type) ?? event;
+    switch (type) {
+      case 'content_block_delta':
+      case 'content_block_start':
+      case 'content_block_stop':
+        return content(value);
+      case 'message_start':
+        if (state === 'init') return start(isObject(value.message) ? value.message : {});
+        readUsage(tally, isObject(value.message) ? value.message.usage : undefined);
+        return NONE;
+      case 'message_delta':
+        return messageDelta(value);
+      case 'message_stop':
+        return end();
+      default:
+        if (type !== 'error' && (value.error === undefined || value.error === null)) return NONE;
+        state = 'over';
+        return [{ type: 'error', failure: readFailure(value) }];
+    }
+  }
+
+  return {
+    push(frame: Frame) {
+      const { data } = frame;
+      if (state === 'over' || data === '' || data === '[DONE]') return NONE;
+      const value = parse(data);
+      if (value !== undefined) return dispatch(value, frame.event);
+      if (frame.event !== 'error')
+        return fail('malformed', "the provider's stream holds an event that is not JSON");
+      state = 'over';
+      return [{ type: 'error', failure: readFailure(data) }];
+    },
+    finish(clean) {
+      if (state === 'over') return NONE;
+      if (state === 'init') return fail('empty', 'the provider sent an empty stream');
+      if (!clean || stop === undefined) return fail('truncated', "the provider's stream broke off");
+      return end();
+    },
+  };
+}

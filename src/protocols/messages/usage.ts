@@ -1,0 +1,95 @@
+// Usage on the wire: the three kinds of input stand apart, and in a stream later counts replace earlier ones, never add up.
+import { isObject, type JsonObject } from '../../canonical/json.ts';
+import type { Usage } from '../../canonical/usage.ts';
+import { count, type WireUsage } from './schema.ts';
+
+/** What was told so far. Servers give the parts in different frames, some give none: absent stays undefined. */
+export interface UsageTally {
+  input?: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  cacheWrite1h?: number;
+  output?: number;
+  reasoning?: number;
+}
+
+/** Overwrites `tally` with the counts of `value` that are numbers. */
+export function readUsage(tally: UsageTally, value: unknown): void {
+  if (!isObject(value)) return;
+  tally.input = count(value.input_tokens) ?? tally.input;
+  tally.output = count(value.output_tokens) ?? tally.output;
+  tally.cacheRead = count(value.cache_read_input_tokens) ?? tally.cacheRead;
+  tally.cacheWrite = count(value.cache_creation_input_tokens) ?? tally.cacheWrite;
+  const { cache_creation: split, output_tokens_details: details } = value;
+  if (isObject(split)) tally.cacheWrite1h = count(split.ephemeral_1h_input_tokens) ?? tally.cacheWrite1h;
+  if (isObject(details)) tally.reasoning = count(details.thinking_tokens) ?? tally.reasoning;
+}
+
+/** Undefined until both input and output were told: half a count would be recorded as a whole one. */
+export function toUsage(tally: UsageTally): Usage | undefined {
+  if (tally.input === undefined || tally.output === undefined) return undefined;
+  const usage: Usage = { input: tally.input, output: tally.output };
+  if (tally.cacheRead !== undefined) usage.cacheRead = tally.cacheRead;
+  if (tally.cacheWrite !== undefined) usage.cacheWrite = tally.cacheWrite;
+  if (tally.cacheWrite1h !== undefined) usage.cacheWrite1h = tally.cacheWrite1h;
+  if (tally.reasoning !== undefined) usage.reasoning = tally.reasoning;
+  return usage;
+}
+
+export function decodeUsage(value: unknown): Usage | undefined {
+  const tally: UsageTally = {};
+  readUsage(tally, value);
+  return toUsage(tally);
+}
+
+const TIERS: Readonly<Record<string, string>> = {
+  standard: 'standard',
+  default: 'standard',
+  priority: 'priority',
+  batch: 'batch',
+};
+
+export function encodeUsage(usage: Usage, serviceTier: string | undefined): WireUsage {
+  const { cacheWrite, cacheWrite1h } = usage;
+  return {
+    input_tokens: usage.input,
+    cache_creation_input_tokens: cacheWrite ?? null,
+    cache_read_input_tokens: usage.cacheRead ?? null,
+    cache_creation:
+      cacheWrite === undefined || cacheWrite1h === undefined
+        ? null
+        : {
+            ephemeral_5m_input_tokens: Math.max(0, cacheWrite - cacheWrite1h),
+            ephemeral_1h_input_tokens: cacheWrite1h,
+          },
+    output_tokens: usage.output,
+    output_tokens_details: usage.reasoning === undefined ? null : { thinking_tokens: usage.reasoning },
+    server_tool_use: null,
+    service_tier: (serviceTier !== undefined && TIERS[serviceTier]) || null,
+    inference_geo: null,
+    speed: null,
+  };
+}
+
+/** The usage of a `message_delta`: cumulative, with the input again, for providers that tell it only at the end. */
+export function encodeDeltaUsage(usage: Usage): JsonObject {
+  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = encodeUsage(
+    usage,
+    undefined,
+  );
+  return {
+    input_tokens,
+    cache_creation_input_tokens,
+    cache_read_input_tokens,
+    output_tokens,
+    output_tokens_details: usage.reasoning === undefined ? null : { thinking_tokens: usage.reasoning },
+    server_tool_use: null,
+  };
+}
+
+const CHARACTERS_A_TOKEN = 4;
+
+/** For a provider that tells nothing: the type demands numbers, and zeros make agents show an empty context. */
+export function estimateUsage(input: number, outputCharacters: number): Usage {
+  return { input, output: Math.ceil(outputCharacters / CHARACTERS_A_TOKEN), estimated: true };
+}
