@@ -1,0 +1,113 @@
+// The answer of a provider on its way to the client: relayed where both speak one protocol, else translated.
+import type { Admission } from '../canonical/admission.ts';
+import type { Clock } from '../clock.ts';
+import { FailureError } from '../canonical/failure.ts';
+import { GatewayError, type ProviderFailure } from '../errors.ts';
+import type { Ids } from '../ids.ts';
+import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
+import type { Exchange, HeaderList, Outcome } from './exchange.ts';
+import { errorOf } from './failures.ts';
+import type { Upstream } from './forward.ts';
+import { usageAsked, type Prepared } from './prepare.ts';
+import { pump } from './pump.ts';
+import type { Inbound } from './read-request.ts';
+import { createRelay } from './relay.ts';
+import { createTranslation, replayed, translateWhole } from './translate.ts';
+
+export interface AnswerOptions {
+  inbound: Inbound;
+  upstream: Upstream;
+  admission: Admission;
+  exchange: Exchange;
+  onFirstByte: () => void;
+}
+
+/** Throws GatewayError where a whole reply turns out to be none; nothing was written then. */
+export async function answer(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Promise<Outcome> {
+  try {
+    return await written(options, deps);
+  } catch (error) {
+    throw error instanceof FailureError ? gatewayError(error.failure, options) : error;
+  }
+}
+
+async function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Promise<Outcome> {
+  const { inbound, upstream, admission, exchange, onFirstByte } = options;
+  const { prepared } = upstream;
+  const { sink } = exchange;
+  const { protocol: client } = inbound;
+  const head = headOf(upstream, client, admission, deps.clock);
+  const context = (): ReplyContext => ({
+    ids: deps.ids,
+    created: Math.floor(deps.clock.now() / 1000),
+    request: inbound.decode(),
+    estimateInput: inbound.estimate,
+  });
+
+  if (upstream.kind === 'stream') {
+    const mover = prepared.crossing
+      ? createTranslation(prepared, client, context(), deps.ids)
+      : createRelay(prepared.protocol, usageAsked(inbound));
+    const errorEvent = (cause: ProviderFailure | GatewayError): string =>
+      client.encodeStreamError(gatewayError(cause, options), exchange.requestId);
+    sink.open(head, client.keepAlive);
+    const { held, source } = upstream;
+    return pump({ held, source, mover, sink, signal: exchange.signal, errorEvent, onFirstByte });
+  }
+  onFirstByte();
+  if (inbound.stream) {
+    const { text, usage } = replayed(upstream.value, prepared, client, context());
+    sink.open(head, client.keepAlive);
+    sink.write(text);
+    sink.end();
+    return { status: 200, error: null, usage };
+  }
+  const type = ['content-type', 'application/json'];
+  if (!prepared.crossing) {
+    const { usage } = prepared.protocol.inspectReply(upstream.value);
+    sink.send(200, [...type, ...head], upstream.body);
+    return { status: 200, error: null, usage };
+  }
+  const { body, usage } = translateWhole(upstream.value, prepared, client, context());
+  sink.send(200, [...type, ...head], body);
+  return { status: 200, error: null, usage };
+}
+
+/** A failure in mid-stream in the words that a failure before the stream would have had. */
+function gatewayError(
+  cause: ProviderFailure | GatewayError,
+  { inbound, upstream }: AnswerOptions,
+): GatewayError {
+  if (cause instanceof GatewayError) return cause;
+  return errorOf([{ target: upstream.prepared.target, failure: cause }], {
+    protocol: inbound.protocol.name,
+    estimate: inbound.estimate,
+    coolingMs: () => undefined,
+  });
+}
+
+/** The headers of an answer beside its type and its ids. */
+export function headOf(
+  reached: { prepared: Prepared; attempts: number },
+  client: Protocol,
+  admission: Admission,
+  clock: Clock,
+): HeaderList {
+  const { target, dropped } = reached.prepared;
+  const head = [
+    'x-gateway-provider',
+    headerText(target.provider.name),
+    'x-gateway-model',
+    headerText(target.model),
+    'x-gateway-attempts',
+    String(reached.attempts),
+  ];
+  if (dropped.length > 0) head.push('x-gateway-dropped', headerText(dropped.join(',')));
+  head.push(...client.limitHeaders(admission, clock.now()));
+  return head;
+}
+
+/** What a header can't hold is percent-encoded. */
+function headerText(text: string): string {
+  return text.replace(/[^\x21-\x7e ]/gu, (char) => encodeURIComponent(char));
+}

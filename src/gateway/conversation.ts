@@ -1,0 +1,41 @@
+// What routing asks about a request: its needs, and which conversation it belongs to.
+import { createHash } from 'node:crypto';
+import { isObject, type JsonValue } from '../canonical/json.ts';
+import type { Key } from '../store/store.ts';
+import type { Question } from '../routing/routing.ts';
+import type { Inbound } from './read-request.ts';
+
+export function questionOf(inbound: Inbound, key: Key): Question {
+  return {
+    protocol: inbound.protocol.name,
+    model: inbound.model,
+    needs: inbound.needs,
+    allowed: key.models,
+    accountId: key.accountId,
+    conversation: () => beginningOf(inbound),
+    openToolTurn: () => endsWithToolResult(inbound.value.messages),
+    estimate: inbound.estimate,
+  };
+}
+
+/** System text is long and often shared; what tells conversations apart is at its end and in the first user message. */
+const SYSTEM_END = 2000;
+
+/** A hash of the beginning that stays while a conversation grows: system text and messages up to the first user message. */
+function beginningOf({ value }: Inbound): string {
+  const messages = Array.isArray(value.messages) ? value.messages : [];
+  const first = messages.findIndex((message) => isObject(message) && message.role === 'user');
+  const hash = createHash('sha256');
+  hash.update((JSON.stringify(value.system) ?? '').slice(-SYSTEM_END));
+  for (const message of messages.slice(0, first + 1)) hash.update(JSON.stringify(message));
+  return hash.digest('base64url');
+}
+
+function endsWithToolResult(messages: JsonValue | undefined): boolean {
+  const last = Array.isArray(messages) ? messages.at(-1) : undefined;
+  if (!isObject(last)) return false;
+  if (last.role === 'tool' || last.role === 'function') return true;
+  return (
+    Array.isArray(last.content) && last.content.some((part) => isObject(part) && part.type === 'tool_result')
+  );
+}

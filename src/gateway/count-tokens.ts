@@ -1,0 +1,61 @@
+// How many tokens a messages request has: asked of the provider where it can tell, else estimated. Never a provider's error.
+import { authenticate } from '../accounts/authenticate.ts';
+import { isObject } from '../canonical/json.ts';
+import { messages } from '../protocols/messages/index.ts';
+import { readCountEnvelope } from '../protocols/messages/envelope.ts';
+import type { Target } from '../routing/catalog.ts';
+import { questionOf } from './conversation.ts';
+import { ClientGone, type Exchange } from './exchange.ts';
+import type { GatewayDeps } from './inference.ts';
+import { passedHeaders } from './passed.ts';
+import { prepare } from './prepare.ts';
+import { readRequest, type Inbound } from './read-request.ts';
+import { readWhole } from './read-whole.ts';
+
+const TIMEOUT_MS = 5000;
+const MAX_REPLY = 64 * 1024;
+
+/** Writes `{input_tokens}`. Throws GatewayError for the client's own mistakes. */
+export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promise<void> {
+  const endpoint = 'messages';
+  const key = await authenticate({ headers: exchange.headers, endpoint }, deps.store, deps.clock.now());
+  const leave = deps.gate.enter(deps.config());
+  try {
+    const inbound = readRequest(messages, await exchange.readBody(), readCountEnvelope);
+    const passed = passedHeaders(exchange, messages);
+    await deps.discovered;
+    const { targets } = deps.routing.resolve(questionOf(inbound, key));
+    const [target] = targets;
+    const counted = target === undefined ? undefined : await ask(inbound, target);
+    const head = ['content-type', 'application/json'];
+    if (counted === undefined) head.push('x-gateway-estimated', 'true');
+    exchange.sink.send(200, head, JSON.stringify({ input_tokens: counted ?? inbound.estimate() }));
+
+    async function ask(request: Inbound, to: Target): Promise<number | undefined> {
+      if (!to.provider.protocols.includes('messages')) return undefined;
+      try {
+        const prepared = prepare(request, to, passed, false);
+        const reply = await deps.client.open(
+          {
+            url: prepared.url.replace('/messages', '/messages/count_tokens'),
+            method: 'POST',
+            headers: prepared.headers,
+            body: prepared.bytes,
+            stream: false,
+            timeout: { ...to.provider.timeout, connect: TIMEOUT_MS, whole: TIMEOUT_MS },
+          },
+          exchange.signal,
+        );
+        const body = await readWhole(reply.body, MAX_REPLY);
+        if (reply.status !== 200) return undefined;
+        const value: unknown = JSON.parse(body.toString('utf8'));
+        return isObject(value) && typeof value.input_tokens === 'number' ? value.input_tokens : undefined;
+      } catch (error) {
+        if (error instanceof ClientGone) throw error;
+        return undefined;
+      }
+    }
+  } finally {
+    leave();
+  }
+}

@@ -1,0 +1,43 @@
+// One request as the server hands it to the gateway: what the client sent, and where its answer goes.
+import type { Usage } from '../canonical/usage.ts';
+
+/** Flat list of header names (lower case) and values. */
+export type HeaderList = string[];
+
+export interface Sink {
+  /** The head was written: from then on an error can only be an event of the stream. */
+  readonly opened: boolean;
+  /** A whole answer, with its length. */
+  send(status: number, headers: HeaderList, body: Buffer | string): void;
+  /** Opens an event stream; while nothing is written for a while, `keepAlive` is. A second call does nothing. */
+  open(headers: HeaderList, keepAlive: string): void;
+  /** `false`: the client reads slowly; wait for `onDrain`. */
+  write(bytes: Buffer | string): boolean;
+  onDrain(listener: () => void): void;
+  end(): void;
+}
+
+export interface Exchange {
+  readonly requestId: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** `?beta=true`, or ''. */
+  readonly query: string;
+  /** Aborted with ClientGone when the client left, with a GatewayError when the server shuts down. */
+  readonly signal: AbortSignal;
+  /** The whole body, decompressed, within the limit. */
+  readBody(): Promise<Buffer>;
+  readonly sink: Sink;
+}
+
+/** The client closed the connection: nobody is left to answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}
+
+/** How an admitted request ended: what is recorded. */
+export interface Outcome {
+  status: number;
+  /** null: fully answered. */
+  error: string | null;
+  usage?: Usage;
+}

@@ -1,0 +1,122 @@
+// What a provider's failure means: is the next target tried, and what does the client get? (CONTRACT section 5, second table)
+import type { ErrorOptions, FailureKind, ProviderFailure } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
+import type { ProtocolName } from '../canonical/request.ts';
+import type { Target } from '../routing/catalog.ts';
+import { scrub } from './scrub.ts';
+
+interface Verdict {
+  /** Another target may be able to answer. */
+  next: boolean;
+  /** Whose fault it is: the client's own (400), the provider's (502), or a provider that is busy (503). */
+  class: 'client' | 'failed' | 'busy';
+}
+
+const VERDICTS = {
+  invalid_request: { next: false, class: 'client' },
+  too_large: { next: false, class: 'client' },
+  context_overflow: { next: false, class: 'client' },
+  not_found: { next: true, class: 'client' },
+  provider_key: { next: true, class: 'failed' },
+  billing: { next: true, class: 'failed' },
+  rate_limited: { next: true, class: 'busy' },
+  overloaded: { next: true, class: 'busy' },
+  timeout: { next: true, class: 'failed' },
+  failed: { next: true, class: 'failed' },
+} as const satisfies Record<FailureKind, Verdict>;
+
+export interface Attempt {
+  target: Target;
+  failure: ProviderFailure;
+}
+
+export function mayTryNext(failure: ProviderFailure): boolean {
+  return VERDICTS[failure.kind].next;
+}
+
+/** Permanent faults of the configuration, which the SDKs' own retries can't mend. */
+function isPermanent(failure: ProviderFailure): boolean {
+  return failure.kind === 'provider_key' || failure.kind === 'billing';
+}
+
+export interface Facts {
+  protocol: ProtocolName;
+  /** The gateway's estimate of the input tokens. */
+  estimate: () => number;
+  /** The target's own wait, in milliseconds, where it cools down. */
+  coolingMs: (target: Target) => number | undefined;
+}
+
+/** The one error that the client gets for all attempts of a request: 502 if any failed so, else 503, else 400. */
+export function errorOf(attempts: readonly Attempt[], facts: Facts): GatewayError {
+  const last = attempts.at(-1);
+  if (last === undefined) return new GatewayError('upstream', 'no target could be reached', { attempts: 0 });
+  if (!mayTryNext(last.failure)) return clientError(last, facts, attempts.length);
+  const failed = attempts.filter(({ failure }) => VERDICTS[failure.kind].class === 'failed');
+  const busy = attempts.filter(({ failure }) => VERDICTS[failure.kind].class === 'busy');
+  const options: ErrorOptions = { attempts: attempts.length };
+  if (failed.length > 0) {
+    if (attempts.every(({ failure }) => isPermanent(failure))) options.shouldRetry = false;
+    return new GatewayError('upstream', messageOf(attempts), keepOne(failed, options));
+  }
+  if (busy.length > 0) {
+    options.retryAfter = shortestWait(busy, facts);
+    return new GatewayError('unavailable', messageOf(attempts), keepOne(busy, options));
+  }
+  return clientError(last, facts, attempts.length);
+}
+
+/** With one attempt, its details are kept; over several they would be one target's word for all. */
+function keepOne(attempts: readonly Attempt[], options: ErrorOptions): ErrorOptions {
+  const [only] = attempts;
+  if (attempts.length !== 1 || only === undefined || options.attempts !== 1) return options;
+  const { details } = only.failure;
+  return details === undefined ? options : { ...options, details: scrubAll(details, only.target) };
+}
+
+function clientError({ target, failure }: Attempt, facts: Facts, attempts: number): GatewayError {
+  const options: ErrorOptions = { attempts };
+  if (failure.param !== undefined) options.param = scrub(failure.param, target.provider);
+  if (failure.details !== undefined) options.details = scrubAll(failure.details, target);
+  if (failure.kind === 'context_overflow') {
+    return new GatewayError('context_overflow', overflowMessage(target, failure, facts), options);
+  }
+  const message = scrub(failure.message, target.provider);
+  if (failure.kind === 'not_found') return new GatewayError('model_not_found', message, options);
+  if (failure.code !== undefined) options.code = scrub(failure.code, target.provider);
+  return new GatewayError('invalid_request', message, options);
+}
+
+const OVERFLOW = {
+  chat: (sent, limit) =>
+    `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${sent} tokens.`,
+  messages: (sent, limit) => `prompt is too long: ${sent} tokens > ${limit} maximum`,
+} satisfies Record<ProtocolName, (sent: number, limit: number) => string>;
+
+/** In the words that agents look for; the provider's own words where the numbers are not known. */
+function overflowMessage(target: Target, failure: ProviderFailure, facts: Facts): string {
+  const limit = failure.tokens?.limit ?? target.traits.contextWindow;
+  const own = scrub(failure.message, target.provider);
+  if (limit === undefined) return facts.protocol === 'messages' ? `prompt is too long: ${own}` : own;
+  const sent = failure.tokens?.sent ?? Math.max(facts.estimate(), limit + 1);
+  return OVERFLOW[facts.protocol](sent, limit);
+}
+
+function messageOf(attempts: readonly Attempt[]): string {
+  const lines = attempts.map(
+    ({ target, failure }) => `${target.key}: ${scrub(failure.message, target.provider)}`,
+  );
+  return attempts.length === 1 ? (lines[0] ?? '') : `no target could answer (${lines.join('; ')})`;
+}
+
+/** Whole seconds: the shortest of the targets' own waits, else of their cool-downs, else 1. */
+function shortestWait(busy: readonly Attempt[], facts: Facts): number {
+  const own = busy.flatMap(({ failure }) => failure.retryAfterMs ?? []);
+  const waits = own.length > 0 ? own : busy.flatMap(({ target }) => facts.coolingMs(target) ?? []);
+  if (waits.length === 0) return 1;
+  return Math.max(1, Math.ceil(Math.min(...waits) / 1000));
+}
+
+function scrubAll(details: Record<string, unknown>, target: Target): Record<string, unknown> {
+  return JSON.parse(scrub(JSON.stringify(details), target.provider)) as Record<string, unknown>;
+}

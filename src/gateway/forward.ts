@@ -1,0 +1,207 @@
+// Targets in turn until one has an answer worth writing. Nothing has been sent to the client before this returns, so a
+// provider that fails at birth costs the client nothing but time.
+import { FailureError } from '../canonical/failure.ts';
+import type { Clock } from '../clock.ts';
+import type { ProviderFailure } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import type { Frame } from '../protocols/sse.ts';
+import type { ProviderClient, ProviderReply } from '../providers/client.ts';
+import type { Target } from '../routing/catalog.ts';
+import type { Health } from '../routing/health.ts';
+import { errorOf, mayTryNext, type Attempt, type Facts } from './failures.ts';
+import { openFrames, type FrameSource } from './frames.ts';
+import type { Prepared } from './prepare.ts';
+import { readWhole } from './read-whole.ts';
+import { scrub } from './scrub.ts';
+
+export const MAX_ATTEMPTS = 3;
+
+/** A 200 reply that began well: a stream at its first frame of worth, or a whole body that is an answer. */
+export type Upstream = {
+  prepared: Prepared;
+  /** Targets contacted, this one included. */
+  attempts: number;
+  /** The provider's own request id, for the log. */
+  upstreamId: string | undefined;
+} & (
+  | { kind: 'stream'; held: readonly Frame[]; source: FrameSource }
+  | { kind: 'whole'; body: Buffer; value: unknown }
+);
+
+export interface ForwardOptions {
+  first: Prepared;
+  /** The targets after the first, in order. */
+  rest: readonly Target[];
+  prepare: (target: Target) => Prepared;
+  stream: boolean;
+  signal: AbortSignal;
+  facts: Facts;
+  /** Told before each target is contacted. */
+  onAttempt: (prepared: Prepared, attempts: number) => void;
+  requestId: string;
+}
+
+export interface ForwardDeps {
+  client: ProviderClient;
+  health: Health;
+  clock: Clock;
+  log: Logger;
+  maxReply: number;
+}
+
+/** Throws the one GatewayError for all attempts; the signal's reason where it was aborted. */
+export async function forward(options: ForwardOptions, deps: ForwardDeps): Promise<Upstream> {
+  const attempts: Attempt[] = [];
+  for (const target of [options.first.target, ...options.rest].slice(0, MAX_ATTEMPTS)) {
+    const prepared = attempts.length === 0 ? options.first : prepareNext(options, target);
+    if (prepared === undefined) continue;
+    options.onAttempt(prepared, attempts.length + 1);
+    const startedAt = deps.clock.monotonic();
+    deps.health.begin(target.key);
+    try {
+      const upstream = await attempt(prepared, options, deps);
+      deps.health.succeeded(target.key, deps.clock.monotonic() - startedAt);
+      return { ...upstream, attempts: attempts.length + 1 };
+    } catch (error) {
+      if (options.signal.aborted || !(error instanceof FailureError)) {
+        deps.health.abandoned(target.key);
+        throw options.signal.aborted ? options.signal.reason : error;
+      }
+      const { failure } = error;
+      deps.health.failed(target.key, failure);
+      attempts.push({ target, failure });
+      logAttempt(deps.log, options.requestId, target, failure, attempts.length);
+      if (!mayTryNext(failure)) break;
+    }
+  }
+  throw errorOf(attempts, options.facts);
+}
+
+/** A later target that can't take the request is passed over. */
+function prepareNext(options: ForwardOptions, target: Target): Prepared | undefined {
+  try {
+    return options.prepare(target);
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+type Began =
+  | Omit<Extract<Upstream, { kind: 'stream' }>, 'attempts'>
+  | Omit<Extract<Upstream, { kind: 'whole' }>, 'attempts'>;
+
+async function attempt(prepared: Prepared, options: ForwardOptions, deps: ForwardDeps): Promise<Began> {
+  const { provider } = prepared.target;
+  const reply = await deps.client.open(
+    {
+      url: prepared.url,
+      method: 'POST',
+      headers: prepared.headers,
+      body: prepared.bytes,
+      stream: options.stream,
+      timeout: provider.timeout,
+    },
+    options.signal,
+  );
+  const upstreamId = reply.headers.get('request-id') ?? reply.headers.get('x-request-id');
+  const shared = { prepared, upstreamId };
+  if (reply.status !== 200) throw new FailureError(await refusal(reply, prepared));
+  const type = reply.headers.get('content-type') ?? '';
+  if (options.stream && !type.includes('json')) {
+    const source = openFrames(reply.body, deps.maxReply);
+    return { ...shared, kind: 'stream', held: await untilCommitted(source, prepared), source };
+  }
+  const body = await readWhole(reply.body, deps.maxReply);
+  const value = parseReply(body);
+  prepared.protocol.inspectReply(value);
+  return { ...shared, kind: 'whole', body, value };
+}
+
+/** Much longer than any error that a person reads. */
+const MAX_ERROR_BODY = 64 * 1024;
+
+async function refusal(reply: ProviderReply, prepared: Prepared): Promise<ProviderFailure> {
+  let text = '';
+  try {
+    text = (await readWhole(reply.body, MAX_ERROR_BODY)).toString('utf8');
+  } catch (error) {
+    // A refusal whose body broke is still a refusal: its status is known.
+    if (!(error instanceof FailureError) || error.failure.reason === 'aborted') throw error;
+  }
+  if (reply.status < 300) {
+    return {
+      kind: 'failed',
+      message: `unexpected status ${reply.status}`,
+      status: reply.status,
+      reason: 'status',
+    };
+  }
+  return { ...prepared.protocol.decodeError(reply.status, reply.headers, text), status: reply.status };
+}
+
+function parseReply(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    const reason = body.length === 0 ? 'empty' : 'malformed';
+    const message =
+      reason === 'empty' ? 'the provider sent an empty answer' : 'the provider sent no valid JSON';
+    throw new FailureError({ kind: 'failed', message, reason });
+  }
+}
+
+/** Frames up to the first with content or a finish. An error before it is a failure of the target, not of the stream. */
+function untilCommitted(source: FrameSource, { protocol }: Prepared): Promise<readonly Frame[]> {
+  return new Promise((resolve, reject) => {
+    const held: Frame[] = [];
+    const watch = protocol.createWatch({ usageAsked: true });
+    const fail = (failure: ProviderFailure): void => {
+      source.abort();
+      reject(new FailureError(failure));
+    };
+    source.read({
+      frames(frames) {
+        let committed = false;
+        for (const frame of frames) {
+          held.push(frame);
+          if (committed) continue;
+          const seen = watch(frame);
+          if (seen.failure !== undefined) return fail(seen.failure);
+          committed = seen.stopped === true || protocol.commits(frame);
+          if (!committed && seen.terminal === true) return fail(EMPTY);
+        }
+        if (!committed) return;
+        source.hold();
+        resolve(held);
+      },
+      end: () => fail(EMPTY),
+      fail: (failure) => fail(failure),
+    });
+  });
+}
+
+const EMPTY: ProviderFailure = {
+  kind: 'failed',
+  message: "the provider's stream ended before any content",
+  reason: 'empty',
+};
+
+function logAttempt(
+  log: Logger,
+  requestId: string,
+  target: Target,
+  failure: ProviderFailure,
+  attempt: number,
+): void {
+  log.warn('a target failed', {
+    request: requestId,
+    target: target.key,
+    attempt,
+    kind: failure.kind,
+    reason: failure.reason,
+    status: failure.status,
+    message: scrub(failure.message, target.provider),
+  });
+}

@@ -1,0 +1,82 @@
+// A provider's stream as frames, with one reader at a time: `forward` reads until the commit, then relay or translate goes on.
+import { FrameTooLarge, createSplitter, type Frame } from '../protocols/sse.ts';
+import type { ProviderFailure } from '../errors.ts';
+import type { ReplyBody } from '../providers/client.ts';
+
+export interface FrameReader {
+  /** The frames that one network chunk completed; never empty. */
+  frames(frames: readonly Frame[]): void;
+  /** The body is over. `clean`: as HTTP says. */
+  end(clean: boolean): void;
+  fail(failure: ProviderFailure): void;
+}
+
+export interface FrameSource {
+  /** Sets the reader; what came since the last one stopped reading is given first. */
+  read(reader: FrameReader): void;
+  /** The reader stops reading; the provider is held back. */
+  hold(): void;
+  pause(): void;
+  resume(): void;
+  abort(): void;
+  release(): void;
+}
+
+export function openFrames(body: ReplyBody, maxFrame: number): FrameSource {
+  const splitter = createSplitter({ maxFrame });
+  let reader: FrameReader | undefined;
+  let ending: ((to: FrameReader) => void) | undefined;
+  let started = false;
+  const waiting: Frame[] = [];
+
+  function close(tell: (to: FrameReader) => void): void {
+    if (reader === undefined) ending = tell;
+    else tell(reader);
+  }
+
+  function give(frames: Frame[]): void {
+    if (reader === undefined) waiting.push(...frames);
+    else reader.frames(frames);
+  }
+
+  function pass(split: () => Frame[]): boolean {
+    try {
+      const frames = split();
+      if (frames.length > 0) give(frames);
+      return true;
+    } catch (error) {
+      if (!(error instanceof FrameTooLarge)) throw error;
+      body.abort();
+      close((to) => to.fail({ kind: 'failed', message: error.message, reason: 'too_large' }));
+      return false;
+    }
+  }
+
+  return {
+    read(next) {
+      reader = next;
+      if (!started) {
+        started = true;
+        body.start({
+          chunk: (bytes) => void pass(() => splitter.push(bytes)),
+          end: (clean) => {
+            if (pass(() => splitter.finish())) close((to) => to.end(clean));
+          },
+          fail: (failure) => close((to) => to.fail(failure)),
+        });
+        return;
+      }
+      if (waiting.length > 0) next.frames(waiting.splice(0));
+      if (ending !== undefined) ending(next);
+      else body.resume();
+    },
+    hold() {
+      reader = undefined;
+      body.pause();
+    },
+    pause: () => body.pause(),
+    resume: () => body.resume(),
+    abort: () => body.abort(),
+    release: () => body.release(),
+  };
+}

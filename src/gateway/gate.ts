@@ -1,0 +1,52 @@
+// Whether new requests are taken at all: overload, maintenance, shutting down. Counts what is in flight.
+import type { Config } from '../config/config.ts';
+import { GatewayError } from '../errors.ts';
+
+export interface Gate {
+  /** Throws 503; else the returned function is called once, when the request is over. */
+  enter(config: Config): () => void;
+  readonly inFlight: number;
+  /** From now on everything is refused; resolves when nothing is in flight any more. */
+  close(): Promise<void>;
+  readonly closed: boolean;
+}
+
+export function shuttingDown(): GatewayError {
+  return new GatewayError('unavailable', 'the gateway is shutting down', { retryAfter: 5 });
+}
+
+export function createGate(): Gate {
+  let inFlight = 0;
+  let closed = false;
+  let onEmpty = (): void => undefined;
+  return {
+    enter(config) {
+      if (closed) throw shuttingDown();
+      if (config.maintenance) {
+        throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });
+      }
+      if (inFlight >= config.limits.maxConcurrent) {
+        const message = `the gateway serves ${inFlight} requests at once already (limits.max_concurrent)`;
+        throw new GatewayError('unavailable', message, { retryAfter: 1 });
+      }
+      inFlight += 1;
+      return () => {
+        inFlight -= 1;
+        if (inFlight === 0) onEmpty();
+      };
+    },
+    get inFlight() {
+      return inFlight;
+    },
+    close() {
+      closed = true;
+      return new Promise((resolve) => {
+        onEmpty = resolve;
+        if (inFlight === 0) resolve();
+      });
+    },
+    get closed() {
+      return closed;
+    },
+  };
+}

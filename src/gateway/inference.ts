@@ -1,0 +1,159 @@
+// The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
+import { admit } from '../accounts/admission.ts';
+import { authenticate } from '../accounts/authenticate.ts';
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
+import type { Ids } from '../ids.ts';
+import type { Logger } from '../log.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import type { ProviderClient } from '../providers/client.ts';
+import type { Target } from '../routing/catalog.ts';
+import type { Routing } from '../routing/routing.ts';
+import type { Store } from '../store/store.ts';
+import { answer, headOf } from './answer.ts';
+import { questionOf } from './conversation.ts';
+import { ClientGone, type Exchange, type Outcome } from './exchange.ts';
+import { forward, type Upstream } from './forward.ts';
+import type { Gate } from './gate.ts';
+import { passedHeaders } from './passed.ts';
+import { prepare, type Prepared } from './prepare.ts';
+import { readRequest } from './read-request.ts';
+import { logOutcome, usageRow, type Recorder } from './recorder.ts';
+
+export interface GatewayDeps {
+  /** The configuration as it is now: a request reads it once. */
+  config: () => Config;
+  store: Store;
+  routing: Routing;
+  /** Resolves when the local servers were looked for. */
+  discovered: Promise<void>;
+  client: ProviderClient;
+  recorder: Recorder;
+  gate: Gate;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+}
+
+/** A stream that stays silent for so long is opened with keep-alives alone. */
+const OPEN_AFTER_MS = 10_000;
+
+/**
+ * Throws GatewayError before anything was written, or after the stream was opened with keep-alives alone (`sink.opened`);
+ * ClientGone when nobody is left to answer.
+ */
+export async function infer(protocol: Protocol, exchange: Exchange, deps: GatewayDeps): Promise<void> {
+  const { clock, store, routing } = deps;
+  const startedAt = clock.monotonic();
+  const key = await authenticate({ headers: exchange.headers, endpoint: protocol.name }, store, clock.now());
+  const config = deps.config();
+  const leave = deps.gate.enter(config);
+  try {
+    const inbound = readRequest(protocol, await exchange.readBody());
+    const passed = passedHeaders(exchange, protocol);
+    await deps.discovered;
+    const question = questionOf(inbound, key);
+    const { targets, waitMs } = routing.resolve(question);
+    const toTarget = (target: Target): Prepared => prepare(inbound, target, passed, config.strict);
+    const { first, rest } = firstPrepared(targets, toTarget);
+    const admission = await admit(store, key, config.tiers, clock);
+
+    let outcome: Outcome = { status: 500, error: 'internal' };
+    let upstream: Upstream | undefined;
+    let inFlight = { prepared: first, attempts: 0 };
+    let firstByteAt: number | undefined;
+    const cancelOpening = clock.after(OPEN_AFTER_MS, () => {
+      if (!inbound.stream || exchange.signal.aborted) return;
+      exchange.sink.open(headOf(inFlight, protocol, admission, clock), protocol.keepAlive);
+    });
+    try {
+      if (waitMs !== undefined) await pause(waitMs, exchange.signal, clock);
+      upstream = await forward(
+        {
+          first,
+          rest,
+          prepare: toTarget,
+          stream: inbound.stream,
+          signal: exchange.signal,
+          requestId: exchange.requestId,
+          facts: {
+            protocol: protocol.name,
+            estimate: inbound.estimate,
+            coolingMs: (target) => routing.health.coolingMs(target.key),
+          },
+          onAttempt: (prepared, attempts) => {
+            inFlight = { prepared, attempts };
+          },
+        },
+        { ...deps, health: routing.health, maxReply: config.limits.maxReply },
+      );
+      cancelOpening();
+      routing.remember(question, upstream.prepared.target);
+      const onFirstByte = (): void => {
+        firstByteAt ??= clock.monotonic();
+      };
+      outcome = await answer({ inbound, upstream, admission, exchange, onFirstByte }, deps);
+    } catch (error) {
+      outcome = outcomeOf(error, exchange.sink.opened);
+      throw error;
+    } finally {
+      cancelOpening();
+      const now = clock.monotonic();
+      const ended = {
+        ...{ key, inbound, outcome, requestId: exchange.requestId, at: clock.now() },
+        reached: upstream?.prepared ?? (inFlight.attempts > 0 ? inFlight.prepared : undefined),
+        attempts: upstream?.attempts ?? inFlight.attempts,
+        upstreamId: upstream?.upstreamId,
+        firstByteMs: firstByteAt === undefined ? null : firstByteAt - startedAt,
+        durationMs: now - startedAt,
+      };
+      deps.recorder.record(usageRow(ended));
+      logOutcome(deps.log, ended);
+    }
+  } finally {
+    leave();
+  }
+}
+
+/** The first target, in order, that the request can be written for; the first one's refusal where there is none. */
+function firstPrepared(
+  targets: readonly Target[],
+  toTarget: (target: Target) => Prepared,
+): { first: Prepared; rest: readonly Target[] } {
+  let refusal: unknown = new GatewayError('unavailable', 'no target can be tried', { retryAfter: 1 });
+  for (const [index, target] of targets.entries()) {
+    try {
+      return { first: toTarget(target), rest: targets.slice(index + 1) };
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      if (index === 0) refusal = error;
+    }
+  }
+  throw refusal;
+}
+
+function outcomeOf(error: unknown, opened: boolean): Outcome {
+  if (error instanceof ClientGone) return { status: 499, error: 'client_closed' };
+  if (error instanceof GatewayError) return { status: opened ? 200 : error.status, error: error.kind };
+  return { status: opened ? 200 : 500, error: 'internal' };
+}
+
+function pause(
+  ms: number,
+  signal: AbortSignal,
+  clock: { after(ms: number, task: () => void): () => void },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    function onAbort(): void {
+      cancel();
+      reject(signal.reason as Error);
+    }
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

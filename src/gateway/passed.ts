@@ -1,0 +1,39 @@
+// The client's headers that mean something to a provider of the same protocol: the version, its betas, the query.
+import { GatewayError } from '../errors.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import type { Exchange } from './exchange.ts';
+import type { Passed } from './prepare.ts';
+
+const VERSION_HEADERS = ['anthropic-version', 'provider-version'] as const;
+
+/** Throws GatewayError `invalid_request` for a version that is no date, or two that differ. */
+export function passedHeaders(exchange: Exchange, protocol: Protocol): Passed {
+  if (protocol.name !== 'messages') return { version: undefined, beta: undefined, query: '' };
+  const beta = textOf(exchange.headers['anthropic-beta']);
+  const query = exchange.query === '?beta=true' ? exchange.query : '';
+  return { version: versionOf(exchange.headers), beta: beta === '' ? undefined : beta, query };
+}
+
+function versionOf(headers: Exchange['headers']): string | undefined {
+  const given = VERSION_HEADERS.map((name) => ({ name, version: textOf(headers[name]) }));
+  const versions = new Set(given.map(({ version }) => version).filter((version) => version !== ''));
+  const [version] = versions;
+  if (versions.size > 1) {
+    const message = `${VERSION_HEADERS.join(' and ')} differ; send one of them`;
+    throw new GatewayError('invalid_request', message, { param: VERSION_HEADERS[0] });
+  }
+  if (version === undefined || isDate(version)) return version;
+  const name = given.find((header) => header.version === version)?.name ?? VERSION_HEADERS[0];
+  const message = `${name}: ${JSON.stringify(version.slice(0, 40))} is not a date such as 2023-06-01`;
+  throw new GatewayError('invalid_request', message, { param: name });
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return (Array.isArray(value) ? value.join(', ') : (value ?? '')).trim();
+}
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}

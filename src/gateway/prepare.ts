@@ -1,0 +1,143 @@
+// The bytes for one target: the client's own with the model's name spliced in, or the request translated. Pure.
+import { repair } from '../canonical/history.ts';
+import { isObject } from '../canonical/json.ts';
+import type { ProtocolName, Warning } from '../canonical/request.ts';
+import type { ProviderConfig } from '../config/config.ts';
+import { GatewayError } from '../errors.ts';
+import { scanMembers, splice, type Edit, type Members } from '../protocols/json-members.ts';
+import type { Protocol, Restore } from '../protocols/protocol.ts';
+import { protocols } from '../protocols/registry.ts';
+import { protocolFor, type Target } from '../routing/catalog.ts';
+import type { HeaderList } from './exchange.ts';
+import type { Inbound } from './read-request.ts';
+
+export interface Prepared {
+  target: Target;
+  /** What the target is spoken to in. */
+  protocol: Protocol;
+  url: string;
+  headers: HeaderList;
+  bytes: Buffer;
+  /** The protocols differ: the answer is translated back. */
+  crossing: boolean;
+  warnings: readonly Warning[];
+  /** Wire paths of what was left out, sorted: `x-gateway-dropped`. */
+  dropped: readonly string[];
+  restore: Restore;
+}
+
+/** What of the client's own headers goes on to a provider of the same protocol. */
+export interface Passed {
+  version: string | undefined;
+  beta: string | undefined;
+  query: string;
+}
+
+const NO_RESTORE: Restore = { toolNames: new Map(), customTools: new Set(), stop: [] };
+const DEFAULT_VERSION = '2023-06-01';
+
+export function prepare(inbound: Inbound, target: Target, passed: Passed, strict: boolean): Prepared {
+  const name = protocolFor(target, inbound.protocol.name);
+  const protocol = protocols[name];
+  const base = target.provider.baseUrls[name];
+  if (base === undefined) throw new Error(`${target.provider.name} has no base URL for ${name}`);
+  const crossing = name !== inbound.protocol.name;
+  const shared = {
+    target,
+    protocol,
+    crossing,
+    url: base + protocol.path + (crossing ? '' : passed.query),
+    headers: headersFor(target.provider, name, inbound.stream, crossing ? undefined : passed),
+  };
+  if (!crossing) {
+    return { ...shared, bytes: spliced(inbound, target), warnings: [], dropped: [], restore: NO_RESTORE };
+  }
+  const repaired = repair(inbound.decode(), { target: name, traits: target.traits });
+  const encoded = protocol.encodeRequest(repaired.request, target.upstream, target.traits);
+  const warnings = [...repaired.warnings, ...encoded.warnings];
+  const dropped = droppedPaths(warnings, inbound.protocol);
+  if (strict && dropped.length > 0) throw strictError(dropped, target);
+  return {
+    ...shared,
+    bytes: Buffer.from(JSON.stringify(encoded.body)),
+    warnings,
+    dropped,
+    restore: encoded.restore,
+  };
+}
+
+function droppedPaths(warnings: readonly Warning[], client: Protocol): string[] {
+  const paths = new Set<string>();
+  for (const { effect, field } of warnings) {
+    if (effect === 'dropped') paths.add(typeof field === 'string' ? client.wirePath(field) : field.path);
+  }
+  return [...paths].sort();
+}
+
+function strictError(dropped: readonly string[], target: Target): GatewayError {
+  const message = `${target.key} has no notion of ${dropped.join(', ')} (strict: true refuses what would be left out)`;
+  return new GatewayError('invalid_request', message, { param: dropped[0] });
+}
+
+/** The client's bytes, unchanged but for the model's name, the question for usage and thinking blocks without a signature. */
+function spliced(inbound: Inbound, target: Target): Buffer {
+  const bytes = inbound.protocol.cleanBody(inbound.bytes, inbound.value);
+  const members = bytes === inbound.bytes ? inbound.members : scanMembers(bytes, Infinity);
+  const edits: Edit[] = [];
+  const model = members.get('model');
+  if (model !== undefined && inbound.value.model !== target.upstream) {
+    edits.push({ start: model.start, end: model.end, text: JSON.stringify(target.upstream) });
+  }
+  if (inbound.stream && inbound.protocol.name === 'chat' && target.traits.streamUsage) {
+    const edit = usageQuestion(inbound, members);
+    if (edit !== undefined) edits.push(edit);
+  }
+  return edits.length === 0 ? bytes : splice(bytes, edits);
+}
+
+function usageQuestion(inbound: Inbound, members: Members): Edit | undefined {
+  const given = inbound.value.stream_options;
+  if (isObject(given) && given.include_usage === true) return undefined;
+  const asked = JSON.stringify({ ...(isObject(given) ? given : {}), include_usage: true });
+  const member = members.get('stream_options');
+  if (member !== undefined) return { start: member.start, end: member.end, text: asked };
+  return { start: members.close, end: members.close, text: `,"stream_options":${asked}` };
+}
+
+/** Did the client itself ask for usage in its stream? */
+export function usageAsked(inbound: Inbound): boolean {
+  const options = inbound.value.stream_options;
+  return isObject(options) && options.include_usage === true;
+}
+
+export function headersFor(
+  provider: ProviderConfig,
+  protocol: ProtocolName,
+  stream: boolean,
+  passed: Passed | undefined,
+): HeaderList {
+  const headers: HeaderList = [
+    'content-type',
+    'application/json',
+    'accept',
+    stream ? 'text/event-stream' : 'application/json',
+    'accept-encoding',
+    'identity',
+    'user-agent',
+    'local-llm-gateway',
+  ];
+  if (protocol === 'messages') {
+    headers.push('anthropic-version', passed?.version ?? DEFAULT_VERSION);
+    if (passed?.beta !== undefined) headers.push('anthropic-beta', passed.beta);
+  }
+  headers.push(...credential(provider, protocol));
+  for (const [name, value] of Object.entries(provider.headers)) headers.push(name, value);
+  return headers;
+}
+
+function credential(provider: ProviderConfig, protocol: ProtocolName): HeaderList {
+  const { apiKey, auth } = provider;
+  if (apiKey === undefined) return [];
+  const custom = auth === 'protocol' ? (protocol === 'messages' ? 'x-api-key' : 'bearer') : auth;
+  return custom === 'bearer' ? ['authorization', `Bearer ${apiKey}`] : [custom, apiKey];
+}

@@ -1,0 +1,167 @@
+// Usage rows on their way to the store: gathered off the request path, written in batches. A crash loses at most one
+// interval of rows; a store that is away makes them wait, up to a bound, and is said once.
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { totalInput, type Usage } from '../canonical/usage.ts';
+import type { Key, Store, UsageRow } from '../store/store.ts';
+import type { Target } from '../routing/catalog.ts';
+import type { Outcome } from './exchange.ts';
+import type { Prepared } from './prepare.ts';
+import type { Inbound } from './read-request.ts';
+
+const FLUSH_MS = 100;
+/** Rows that wait for a store that is away; beyond it the oldest are lost, and the log says how many. */
+const MAX_WAITING = 50_000;
+/** So long without a row, the store does its housekeeping. */
+const IDLE_MS = 1000;
+
+export interface Recorder {
+  record(row: UsageRow): void;
+  /** Writes what waits; for shutdown. */
+  flush(): Promise<void>;
+}
+
+export function createRecorder(options: { store: Store; clock: Clock; log: Logger }): Recorder {
+  const { store, clock, log } = options;
+  let waiting: UsageRow[] = [];
+  let uses = new Map<string, number>();
+  let scheduled = false;
+  let failing = false;
+  let cancelIdle = (): void => undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  async function write(): Promise<void> {
+    scheduled = false;
+    if (waiting.length === 0) return;
+    const rows = waiting;
+    const used = uses;
+    waiting = [];
+    uses = new Map();
+    try {
+      await store.recordUsage(rows);
+      await store.touchKeys(used);
+      failing = false;
+      cancelIdle();
+      cancelIdle = clock.after(IDLE_MS, () => void store.idle().catch(() => undefined));
+    } catch (error) {
+      keep(rows, used);
+      if (!failing) log.error('usage rows cannot be written; they wait', { reason: String(error) });
+      failing = true;
+      schedule(IDLE_MS);
+    }
+  }
+
+  function keep(rows: UsageRow[], used: Map<string, number>): void {
+    waiting = rows.concat(waiting);
+    const lost = waiting.length - MAX_WAITING;
+    if (lost > 0) {
+      waiting = waiting.slice(lost);
+      log.error('usage rows were lost: the database is away for too long', { rows: lost });
+    }
+    for (const [key, at] of used) if (!uses.has(key)) uses.set(key, at);
+  }
+
+  function schedule(ms: number): void {
+    if (scheduled) return;
+    scheduled = true;
+    clock.after(ms, () => {
+      writing = writing.then(write);
+    });
+  }
+
+  return {
+    record(row) {
+      waiting.push(row);
+      uses.set(row.keyId, row.at);
+      schedule(FLUSH_MS);
+    },
+    async flush() {
+      cancelIdle();
+      await writing;
+      await write();
+    },
+  };
+}
+
+/** An admitted request that is over. */
+export interface Ended {
+  requestId: string;
+  key: Key;
+  inbound: Inbound;
+  /** The target that answered, or the last that was tried. */
+  reached: Prepared | undefined;
+  attempts: number;
+  upstreamId: string | undefined;
+  outcome: Outcome;
+  /** Milliseconds since the epoch. */
+  at: number;
+  firstByteMs: number | null;
+  durationMs: number;
+}
+
+export function usageRow({ key, inbound, reached, outcome, at, firstByteMs, durationMs }: Ended): UsageRow {
+  const { usage } = outcome;
+  return {
+    at,
+    accountId: key.accountId,
+    keyId: key.id,
+    endpoint: inbound.protocol.name,
+    modelAsked: inbound.model,
+    provider: reached?.target.provider.name ?? null,
+    model: reached?.target.model ?? null,
+    status: outcome.status,
+    streamed: inbound.stream,
+    input: usage?.input ?? null,
+    cacheRead: usage?.cacheRead ?? null,
+    cacheWrite: usage?.cacheWrite ?? null,
+    output: usage?.output ?? null,
+    reasoning: usage?.reasoning ?? null,
+    costUsd: usage === undefined || reached === undefined ? null : costOf(usage, reached.target),
+    firstByteMs,
+    durationMs,
+    error: outcome.error,
+  };
+}
+
+const PER_MILLION = 1e-6;
+
+/** USD; null where a price that is needed is not known. Cached tokens without a price of their own cost as fresh ones. */
+function costOf(usage: Usage, { price }: Target): number | null {
+  if (price?.input === undefined || price.output === undefined) return null;
+  const input =
+    usage.input * price.input +
+    (usage.cacheRead ?? 0) * (price.cacheRead ?? price.input) +
+    (usage.cacheWrite ?? 0) * (price.cacheWrite ?? price.input);
+  return (input + usage.output * price.output) * PER_MILLION;
+}
+
+export function logOutcome(log: Logger, ended: Ended): void {
+  const { key, inbound, reached, outcome } = ended;
+  const fields = {
+    request: ended.requestId,
+    account: key.account,
+    key: key.id,
+    endpoint: inbound.protocol.name,
+    model: inbound.model,
+    target: reached?.target.key,
+    stream: inbound.stream,
+    status: outcome.status,
+    error: outcome.error ?? undefined,
+    input: outcome.usage === undefined ? undefined : totalInput(outcome.usage),
+    output: outcome.usage?.output,
+    first_byte_ms: ended.firstByteMs === null ? undefined : Math.round(ended.firstByteMs),
+    ms: Math.round(ended.durationMs),
+    attempts: ended.attempts > 1 ? ended.attempts : undefined,
+    upstream_id: ended.upstreamId,
+    dropped: reached === undefined || reached.dropped.length === 0 ? undefined : reached.dropped,
+    changed: changesOf(reached),
+  };
+  if (outcome.error === null || outcome.error === 'client_closed') log.info('answered', fields);
+  else log.warn('failed', fields);
+}
+
+/** What a translation changed in form, for the log alone. */
+function changesOf(reached: Prepared | undefined): string[] | undefined {
+  const changed = reached?.warnings.filter(({ effect }) => effect === 'changed') ?? [];
+  return changed.length === 0 ? undefined : changed.map(({ detail }) => detail);
+}

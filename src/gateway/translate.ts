@@ -1,0 +1,82 @@
+// Different protocols on the two sides: the provider's answer becomes canonical events, these the client's frames.
+import { replay } from '../canonical/collect.ts';
+import type { Event } from '../canonical/events.ts';
+import type { Reply } from '../canonical/reply.ts';
+import { createRestorer, restoreReply } from '../canonical/restore.ts';
+import type { Usage } from '../canonical/usage.ts';
+import type { ProviderFailure } from '../errors.ts';
+import type { Ids } from '../ids.ts';
+import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
+import type { Prepared } from './prepare.ts';
+import { TRUNCATED, type Moved, type Mover } from './pump.ts';
+
+export function createTranslation(
+  prepared: Prepared,
+  client: Protocol,
+  context: ReplyContext,
+  ids: Ids,
+): Mover {
+  const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
+  const restorer = createRestorer(prepared.restore);
+  const encoder = client.createStreamEncoder(context);
+  let usage: Usage | undefined;
+
+  function moveEvents(events: readonly Event[], into: { text: string }): Moved | undefined {
+    for (const decoded of events) {
+      for (const event of restorer.push(decoded)) {
+        if (event.type === 'error') return { bytes: into.text, failure: event.failure };
+        into.text += encoder.push(event);
+        if (event.type !== 'end') continue;
+        usage = event.usage;
+        return { bytes: into.text, complete: true };
+      }
+    }
+    return undefined;
+  }
+
+  return {
+    move(frames) {
+      const into = { text: '' };
+      for (const frame of frames) {
+        const last = moveEvents(decoder.push(frame), into);
+        if (last !== undefined) return last;
+      }
+      return { bytes: into.text };
+    },
+    finish(clean) {
+      const into = { text: '' };
+      return moveEvents(decoder.finish(clean), into) ?? { bytes: into.text, failure: TRUNCATED };
+    },
+    usage: () => known(usage),
+  };
+}
+
+/** An estimate is for the client's eyes; what is recorded is what the provider told. */
+function known(usage: Usage | undefined): Usage | undefined {
+  return usage?.estimated === true ? undefined : usage;
+}
+
+export function translateWhole(
+  value: unknown,
+  prepared: Prepared,
+  client: Protocol,
+  context: ReplyContext,
+): { body: string; usage: Usage | undefined } {
+  const reply = restoreReply(prepared.protocol.decodeReply(value), prepared.restore);
+  return { body: JSON.stringify(client.encodeReply(reply, context)), usage: known(reply.usage) };
+}
+
+/** A stream was asked for and the provider answered whole: the answer is replayed as one. */
+export function replayed(
+  value: unknown,
+  prepared: Prepared,
+  client: Protocol,
+  context: ReplyContext,
+): { text: string; usage: Usage | undefined; failure?: ProviderFailure } {
+  const reply: Reply = restoreReply(prepared.protocol.decodeReply(value), prepared.restore);
+  const encoder = client.createStreamEncoder(context);
+  const text = replay(reply)
+    .map((event) => encoder.push(event))
+    .join('');
+  return { text, usage: known(reply.usage) };
+}

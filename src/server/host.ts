@@ -1,0 +1,25 @@
+// Which Host names are ours: a page of a stranger that resolves its own name to this machine must get nothing (DNS rebinding).
+import { isIP } from 'node:net';
+
+const WILDCARDS = new Set(['0.0.0.0', '::']);
+
+/** `host` as the header says it, with or without a port. */
+export function isOwnHost(
+  host: string | undefined,
+  listen: { hosts: readonly string[]; names: readonly string[] },
+): boolean {
+  const name = hostName(host ?? '');
+  if (name === undefined) return false;
+  if (name === 'localhost' || name.endsWith('.localhost') || isLoopbackAddress(name)) return true;
+  if (isIP(name) !== 0 && listen.hosts.some((own) => WILDCARDS.has(own))) return true;
+  return [...listen.hosts, ...listen.names].some((own) => own.toLowerCase() === name);
+}
+
+function hostName(host: string): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/@\s]+))(?::\d{1,5})?$/i.exec(host.trim());
+  return (match?.[1] ?? match?.[2])?.toLowerCase();
+}
+
+function isLoopbackAddress(name: string): boolean {
+  return name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
+}

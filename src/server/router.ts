@@ -1,0 +1,65 @@
+// Which station a path and a method lead to. Matched on the path alone, never on the query or a header.
+import { nearest } from '../config/nearest.ts';
+import { GatewayError } from '../errors.ts';
+
+export type RouteName = 'chat' | 'messages' | 'count_tokens' | 'models' | 'model' | 'health' | 'probe';
+
+export interface Route {
+  name: RouteName;
+  /** `model`: the id in the path, decoded. */
+  id?: string;
+}
+
+const PATHS: Record<string, { name: RouteName; methods: readonly string[] }> = {
+  '/v1/chat/completions': { name: 'chat', methods: ['POST'] },
+  '/v1/messages': { name: 'messages', methods: ['POST'] },
+  '/v1/messages/count_tokens': { name: 'count_tokens', methods: ['POST'] },
+  '/v1/models': { name: 'models', methods: ['GET', 'HEAD'] },
+  '/health': { name: 'health', methods: ['GET', 'HEAD'] },
+  '/': { name: 'probe', methods: ['GET', 'HEAD'] },
+  '/api/hello': { name: 'probe', methods: ['HEAD', 'GET'] },
+};
+
+const MODEL = '/v1/models/';
+const ENDPOINTS = Object.keys(PATHS).filter((path) => path.startsWith('/v1'));
+
+/** Throws GatewayError 404 or 405, in words that say what was meant. */
+export function route(method: string, path: string): Route {
+  const known =
+    PATHS[path] ??
+    (path.startsWith(MODEL) && path !== MODEL
+      ? { name: 'model' as const, methods: ['GET', 'HEAD'] }
+      : undefined);
+  if (known === undefined) throw new GatewayError('not_found', unknownPath(path));
+  if (!known.methods.includes(method)) {
+    const allow = known.methods.join(', ');
+    throw new GatewayError('method_not_allowed', `${method} is not for ${path}; use ${allow}`, { allow });
+  }
+  return known.name === 'model'
+    ? { name: 'model', id: decoded(path.slice(MODEL.length)) }
+    : { name: known.name };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function unknownPath(path: string): string {
+  const shown = path.slice(0, 200);
+  const once = path.replace(/^\/v1(?=\/v1\/)/, '');
+  if (once !== path && isKnown(once)) {
+    return `unknown path ${shown}: the base URL has /v1 twice; leave it out of the base URL (messages clients) or out of the path`;
+  }
+  if (isKnown(`/v1${path}`)) return `unknown path ${shown}: add /v1 to the base URL (…/v1${path})`;
+  const near = nearest(path, ENDPOINTS);
+  if (near !== undefined) return `unknown path ${shown}; did you mean ${near}?`;
+  return `unknown path ${shown}; this gateway serves ${ENDPOINTS.join(', ')}`;
+}
+
+function isKnown(path: string): boolean {
+  return PATHS[path] !== undefined || path.startsWith(MODEL);
+}

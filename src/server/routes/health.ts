@@ -1,0 +1,19 @@
+// Signs of life, without a key: for supervisors (`/health`), and for clients that look whether anybody is there.
+import { GatewayError } from '../../errors.ts';
+import type { Exchange } from '../../gateway/exchange.ts';
+import { shuttingDown } from '../../gateway/gate.ts';
+import type { GatewayDeps } from '../../gateway/inference.ts';
+
+export async function health(exchange: Exchange, deps: GatewayDeps): Promise<void> {
+  if (deps.gate.closed) throw shuttingDown();
+  if (deps.config().maintenance) {
+    throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });
+  }
+  exchange.sink.send(200, ['content-type', 'application/json'], '{"status":"ok"}');
+}
+
+const HELLO = `This is a gateway for language models. Base URLs: chat completions …/v1, messages … (without /v1).\n`;
+
+export async function probe(exchange: Exchange): Promise<void> {
+  exchange.sink.send(200, ['content-type', 'text/plain; charset=utf-8'], HELLO);
+}

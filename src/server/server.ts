@@ -1,0 +1,209 @@
+// The HTTP server: one listener a host, every request through the same few steps, an end that lets streams finish.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { GatewayError } from '../errors.ts';
+import { ClientGone } from '../gateway/exchange.ts';
+import { shuttingDown } from '../gateway/gate.ts';
+import type { GatewayDeps } from '../gateway/inference.ts';
+import { protocols } from '../protocols/registry.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import { readBody } from './body.ts';
+import { isOwnHost } from './host.ts';
+import { createResponse } from './respond.ts';
+import { route } from './router.ts';
+import { handlers } from './routes/index.ts';
+
+export interface Listening {
+  /** Addresses that are served, in the order of the configuration. */
+  hosts: string[];
+  port: number;
+  /** Default hosts that this machine lacks. */
+  skipped: string[];
+}
+
+export interface GatewayServer {
+  /** Rejects with GatewayError-free Error (`EADDRINUSE`, …) where a host can't be listened on. */
+  listen(): Promise<Listening>;
+  /** No new connection; what runs may finish for `graceMs`, then is cut with an error event. */
+  stop(graceMs: number): Promise<void>;
+  kill(): void;
+}
+
+const CHECK_MS = 1000;
+/** After the grace, error events still have to leave. */
+const CUT_MS = 500;
+const MAX_HEADER_BYTES = 64 * 1024;
+
+export function createGatewayServer(deps: GatewayDeps): GatewayServer {
+  const servers: Server[] = [];
+  const running = new Set<AbortController>();
+
+  function handle(request: IncomingMessage, response: ServerResponse): void {
+    const requestId = `req_${deps.ids.random(24)}`;
+    const url = request.url ?? '/';
+    const at = url.indexOf('?');
+    const path = at < 0 ? url : url.slice(0, at);
+    const protocol = protocolOf(path, request);
+    const controller = new AbortController();
+    const { signal } = controller;
+    running.add(controller);
+    response.on('error', () => undefined);
+    response.on('close', () => {
+      running.delete(controller);
+      if (!response.writableFinished) controller.abort(new ClientGone());
+    });
+    const sink = createResponse(response, { requestId, clock: deps.clock, closing: () => deps.gate.closed });
+    const serve = async (): Promise<void> => {
+      const config = deps.config();
+      if (!isOwnHost(request.headers.host, config.listen)) {
+        throw new GatewayError(
+          'forbidden_host',
+          'this Host name is not served here (listen.names in the configuration adds one)',
+        );
+      }
+      const { name, id } = route(request.method ?? 'GET', path);
+      await handlers[name](
+        {
+          requestId,
+          headers: request.headers,
+          query: at < 0 ? '' : url.slice(at),
+          signal,
+          sink,
+          readBody: () => readBody(request, config.limits.maxBody, signal),
+        },
+        deps,
+        id ?? '',
+      );
+    };
+    serve().catch((error: unknown) => {
+      if (error instanceof ClientGone || response.destroyed) return;
+      if (error instanceof GatewayError) {
+        if (error.status < 500)
+          deps.log.info('refused', {
+            request: requestId,
+            path,
+            status: error.status,
+            kind: error.kind,
+            message: error.message,
+          });
+        sink.fail(error, protocol);
+        return;
+      }
+      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      deps.log.error('a fault of the gateway', { request: requestId, path, detail });
+      sink.fail(new GatewayError('internal', 'the gateway failed; its log says more'), protocol);
+    });
+  }
+
+  function listenOn(host: string, port: number): Promise<number> {
+    const { limits } = deps.config();
+    const server = createServer(
+      {
+        headersTimeout: limits.headerTimeout,
+        requestTimeout: limits.requestTimeout,
+        connectionsCheckingInterval: CHECK_MS,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        noDelay: true,
+        keepAliveTimeout: 60_000,
+      },
+      handle,
+    );
+    server.on('clientError', answerBadHttp);
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port }, () => {
+        server.off('error', reject);
+        server.on('error', (error) => deps.log.error('the listener failed', { host, detail: error.message }));
+        servers.push(server);
+        resolve((server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  return {
+    async listen() {
+      const { hosts, port, defaultHosts } = deps.config().listen;
+      const served: string[] = [];
+      const skipped: string[] = [];
+      let bound = port;
+      for (const host of hosts) {
+        try {
+          bound = await listenOn(host, bound);
+          served.push(host);
+        } catch (error) {
+          if (!defaultHosts || !isLacking(error)) throw error;
+          skipped.push(host);
+        }
+      }
+      if (served.length === 0) throw new Error(`none of ${hosts.join(', ')} can be listened on`);
+      return { hosts: served, port: bound, skipped };
+    },
+    async stop(graceMs) {
+      const finished = deps.gate.close();
+      const closed = Promise.all(servers.map(closeServer));
+      await within(finished, graceMs);
+      for (const controller of running) controller.abort(shuttingDown());
+      await within(finished, CUT_MS);
+      for (const server of servers) server.closeAllConnections();
+      await closed;
+    },
+    kill() {
+      for (const server of servers) {
+        server.close();
+        server.closeAllConnections();
+      }
+    },
+  };
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+}
+
+/** A real timer: it must keep the process alive until the streams had their time. */
+function within(done: Promise<void>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    void done.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function isLacking(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
+}
+
+/** On paths of neither protocol, the headers tell whose client it is. */
+function protocolOf(path: string, { headers }: IncomingMessage): Protocol {
+  if (path.startsWith('/v1/messages')) return protocols.messages;
+  if (path.startsWith('/v1/chat')) return protocols.chat;
+  const isMessages = ['x-api-key', 'anthropic-version', 'provider-version'].some(
+    (name) => headers[name] !== undefined,
+  );
+  return isMessages ? protocols.messages : protocols.chat;
+}
+
+const BAD_HTTP: Record<string, [status: string, message: string]> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the headers are too large'],
+};
+
+/** Bytes that are no HTTP request: an answer that a person can read, then the end of the connection. */
+function answerBadHttp(error: Error, socket: import('node:stream').Duplex): void {
+  const { code = '' } = error as { code?: string };
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = BAD_HTTP[code] ?? ['400 Bad Request', 'this is not a proper HTTP request'];
+  const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } });
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
