@@ -1,0 +1,251 @@
+// How targets fare: who cools after a rate limit, whose breaker is open, who answers fast. Nothing here refuses a request;
+// routing orders by it, and the gateway asks `begin` before it contacts a target.
+import type { Clock } from '../clock.ts';
+import type { FailureKind, ProviderFailure } from '../errors.ts';
+
+/** One contact with a target. The first of its ends counts, further ones do nothing. */
+export interface Attempt {
+  /** A frame or a reply was worth writing. `firstByteMs`: from the contact to it. */
+  succeeded(firstByteMs: number): void;
+  failed(failure: ProviderFailure): void;
+  /** The client left, or the gateway gave up: says nothing about the target. */
+  abandoned(): void;
+}
+
+export interface TargetState {
+  /** `half_open`: the next contact is a probe. */
+  breaker: 'closed' | 'open' | 'half_open';
+  /** A probe is under way. */
+  probing: boolean;
+  /** Milliseconds left of a cool-down. */
+  coolingMs: number;
+  /** Milliseconds until a probe is due. */
+  openMs: number;
+  /** Failures in a row. */
+  failures: number;
+  /** Recent time to first byte; undefined: none measured lately. */
+  firstByteMs: number | undefined;
+  inFlight: number;
+}
+
+export interface Health {
+  state(key: string): TargetState;
+  /** Every target that was contacted. */
+  states(): [string, TargetState][];
+  /** Orders the strategy `fastest`: less is better. One that was not measured lately comes first, until one request is on its way to it. */
+  pace(key: string): number;
+  /** Before a contact. undefined: another request is this target's probe, go on to the next. `lone`: never refused. */
+  begin(key: string, lone?: boolean): Attempt | undefined;
+  /** Forgets what is known of targets for which `test` holds: a provider that is gone or was changed. */
+  forget(test: (key: string) => boolean): void;
+}
+
+/** Failures in a row that open a breaker. */
+const OPENS_AFTER = 3;
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 30_000;
+/** A provider's own wait is believed up to here. */
+const LONGEST_TOLD_MS = 3_600_000;
+/** A first-byte time counts as recent so long. */
+const RECENT_MS = 300_000;
+/** Weight of the newest first-byte time. */
+const NEWEST = 0.3;
+const MOST_TARGETS = 4096;
+
+/** What a failure does: `cools` after a rate limit or overload, `counts` for the breaker, `neither`: the request's own fault. */
+export const EFFECT = {
+  rate_limited: 'cools',
+  overloaded: 'cools',
+  provider_key: 'counts',
+  billing: 'counts',
+  timeout: 'counts',
+  failed: 'counts',
+  invalid_request: 'neither',
+  context_overflow: 'neither',
+  too_large: 'neither',
+  not_found: 'neither',
+} as const satisfies Record<FailureKind, 'cools' | 'counts' | 'neither'>;
+
+/** 1 s, doubling to 30 s. */
+export function coolDown(times: number): number {
+  return Math.min(FIRST_WAIT_MS * 2 ** Math.min(times, 10), LONGEST_WAIT_MS);
+}
+
+/** Times are of the clock that never jumps; `…Turn` are places in the order of what happened, since much happens in one millisecond. */
+interface Vitals {
+  inFlight: number;
+  failures: number;
+  open: boolean;
+  openUntil: number;
+  openedTurn: number;
+  opened: number;
+  probe: object | undefined;
+  coolUntil: number;
+  cooledTurn: number;
+  cooled: number;
+  firstByteMs: number | undefined;
+  measuredAt: number;
+}
+
+interface Time {
+  now(): number;
+  turn(): number;
+}
+
+export function createHealth(clock: Clock): Health {
+  const records = new Map<string, Vitals>();
+  let turn = 0;
+  const time: Time = { now: () => clock.monotonic(), turn: () => ++turn };
+
+  function recordOf(key: string): Vitals {
+    let record = records.get(key);
+    if (record === undefined) {
+      if (records.size >= MOST_TARGETS) evict(records, clock.monotonic());
+      record = fresh();
+      records.set(key, record);
+    }
+    return record;
+  }
+
+  return {
+    state(key) {
+      return stateOf(records.get(key), clock.monotonic());
+    },
+    states() {
+      const now = clock.monotonic();
+      return [...records].map(([key, record]) => [key, stateOf(record, now)]);
+    },
+    pace(key) {
+      const record = records.get(key);
+      if (record === undefined) return 0;
+      if (record.firstByteMs !== undefined && clock.monotonic() - record.measuredAt < RECENT_MS)
+        return record.firstByteMs;
+      return record.inFlight === 0 ? 0 : (record.firstByteMs ?? Infinity);
+    },
+    begin(key, lone = false) {
+      const record = recordOf(key);
+      if (record.open && record.probe !== undefined && !lone) return undefined;
+      return contact(record, time);
+    },
+    forget(test) {
+      for (const key of records.keys()) if (test(key)) records.delete(key);
+    },
+  };
+}
+
+function contact(record: Vitals, time: Time): Attempt {
+  const began = time.turn();
+  const self = {};
+  let ended = false;
+  record.inFlight++;
+  if (record.open) record.probe ??= self;
+
+  /** False where this contact has ended before. */
+  function end(): boolean {
+    if (ended) return false;
+    ended = true;
+    record.inFlight--;
+    if (record.probe === self) record.probe = undefined;
+    return true;
+  }
+
+  return {
+    succeeded(firstByteMs) {
+      if (!end()) return;
+      record.firstByteMs =
+        record.firstByteMs === undefined
+          ? firstByteMs
+          : record.firstByteMs + NEWEST * (firstByteMs - record.firstByteMs);
+      record.measuredAt = time.now();
+      // A contact from before a failure proves nothing about the time after it.
+      if (began > record.openedTurn) close(record);
+      if (began > record.cooledTurn) warm(record);
+    },
+    failed(failure) {
+      if (!end()) return;
+      const effect = EFFECT[failure.kind];
+      if (effect === 'cools') cool(record, began, time, failure.retryAfterMs);
+      else if (effect === 'counts') count(record, began, time);
+    },
+    abandoned() {
+      end();
+    },
+  };
+}
+
+function close(record: Vitals): void {
+  record.failures = 0;
+  record.open = false;
+  record.opened = 0;
+}
+
+function warm(record: Vitals): void {
+  record.coolUntil = -Infinity;
+  record.cooled = 0;
+}
+
+/** Many requests that are refused at once are one cool-down, not many: it doubles only by a contact that began after it. */
+function cool(record: Vitals, began: number, time: Time, told: number | undefined): void {
+  const same = began < record.cooledTurn;
+  if (!same) {
+    record.cooled++;
+    record.cooledTurn = time.turn();
+  }
+  const wait = told !== undefined && told > 0 ? Math.min(told, LONGEST_TOLD_MS) : coolDown(record.cooled - 1);
+  const until = time.now() + wait;
+  record.coolUntil = same ? Math.max(record.coolUntil, until) : until;
+}
+
+function count(record: Vitals, began: number, time: Time): void {
+  record.failures++;
+  if (record.open ? began < record.openedTurn : record.failures < OPENS_AFTER) return;
+  record.open = true;
+  record.openedTurn = time.turn();
+  record.openUntil = time.now() + coolDown(record.opened);
+  record.opened++;
+}
+
+function stateOf(record: Vitals | undefined, now: number): TargetState {
+  if (record === undefined) return UNKNOWN;
+  const openMs = record.open ? Math.max(record.openUntil - now, 0) : 0;
+  return {
+    breaker: !record.open ? 'closed' : openMs > 0 ? 'open' : 'half_open',
+    probing: record.probe !== undefined,
+    coolingMs: Math.max(record.coolUntil - now, 0),
+    openMs,
+    failures: record.failures,
+    firstByteMs: now - record.measuredAt < RECENT_MS ? record.firstByteMs : undefined,
+    inFlight: record.inFlight,
+  };
+}
+
+function fresh(): Vitals {
+  return {
+    inFlight: 0,
+    failures: 0,
+    open: false,
+    openUntil: -Infinity,
+    openedTurn: 0,
+    opened: 0,
+    probe: undefined,
+    coolUntil: -Infinity,
+    cooledTurn: 0,
+    cooled: 0,
+    firstByteMs: undefined,
+    measuredAt: -Infinity,
+  };
+}
+
+const UNKNOWN: TargetState = stateOf(fresh(), 0);
+
+/** Makes room: the oldest that is idle and well, else the oldest. */
+function evict(records: Map<string, Vitals>, now: number): void {
+  let oldest: string | undefined;
+  for (const [key, record] of records) {
+    oldest ??= key;
+    if (record.inFlight > 0 || record.open || record.coolUntil > now) continue;
+    records.delete(key);
+    return;
+  }
+  if (oldest !== undefined) records.delete(oldest);
+}

@@ -1,0 +1,43 @@
+// Where conversations were answered last: a provider's prompt cache and its thinking signatures are there. Bounded.
+import type { Target } from './catalog.ts';
+
+export interface Place {
+  asked: string;
+  /** The target's key. */
+  key: string;
+  family: string;
+}
+
+interface Conversation {
+  accountId: number;
+  conversation: string | undefined;
+  model: string;
+}
+
+export interface Stickiness {
+  recall(of: Conversation): Place | undefined;
+  remember(of: Conversation, target: Target): void;
+}
+
+const MOST_CONVERSATIONS = 10_000;
+
+export function createStickiness(most = MOST_CONVERSATIONS): Stickiness {
+  // In order of last use: the first is forgotten first.
+  const places = new Map<string, Place>();
+  return {
+    recall({ accountId, conversation }) {
+      return conversation === undefined ? undefined : places.get(`${accountId}:${conversation}`);
+    },
+    remember({ accountId, conversation, model }, target) {
+      if (conversation === undefined) return;
+      const id = `${accountId}:${conversation}`;
+      places.delete(id);
+      places.set(id, { asked: model, key: target.key, family: target.family });
+      if (places.size <= most) return;
+      for (const oldest of places.keys()) {
+        places.delete(oldest);
+        return;
+      }
+    },
+  };
+}
