@@ -1,0 +1,90 @@
+// What `serve` says on stdout once it listens: where clients go, what answers them, where the data is.
+import type { App } from '../app.ts';
+import type { Config } from '../config/config.ts';
+import type { Store } from '../store/store.ts';
+import type { Context } from './context.ts';
+import { clean, createStyle, printLines, widthOf, type Style } from './output.ts';
+import { version } from './program.ts';
+import { displayWidth, wrapWords } from './table.ts';
+
+interface Served {
+  app: App;
+  config: Config;
+  store: Store;
+  /** The plaintext of a key that was just made, if one was. */
+  firstKey: string | undefined;
+}
+
+const LABEL_WIDTH = 11;
+
+export async function printBanner(served: Served, context: Context): Promise<void> {
+  const { app, config, store, firstKey } = served;
+  const style = await createStyle(context.stdout, context.env);
+  const row = (label: string, value: string): string => `  ${style.dim(label.padEnd(LABEL_WIDTH))}${value}`;
+  const rows = (label: string, values: string[]): string[] =>
+    values.map((value, index) => row(index === 0 ? label : '', value));
+  printLines(context.stdout, [
+    style.bold(`gateway ${version()} is listening`),
+    '',
+    ...rows(
+      'chat',
+      app.urls.map((url) => style.cyan(`${url}/v1`)),
+    ),
+    ...rows(
+      'messages',
+      app.urls.map((url) => style.cyan(url)),
+    ),
+    row('database', clean(store.location)),
+    row('config', config.file === null ? 'none: made from what the environment offers' : clean(config.file)),
+    ...app.notes.map((note) => row('note', clean(note))),
+    '',
+    ...providerLines(app, widthOf(context.stdout), style),
+    '',
+    ...(firstKey === undefined ? await keyLines(store, style) : firstKeyLines(firstKey, app, style)),
+  ]);
+}
+
+const SOURCES = {
+  file: '',
+  environment: 'from the environment',
+  local: 'found here',
+  builtin: 'built in',
+} as const;
+
+function providerLines(app: App, width: number | undefined, style: Style): string[] {
+  const names = app.providers.map(({ name }) => clean(name));
+  const column = Math.max(8, ...names.map(displayWidth)) + 2;
+  const indent = ' '.repeat(2 + column);
+  return app.providers.flatMap(({ name, protocols, source, models }, index) => {
+    const about = [protocols.join(', '), SOURCES[source]].filter((text) => text !== '').join('; ');
+    const listed =
+      models === null
+        ? [`any model, as ${clean(name)}/NAME`]
+        : wrapWords(
+            models.map(clean),
+            ', ',
+            width === undefined ? undefined : Math.max(20, width - indent.length),
+          );
+    const shown = names[index] ?? '';
+    const padding = ' '.repeat(column - displayWidth(shown));
+    return [`  ${style.bold(shown)}${padding}${style.dim(about)}`, ...listed.map((line) => indent + line)];
+  });
+}
+
+/** The key stands in the line that uses it, and nowhere else: it is shown once. */
+function firstKeyLines(key: string, app: App, style: Style): string[] {
+  const url = app.urls[0] ?? '';
+  const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Hello!' }] });
+  return [
+    'The first key, of account local (tier enterprise), is in this line. It is shown this once: keep it.',
+    '',
+    `curl ${url}/v1/chat/completions -H 'Authorization: Bearer ${style.bold(style.green(key))}' ` +
+      `-H 'Content-Type: application/json' -d '${body}'`,
+  ];
+}
+
+async function keyLines(store: Store, style: Style): Promise<string[]> {
+  const accounts = await store.listAccounts();
+  const how = style.bold('gateway keys create --account NAME');
+  return accounts.length === 0 ? [`No key exists yet. Make one: ${how}`] : [`A further key: ${how}`];
+}

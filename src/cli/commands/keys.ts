@@ -1,0 +1,244 @@
+// Keys: the only command that ever sees one in plaintext is the one that makes it.
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import type { Key, Permission, Store } from '../../store/store.ts';
+import { parseModels, parseName, parsePermissions } from '../arguments.ts';
+import { CliError, type Context } from '../context.ts';
+import {
+  clean,
+  createStyle,
+  formatDuration,
+  formatTime,
+  isoTime,
+  printJson,
+  printLines,
+  widthOf,
+} from '../output.ts';
+import { limitOf, sayWritten, unknownAccount, unknownTier, withStore } from '../session.ts';
+import { table, type Cell } from '../table.ts';
+import { parseExpiry } from '../when.ts';
+
+interface CreateOptions {
+  account: string;
+  tier?: string;
+  name?: string;
+  permissions: Permission[];
+  models?: string[];
+  expires?: number;
+  json?: boolean;
+}
+
+export function defineKeys(keys: Command, context: Context): void {
+  const { clock } = context;
+  keys
+    .command('create')
+    .description('create a key, and its account if it is new; prints the key once')
+    .requiredOption('--account <name>', 'whose key it is', parseName)
+    .option('--tier <tier>', 'tier of a new account (default: free)')
+    .option('--name <label>', 'a label to recognise the key by', parseName)
+    .option('--permissions <list>', 'endpoints it may use', parsePermissions, [
+      'chat',
+      'messages',
+    ] satisfies Permission[])
+    .option('--models <list>', 'models it may use, exact names (default: all)', parseModels)
+    .option('--expires <when>', 'a duration (30d) or an ISO date or time (default: never)', (text) =>
+      parseExpiry(text, clock.now()),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway keys create --account alice --tier pro --name laptop' +
+        '\n  gateway keys create --account ci --permissions messages --models auto,sim/echo --expires 30d',
+    )
+    .action(async (options: CreateOptions, command: Command) => createKeyCommand(options, command, context));
+  keys
+    .command('list')
+    .description('list keys, never their plaintext')
+    .option('--account <name>', 'of this account alone')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  gateway keys list --account alice')
+    .action(async (options: { account?: string; json?: boolean }, command: Command) =>
+      withStore(command, context, (store) => listKeys(options, store, context)),
+    );
+  keys
+    .command('revoke')
+    .description('revoke a key at once, also for running servers')
+    .argument('<id>', 'as `keys create` and `keys list` print it')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  gateway keys revoke key_8mVYcHq2Tn5b')
+    .action(async (id: string, options: { json?: boolean }, command: Command) =>
+      withStore(command, context, (store) => revokeKey(id, options, store, context)),
+    );
+}
+
+async function createKeyCommand(options: CreateOptions, command: Command, context: Context): Promise<void> {
+  await withStore(command, context, async (store, config) => {
+    const { tier } = options;
+    if (tier !== undefined && !config.tiers.has(tier)) throw await unknownTier(config, tier);
+    const existing = await store.findAccount(options.account);
+    if (existing !== undefined && tier !== undefined && existing.tier !== tier) {
+      const name = JSON.stringify(options.account);
+      throw new CliError(
+        `account ${name} has tier ${existing.tier} already; change it first: gateway tiers assign ${name} ${tier}`,
+      );
+    }
+    const { createKey } = await import('../../accounts/key.ts');
+    const { key, plaintext } = await createKey(
+      { store, clock: context.clock, ids: context.ids },
+      {
+        account: options.account,
+        tier: tier ?? 'free',
+        label: options.name ?? null,
+        permissions: options.permissions,
+        models: options.models ?? null,
+        expiresAt: options.expires ?? null,
+      },
+    );
+    sayWritten(context, store);
+    if (options.json) printJson(context, { key: plaintext, ...describeKey(key) });
+    else await printCreated(key, plaintext, config, context);
+  });
+}
+
+function describeKey(key: Key) {
+  return {
+    id: key.id,
+    account: key.account,
+    tier: key.tier,
+    name: key.label,
+    permissions: key.permissions,
+    models: key.models,
+    created_at: isoTime(key.createdAt),
+    expires_at: isoTime(key.expiresAt),
+  };
+}
+
+async function printCreated(key: Key, plaintext: string, config: Config, context: Context): Promise<void> {
+  const { stdout, env } = context;
+  const style = await createStyle(stdout, env);
+  const row = (name: string, value: string): string => `  ${style.dim(name.padEnd(9))}  ${value}`;
+  const rows = [
+    row('id', key.id),
+    row('account', `${clean(key.account)}, tier ${key.tier}: ${limitOf(config, key.tier)} requests an hour`),
+    ...(key.label === null ? [] : [row('name', clean(key.label))]),
+    row('endpoints', key.permissions.join(', ')),
+    row('models', key.models === null ? 'all' : key.models.map(clean).join(', ')),
+    row('expires', key.expiresAt === null ? 'never' : `${formatTime(key.expiresAt)} UTC`),
+  ];
+  printLines(stdout, [
+    style.bold(style.green(plaintext)),
+    style.yellow('Copy it now: it is shown this once, and cannot be shown again.'),
+    '',
+    ...rows,
+    '',
+    ...howToUse(key, config, style.dim),
+  ]);
+}
+
+function howToUse(key: Key, config: Config, dim: (text: string) => string): string[] {
+  const { hosts, port } = config.listen;
+  const host =
+    hosts.includes('127.0.0.1') || hosts[0] === undefined || /^(0\.0\.0\.0|::)$/.test(hosts[0])
+      ? '127.0.0.1'
+      : hosts[0];
+  const base =
+    port === 0
+      ? 'the base URL that `gateway serve` prints'
+      : `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const chat = port === 0 ? base : `${base}/v1`;
+  return [
+    'Give it to a client as its API key, with the base URL',
+    ...(key.permissions.includes('chat')
+      ? [`  ${chat}  ${dim('chat completions, e.g. OPENAI_BASE_URL and OPENAI_API_KEY')}`]
+      : []),
+    ...(key.permissions.includes('messages')
+      ? [`  ${base}  ${dim('messages, e.g. ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY')}`]
+      : []),
+  ];
+}
+
+async function listKeys(
+  options: { account?: string; json?: boolean },
+  store: Store,
+  context: Context,
+): Promise<void> {
+  const { account } = options;
+  if (account !== undefined && (await store.findAccount(account)) === undefined) {
+    throw await unknownAccount(store, account);
+  }
+  const keys = await store.listKeys(account);
+  if (options.json) {
+    const listed = keys.map((key) => ({
+      ...describeKey(key),
+      prefix: key.prefix,
+      last_used_at: isoTime(key.lastUsedAt),
+      revoked_at: isoTime(key.revokedAt),
+    }));
+    printJson(context, listed);
+    return;
+  }
+  if (keys.length === 0) {
+    printLines(context.stdout, ['No keys yet. Make one: gateway keys create --account NAME']);
+    return;
+  }
+  await printKeys(keys, context);
+}
+
+async function printKeys(keys: readonly Key[], context: Context): Promise<void> {
+  const { stdout, env, clock } = context;
+  const now = clock.now();
+  const lines = table(
+    keys,
+    [
+      { title: 'ID', value: (key) => key.id },
+      { title: 'KEY', value: (key) => `${key.prefix}…` },
+      { title: 'ACCOUNT', value: (key) => clean(key.account), shrinks: true },
+      { title: 'NAME', value: (key) => clean(key.label ?? '-'), shrinks: true },
+      { title: 'MAY USE', value: (key) => mayUse(key), shrinks: true },
+      {
+        title: 'LAST USED',
+        value: (key) => (key.lastUsedAt === null ? 'never' : `${formatDuration(now - key.lastUsedAt)} ago`),
+      },
+      { title: 'STATE', value: (key) => stateOf(key, now) },
+    ],
+    { width: widthOf(stdout), style: await createStyle(stdout, env) },
+  );
+  printLines(stdout, lines);
+}
+
+function mayUse(key: Key): string {
+  const endpoints = key.permissions.join(', ');
+  return key.models === null ? endpoints : `${endpoints}: ${key.models.map(clean).join(', ')}`;
+}
+
+function stateOf(key: Key, now: number): Cell {
+  if (key.revokedAt !== null) return { text: 'revoked', paint: 'red' };
+  if (key.expiresAt === null) return { text: 'active', paint: 'green' };
+  if (key.expiresAt <= now) return { text: 'expired', paint: 'red' };
+  return { text: `active, ${formatDuration(key.expiresAt - now)} left`, paint: 'green' };
+}
+
+async function revokeKey(
+  id: string,
+  options: { json?: boolean },
+  store: Store,
+  context: Context,
+): Promise<void> {
+  const key = await store.revokeKey(id, context.clock.now());
+  if (key === undefined) throw unknownKey(id);
+  sayWritten(context, store);
+  if (options.json) {
+    printJson(context, { id: key.id, revoked_at: isoTime(key.revokedAt) });
+    return;
+  }
+  const at = key.revokedAt === null ? '' : ` since ${formatTime(key.revokedAt)} UTC`;
+  printLines(context.stdout, [`${key.id} of account ${clean(key.account)} is revoked${at}`]);
+}
+
+/** Whoever gives the key itself, or its beginning, is told so without the key in the line. */
+function unknownKey(id: string): CliError {
+  const what = id.startsWith('sk-gw-')
+    ? 'give the ID of the key, not the key itself'
+    : `unknown key ID ${JSON.stringify(id)}`;
+  return new CliError(`${what}; IDs are in: gateway keys list`);
+}

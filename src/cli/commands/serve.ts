@@ -1,0 +1,168 @@
+// Starts the gateway and stays until a signal ends it.
+import { Option, type Command } from 'commander';
+import type { App } from '../../app.ts';
+import type { Config } from '../../config/config.ts';
+import type { LogFormat, Logger } from '../../log.ts';
+import type { Store } from '../../store/store.ts';
+import { collect, parsePort } from '../arguments.ts';
+import { printBanner } from '../banner.ts';
+import { CliError, type Context } from '../context.ts';
+import { clean, isLively } from '../output.ts';
+import { readConfig } from '../session.ts';
+
+interface Options {
+  host?: string[];
+  port?: number;
+  log?: LogFormat;
+}
+
+const FORMATS = ['pretty', 'json', 'off'] as const satisfies readonly LogFormat[];
+
+export function defineServe(serve: Command, context: Context): void {
+  serve
+    .option('--host <host>', 'address to listen on; may be repeated', collect)
+    .option('--port <number>', 'port to listen on; 0: a free one', parsePort)
+    .addOption(new Option('--log <format>', 'log on stderr').choices(FORMATS))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway serve\n  gateway serve --config gateway.yaml --port 9000 --log json',
+    )
+    .action(async (options: Options, command: Command) => serveCommand(options, command, context));
+}
+
+async function serveCommand(options: Options, command: Command, context: Context): Promise<void> {
+  const { host: hosts, port, log } = options;
+  const load = (): Promise<Config> => readConfig(command, context, { hosts, port, log });
+  // From here on, so that a signal during the start is not lost.
+  const ending = watchSignals(context);
+  try {
+    const config = await load();
+    const logger = await openLog(config, context);
+    sayWarnings(config, logger, context);
+    const { openStore } = await import('../../store/open.ts');
+    const store = await openStore(config.database);
+    try {
+      await serveUntilSignal({ config, load, store, logger, ending, context });
+    } finally {
+      await store.close();
+      logger.flush();
+    }
+  } finally {
+    ending.forget();
+  }
+}
+
+interface Ending {
+  /** Fulfilled by the first SIGINT or SIGTERM. */
+  first: Promise<NodeJS.Signals>;
+  /** What a second one does. */
+  onSecond(task: (signal: NodeJS.Signals) => void): void;
+  forget(): void;
+}
+
+function watchSignals(context: Context): Ending {
+  let second: (signal: NodeJS.Signals) => void = (signal) => context.die(signal);
+  let forget = (): void => undefined;
+  const first = new Promise<NodeJS.Signals>((resolve) => {
+    let seen = false;
+    forget = context.onSignal((signal) => {
+      if (seen) second(signal);
+      else resolve(signal);
+      seen = true;
+    });
+  });
+  return {
+    first,
+    onSecond(task) {
+      second = task;
+    },
+    forget: () => forget(),
+  };
+}
+
+async function serveUntilSignal(parts: {
+  config: Config;
+  load: () => Promise<Config>;
+  store: Store;
+  logger: Logger;
+  ending: Ending;
+  context: Context;
+}): Promise<void> {
+  const { config, load, store, logger, ending, context } = parts;
+  const { clock, ids } = context;
+  const { startApp } = await import('../../app.ts');
+  const app = await startApp({ config, reload: load, store, log: logger, clock, ids }).catch(
+    (error: unknown) => {
+      throw listenFailure(error, config);
+    },
+  );
+  ending.onSecond((signal) => {
+    app.kill();
+    context.die(signal);
+  });
+  try {
+    await Promise.race([greet(app, config, store, context), ending.first]);
+  } catch (error) {
+    app.kill();
+    throw error;
+  }
+  const signal = await ending.first;
+  logger.info('stopping', { signal });
+  await app.stop();
+}
+
+async function greet(app: App, config: Config, store: Store, context: Context): Promise<void> {
+  await app.ready;
+  const firstKey = await createFirstKey(config, store, context);
+  await printBanner({ app, config, store, firstKey }, context);
+}
+
+/** With no file and no account there is nobody yet who could use the gateway: one account, and its first key. */
+async function createFirstKey(config: Config, store: Store, context: Context): Promise<string | undefined> {
+  const accounts = await store.listAccounts();
+  if (config.file !== null || accounts.length > 0) return undefined;
+  const { createKey } = await import('../../accounts/key.ts');
+  const { plaintext } = await createKey(
+    { store, clock: context.clock, ids: context.ids },
+    {
+      account: 'local',
+      tier: 'enterprise',
+      label: 'first key',
+      permissions: ['chat', 'messages'],
+      models: null,
+      expiresAt: null,
+    },
+  );
+  return plaintext;
+}
+
+async function openLog(config: Config, { stderr, env }: Context): Promise<Logger> {
+  const { createLog } = await import('../../log.ts');
+  const format = config.log ?? (stderr.isTTY === true ? 'pretty' : 'json');
+  return createLog({ format, stream: stderr, colors: isLively(stderr, env) });
+}
+
+/** Into the log, so that JSON lines stay JSON lines; by themselves where there is no log. */
+function sayWarnings(config: Config, logger: Logger, { stderr }: Context): void {
+  for (const warning of config.warnings) {
+    if (config.log === 'off') stderr.write(`gateway: warning: ${clean(warning)}\n`);
+    else logger.warn(warning);
+  }
+  logger.flush();
+}
+
+const LISTEN_ADVICE: Record<string, (where: string) => string> = {
+  EADDRINUSE: (where) => `${where} is in use by another program: stop it, or choose another with --port`,
+  EACCES: (where) => `${where} needs more rights: choose a port above 1023 with --port`,
+  EADDRNOTAVAIL: (where) => `${where} is not an address of this machine: choose another with --host`,
+  ENOTFOUND: (where) => `${where} cannot be resolved: choose another with --host`,
+};
+
+function listenFailure(error: unknown, config: Config): unknown {
+  if (!(error instanceof Error) || error instanceof CliError || !('code' in error)) return error;
+  const advice = LISTEN_ADVICE[String(error.code)];
+  if (advice === undefined) return error;
+  const { address, hostname, port } = error as { address?: string; hostname?: string; port?: number };
+  const host = address ?? hostname ?? config.listen.hosts.join(', ');
+  return new CliError(advice(`port ${port ?? config.listen.port} on ${host}`), 1, error);
+}

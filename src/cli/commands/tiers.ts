@@ -1,0 +1,70 @@
+// Tiers come from the configuration; which account has which is in the database.
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { clean, createStyle, formatCount, printJson, printLines, widthOf } from '../output.ts';
+import { limitOf, readConfig, sayWritten, unknownAccount, unknownTier, withStore } from '../session.ts';
+import { table } from '../table.ts';
+
+interface Options {
+  json?: boolean;
+}
+
+export function defineTiers(tiers: Command, context: Context): void {
+  tiers
+    .command('list')
+    .description('list tiers and their requests an hour')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  gateway tiers list')
+    .action(async (options: Options, command: Command) => listTiers(options, command, context));
+  tiers
+    .command('assign')
+    .description('give an account another tier, at once, also for running servers')
+    .argument('<account>')
+    .argument('<tier>')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  gateway tiers assign alice pro')
+    .action(async (account: string, tier: string, options: Options, command: Command) =>
+      assignTier(account, tier, options, command, context),
+    );
+}
+
+async function listTiers(options: Options, command: Command, context: Context): Promise<void> {
+  const config = await readConfig(command, context);
+  const rows = [...config.tiers].map(([tier, limit]) => ({ tier, requests_per_hour: limit }));
+  if (options.json) {
+    printJson(context, rows);
+    return;
+  }
+  const { stdout, env } = context;
+  const lines = table(
+    rows,
+    [
+      { title: 'TIER', value: ({ tier }) => clean(tier), shrinks: true },
+      { title: 'REQUESTS AN HOUR', value: (row) => formatCount(row.requests_per_hour), align: 'right' },
+    ],
+    { width: widthOf(stdout), style: await createStyle(stdout, env) },
+  );
+  printLines(stdout, lines);
+}
+
+async function assignTier(
+  name: string,
+  tier: string,
+  options: Options,
+  command: Command,
+  context: Context,
+): Promise<void> {
+  await withStore(command, context, async (store, config) => {
+    if (!config.tiers.has(tier)) throw await unknownTier(config, tier);
+    const account = await store.assignTier(name, tier);
+    if (account === undefined) throw await unknownAccount(store, name);
+    sayWritten(context, store);
+    if (options.json) printJson(context, { account: account.name, tier: account.tier });
+    else {
+      const limit = formatCount(limitOf(config, tier));
+      printLines(context.stdout, [
+        `account ${clean(account.name)} has tier ${tier} now: ${limit} requests an hour`,
+      ]);
+    }
+  });
+}

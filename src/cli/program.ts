@@ -1,0 +1,125 @@
+// The commands by name. Only what `--help` shows is here; options and actions are imported when a command is named, so that
+// help and version load nothing heavy.
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { CliError, type Context, type GlobalOptions } from './context.ts';
+import { isLively } from './output.ts';
+
+/** Gives a named, empty command its options, its examples and its action. */
+export type Define = (command: Command, context: Context) => void;
+
+interface Row {
+  name: string;
+  summary: string;
+  load: () => Promise<Define>;
+}
+
+const COMMANDS: readonly Row[] = [
+  {
+    name: 'serve',
+    summary: 'start the gateway',
+    load: async () => (await import('./commands/serve.ts')).defineServe,
+  },
+  {
+    name: 'keys',
+    summary: 'create, list and revoke keys',
+    load: async () => (await import('./commands/keys.ts')).defineKeys,
+  },
+  {
+    name: 'accounts',
+    summary: 'list accounts',
+    load: async () => (await import('./commands/accounts.ts')).defineAccounts,
+  },
+  {
+    name: 'tiers',
+    summary: 'list tiers, assign an account to one',
+    load: async () => (await import('./commands/tiers.ts')).defineTiers,
+  },
+  {
+    name: 'usage',
+    summary: 'requests against the limit, tokens, errors, by the hour',
+    load: async () => (await import('./commands/usage.ts')).defineUsage,
+  },
+  {
+    name: 'models',
+    summary: 'every name that a client may send, and what is behind it',
+    load: async () => (await import('./commands/models.ts')).defineModels,
+  },
+];
+
+/** Wrong usage carries the command it was said to, so that the one line can name its help. */
+class GatewayCommand extends Command {
+  override createCommand(name?: string): GatewayCommand {
+    return new GatewayCommand(name);
+  }
+
+  override error(message: string): never {
+    const names: string[] = [];
+    for (let at: Command | null = this; at !== null; at = at.parent) names.unshift(at.name());
+    const said = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
+    throw new CliError(`${said}; see: ${names.join(' ')} --help`, 2);
+  }
+}
+
+export function version(): string {
+  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(file) as { version: string }).version;
+}
+
+export function createProgram(context: Context): Command {
+  const { stdout, stderr, env } = context;
+  const loaders = new Map(COMMANDS.map(({ name, load }) => [name, load]));
+  const program = new GatewayCommand('gateway')
+    .description(
+      'A local gateway for language models: any client, any provider, with keys, limits and usage.',
+    )
+    .version(version(), '-v, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .option('--config <file>', 'configuration file')
+    .option('--database <url>', 'database: a file or a URL')
+    .option('--debug', 'show stack traces')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+      getOutHelpWidth: () => (stdout.isTTY === true ? stdout.columns || 80 : 80),
+      getErrHelpWidth: () => (stderr.isTTY === true ? stderr.columns || 80 : 80),
+      getOutHasColors: () => isLively(stdout, env),
+      getErrHasColors: () => isLively(stderr, env),
+    })
+    .addHelpText(
+      'after',
+      '\nExample:\n  gateway serve                          start with what the environment offers\n' +
+        '  gateway keys create --account alice    a key for someone\n' +
+        '\n`gateway COMMAND --help` says more about each.',
+    );
+  for (const { name, summary } of COMMANDS) program.command(name).description(summary);
+  program.hook('preSubcommand', async (_program, command) => {
+    const define = await loaders.get(command.name())?.();
+    define?.(command, context);
+  });
+  return program;
+}
+
+/** `gateway help keys create` is `gateway keys create --help`. */
+function plainArguments(argv: readonly string[]): string[] {
+  return argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv];
+}
+
+/** Runs one command line; gives its exit code. Throws nothing. */
+export async function execute(argv: readonly string[], context: Context): Promise<number> {
+  const program = createProgram(context);
+  try {
+    await program.parseAsync(plainArguments(argv), { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    const { debug } = program.opts<GlobalOptions>();
+    const { explainFailure } = await import('./failure.ts');
+    const { lines, exitCode } = explainFailure(error, debug === true);
+    for (const line of lines) context.stderr.write(`gateway: ${line}\n`);
+    return exitCode;
+  }
+}

@@ -1,0 +1,77 @@
+// The configuration and the database of one command, opened lazily and closed however the command ends.
+import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
+import type { Store } from '../store/store.ts';
+import { CliError, type Context, type GlobalOptions } from './context.ts';
+import { clean } from './output.ts';
+
+/** What `serve` may add to the flags that every command has. */
+export interface ListenFlags {
+  hosts?: string[] | undefined;
+  port?: number | undefined;
+  log?: 'pretty' | 'json' | 'off' | undefined;
+}
+
+export async function readConfig(
+  command: Command,
+  context: Context,
+  listen: ListenFlags = {},
+): Promise<Config> {
+  const { config, database } = command.optsWithGlobals<GlobalOptions>();
+  const { loadConfig } = await import('../config/load.ts');
+  return loadConfig({ flags: { config, database, ...listen }, env: context.env, cwd: context.cwd });
+}
+
+export async function withStore<Result>(
+  command: Command,
+  context: Context,
+  use: (store: Store, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const config = await readConfig(command, context);
+  const { openStore } = await import('../store/open.ts');
+  const store = await openStore(config.database);
+  try {
+    return await use(store, config);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Said by every command that writes, so that a change in the wrong database is noticed. */
+export function sayWritten(context: Context, store: Store): void {
+  context.stderr.write(`written to ${clean(store.location)}\n`);
+}
+
+/** A name that is not there, with the nearest that is. */
+export async function unknown(
+  kind: string,
+  name: string,
+  known: readonly string[],
+  otherwise: string,
+): Promise<CliError> {
+  const { nearest } = await import('../config/nearest.ts');
+  const near = nearest(name, known);
+  const hint = near === undefined ? otherwise : `did you mean ${near}?`;
+  return new CliError(`unknown ${kind} ${JSON.stringify(name)}; ${hint}`);
+}
+
+const MOST_NAMED = 5;
+
+export async function unknownAccount(store: Store, name: string): Promise<CliError> {
+  const accounts = await store.listAccounts();
+  const known = accounts.map((account) => account.name);
+  let otherwise = 'see: gateway accounts list';
+  if (known.length === 0) otherwise = 'there is no account yet; make one: gateway keys create --account NAME';
+  else if (known.length <= MOST_NAMED) otherwise = `known accounts: ${known.join(', ')}`;
+  return unknown('account', name, known, otherwise);
+}
+
+export async function unknownTier(config: Config, tier: string): Promise<CliError> {
+  const known = [...config.tiers.keys()];
+  return unknown('tier', tier, known, `known tiers: ${known.join(', ')}`);
+}
+
+/** The limit that an account is held to, also where its tier is gone from the file. */
+export function limitOf(config: Config, tier: string): number {
+  return config.tiers.get(tier) ?? config.tiers.get('free') ?? 0;
+}

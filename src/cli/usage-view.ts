@@ -1,0 +1,172 @@
+// Usage for people: on a terminal a block an account with a meter and a bar for each hour; in a pipe, tables.
+import type { Grouping } from '../store/store.ts';
+import { chart, meter } from './chart.ts';
+import type { AccountUsage, PrintedTotals } from './commands/usage.ts';
+import type { Context } from './context.ts';
+import {
+  clean,
+  createStyle,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatShort,
+  formatTime,
+  printLines,
+  widthOf,
+  type Style,
+} from './output.ts';
+import { displayWidth, table, truncate, wrapWords, type Column } from './table.ts';
+
+interface Window {
+  since: number;
+  by: Grouping | undefined;
+}
+
+interface Canvas {
+  width: number;
+  style: Style;
+  now: number;
+  /** Lines of a chart: the fewer accounts, the taller. */
+  height: number;
+}
+
+export async function printUsage(
+  rows: readonly AccountUsage[],
+  window: Window,
+  context: Context,
+): Promise<void> {
+  const { stdout, env, clock } = context;
+  if (rows.length === 0) {
+    printLines(stdout, ['No accounts yet. Make one with its first key: gateway keys create --account NAME']);
+    return;
+  }
+  if (stdout.isTTY !== true) {
+    printLines(stdout, plainTables(rows, window.by));
+    return;
+  }
+  const canvas: Canvas = {
+    width: Math.max(20, widthOf(stdout) ?? 80),
+    style: await createStyle(stdout, env),
+    now: clock.now(),
+    height: heightFor(rows.length),
+  };
+  const head = canvas.style.dim(
+    `Since ${formatTime(Date.parse(rows[0]?.hours[0]?.hour ?? ''))}, times in UTC`,
+  );
+  printLines(stdout, [head, ...rows.flatMap((row) => ['', ...block(row, window.by, canvas)])]);
+}
+
+function heightFor(accounts: number): number {
+  if (accounts === 1) return 6;
+  return accounts <= 3 ? 3 : 1;
+}
+
+const INDENT = '  ';
+
+function block(row: AccountUsage, by: Grouping | undefined, canvas: Canvas): string[] {
+  const { style } = canvas;
+  const width = canvas.width - INDENT.length;
+  const tier = clean(row.tier);
+  const name = truncate(clean(row.account), Math.max(8, canvas.width - displayWidth(tier) - 2));
+  const hours = row.hours.map(({ hour, requests }) => ({ hour: Date.parse(hour), requests }));
+  const bars = chart(hours, { height: canvas.height, width, limit: row.limit, style });
+  const idle = hours.every(({ requests }) => requests === 0);
+  const split = by === undefined ? [] : ['', ...groupTable([row], by, { width, style })];
+  return [
+    `${style.bold(name)}  ${style.dim(tier)}`,
+    ...[
+      ...limitLines(row, width, canvas),
+      ...(idle ? [style.dim('no requests in this window')] : ['', ...bars, '']),
+      ...wrapWords(totalsWords(row.totals), ' · ', width),
+      ...split,
+    ].map((line) => (line === '' ? '' : INDENT + line)),
+  ];
+}
+
+/** The meter and its words side by side where there is room, else below each other. */
+function limitLines(row: AccountUsage, width: number, { style, now }: Canvas): string[] {
+  const resets = Date.parse(row.resets_at);
+  const words = [
+    `${formatCount(row.used)} of ${formatCount(row.limit)} this hour`,
+    `${formatCount(row.remaining)} left`,
+    `resets in ${formatDuration(resets - now)} at ${row.resets_at.slice(11, 16)}`,
+  ];
+  const text = words.join(', ');
+  const room = width - text.length - 2;
+  if (room >= 10) return [`${meter(row.used, row.limit, Math.min(24, room), style)}  ${text}`];
+  return [meter(row.used, row.limit, Math.min(24, width), style), ...wrapWords(words, ', ', width)];
+}
+
+function totalsWords(totals: PrintedTotals): string[] {
+  return [
+    `${formatCount(totals.requests)} requests`,
+    `${formatCount(totals.errors)} errors`,
+    `${formatShort(totals.input_tokens)} tokens in`,
+    `${formatShort(totals.output_tokens)} out`,
+    ...(totals.unknown > 0 ? [`${formatCount(totals.unknown)} of unknown usage`] : []),
+    ...(totals.cost_usd === null ? [] : [formatCost(totals.cost_usd)]),
+  ];
+}
+
+type Counted = { totals: PrintedTotals };
+
+const TOTALS: readonly Column<Counted>[] = [
+  { title: 'REQUESTS', value: ({ totals }) => formatCount(totals.requests), align: 'right' },
+  {
+    title: 'ERRORS',
+    value: ({ totals }) => ({
+      text: formatCount(totals.errors),
+      paint: totals.errors > 0 ? 'red' : undefined,
+    }),
+    align: 'right',
+  },
+  { title: 'UNKNOWN', value: ({ totals }) => formatCount(totals.unknown), align: 'right' },
+  { title: 'INPUT', value: ({ totals }) => formatCount(totals.input_tokens), align: 'right' },
+  { title: 'OUTPUT', value: ({ totals }) => formatCount(totals.output_tokens), align: 'right' },
+  { title: 'COST', value: ({ totals }) => formatCost(totals.cost_usd), align: 'right' },
+];
+
+const MEMBERS = {
+  account: ['account'],
+  key: ['key'],
+  model: ['model', 'provider'],
+  hour: ['hour'],
+} as const satisfies Record<Grouping, readonly string[]>;
+
+type GroupRow = Counted & { account: string; group: Record<string, unknown> };
+
+function groupTable(
+  rows: readonly AccountUsage[],
+  by: Grouping,
+  options: { width?: number | undefined; style?: Style; account?: boolean },
+): string[] {
+  const groups: GroupRow[] = rows.flatMap(({ account, by: found = [] }) =>
+    found.map(({ totals, ...group }) => ({ account, group, totals })),
+  );
+  const columns: Column<GroupRow>[] = MEMBERS[by].map((member) => ({
+    title: member.toUpperCase(),
+    value: ({ group }) => groupText(member, group[member]),
+    shrinks: member !== 'key',
+  }));
+  const owner: Column<GroupRow>[] =
+    options.account && by !== 'account' ? [{ title: 'ACCOUNT', value: ({ account }) => clean(account) }] : [];
+  return table(groups, [...owner, ...columns, ...TOTALS], options);
+}
+
+function groupText(member: string, value: unknown): string {
+  if (typeof value !== 'string') return '-';
+  return member === 'hour' ? formatTime(Date.parse(value)) : clean(value);
+}
+
+function plainTables(rows: readonly AccountUsage[], by: Grouping | undefined): string[] {
+  const summary = table(rows, [
+    { title: 'ACCOUNT', value: ({ account }) => clean(account) },
+    { title: 'TIER', value: ({ tier }) => clean(tier) },
+    { title: 'USED', value: ({ used }) => formatCount(used), align: 'right' },
+    { title: 'LIMIT', value: ({ limit }) => formatCount(limit), align: 'right' },
+    { title: 'LEFT', value: ({ remaining }) => formatCount(remaining), align: 'right' },
+    { title: 'RESETS (UTC)', value: (row) => formatTime(Date.parse(row.resets_at)) },
+    ...TOTALS,
+  ]);
+  return by === undefined ? summary : [...summary, '', ...groupTable(rows, by, { account: true })];
+}

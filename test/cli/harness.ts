@@ -1,0 +1,100 @@
+// Runs commands in-process with a context of the test's own: captured streams, a fixed clock, a folder that goes away.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
+import type { Context, Terminal } from '../../src/cli/context.ts';
+import { execute } from '../../src/cli/program.ts';
+import { createIds } from '../../src/ids.ts';
+
+export const NOW = Date.parse('2026-11-21T14:25:30.000Z');
+
+export interface Capture extends Terminal {
+  text: string;
+}
+
+export function capture(columns?: number): Capture {
+  return {
+    text: '',
+    isTTY: columns !== undefined,
+    columns,
+    write(text) {
+      this.text += text;
+    },
+  };
+}
+
+export interface Shell {
+  context: Context;
+  directory: string;
+  clock: { now: number };
+  /** Runs one command line on the folder's own database; terminals of `columns`, pipes without. */
+  run(line: string | string[], options?: { columns?: number; env?: Context['env'] }): Promise<Result>;
+  /** As `run`, and reads what it printed. */
+  json(line: string | string[]): Promise<unknown>;
+  /** Sends a signal to whoever listens. */
+  signal(name: NodeJS.Signals): void;
+  deaths: NodeJS.Signals[];
+}
+
+export interface Result {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-cli-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export function createShell(): Shell {
+  const directory = temporaryDirectory();
+  const time = { now: NOW };
+  const clock: Clock = { now: () => time.now, monotonic: () => time.now, after: () => () => undefined };
+  const listeners = new Set<(signal: NodeJS.Signals) => void>();
+  const deaths: NodeJS.Signals[] = [];
+  const base: Context = {
+    stdout: capture(),
+    stderr: capture(),
+    // No variable of the developer's own reaches a test, and no configuration of theirs.
+    env: {
+      GATEWAY_DATABASE: join(directory, 'gateway.db'),
+      XDG_CONFIG_HOME: directory,
+      XDG_DATA_HOME: directory,
+    },
+    cwd: directory,
+    clock,
+    ids: createIds(),
+    onSignal(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    die: (signal) => void deaths.push(signal),
+  };
+  const run: Shell['run'] = async (line, { columns, env = {} } = {}) => {
+    const stdout = capture(columns);
+    const stderr = capture(columns);
+    const argv = typeof line === 'string' ? line.split(' ').filter((word) => word !== '') : line;
+    const code = await execute(argv, { ...base, stdout, stderr, env: { ...base.env, ...env } });
+    return { code, stdout: stdout.text, stderr: stderr.text };
+  };
+  return {
+    context: base,
+    directory,
+    clock: time,
+    run,
+    async json(line) {
+      const words = typeof line === 'string' ? line.split(' ') : line;
+      const { stdout, stderr, code } = await run([...words, '--json']);
+      if (code !== 0) throw new Error(`exit ${code}: ${stderr}`);
+      return JSON.parse(stdout) as unknown;
+    },
+    signal(name) {
+      for (const listener of [...listeners]) listener(name);
+    },
+    deaths,
+  };
+}

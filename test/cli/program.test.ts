@@ -1,0 +1,93 @@
+import { describe, expect, it, test } from 'vitest';
+import { createShell } from './harness.ts';
+
+const COMMANDS = ['serve', 'keys', 'accounts', 'tiers', 'usage', 'models'];
+const LEAVES = [
+  'serve',
+  'keys create',
+  'keys list',
+  'keys revoke',
+  'accounts list',
+  'tiers list',
+  'tiers assign',
+  'usage',
+  'models',
+];
+
+describe('help', () => {
+  it('lists every command', async () => {
+    const { code, stdout, stderr } = await createShell().run('--help');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const name of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
+  });
+
+  it.each(LEAVES)('of %s has an example and the options that every command takes', async (name) => {
+    const { code, stdout, stderr } = await createShell().run(`${name} --help`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain(`Usage: gateway ${name}`);
+    expect(stdout).toMatch(/Examples?:\n {2}gateway /);
+    for (const option of ['--config <file>', '--database <url>', '--debug']) expect(stdout).toContain(option);
+    if (name !== 'serve') expect(stdout).toContain('--json');
+  });
+
+  it('is also reached by `help COMMAND`', async () => {
+    const shell = createShell();
+    expect(await shell.run('help keys create')).toEqual(await shell.run('keys create --help'));
+    expect(await shell.run('help')).toEqual(await shell.run('--help'));
+  });
+});
+
+test.each(['--version', '-v'])('%s prints the version alone', async (flag) => {
+  expect(await createShell().run(flag)).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
+    stderr: '',
+  });
+});
+
+describe('wrong usage is one line on stderr and exit 2', () => {
+  test.each([
+    ['sevre', "unknown command 'sevre' (Did you mean serve?)"],
+    ['keys crate', "unknown command 'crate' (Did you mean create?)"],
+    ['keys create', "required option '--account <name>' not specified"],
+    ['keys create --account', 'argument missing'],
+    ['keys create --account a --tiers pro', "unknown option '--tiers' (Did you mean --tier?)"],
+    ['keys create --account a --permissions chat,mesages', 'Unknown permission "mesages"'],
+    ['keys create --account a --models ,', 'separated by commas'],
+    ['keys create --account a --expires 2020-01-01', 'in the past'],
+    ['keys create --account a --expires soon', 'Give a duration'],
+    ['keys revoke', "missing required argument 'id'"],
+    ['keys revoke a b', 'too many arguments'],
+    ['tiers assign alice', "missing required argument 'tier'"],
+    ['usage --since 2126-01-01', 'in the future'],
+    ['usage --by provider', 'Allowed choices are account, key, model, hour'],
+    ['serve --port 65536', '0 to 65535'],
+    ['serve --port http', '0 to 65535'],
+    ['serve --log loud', 'Allowed choices are pretty, json, off'],
+    ['serve now', 'too many arguments'],
+    ['--nonsense', "unknown option '--nonsense'"],
+  ])('%s', async (line, message) => {
+    const { code, stdout, stderr } = await createShell().run(line);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(stderr).toMatch(/^gateway: [^\n]+; see: gateway[a-z ]* --help\n$/);
+  });
+
+  test.each([
+    ['an empty one', ''],
+    ['a control character', 'al\u0007ice'],
+    ['an escape sequence', '\u001b[31mred'],
+    ['a line break', 'a\nb'],
+    ['129 characters', 'x'.repeat(129)],
+  ])('an account name of %s', async (_what, name) => {
+    const { code, stderr } = await createShell().run(['keys', 'create', '--account', name]);
+    expect(code).toBe(2);
+    expect(stderr.trimEnd()).not.toMatch(/\p{Cc}/u);
+  });
+
+  test.each([[[]], [['keys']], [['tiers']]])('%j without a command shows the help', async (argv) => {
+    const { code, stdout, stderr } = await createShell().run(argv);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('Usage: gateway');
+  });
+});
