@@ -6,14 +6,18 @@ import type { Question } from '../routing/routing.ts';
 import type { Inbound } from './read-request.ts';
 
 export function questionOf(inbound: Inbound, key: Key): Question {
+  let conversation: string | undefined;
   return {
     protocol: inbound.protocol.name,
     model: inbound.model,
     needs: inbound.needs,
     allowed: key.models,
     accountId: key.accountId,
-    conversation: () => beginningOf(inbound),
-    openToolTurn: () => endsWithToolResult(inbound.value.messages),
+    // Hashed only where several targets make it matter.
+    get conversation() {
+      return (conversation ??= beginningOf(inbound));
+    },
+    openToolTurn: endsWithToolResult(inbound.value.messages),
     estimate: inbound.estimate,
   };
 }

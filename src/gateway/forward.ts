@@ -33,6 +33,8 @@ export interface ForwardOptions {
   first: Prepared;
   /** The targets after the first, in order. */
   rest: readonly Target[];
+  /** There is no other: neither breaker nor cool-down keeps the request from it. */
+  lone: boolean;
   prepare: (target: Target) => Prepared;
   stream: boolean;
   signal: AbortSignal;
@@ -53,29 +55,50 @@ export interface ForwardDeps {
 /** Throws the one GatewayError for all attempts; the signal's reason where it was aborted. */
 export async function forward(options: ForwardOptions, deps: ForwardDeps): Promise<Upstream> {
   const attempts: Attempt[] = [];
-  for (const target of [options.first.target, ...options.rest].slice(0, MAX_ATTEMPTS)) {
-    const prepared = attempts.length === 0 ? options.first : prepareNext(options, target);
-    if (prepared === undefined) continue;
-    options.onAttempt(prepared, attempts.length + 1);
-    const startedAt = deps.clock.monotonic();
-    deps.health.begin(target.key);
-    try {
-      const upstream = await attempt(prepared, options, deps);
-      deps.health.succeeded(target.key, deps.clock.monotonic() - startedAt);
-      return { ...upstream, attempts: attempts.length + 1 };
-    } catch (error) {
-      if (options.signal.aborted || !(error instanceof FailureError)) {
-        deps.health.abandoned(target.key);
-        throw options.signal.aborted ? options.signal.reason : error;
-      }
-      const { failure } = error;
-      deps.health.failed(target.key, failure);
-      attempts.push({ target, failure });
-      logAttempt(deps.log, options.requestId, target, failure, attempts.length);
-      if (!mayTryNext(failure)) break;
+  const targets = [options.first.target, ...options.rest];
+  for (const lone of options.lone ? [true] : [false, true]) {
+    for (const target of targets) {
+      if (attempts.length === MAX_ATTEMPTS) break;
+      const upstream = await contact(target, attempts, lone, options, deps);
+      if (upstream === 'stop') throw errorOf(attempts, options.facts);
+      if (upstream !== undefined) return upstream;
     }
+    // Every one was another request's probe: rather than invent a failure, the request is tried all the same.
+    if (attempts.length > 0) break;
   }
   throw errorOf(attempts, options.facts);
+}
+
+/** One target: its answer, `stop` where no other may be tried, undefined to go on. Adds its failure to `attempts`. */
+async function contact(
+  target: Target,
+  attempts: Attempt[],
+  lone: boolean,
+  options: ForwardOptions,
+  deps: ForwardDeps,
+): Promise<Upstream | 'stop' | undefined> {
+  const prepared = target === options.first.target ? options.first : prepareNext(options, target);
+  if (prepared === undefined) return undefined;
+  const health = deps.health.begin(target.key, lone);
+  if (health === undefined) return undefined;
+  const nth = attempts.length + 1;
+  options.onAttempt(prepared, nth);
+  const startedAt = deps.clock.monotonic();
+  try {
+    const began = await attempt(prepared, options, deps);
+    health.succeeded(deps.clock.monotonic() - startedAt);
+    return { ...began, attempts: nth };
+  } catch (error) {
+    if (options.signal.aborted || !(error instanceof FailureError)) {
+      health.abandoned();
+      throw options.signal.aborted ? options.signal.reason : error;
+    }
+    const { failure } = error;
+    health.failed(failure);
+    attempts.push({ target, failure });
+    logAttempt(deps.log, options.requestId, target, failure, nth);
+    return mayTryNext(failure) ? undefined : 'stop';
+  }
 }
 
 /** A later target that can't take the request is passed over. */

@@ -9,7 +9,7 @@ import type { Logger } from '../log.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Target } from '../routing/catalog.ts';
-import type { Routing } from '../routing/routing.ts';
+import type { Question, Resolution, Routing } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import { answer, headOf } from './answer.ts';
 import { questionOf } from './conversation.ts';
@@ -54,7 +54,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const passed = passedHeaders(exchange, protocol);
     await deps.discovered;
     const question = questionOf(inbound, key);
-    const { targets, waitMs } = routing.resolve(question);
+    const { targets, lone } = await resolved(question, exchange.signal, deps);
     const toTarget = (target: Target): Prepared => prepare(inbound, target, passed, config.strict);
     const { first, rest } = firstPrepared(targets, toTarget);
     const admission = await admit(store, key, config.tiers, clock);
@@ -68,11 +68,11 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       exchange.sink.open(headOf(inFlight, protocol, admission, clock), protocol.keepAlive);
     });
     try {
-      if (waitMs !== undefined) await pause(waitMs, exchange.signal, clock);
       upstream = await forward(
         {
           first,
           rest,
+          lone,
           prepare: toTarget,
           stream: inbound.stream,
           signal: exchange.signal,
@@ -80,7 +80,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
           facts: {
             protocol: protocol.name,
             estimate: inbound.estimate,
-            coolingMs: (target) => routing.health.coolingMs(target.key),
+            coolingMs: (target) => routing.health.state(target.key).coolingMs,
           },
           onAttempt: (prepared, attempts) => {
             inFlight = { prepared, attempts };
@@ -89,7 +89,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
         { ...deps, health: routing.health, maxReply: config.limits.maxReply },
       );
       cancelOpening();
-      routing.remember(question, upstream.prepared.target);
+      if (targets.length > 1) routing.remember(question, upstream.prepared.target);
       const onFirstByte = (): void => {
         firstByteAt ??= clock.monotonic();
       };
@@ -116,6 +116,14 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
   }
 }
 
+/** Where all of several targets cool down for a short time, the request waits for the first of them, once. */
+async function resolved(question: Question, signal: AbortSignal, deps: GatewayDeps): Promise<Resolution> {
+  const resolution = deps.routing.resolve(question);
+  if (resolution.waitMs === undefined) return resolution;
+  await pause(resolution.waitMs, signal, deps.clock);
+  return deps.routing.resolve(question);
+}
+
 /** The first target, in order, that the request can be written for; the first one's refusal where there is none. */
 function firstPrepared(
   targets: readonly Target[],
@@ -139,11 +147,7 @@ function outcomeOf(error: unknown, opened: boolean): Outcome {
   return { status: opened ? 200 : 500, error: 'internal' };
 }
 
-function pause(
-  ms: number,
-  signal: AbortSignal,
-  clock: { after(ms: number, task: () => void): () => void },
-): Promise<void> {
+function pause(ms: number, signal: AbortSignal, clock: Clock): Promise<void> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => {
       signal.removeEventListener('abort', onAbort);

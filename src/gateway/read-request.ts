@@ -36,7 +36,7 @@ export function readRequest(
   if (members.tooDeep) {
     throw new GatewayError('invalid_request', `the body is nested deeper than ${MAX_DEPTH} levels`);
   }
-  const value = parse(ascii ? bytes.latin1Slice() : bytes.utf8Slice());
+  const value = parse(bytes.toString(ascii ? 'latin1' : 'utf8'));
   const [twice] = members.duplicates;
   if (twice !== undefined) {
     throw new GatewayError('invalid_request', `the field ${JSON.stringify(twice)} is given twice`, {

@@ -2,9 +2,9 @@
 // interval of rows; a store that is away makes them wait, up to a bound, and is said once.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import { totalInput, type Usage } from '../canonical/usage.ts';
+import { totalInput } from '../canonical/usage.ts';
 import type { Key, Store, UsageRow } from '../store/store.ts';
-import type { Target } from '../routing/catalog.ts';
+import { costOf } from '../routing/price.ts';
 import type { Outcome } from './exchange.ts';
 import type { Prepared } from './prepare.ts';
 import type { Inbound } from './read-request.ts';
@@ -116,23 +116,11 @@ export function usageRow({ key, inbound, reached, outcome, at, firstByteMs, dura
     cacheWrite: usage?.cacheWrite ?? null,
     output: usage?.output ?? null,
     reasoning: usage?.reasoning ?? null,
-    costUsd: usage === undefined || reached === undefined ? null : costOf(usage, reached.target),
+    costUsd: usage === undefined ? null : (costOf(reached?.target.price, usage) ?? null),
     firstByteMs,
     durationMs,
     error: outcome.error,
   };
-}
-
-const PER_MILLION = 1e-6;
-
-/** USD; null where a price that is needed is not known. Cached tokens without a price of their own cost as fresh ones. */
-function costOf(usage: Usage, { price }: Target): number | null {
-  if (price?.input === undefined || price.output === undefined) return null;
-  const input =
-    usage.input * price.input +
-    (usage.cacheRead ?? 0) * (price.cacheRead ?? price.input) +
-    (usage.cacheWrite ?? 0) * (price.cacheWrite ?? price.input);
-  return (input + usage.output * price.output) * PER_MILLION;
 }
 
 export function logOutcome(log: Logger, ended: Ended): void {

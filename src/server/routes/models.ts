@@ -35,14 +35,10 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
     deps.clock.now(),
   );
   await deps.discovered;
-  let entry: ModelEntry;
-  try {
-    entry = deps.routing.model(id, key.models);
-  } catch (error) {
-    if (error instanceof GatewayError && error.kind === 'model_not_found') {
-      throw new GatewayError('model_not_found', error.message, { ...error.options, status: 404 });
-    }
-    throw error;
+  const entry = deps.routing.model(id, key.models);
+  if (entry === undefined) {
+    const message = `the model ${JSON.stringify(id.slice(0, 200))} does not exist here, or this key may not use it`;
+    throw new GatewayError('model_not_found', message, { status: 404 });
   }
   exchange.sink.send(200, JSON_TYPE, JSON.stringify(wireModel(entry)));
 }
@@ -55,7 +51,7 @@ function wireModel(entry: ModelEntry): JsonObject & { id: string } {
     id: entry.name,
     object: 'model',
     created: 0,
-    owned_by: entry.targets[0]?.provider ?? 'gateway',
+    owned_by: entry.targets[0]?.provider.name ?? 'gateway',
     type: 'model',
     display_name: entry.name,
     created_at: UNKNOWN_TIME,

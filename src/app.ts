@@ -1,0 +1,189 @@
+// The composition root: the only file that knows all parts, and the order in which they start and end.
+import { HOUR_MS, type Clock } from './clock.ts';
+import type { Config, ProviderConfig } from './config/config.ts';
+import { LOCAL_CANDIDATES, localProvider } from './config/zero.ts';
+import { watchConfig } from './config/watch.ts';
+import { createGate } from './gateway/gate.ts';
+import type { GatewayDeps } from './gateway/inference.ts';
+import { createRecorder } from './gateway/recorder.ts';
+import type { Ids } from './ids.ts';
+import type { Logger } from './log.ts';
+import { createProviderClient } from './providers/client.ts';
+import { listModels, probeLocal } from './providers/discover.ts';
+import { createRouting } from './routing/routing.ts';
+import { createGatewayServer } from './server/server.ts';
+import { SIM_MODELS, startSim } from './sim/sim.ts';
+import type { Store } from './store/store.ts';
+
+export interface AppOptions {
+  config: Config;
+  /** Reads the configuration anew; rejects where it is invalid. */
+  reload: () => Promise<Config>;
+  store: Store;
+  log: Logger;
+  clock: Clock;
+  ids: Ids;
+  env?: Record<string, string | undefined>;
+}
+
+export interface App {
+  /** One for each host that is served: `http://127.0.0.1:8787`. */
+  urls: string[];
+  port: number;
+  /** What a user should know: a host that the machine lacks. */
+  notes: string[];
+  /** The providers as they are known now. */
+  readonly providers: readonly ProviderConfig[];
+  /** Resolves when the local servers were looked for, 300 ms at most. */
+  ready: Promise<void>;
+  /** Lets streams finish within `limits.shutdown_grace`. */
+  stop(): Promise<void>;
+  kill(): void;
+}
+
+const PROBE_MS = 300;
+const LIST_MS = 10_000;
+const LIST_EVERY_MS = 10 * 60_000;
+const PRUNE_EVERY_MS = HOUR_MS;
+
+/** Rejects where a host can't be listened on. */
+export async function startApp(options: AppOptions): Promise<App> {
+  const { store, log, clock, ids, env = process.env } = options;
+  let config = options.config;
+  const client = createProviderClient({ clock, env });
+  const routing = createRouting({ config, clock });
+  const sim = await startSim({ clock, ids });
+  routing.addProviders([simProvider(sim.url)]);
+  const recorder = createRecorder({ store, clock, log });
+  const gate = createGate();
+  let cancelled = false;
+
+  async function discover(): Promise<void> {
+    if (config.file !== null) return;
+    const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
+    routing.addProviders(found.map(({ name, models }) => localProvider(name, models)));
+  }
+
+  /** Names of providers that list none in the file: asked at the start and every ten minutes. */
+  async function refreshLists(): Promise<void> {
+    const unlisted = routing
+      .providers()
+      .filter(({ models, source }) => models === null && source !== 'builtin');
+    await Promise.all(
+      unlisted.map(async (provider) => {
+        try {
+          routing.setDiscovered(provider.name, await listModels(client, provider, { timeoutMs: LIST_MS }));
+        } catch (error) {
+          log.warn('the models of a provider could not be listed', {
+            provider: provider.name,
+            reason: String(error),
+          });
+        }
+      }),
+    );
+  }
+
+  const discovered = discover();
+  const deps: GatewayDeps = {
+    config: () => config,
+    ...{ store, routing, discovered, client, recorder, gate, clock, ids, log },
+  };
+  const server = createGatewayServer(deps);
+
+  async function release(): Promise<void> {
+    cancelled = true;
+    await recorder.flush();
+    await Promise.all([client.close(), sim.close()]);
+  }
+
+  let listening;
+  try {
+    listening = await server.listen();
+  } catch (error) {
+    server.kill();
+    await release();
+    throw error;
+  }
+
+  function repeat(everyMs: number, task: () => Promise<void>): void {
+    const run = (): void => {
+      if (cancelled) return;
+      void task().catch((error: unknown) => log.warn('housekeeping failed', { reason: String(error) }));
+      clock.after(everyMs, run);
+    };
+    run();
+  }
+  void discovered.then(() => repeat(LIST_EVERY_MS, refreshLists));
+  repeat(PRUNE_EVERY_MS, () => store.prune(clock.now() - config.usage.keep));
+  void routing.loadFacts();
+
+  async function applyReload(): Promise<void> {
+    try {
+      const next = await options.reload();
+      for (const fixed of unchangeable(config, next)) log.warn(`${fixed} changes only with a restart`);
+      config = { ...next, listen: { ...config.listen, names: next.listen.names }, database: config.database };
+      routing.update(config);
+      log.info('the configuration was read anew', { providers: config.providers.length });
+      for (const warning of next.warnings) log.warn(warning);
+      await refreshLists();
+    } catch (error) {
+      const faults = (error as { faults?: string[] }).faults ?? [String(error)];
+      for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);
+    }
+  }
+  const watcher =
+    config.file === null ? undefined : watchConfig({ file: config.file, reload: applyReload, clock });
+
+  const { hosts, port, skipped } = listening;
+  return {
+    urls: hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
+    port,
+    notes: skipped.map((host) => `this machine has no ${host}; it is not listened on`),
+    get providers() {
+      return routing.providers();
+    },
+    ready: discovered,
+    async stop() {
+      watcher?.close();
+      await server.stop(config.limits.shutdownGrace);
+      await release();
+    },
+    kill() {
+      cancelled = true;
+      watcher?.close();
+      server.kill();
+    },
+  };
+}
+
+/** What a running server can't take from a changed file. */
+function unchangeable(before: Config, after: Config): string[] {
+  const changed: string[] = [];
+  if (before.listen.hosts.join() !== after.listen.hosts.join()) changed.push('listen.hosts');
+  if (before.listen.port !== after.listen.port) changed.push('listen.port');
+  if (before.database !== after.database) changed.push('database');
+  return changed;
+}
+
+const SIM_TIMEOUT_MS = 3000;
+
+function simProvider(url: string): ProviderConfig {
+  return {
+    name: 'sim',
+    protocols: ['chat', 'messages'],
+    baseUrls: { chat: `${url}/v1`, messages: `${url}/v1` },
+    apiKey: undefined,
+    auth: 'protocol',
+    headers: {},
+    traits: {},
+    timeout: {
+      connect: SIM_TIMEOUT_MS,
+      firstByte: SIM_TIMEOUT_MS,
+      idle: SIM_TIMEOUT_MS,
+      whole: SIM_TIMEOUT_MS,
+    },
+    models: SIM_MODELS.map((id) => ({ id, upstream: id })),
+    defaultModel: 'echo',
+    source: 'builtin',
+  };
+}
