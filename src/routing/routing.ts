@@ -25,8 +25,8 @@ export interface Question {
   /** The key's list; null: everything. */
   allowed: readonly string[] | null;
   accountId: number;
-  /** A hash of the conversation's beginning; undefined: it can't be recognised. */
-  conversation: string | undefined;
+  /** A hash of the conversation's beginning; undefined: it can't be recognised. Read only where there is a choice. */
+  readonly conversation: string | undefined;
   /** The request ends with results of tools that the model called: its thinking must stay with its family. */
   openToolTurn: boolean;
   /** The request's tokens, roughly: asked for only where a window matters, at most once. */
@@ -66,6 +66,8 @@ export interface Routing {
   addProviders(providers: readonly ProviderConfig[]): void;
   /** The file has changed. What is known of the health of unchanged providers is kept. */
   update(config: Config): void;
+  /** All that are known now, the built-in one included. */
+  providers(): readonly ProviderConfig[];
   /** Loads prices and further windows: 50 ms of work, so after the server listens. */
   loadFacts(): Promise<void>;
 }
@@ -121,7 +123,7 @@ export function createRouting(options: { config: Config; clock: Clock }): Routin
       const candidates = fitting(open, question, passedOver);
       const first = candidates[0];
       if (first === undefined) throw noneFits(entry.name, passedOver);
-      const known = sticky.recall(question);
+      const known = entry.targets.length > 1 ? sticky.recall(question) : undefined;
       if (candidates.length === 1) {
         const targets = [foreign(question, known?.family, first.target)];
         return { targets, asked: entry.name, lone: true, weak: weaknesses(candidates), passedOver };
@@ -147,7 +149,8 @@ export function createRouting(options: { config: Config; clock: Clock }): Routin
       };
     },
     remember(question, target) {
-      sticky.remember(question, target);
+      // A name with one target leaves no choice: then the conversation need not even be recognised.
+      if ((catalog.find(question.model)?.targets.length ?? 0) > 1) sticky.remember(question, target);
     },
     models: (allowed) => listing.models(allowed),
     model: (name, allowed) => listing.model(name, allowed),
@@ -159,6 +162,7 @@ export function createRouting(options: { config: Config; clock: Clock }): Routin
       for (const provider of more) added.set(provider.name, provider);
       rebuild();
     },
+    providers: () => providers,
     update(changed) {
       config = changed;
       rebuild();

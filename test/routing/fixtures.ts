@@ -1,0 +1,115 @@
+// Providers, configurations and questions of the routing tests, with only what a test is about spelt out.
+import type { Clock } from '../../src/clock.ts';
+import { NO_NEEDS } from '../../src/canonical/needs.ts';
+import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
+import type { Traits } from '../../src/canonical/traits.ts';
+import type { Config, ModelConfig, ProviderConfig, RouteConfig } from '../../src/config/config.ts';
+import type { Target } from '../../src/routing/catalog.ts';
+import type { Question } from '../../src/routing/routing.ts';
+
+export interface FakeClock extends Clock {
+  pass(ms: number): void;
+}
+
+export function fakeClock(): FakeClock {
+  let time = 0;
+  return {
+    now: () => Date.UTC(2026, 10, 1) + time,
+    monotonic: () => time,
+    after: () => () => undefined,
+    pass(ms) {
+      time += ms;
+    },
+  };
+}
+
+type ModelText = string | (Partial<ModelConfig> & { id: string });
+
+export function provider(
+  name: string,
+  models: ModelText[] | null,
+  more: Partial<ProviderConfig> = {},
+): ProviderConfig {
+  return {
+    name,
+    protocols: ['chat'],
+    baseUrls: { chat: `https://${name}.example/v1` },
+    apiKey: undefined,
+    auth: 'protocol',
+    headers: {},
+    traits: {},
+    timeout: { connect: 1000, firstByte: 1000, idle: 1000, whole: 1000 },
+    models:
+      models?.map((model) =>
+        typeof model === 'string' ? { id: model, upstream: model } : { upstream: model.id, ...model },
+      ) ?? null,
+    defaultModel: undefined,
+    source: 'file',
+    ...more,
+  };
+}
+
+/** Routes as the file writes them: targets as `provider/model`. */
+export function config(
+  providers: ProviderConfig[],
+  routes: Record<string, string[]> = {},
+  strategy: RouteConfig['strategy'] = 'priority',
+): Config {
+  const targets = (texts: string[]): RouteConfig['targets'] =>
+    texts.map((text) => {
+      const slash = text.indexOf('/');
+      return { provider: text.slice(0, slash), model: text.slice(slash + 1) };
+    });
+  return {
+    file: null,
+    listen: { hosts: [], defaultHosts: true, port: 0, names: [] },
+    database: ':memory:',
+    providers,
+    routes: new Map(
+      Object.entries(routes).map(([name, texts]) => [name, { strategy, targets: targets(texts) }]),
+    ),
+    tiers: new Map(),
+    strict: false,
+    usage: { keep: 0 },
+    limits: {
+      maxBody: 1,
+      maxReply: 1,
+      maxConcurrent: 1,
+      headerTimeout: 1,
+      requestTimeout: 1,
+      shutdownGrace: 1,
+    },
+    maintenance: false,
+    log: undefined,
+    warnings: [],
+  };
+}
+
+export function question(model: string, more: Partial<Question> = {}): Question {
+  return {
+    protocol: 'chat',
+    model,
+    needs: NO_NEEDS,
+    allowed: null,
+    accountId: 1,
+    conversation: undefined,
+    openToolTurn: false,
+    estimate: () => 10,
+    ...more,
+  };
+}
+
+export function target(key: string, traits: Partial<Traits> = {}, more: Partial<Target> = {}): Target {
+  const [name = '', model = ''] = key.split('/');
+  return {
+    key,
+    provider: provider(name, null),
+    model,
+    upstream: model,
+    traits: { ...DEFAULT_TRAITS, ...traits },
+    family: model,
+    ...more,
+  };
+}
+
+export const keys = (targets: readonly Target[]): string[] => targets.map(({ key }) => key);
