@@ -1,0 +1,89 @@
+// The `flags` of a provider: one row for each member of Traits that encoders look at. The names in the file are the
+// members' names in snake_case; what `models` and `prompt_cache` say already is no flag.
+import { EFFORTS } from '../canonical/request.ts';
+import type { Traits } from '../canonical/traits.ts';
+import { suggest } from './faults.ts';
+import { nearest } from './nearest.ts';
+import type { Rule } from './values.ts';
+import { choice, TRUTH, whole } from './values.ts';
+
+type ModelMember =
+  | 'vision'
+  | 'documents'
+  | 'audio'
+  | 'tools'
+  | 'thinking'
+  | 'structuredOutput'
+  | 'contextWindow'
+  | 'maxOutput';
+type FlagMember = Exclude<keyof Traits, ModelMember | 'promptCache'>;
+
+const FLAGS = {
+  maxTokensField: choice('max_tokens', 'max_completion_tokens'),
+  systemRole: choice('system', 'developer'),
+  userField: choice('user', 'safety_identifier'),
+  streamUsage: TRUTH,
+  topK: TRUTH,
+  webSearchOptions: TRUTH,
+  toolResultImages: TRUTH,
+  strictAlternation: TRUTH,
+  reasoningField: choice('reasoning_content', 'reasoning'),
+  replayReasoning: choice('never', 'tool_turns', 'always'),
+  toolIds: choice('any', 'openai', 'mistral'),
+  cacheMarks: choice('none', 'prompt_cache_breakpoint', 'cache_control'),
+  cacheKey: TRUTH,
+  rejectFields: list('write [seed, messages[].name, …]', (text): text is string => /^[\w.[\]]+$/.test(text)),
+  imageUrl: TRUTH,
+  pdfInput: TRUTH,
+  maxStop: whole('a number', 0),
+  serverTools: TRUTH,
+  minCacheTokens: whole('a number', 0),
+  rejectsSampling: TRUTH,
+  oneSamplingParameter: TRUTH,
+  thinkingBudget: TRUTH,
+  thinkingAdaptive: TRUTH,
+  thinkingOff: choice('always', 'up_to_high', 'never'),
+  thinksByDefault: TRUTH,
+  efforts: list(`write a list of ${EFFORTS.join(', ')}`, oneOf(EFFORTS)),
+  forcedTools: choice('always', 'not_thinking', 'never'),
+  prefill: TRUTH,
+  midSystem: TRUTH,
+} satisfies { [Member in FlagMember]: Rule<Traits[Member]> };
+
+const MEMBERS = new Map<string, FlagMember>(
+  (Object.keys(FLAGS) as FlagMember[]).map((member) => [snakeCase(member), member]),
+);
+
+/** The names that `flags` takes, as the file writes them. */
+export const FLAG_NAMES: readonly string[] = [...MEMBERS.keys()];
+
+/** One flag of the file as traits, or what is wrong with it. */
+export function readFlag(name: string, value: unknown): { traits: Partial<Traits> } | { fault: string } {
+  const member = MEMBERS.get(name);
+  if (member === undefined)
+    return { fault: `is not a flag; ${suggest(nearest(name, FLAG_NAMES), FLAG_NAMES)}` };
+  const { wrong, right, read: reader }: Rule<unknown> = FLAGS[member];
+  const read = reader(value);
+  if (read === undefined) return { fault: `${wrong}; ${right}` };
+  return { traits: { [member]: read } };
+}
+
+function snakeCase(member: string): string {
+  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function list<T extends string>(right: string, is: (text: string) => text is T): Rule<readonly T[]> {
+  return {
+    wrong: 'is not such a list',
+    right,
+    read(value) {
+      if (!Array.isArray(value)) return undefined;
+      const items = value.filter((item): item is T => typeof item === 'string' && is(item));
+      return items.length === value.length ? items : undefined;
+    },
+  };
+}
+
+function oneOf<const T extends string>(values: readonly T[]): (text: string) => text is T {
+  return (text): text is T => values.some((known) => known === text);
+}

@@ -1,0 +1,36 @@
+// `${NAME}` in any string of the file reads the environment, so that secrets stay out of it.
+import type { Path } from './faults.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Interpolated {
+  value: unknown;
+  /** Variables that are not set, and where they are asked for. An empty one is unset. */
+  missing: { path: Path; name: string }[];
+  /** Where a variable was read: the text there is a secret, and no fault may repeat it. */
+  secret: (path: Path) => boolean;
+}
+
+export function interpolate(root: unknown, env: Env): Interpolated {
+  const missing: Interpolated['missing'] = [];
+  const read = new Set<string>();
+  const visit = (value: unknown, path: Path): unknown => {
+    if (typeof value === 'string') {
+      return value.replace(/\$\{([^}]*)\}/g, (_, inner: string) => {
+        const name = inner.trim();
+        read.add(JSON.stringify(path));
+        const text = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
+        if (text === '') missing.push({ path, name });
+        return text;
+      });
+    }
+    if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(
+        Object.entries(value).map(([key, member]) => [key, visit(member, [...path, key])]),
+      );
+    return value;
+  };
+  const value = visit(root, []);
+  return { value, missing, secret: (path) => read.has(JSON.stringify(path)) };
+}

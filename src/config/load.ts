@@ -1,0 +1,269 @@
+// From flags, environment and file to one Config, or to every fault of them at once. All sources of configuration meet here.
+import envPaths from 'env-paths';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import type { Document, YAMLError } from 'yaml';
+import type { Config, ProviderConfig } from './config.ts';
+import type { Fault, Path } from './faults.ts';
+import { ConfigError, formatPath } from './faults.ts';
+import type { Env, Interpolated } from './interpolate.ts';
+import { interpolate } from './interpolate.ts';
+import { resolveProvider } from './providers.ts';
+import { resolveRoutes } from './routes.ts';
+import type { FileConfig } from './schema.ts';
+import { readSchema } from './schema.ts';
+import type { Flags } from './settings.ts';
+import { resolveSettings, setting } from './settings.ts';
+import { findProviders } from './zero.ts';
+
+export { ConfigError } from './faults.ts';
+
+export type LoadedConfig = Config;
+
+export interface LoadOptions {
+  flags: Flags;
+  env: Env;
+  cwd: string;
+}
+
+/** Requests an hour. */
+export const DEFAULT_TIERS: Readonly<Record<string, number>> = {
+  free: 10,
+  lite: 30,
+  pro: 60,
+  enterprise: 300,
+};
+
+/** Throws a ConfigError that bears all faults. Reads the file anew each time. */
+export function loadConfig(options: LoadOptions): LoadedConfig {
+  const found = findFile(options);
+  if (found === undefined) return assemble(options, undefined, findProviders(options.env), new Map());
+  const source = readSource(found, options.cwd);
+  const { file, faults, leftOut, secret } = readValues(source, options.env);
+  const providers: ProviderConfig[] = [];
+  const warnings = [...leftOut].map(([name, reason]) => `provider ${name} is left out: ${reason}`);
+  const unusable = new Set(leftOut.keys());
+  for (const [name, given] of Object.entries(file.providers ?? {})) {
+    const resolved = resolveProvider(name, given, options.env);
+    if ('provider' in resolved) {
+      providers.push(resolved.provider);
+      if (resolved.warning !== undefined) warnings.push(`provider ${name}: ${resolved.warning}`);
+      continue;
+    }
+    unusable.add(name);
+    if ('leftOut' in resolved) warnings.push(`provider ${name} is left out: ${resolved.leftOut}`);
+    else
+      faults.push(
+        ...resolved.faults.map((fault) => ({ ...fault, path: ['providers', name, ...fault.path] })),
+      );
+  }
+  const routes = resolveRoutes(file.routes ?? {}, { providers, leftOut: unusable, secret });
+  faults.push(...routes.faults);
+  if (faults.length === 0 && providers.length === 0) faults.push(noProvider(warnings));
+  if (faults.length > 0) throw new ConfigError(source.lines(faults));
+  const parts = { providers, warnings: [...warnings, ...routes.warnings] };
+  return assemble(options, { source, values: file }, parts, routes.routes);
+}
+
+/** The user's folders, as the platform has them; XDG variables count everywhere. */
+export function defaultPaths(env: Env): { config: string; database: string } {
+  const platform = envPaths('gateway', { suffix: '' });
+  const folder = (name: string, otherwise: string): string => {
+    const base = env[name] ?? '';
+    // A relative one is invalid by the specification, and ignored.
+    return path.isAbsolute(base) ? path.join(base, 'gateway') : otherwise;
+  };
+  return {
+    config: path.join(folder('XDG_CONFIG_HOME', platform.config), 'gateway.yaml'),
+    database: path.join(folder('XDG_DATA_HOME', platform.data), 'gateway.db'),
+  };
+}
+
+function findFile({ flags, env, cwd }: LoadOptions): string | undefined {
+  const named = flags.config ?? setting(env, 'GATEWAY_CONFIG');
+  if (named !== undefined) return path.resolve(cwd, named);
+  return [path.join(cwd, 'gateway.yaml'), defaultPaths(env).config].find((file) => existsSync(file));
+}
+
+function assemble(
+  options: LoadOptions,
+  from: { source: Source; values: FileConfig } | undefined,
+  parts: Pick<Config, 'providers' | 'warnings'>,
+  routes: Config['routes'],
+): LoadedConfig {
+  const values = from?.values;
+  const settings = resolveSettings({
+    ...options,
+    file: from && { path: from.source.path, listen: values?.listen, database: values?.database },
+    defaultDatabase: defaultPaths(options.env).database,
+  });
+  const lines = [...settings.lines, ...(from?.source.lines(settings.faults) ?? [])];
+  if (lines.length > 0) throw new ConfigError(lines);
+  const limits = values?.limits;
+  return {
+    file: from?.source.path ?? null,
+    listen: settings.listen,
+    database: settings.database,
+    providers: parts.providers,
+    routes,
+    tiers: new Map(Object.entries({ ...DEFAULT_TIERS, ...values?.tiers })),
+    strict: values?.strict ?? false,
+    usage: { keep: values?.usage?.keep ?? 90 * 86_400_000 },
+    limits: {
+      maxBody: limits?.max_body ?? 32 * 1024 * 1024,
+      maxReply: limits?.max_reply ?? 64 * 1024 * 1024,
+      maxConcurrent: limits?.max_concurrent ?? 1024,
+      headerTimeout: limits?.header_timeout ?? 10_000,
+      requestTimeout: limits?.request_timeout ?? 60_000,
+      shutdownGrace: limits?.shutdown_grace ?? 30_000,
+    },
+    maintenance: values?.maintenance ?? false,
+    log: settings.log,
+    warnings: parts.warnings,
+  };
+}
+
+interface Values {
+  file: FileConfig;
+  faults: Fault[];
+  /** Provider -> why it is not used. */
+  leftOut: Map<string, string>;
+  secret: Interpolated['secret'];
+}
+
+/** The file's values with the environment put in; providers whose variables are not set are taken out. */
+function readValues(source: Source, env: Env): Values {
+  const { value, missing, secret } = interpolate(source.value, env);
+  const leftOut = new Map<string, string>();
+  const faults: Fault[] = [];
+  for (const { path: where, name } of missing) {
+    const [section, provider] = where;
+    if (section === 'providers' && typeof provider === 'string') leftOut.set(provider, `${name} is not set`);
+    else faults.push({ path: where, message: `reads ${name}, which is not set; set it, or write the value` });
+  }
+  const read = readSchema(value);
+  const unset = new Set(missing.map((item) => formatPath(item.path)));
+  if ('faults' in read) faults.push(...read.faults.filter((fault) => !unset.has(formatPath(fault.path))));
+  if (faults.length > 0) throw new ConfigError(source.lines(faults));
+  if ('file' in read && leftOut.size === 0) return { file: read.file, faults, leftOut, secret };
+  const rest = readSchema(withoutProviders(value, leftOut));
+  if ('faults' in rest) throw new ConfigError(source.lines(rest.faults));
+  return { file: rest.file, faults, leftOut, secret };
+}
+
+function withoutProviders(value: unknown, leftOut: ReadonlyMap<string, string>): unknown {
+  const { providers, ...rest } = value as { providers: Record<string, unknown> };
+  const kept = Object.entries(providers).filter(([name]) => !leftOut.has(name));
+  return { ...rest, providers: Object.fromEntries(kept) };
+}
+
+function noProvider(warnings: readonly string[]): Fault {
+  const why = warnings.length > 0 ? `leaves no provider: ${warnings.join(', ')}` : 'names no provider';
+  return {
+    path: ['providers'],
+    message: `${why}; write at least one, like "openai:", or "sim:" to try it out`,
+  };
+}
+
+interface Source {
+  path: string;
+  value: unknown;
+  /** Faults as lines for the user, in the order of the file. */
+  lines: (faults: readonly Fault[]) => string[];
+}
+
+function readSource(file: string, cwd: string): Source {
+  const relative = path.relative(cwd, file);
+  const shown = relative.startsWith('..') || path.isAbsolute(relative) ? file : relative;
+  const counter = new LineCounter();
+  const document = parseDocument(readText(file, shown), { prettyErrors: false, lineCounter: counter });
+  const lineAt = (offset: number): number => counter.linePos(offset).line || 1;
+  if (document.errors.length > 0)
+    throw new ConfigError(
+      document.errors.map((error) => `${shown}:${lineAt(error.pos[0])} ${yamlFault(error)}`),
+    );
+  const value = toValue(document, shown);
+  const lines = (faults: readonly Fault[]): string[] =>
+    faults
+      .map((fault) => ({ ...locate(document, fault.path), message: fault.message }))
+      .map(({ offset, path: where, message }) => ({ line: lineAt(offset), where, message }))
+      .sort((a, b) => a.line - b.line)
+      .map(({ line, where, message }) => `${shown}:${line} ${formatPath(where)}: ${message}`);
+  return { path: file, value, lines };
+}
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'is not there; check the name, or leave it out to use what is found',
+  EISDIR: 'is a folder; name the file in it',
+  EACCES: 'may not be read; give this user the permission',
+};
+
+function readText(file: string, shown: string): string {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    const why =
+      UNREADABLE[code] ??
+      (code.startsWith('ERR_ENCODING') ? 'is not UTF-8; save it as UTF-8' : `can't be read (${code})`);
+    throw new ConfigError([`${shown}: ${why}`]);
+  }
+  return text;
+}
+
+function toValue(document: Document, shown: string): unknown {
+  let value: unknown;
+  try {
+    value = document.toJS();
+  } catch {
+    throw new ConfigError([`${shown}:1 uses too many aliases; write the values out`]);
+  }
+  if (value === null || value === undefined)
+    throw new ConfigError([`${shown}:1 is empty; write at least "providers:" and a provider below it`]);
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw new ConfigError([
+      `${shown}:1 is not a mapping; write keys like "providers:", each with its values below`,
+    ]);
+  return value;
+}
+
+/** YAML's own messages repeat the text, which may be a secret: said in our own words. */
+function yamlFault({ code }: YAMLError): string {
+  return `is not valid YAML: ${YAML_FAULTS[code] ?? 'check quotes, brackets and indentation here'}`;
+}
+
+const YAML_FAULTS: Partial<Record<YAMLError['code'], string>> = {
+  BAD_INDENT: 'the indentation differs from its neighbours; align them with spaces',
+  TAB_AS_INDENT: 'a tab indents; use spaces',
+  DUPLICATE_KEY: 'this key is there twice; keep one',
+  MISSING_CHAR: 'a quote, bracket, colon or space is missing; add it',
+  MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; is a colon missing?',
+  BLOCK_AS_IMPLICIT_KEY: 'two mappings are on one line; quote the text, or break the line',
+  BAD_ALIAS: 'a text that begins with * or & needs quotes; add them',
+  MULTIPLE_DOCS: 'the file holds several documents (---); keep one',
+  BAD_DQ_ESCAPE: 'an escape in double quotes is unknown; use single quotes',
+  UNEXPECTED_TOKEN: 'something here is too much; check quotes, brackets and indentation',
+};
+
+/** Where a path is in the file, and which of its segments are really there: short forms leave some out. */
+function locate(document: Document, wanted: Path): { offset: number; path: Path } {
+  let node: unknown = document.contents;
+  let offset = 0;
+  const found: (string | number)[] = [];
+  for (const [index, segment] of wanted.entries()) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(segment));
+      if (pair === undefined) return { offset, path: [...found, ...wanted.slice(index)] };
+      if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeq(node) && typeof segment === 'number') {
+      node = node.items[segment];
+      offset = (node as { range?: [number] | null } | undefined)?.range?.[0] ?? offset;
+    } else if (node !== null && (isSeq(node) || isScalar(node))) continue;
+    found.push(segment);
+  }
+  return { offset, path: found };
+}

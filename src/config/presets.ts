@@ -1,0 +1,257 @@
+// What is known of well-known providers, as rows of data: a name in the file, or a key in the environment, needs nothing else.
+// A deviation of a provider's wire is a trait here, never a branch in code.
+import type { ProtocolName } from '../canonical/request.ts';
+import type { Traits } from '../canonical/traits.ts';
+import type { ProviderConfig } from './config.ts';
+
+export interface Preset {
+  name: string;
+  /** The name for people. */
+  title: string;
+  /** Spoken by default, the preferred first. `baseUrls` may hold more, for those who ask for it with `protocol`. */
+  protocols: readonly ProtocolName[];
+  /** Version included. Empty: the file must say it. */
+  baseUrls: Partial<Record<ProtocolName, string>>;
+  /** Environment variables of the API key; the first that is set counts. Empty: needs none. */
+  keys: readonly string[];
+  auth: ProviderConfig['auth'];
+  /** For `auto`, where the file lists no models. */
+  defaultModel?: string;
+  /** Where a local server usually listens, on loopback. */
+  localPort?: number;
+  traits: Partial<Traits>;
+}
+
+const local = (port: number): string => `http://127.0.0.1:${port}/v1`;
+const both = (url: string): Preset['baseUrls'] => ({ chat: url, messages: url });
+
+export const PRESETS: readonly Preset[] = [
+  {
+    name: 'anthropic',
+    title: 'Anthropic',
+    protocols: ['messages'],
+    baseUrls: { messages: 'https://api.anthropic.com/v1' },
+    keys: ['ANTHROPIC_API_KEY'],
+    auth: 'protocol',
+    defaultModel: 'claude-sonnet-5',
+    traits: { serverTools: true, promptCache: 'auto', maxStop: 8191 },
+  },
+  {
+    name: 'openai',
+    title: 'OpenAI',
+    protocols: ['chat'],
+    baseUrls: { chat: 'https://api.openai.com/v1' },
+    keys: ['OPENAI_API_KEY'],
+    auth: 'protocol',
+    defaultModel: 'gpt-5.2',
+    traits: {
+      maxTokensField: 'max_completion_tokens',
+      systemRole: 'developer',
+      userField: 'safety_identifier',
+      toolIds: 'openai',
+      cacheKey: true,
+    },
+  },
+  {
+    name: 'gemini',
+    title: 'Google Gemini',
+    protocols: ['chat'],
+    baseUrls: { chat: 'https://generativelanguage.googleapis.com/v1beta/openai' },
+    keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    auth: 'protocol',
+    defaultModel: 'gemini-flash-latest',
+    // It refuses members that it does not know: https://github.com/looplj/axonhub/issues/1123
+    traits: { maxStop: 5, rejectFields: ['metadata', 'store', 'top_k', 'frequency_penalty', 'logit_bias'] },
+  },
+  {
+    name: 'mistral',
+    title: 'Mistral',
+    protocols: ['chat'],
+    baseUrls: { chat: 'https://api.mistral.ai/v1' },
+    keys: ['MISTRAL_API_KEY'],
+    auth: 'protocol',
+    defaultModel: 'mistral-medium-latest',
+    // Usage comes unasked in the last chunk; members that it does not know are a 422.
+    traits: {
+      toolIds: 'mistral',
+      streamUsage: false,
+      pdfInput: false,
+      rejectFields: ['user', 'seed', 'logit_bias', 'logprobs', 'top_logprobs', 'service_tier', 'store'],
+    },
+  },
+  {
+    name: 'deepseek',
+    title: 'DeepSeek',
+    protocols: ['chat', 'messages'],
+    baseUrls: { chat: 'https://api.deepseek.com/v1', messages: 'https://api.deepseek.com/anthropic/v1' },
+    keys: ['DEEPSEEK_API_KEY'],
+    auth: 'protocol',
+    defaultModel: 'deepseek-v4-flash',
+    traits: {
+      reasoningField: 'reasoning_content',
+      replayReasoning: 'tool_turns',
+      thinksByDefault: true,
+      pdfInput: false,
+      maxStop: 16,
+    },
+  },
+  {
+    name: 'groq',
+    title: 'Groq',
+    protocols: ['chat'],
+    baseUrls: { chat: 'https://api.groq.com/openai/v1' },
+    keys: ['GROQ_API_KEY'],
+    auth: 'protocol',
+    defaultModel: 'openai/gpt-oss-120b',
+    traits: {
+      reasoningField: 'reasoning',
+      pdfInput: false,
+      rejectFields: ['logprobs', 'top_logprobs', 'logit_bias', 'messages[].name'],
+    },
+  },
+  {
+    name: 'xai',
+    title: 'xAI',
+    protocols: ['chat'],
+    baseUrls: { chat: 'https://api.x.ai/v1' },
+    keys: ['XAI_API_KEY'],
+    auth: 'protocol',
+    defaultModel: 'grok-4.5',
+    // Its reasoning models, which are all current ones, refuse stop sequences and penalties.
+    traits: { maxStop: 0, pdfInput: false, rejectFields: ['presence_penalty', 'frequency_penalty'] },
+  },
+  {
+    name: 'openrouter',
+    title: 'OpenRouter',
+    protocols: ['chat', 'messages'],
+    baseUrls: both('https://openrouter.ai/api/v1'),
+    keys: ['OPENROUTER_API_KEY'],
+    auth: 'bearer',
+    defaultModel: 'openrouter/auto',
+    traits: {
+      reasoningField: 'reasoning',
+      replayReasoning: 'tool_turns',
+      cacheMarks: 'cache_control',
+      topK: true,
+    },
+  },
+  {
+    name: 'together',
+    title: 'Together',
+    protocols: ['chat'],
+    baseUrls: { chat: 'https://api.together.xyz/v1' },
+    keys: ['TOGETHER_API_KEY'],
+    auth: 'protocol',
+    defaultModel: 'openai/gpt-oss-120b',
+    traits: { topK: true, pdfInput: false },
+  },
+  {
+    name: 'fireworks',
+    title: 'Fireworks',
+    protocols: ['chat', 'messages'],
+    baseUrls: both('https://api.fireworks.ai/inference/v1'),
+    keys: ['FIREWORKS_API_KEY'],
+    auth: 'bearer',
+    defaultModel: 'accounts/fireworks/models/gpt-oss-120b',
+    traits: { topK: true, pdfInput: false },
+  },
+  {
+    name: 'cerebras',
+    title: 'Cerebras',
+    protocols: ['chat'],
+    baseUrls: { chat: 'https://api.cerebras.ai/v1' },
+    keys: ['CEREBRAS_API_KEY'],
+    auth: 'protocol',
+    defaultModel: 'gpt-oss-120b',
+    traits: {
+      maxTokensField: 'max_completion_tokens',
+      reasoningField: 'reasoning',
+      pdfInput: false,
+      rejectFields: ['frequency_penalty', 'presence_penalty', 'logit_bias'],
+    },
+  },
+  {
+    name: 'moonshot',
+    title: 'Moonshot',
+    protocols: ['chat', 'messages'],
+    baseUrls: { chat: 'https://api.moonshot.ai/v1', messages: 'https://api.moonshot.ai/anthropic/v1' },
+    keys: ['MOONSHOT_API_KEY'],
+    auth: 'bearer',
+    defaultModel: 'kimi-k2.6',
+    traits: {
+      reasoningField: 'reasoning_content',
+      replayReasoning: 'tool_turns',
+      imageUrl: false,
+      pdfInput: false,
+    },
+  },
+  {
+    name: 'zai',
+    title: 'Z.ai',
+    protocols: ['chat', 'messages'],
+    baseUrls: { chat: 'https://api.z.ai/api/paas/v4', messages: 'https://api.z.ai/api/anthropic/v1' },
+    keys: ['ZAI_API_KEY'],
+    auth: 'bearer',
+    defaultModel: 'glm-5.2',
+    traits: {
+      reasoningField: 'reasoning_content',
+      replayReasoning: 'tool_turns',
+      maxStop: 1,
+      pdfInput: false,
+    },
+  },
+  {
+    // Its v1 endpoint lies under each user's own resource: https://NAME.openai.azure.com/openai/v1
+    name: 'azure',
+    title: 'Azure OpenAI',
+    protocols: ['chat'],
+    baseUrls: {},
+    keys: ['AZURE_OPENAI_API_KEY'],
+    auth: 'api-key',
+    traits: { maxTokensField: 'max_completion_tokens', systemRole: 'developer', toolIds: 'openai' },
+  },
+  {
+    name: 'ollama',
+    title: 'Ollama',
+    protocols: ['chat'],
+    baseUrls: both(local(11434)),
+    keys: [],
+    auth: 'protocol',
+    localPort: 11434,
+    traits: { reasoningField: 'reasoning', imageUrl: false, pdfInput: false },
+  },
+  {
+    name: 'lmstudio',
+    title: 'LM Studio',
+    protocols: ['chat'],
+    baseUrls: both(local(1234)),
+    keys: [],
+    auth: 'protocol',
+    localPort: 1234,
+    traits: { strictAlternation: true, imageUrl: false, pdfInput: false, topK: true },
+  },
+  {
+    name: 'llamacpp',
+    title: 'llama.cpp',
+    protocols: ['chat'],
+    baseUrls: both(local(8080)),
+    keys: [],
+    auth: 'protocol',
+    localPort: 8080,
+    traits: { reasoningField: 'reasoning_content', pdfInput: false, topK: true },
+  },
+  {
+    name: 'vllm',
+    title: 'vLLM',
+    protocols: ['chat'],
+    baseUrls: both(local(8000)),
+    keys: [],
+    auth: 'protocol',
+    localPort: 8000,
+    traits: { reasoningField: 'reasoning', strictAlternation: true, pdfInput: false, topK: true },
+  },
+];
+
+export function findPreset(name: string): Preset | undefined {
+  return PRESETS.find((preset) => preset.name === name);
+}

@@ -1,0 +1,235 @@
+// The file's providers, completed by what is known of their names: where they are, what they speak, which key they take.
+import type { ProtocolName } from '../canonical/request.ts';
+import { normalizeBaseUrl } from './base-url.ts';
+import type { ModelConfig, ProviderConfig } from './config.ts';
+import type { Fault } from './faults.ts';
+import { suggest } from './faults.ts';
+import type { Env } from './interpolate.ts';
+import { nearest } from './nearest.ts';
+import type { Preset } from './presets.ts';
+import { findPreset, PRESETS } from './presets.ts';
+import type { FileModel, FileProvider } from './schema.ts';
+
+/** The name of the built-in provider: simulated, without network or key. */
+export const SIM = 'sim';
+
+const TIMEOUT: ProviderConfig['timeout'] = {
+  connect: 10_000,
+  firstByte: 120_000,
+  idle: 300_000,
+  whole: 900_000,
+};
+const SIM_TIMEOUT = 3000;
+
+/** A provider of the file as it will be used, a reason to leave it out, or what is wrong with it. */
+export type Resolved =
+  { provider: ProviderConfig; warning?: string } | { leftOut: string } | { faults: Fault[] };
+
+export function resolveProvider(name: string, given: FileProvider, env: Env): Resolved {
+  const faults: Fault[] = duplicateModels(given.models ?? []);
+  if (name === SIM) return resolveSim(given, faults);
+  const preset = findPreset(name);
+  const protocols = given.protocol === undefined ? undefined : [...new Set(given.protocol)];
+  if (preset === undefined) faults.push(...missingMembers(name, given));
+  const place = locate(preset, protocols, given.base_url);
+  faults.push(...place.faults);
+  if (faults.length > 0) return { faults };
+
+  const key = given.api_key === undefined ? presetKey(preset, env) : { value: given.api_key };
+  // A service of the user's own under a known name may need no key.
+  const keyless = preset === undefined || preset.keys.length === 0 || given.base_url !== undefined;
+  if (key.value === undefined && !keyless) return { leftOut: key.reason ?? 'it has no key' };
+  const provider = {
+    ...fromPreset(name, preset),
+    protocols: place.protocols,
+    baseUrls: place.baseUrls,
+    apiKey: key.value,
+    headers: given.headers ?? {},
+    traits: traitsOf(preset, given, place.protocols),
+    timeout: {
+      connect: given.timeout?.connect ?? TIMEOUT.connect,
+      firstByte: given.timeout?.first_byte ?? TIMEOUT.firstByte,
+      idle: given.timeout?.idle ?? TIMEOUT.idle,
+      whole: given.timeout?.whole ?? TIMEOUT.whole,
+    },
+    models: given.models?.map(modelConfig) ?? null,
+    source: 'file' as const,
+  };
+  return key.value === undefined && key.ignored !== undefined
+    ? { provider, warning: key.ignored }
+    : { provider };
+}
+
+/** A provider that is all preset: found in the environment, or as a local server. */
+export function presetProvider(
+  preset: Preset,
+  source: ProviderConfig['source'],
+  apiKey: string | undefined,
+): ProviderConfig {
+  return {
+    ...fromPreset(preset.name, preset),
+    protocols: preset.protocols,
+    baseUrls: preset.baseUrls,
+    apiKey,
+    headers: {},
+    traits: preset.traits,
+    timeout: TIMEOUT,
+    models: null,
+    source,
+  };
+}
+
+/** The built-in provider; who starts it fills in its base URLs. */
+export function simProvider(models: ModelConfig[] | null = null): ProviderConfig {
+  return {
+    ...fromPreset(SIM, undefined),
+    protocols: ['chat', 'messages'],
+    baseUrls: {},
+    apiKey: undefined,
+    headers: {},
+    traits: {},
+    timeout: { connect: SIM_TIMEOUT, firstByte: SIM_TIMEOUT, idle: SIM_TIMEOUT, whole: SIM_TIMEOUT },
+    models,
+    defaultModel: 'echo',
+    source: 'builtin',
+  };
+}
+
+function fromPreset(
+  name: string,
+  preset: Preset | undefined,
+): Pick<ProviderConfig, 'name' | 'auth' | 'defaultModel'> {
+  return { name, auth: preset?.auth ?? 'protocol', defaultModel: preset?.defaultModel };
+}
+
+function resolveSim(given: FileProvider, faults: Fault[]): Resolved {
+  for (const [key, value] of Object.entries(given)) {
+    if (key === 'models' || value === undefined) continue;
+    faults.push({ path: [key], message: 'has no effect on the built-in provider sim; leave it out' });
+  }
+  return faults.length > 0 ? { faults } : { provider: simProvider(given.models?.map(modelConfig) ?? null) };
+}
+
+function missingMembers(name: string, given: FileProvider): Fault[] {
+  const known = [...PRESETS.map((preset) => preset.name), SIM];
+  const near = nearest(name, known);
+  const hint = near === undefined ? `known without it: ${known.join(', ')}` : suggest(near, known);
+  const faults: Fault[] = [];
+  if (given.protocol === undefined)
+    faults.push({
+      path: ['protocol'],
+      message: `is missing; write chat, messages or [chat, messages] (${hint})`,
+    });
+  if (given.base_url === undefined)
+    faults.push({ path: ['base_url'], message: `is missing; write the provider's URL (${hint})` });
+  return faults;
+}
+
+interface Place {
+  protocols: readonly ProtocolName[];
+  baseUrls: ProviderConfig['baseUrls'];
+  faults: Fault[];
+}
+
+function locate(
+  preset: Preset | undefined,
+  asked: ProtocolName[] | undefined,
+  given: string | undefined,
+): Place {
+  if (given === undefined) {
+    const protocols = asked ?? preset?.protocols ?? [];
+    const known = preset?.baseUrls ?? {};
+    const faults = protocols
+      .filter((protocol) => preset !== undefined && known[protocol] === undefined)
+      .map((protocol) => ({
+        path: ['base_url'],
+        message: `is missing; write the provider's URL for ${protocol}`,
+      }));
+    const baseUrls = Object.fromEntries(protocols.map((protocol) => [protocol, known[protocol]]));
+    return { protocols, baseUrls, faults };
+  }
+  const base = normalizeBaseUrl(given);
+  if ('fault' in base)
+    return { protocols: [], baseUrls: {}, faults: [{ path: ['base_url'], message: base.fault }] };
+  const protocols = asked ?? protocolsAtOneUrl(preset);
+  return {
+    protocols,
+    baseUrls: Object.fromEntries(protocols.map((protocol) => [protocol, base.url])),
+    faults: [],
+  };
+}
+
+/** A known name at another URL: only the protocols that the preset has at one and the same URL are certain to be there. */
+function protocolsAtOneUrl(preset: Preset | undefined): readonly ProtocolName[] {
+  const [first] = preset?.protocols ?? [];
+  if (preset === undefined || first === undefined) return [];
+  return preset.protocols.filter((protocol) => preset.baseUrls[protocol] === preset.baseUrls[first]);
+}
+
+interface Key {
+  value: string | undefined;
+  /** Why there is none. */
+  reason?: string;
+  /** A variable was set but not taken. */
+  ignored?: string;
+}
+
+/** The key of a preset's environment variables. A gateway's own key is never sent to a provider. */
+export function presetKey(preset: Preset | undefined, env: Env): Key {
+  let ignored: string | undefined;
+  for (const name of preset?.keys ?? []) {
+    const value = env[name]?.trim() ?? '';
+    if (value === '') continue;
+    if (value.startsWith('sk-gw-'))
+      ignored ??= `${name} holds a key of a gateway, not of the provider: ignored`;
+    else if (!/^[\x21-\x7e]+$/.test(value)) ignored ??= `${name} holds characters that no key has: ignored`;
+    else return { value, ignored };
+  }
+  const names = preset?.keys.join(' or ') ?? '';
+  return { value: undefined, reason: ignored ?? `${names} is not set`, ignored };
+}
+
+function traitsOf(
+  preset: Preset | undefined,
+  given: FileProvider,
+  protocols: readonly ProtocolName[],
+): ProviderConfig['traits'] {
+  const promptCache =
+    given.prompt_cache ?? (preset === undefined && protocols.includes('messages') ? 'auto' : undefined);
+  return { ...preset?.traits, ...given.flags, ...(promptCache === undefined ? {} : { promptCache }) };
+}
+
+function duplicateModels(models: readonly FileModel[]): Fault[] {
+  const seen = new Set<string>();
+  const faults: Fault[] = [];
+  for (const [index, { id }] of models.entries()) {
+    if (seen.has(id))
+      faults.push({ path: ['models', index, 'id'], message: `is there twice (${id}); keep one` });
+    seen.add(id);
+  }
+  return faults;
+}
+
+function modelConfig(given: FileModel): ModelConfig {
+  const { id, upstream, structured_output, context_window, max_output, price, ...abilities } = given;
+  return defined({
+    id,
+    upstream: upstream ?? id,
+    ...abilities,
+    structuredOutput: structured_output,
+    contextWindow: context_window,
+    maxOutput: max_output,
+    price:
+      price &&
+      defined({
+        input: price.input,
+        output: price.output,
+        cacheRead: price.cache_read,
+        cacheWrite: price.cache_write,
+      }),
+  });
+}
+
+function defined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
+}

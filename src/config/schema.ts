@@ -1,0 +1,218 @@
+// What a configuration file may hold, strictly: an unknown key is a fault, not ignored. Checks that look at one value only;
+// what depends on several (a route's targets, a provider's URL) is checked where it is resolved.
+import { z } from 'zod';
+import type { Traits } from '../canonical/traits.ts';
+import type { Fault } from './faults.ts';
+import { suggest } from './faults.ts';
+import { readFlag } from './flags.ts';
+import { nearest } from './nearest.ts';
+import type { Rule } from './values.ts';
+import {
+  API_KEY,
+  choice,
+  DATABASE,
+  duration,
+  HEADER_VALUE,
+  headerNameFault,
+  HOST,
+  HOST_NAME,
+  KEEP,
+  MODEL_NAME,
+  MODEL_NAME_PATTERN,
+  PRICE,
+  SIZE,
+  TARGET,
+  TRUTH,
+  UPSTREAM,
+  URL_TEXT,
+  whole,
+} from './values.ts';
+
+const NOT_A_MAPPING = 'is not a mapping; write its keys below it, indented';
+
+function must<T>({ wrong, right, read }: Rule<T>) {
+  return z.unknown().transform((value, ctx): T => {
+    const result = read(value);
+    if (result !== undefined) return result;
+    const what = value === undefined || value === null ? 'is missing' : wrong;
+    ctx.addIssue({ code: 'custom', message: `${what}; ${right}` });
+    return z.NEVER;
+  });
+}
+
+/** A value that may be left out, or left empty. */
+function may<T>(rule: Rule<T>) {
+  return maybe(must(rule));
+}
+
+function maybe<T extends z.ZodType>(schema: T) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
+/** A mapping with these keys and no other. The message of an unknown one bears the known, for `faultsOf`. */
+function mapping<Shape extends z.ZodRawShape>(shape: Shape, otherwise = NOT_A_MAPPING) {
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : otherwise),
+  });
+}
+
+function listOf<T extends z.ZodType>(item: T, right: string, empty = right) {
+  return z
+    .array(item, {
+      error: ({ input }) =>
+        `${input === undefined || input === null ? 'is missing' : 'is not a list'}; ${right}`,
+    })
+    .min(1, { error: () => `is an empty list; ${empty}` });
+}
+
+/** Names that the user makes up, as keys. Checked together with their values, so that all faults come at once. */
+function named<T extends z.ZodType>(value: T, nameFault: (name: string) => string | undefined) {
+  const name = z.string().superRefine((key, ctx) => {
+    const fault = nameFault(key);
+    if (fault !== undefined) ctx.addIssue({ code: 'custom', message: fault });
+  });
+  return z.record(name, value, {
+    error: (issue) => (issue.code === 'invalid_key' ? issue.issues?.[0]?.message : NOT_A_MAPPING),
+  });
+}
+
+const model = z.preprocess(
+  (value) => (typeof value === 'string' ? { id: value } : value),
+  mapping(
+    {
+      id: must(MODEL_NAME),
+      upstream: may(UPSTREAM),
+      vision: may(TRUTH),
+      documents: may(TRUTH),
+      audio: may(TRUTH),
+      tools: may(TRUTH),
+      thinking: may(TRUTH),
+      structured_output: may(TRUTH),
+      context_window: may(whole('a number of tokens', 1)),
+      max_output: may(whole('a number of tokens', 1)),
+      price: maybe(
+        mapping({ input: may(PRICE), output: may(PRICE), cache_read: may(PRICE), cache_write: may(PRICE) }),
+      ),
+    },
+    'is not a model; write its name (in quotes if it looks like a number), or a mapping with id',
+  ),
+);
+
+const headers = named(must(HEADER_VALUE), (name) => headerNameFault(name.toLowerCase())).transform(
+  (given, ctx) => {
+    const result = new Map<string, string>();
+    for (const [name, value] of Object.entries(given)) {
+      if (result.has(name.toLowerCase()))
+        ctx.addIssue({ code: 'custom', path: [name], message: 'is there twice; keep one' });
+      result.set(name.toLowerCase(), value);
+    }
+    return Object.fromEntries(result);
+  },
+);
+
+const flags = z.record(z.string(), z.unknown(), { error: () => NOT_A_MAPPING }).transform((given, ctx) => {
+  let traits: Partial<Traits> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const flag = readFlag(name, value);
+    if ('fault' in flag) ctx.addIssue({ code: 'custom', path: [name], message: flag.fault });
+    else traits = { ...traits, ...flag.traits };
+  }
+  return traits;
+});
+
+const PROTOCOLS = choice('chat', 'messages');
+const PROTOCOL_RULE = 'write chat, messages or [chat, messages]';
+
+const provider = mapping({
+  protocol: maybe(
+    z.preprocess(
+      (value) => (typeof value === 'string' ? [value] : value),
+      listOf(must({ ...PROTOCOLS, right: PROTOCOL_RULE }), PROTOCOL_RULE),
+    ),
+  ),
+  base_url: may(URL_TEXT),
+  api_key: may(API_KEY),
+  headers: maybe(headers),
+  prompt_cache: may(choice('auto', 'off')),
+  flags: maybe(flags),
+  timeout: maybe(
+    mapping({
+      connect: may(duration(1)),
+      first_byte: may(duration(1)),
+      idle: may(duration(1)),
+      whole: may(duration(1)),
+    }),
+  ),
+  models: maybe(listOf(model, 'write [name, …]', 'write its models, or leave it out to take any name')),
+});
+
+const route = z.preprocess(
+  (value) => (Array.isArray(value) ? { targets: value } : value),
+  mapping(
+    {
+      strategy: may(choice('priority', 'fastest')),
+      targets: listOf(must(TARGET), 'write [provider/model, …]'),
+    },
+    'is not a route; write its targets as [provider/model, …]',
+  ),
+);
+
+const SIMPLE_RULE = 'begin with a letter; then letters, digits, dots, hyphens and underscores (64 at most)';
+const simpleName = (what: string) => (name: string) =>
+  /^[A-Za-z][A-Za-z0-9._-]{0,63}$/.test(name) ? undefined : `is not a name of a ${what}; ${SIMPLE_RULE}`;
+const routeName = (name: string) =>
+  MODEL_NAME_PATTERN.test(name)
+    ? undefined
+    : 'is not a name of a route; write visible ASCII without spaces or commas';
+
+const file = mapping({
+  listen: maybe(
+    mapping({
+      hosts: maybe(listOf(must(HOST), 'write [127.0.0.1, "::1"]')),
+      port: may(whole('a port', 0, 65535)),
+      names: maybe(z.array(must(HOST_NAME), { error: () => 'is not a list; write [gateway.example.com]' })),
+    }),
+  ),
+  database: may(DATABASE),
+  providers: maybe(
+    named(
+      provider.nullable().transform((value): Partial<z.output<typeof provider>> => value ?? {}),
+      simpleName('provider'),
+    ),
+  ),
+  routes: maybe(named(route, routeName)),
+  tiers: maybe(named(must(whole('a number of requests an hour', 1)), simpleName('tier'))),
+  strict: may(TRUTH),
+  usage: maybe(mapping({ keep: may(KEEP) })),
+  limits: maybe(
+    mapping({
+      max_body: may(SIZE),
+      max_reply: may(SIZE),
+      max_concurrent: may(whole('a number of requests', 1)),
+      header_timeout: may(duration(1)),
+      request_timeout: may(duration(1)),
+      shutdown_grace: may(duration(0)),
+    }),
+  ),
+  maintenance: may(TRUTH),
+});
+
+export type FileConfig = z.output<typeof file>;
+export type FileProvider = Partial<z.output<typeof provider>>;
+export type FileModel = z.output<typeof model>;
+
+/** The parsed file as typed values, or what is wrong with it. */
+export function readSchema(value: unknown): { file: FileConfig } | { faults: Fault[] } {
+  const result = file.safeParse(value);
+  return result.success ? { file: result.data } : { faults: result.error.issues.flatMap(faultsOf) };
+}
+
+function faultsOf(issue: z.core.$ZodIssue): Fault[] {
+  const path = issue.path.map((segment) => (typeof segment === 'symbol' ? String(segment) : segment));
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+  const known = issue.message.split(' ');
+  return issue.keys.map((key) => ({
+    path: [...path, key],
+    message: `is not a known key; ${suggest(nearest(key, known), known)}`,
+  }));
+}

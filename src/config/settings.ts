@@ -1,0 +1,121 @@
+// Where the gateway listens, where its database is, how it logs: the settings that flags and environment can give as well.
+// Flags beat environment, environment beats file.
+import { homedir } from 'node:os';
+import path from 'node:path';
+import type { Config } from './config.ts';
+import type { Fault } from './faults.ts';
+import type { Env } from './interpolate.ts';
+import { parseWhole } from './quantity.ts';
+import type { FileConfig } from './schema.ts';
+import { HOST } from './values.ts';
+
+export interface Flags {
+  config?: string;
+  database?: string;
+  hosts?: string[];
+  port?: number;
+  log?: Config['log'];
+}
+
+export const DEFAULT_HOSTS: readonly string[] = ['127.0.0.1', '::1'];
+export const DEFAULT_PORT = 8787;
+const LOG_FORMATS = ['pretty', 'json', 'off'] as const;
+
+interface Given {
+  flags: Flags;
+  env: Env;
+  cwd: string;
+  /** undefined: no file. */
+  file: { path: string; listen: FileConfig['listen']; database: string | undefined } | undefined;
+  /** Where the database is if nobody says. */
+  defaultDatabase: string;
+}
+
+export interface Settings {
+  listen: Config['listen'];
+  database: string;
+  log: Config['log'];
+  /** Faults of flags and environment, as lines. */
+  lines: string[];
+  /** Faults of the file. */
+  faults: Fault[];
+}
+
+export function resolveSettings(given: Given): Settings {
+  const lines: string[] = [];
+  const faults: Fault[] = [];
+  const listen = given.file?.listen;
+  const hosts = chooseHosts(given, lines) ?? (listen?.hosts && [...new Set(listen.hosts)]);
+  return {
+    listen: {
+      hosts: hosts ?? [...DEFAULT_HOSTS],
+      defaultHosts: hosts === undefined,
+      port: choosePort(given, lines) ?? listen?.port ?? DEFAULT_PORT,
+      names: listen?.names ?? [],
+    },
+    database: chooseDatabase(given, lines, faults),
+    log: given.flags.log ?? chooseLog(given.env, lines),
+    lines,
+    faults,
+  };
+}
+
+function chooseHosts({ flags, env }: Given, lines: string[]): string[] | undefined {
+  const text = setting(env, 'GATEWAY_HOST');
+  const [source, given] =
+    flags.hosts !== undefined && flags.hosts.length > 0
+      ? ['--host', flags.hosts]
+      : ['GATEWAY_HOST', text?.split(/[\s,]+/).filter((host) => host !== '')];
+  if (given === undefined) return undefined;
+  const hosts = given.map((host) => HOST.read(host));
+  if (hosts.includes(undefined))
+    lines.push(`${source}: is not a host; write an address or a name without a port, like 127.0.0.1`);
+  return [...new Set(hosts.filter((host) => host !== undefined))];
+}
+
+function choosePort({ flags, env }: Given, lines: string[]): number | undefined {
+  const [source, given] =
+    flags.port === undefined ? ['GATEWAY_PORT', setting(env, 'GATEWAY_PORT')] : ['--port', flags.port];
+  if (given === undefined) return undefined;
+  const port = parseWhole(given);
+  if (port !== undefined && port <= 65535) return port;
+  lines.push(`${source}: is not a port; write a whole number, 0 to 65535`);
+  return undefined;
+}
+
+function chooseLog(env: Env, lines: string[]): Config['log'] {
+  const given = setting(env, 'GATEWAY_LOG');
+  const log = LOG_FORMATS.find((format) => format === given);
+  if (given !== undefined && log === undefined)
+    lines.push('GATEWAY_LOG: is not a format; write pretty, json or off');
+  return log;
+}
+
+function chooseDatabase(given: Given, lines: string[], faults: Fault[]): string {
+  const { flags, env, cwd, file } = given;
+  const chosen = [
+    { source: '--database', text: flags.database, base: cwd },
+    { source: 'GATEWAY_DATABASE', text: setting(env, 'GATEWAY_DATABASE'), base: cwd },
+    { source: undefined, text: file?.database, base: path.dirname(file?.path ?? cwd) },
+  ].find(({ text }) => text !== undefined);
+  if (chosen?.text === undefined) return given.defaultDatabase;
+  const { source, text, base } = chosen;
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
+  if (scheme === 'postgres' || scheme === 'postgresql') return text;
+  if (scheme === undefined && text.trim() !== '') return path.resolve(base, fromHome(text.trim()));
+  // The text may hold a password: not repeated.
+  const message = 'is not a database; write a file, or postgres://…';
+  if (source === undefined) faults.push({ path: ['database'], message });
+  else lines.push(`${source}: ${message}`);
+  return given.defaultDatabase;
+}
+
+function fromHome(file: string): string {
+  return /^~[/\\]/.test(file) ? path.join(homedir(), file.slice(2)) : file;
+}
+
+/** An empty variable is unset. */
+export function setting(env: Env, name: string): string | undefined {
+  const value = env[name]?.trim();
+  return value === '' ? undefined : value;
+}

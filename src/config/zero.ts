@@ -1,0 +1,23 @@
+// Zero configuration: without a file, every provider that can be found is taken, those whose keys lie in the environment
+// here, local servers by who probes LOCAL_CANDIDATES. `*_BASE_URL` variables often point back at a gateway: not looked at.
+import type { ProviderConfig } from './config.ts';
+import type { Env } from './interpolate.ts';
+import { PRESETS } from './presets.ts';
+import { presetKey, presetProvider } from './providers.ts';
+
+/** Local servers on their usual ports. No credential is sent to them. */
+export const LOCAL_CANDIDATES: readonly ProviderConfig[] = PRESETS.filter(
+  (preset) => preset.localPort !== undefined,
+).map((preset) => presetProvider(preset, 'local', undefined));
+
+export function findProviders(env: Env): { providers: ProviderConfig[]; warnings: string[] } {
+  const providers: ProviderConfig[] = [];
+  const warnings: string[] = [];
+  for (const preset of PRESETS) {
+    if (preset.keys.length === 0 || Object.keys(preset.baseUrls).length === 0) continue;
+    const key = presetKey(preset, env);
+    if (key.ignored !== undefined) warnings.push(key.ignored);
+    if (key.value !== undefined) providers.push(presetProvider(preset, 'environment', key.value));
+  }
+  return { providers, warnings };
+}
