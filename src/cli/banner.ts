@@ -46,28 +46,31 @@ export async function printBanner(served: Served, context: Context): Promise<voi
 
 const SOURCES = {
   file: '',
-  environment: 'from the environment',
-  local: 'found here',
-  builtin: 'built in',
+  environment: 'key found in the environment',
+  local: 'found on this machine',
+  builtin: 'built in, for trying out',
 } as const;
 
+/** The built-in provider is always there; it is worth a line only where there is no other. */
+function shown(providers: App['providers']): App['providers'] {
+  const others = providers.filter(({ source }) => source !== 'builtin');
+  return others.length > 0 ? others : providers;
+}
+
 function providerLines(app: App, width: number | undefined, style: Style): string[] {
-  const names = app.providers.map(({ name }) => clean(name));
-  const column = Math.max(8, ...names.map(displayWidth)) + 2;
+  const providers = shown(app.providers);
+  const names = providers.map(({ name }) => clean(name));
+  const column = Math.max(9, ...names.map(displayWidth)) + 2;
   const indent = ' '.repeat(2 + column);
-  return app.providers.flatMap(({ name, protocols, source, models }, index) => {
+  const room = width === undefined ? undefined : Math.max(20, width - indent.length);
+  return providers.flatMap(({ protocols, source, models }, index) => {
+    const name = names[index] ?? '';
     const about = [protocols.join(', '), SOURCES[source]].filter((text) => text !== '').join('; ');
-    const listed =
-      models === null
-        ? [`any model, as ${clean(name)}/NAME`]
-        : wrapWords(
-            models.map(clean),
-            ', ',
-            width === undefined ? undefined : Math.max(20, width - indent.length),
-          );
-    const shown = names[index] ?? '';
-    const padding = ' '.repeat(column - displayWidth(shown));
-    return [`  ${style.bold(shown)}${padding}${style.dim(about)}`, ...listed.map((line) => indent + line)];
+    const ids = models?.map(({ id }) => clean(id)) ?? [`any model, as ${name}/NAME`];
+    return [
+      `  ${style.bold(name)}${' '.repeat(column - displayWidth(name))}${style.dim(about)}`,
+      ...wrapWords(ids, ', ', room).map((line) => indent + line),
+    ];
   });
 }
 

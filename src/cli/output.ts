@@ -58,6 +58,10 @@ const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFract
 
 export const formatCount = (count: number): string => counts.format(count);
 
+/** `1 request`, `2 requests`. */
+export const plural = (count: number, noun: string): string =>
+  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+
 /** `1.2M` */
 export const formatShort = (count: number): string => short.format(count);
 

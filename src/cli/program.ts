@@ -47,17 +47,21 @@ const COMMANDS: readonly Row[] = [
   },
 ];
 
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+const rootOf = (command: Command): Command => (command.parent === null ? command : rootOf(command.parent));
+
 /** Wrong usage carries the command it was said to, so that the one line can name its help. */
 class GatewayCommand extends Command {
   override createCommand(name?: string): GatewayCommand {
-    return new GatewayCommand(name);
+    return new GatewayCommand(name).helpCommand(false);
   }
 
   override error(message: string): never {
-    const names: string[] = [];
-    for (let at: Command | null = this; at !== null; at = at.parent) names.unshift(at.name());
     const said = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
-    throw new CliError(`${said}; see: ${names.join(' ')} --help`, 2);
+    throw new CliError(`${said}; see: ${pathOf(this)} --help`, 2);
   }
 }
 
@@ -80,7 +84,11 @@ export function createProgram(context: Context): Command {
     .option('--database <url>', 'database: a file or a URL')
     .option('--debug', 'show stack traces')
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      visibleGlobalOptions: ({ parent }) =>
+        parent ? rootOf(parent).options.filter(({ long }) => long !== '--version') : [],
+    })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),

@@ -11,6 +11,7 @@ import {
   formatDuration,
   formatShort,
   formatTime,
+  plural,
   printLines,
   widthOf,
   type Style,
@@ -99,8 +100,8 @@ function limitLines(row: AccountUsage, width: number, { style, now }: Canvas): s
 
 function totalsWords(totals: PrintedTotals): string[] {
   return [
-    `${formatCount(totals.requests)} requests`,
-    `${formatCount(totals.errors)} errors`,
+    plural(totals.requests, 'request'),
+    plural(totals.errors, 'error'),
     `${formatShort(totals.input_tokens)} tokens in`,
     `${formatShort(totals.output_tokens)} out`,
     ...(totals.unknown > 0 ? [`${formatCount(totals.unknown)} of unknown usage`] : []),

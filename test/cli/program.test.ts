@@ -2,12 +2,16 @@ import { describe, expect, it, test } from 'vitest';
 import { createShell } from './harness.ts';
 
 const COMMANDS = ['serve', 'keys', 'accounts', 'tiers', 'usage', 'models'];
-const LEAVES = [
+const GROUPS = ['serve', 'keys', 'accounts', 'tiers'];
+const ALL = [
   'serve',
+  'keys',
   'keys create',
   'keys list',
   'keys revoke',
+  'accounts',
   'accounts list',
+  'tiers',
   'tiers list',
   'tiers assign',
   'usage',
@@ -21,13 +25,13 @@ describe('help', () => {
     for (const name of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
   });
 
-  it.each(LEAVES)('of %s has an example and the options that every command takes', async (name) => {
+  it.each(ALL)('of %s has an example and the options that every command takes', async (name) => {
     const { code, stdout, stderr } = await createShell().run(`${name} --help`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(`Usage: gateway ${name}`);
     expect(stdout).toMatch(/Examples?:\n {2}gateway /);
     for (const option of ['--config <file>', '--database <url>', '--debug']) expect(stdout).toContain(option);
-    if (name !== 'serve') expect(stdout).toContain('--json');
+    if (!GROUPS.includes(name)) expect(stdout).toContain('--json');
   });
 
   it('is also reached by `help COMMAND`', async () => {

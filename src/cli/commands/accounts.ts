@@ -15,6 +15,7 @@ import { withStore } from '../session.ts';
 import { table } from '../table.ts';
 
 export function defineAccounts(accounts: Command, context: Context): void {
+  accounts.addHelpText('after', '\nExample:\n  gateway accounts list');
   accounts
     .command('list')
     .description('list accounts, their tiers and numbers of keys')

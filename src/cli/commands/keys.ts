@@ -1,5 +1,5 @@
 // Keys: the only command that ever sees one in plaintext is the one that makes it.
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import type { Key, Permission, Store } from '../../store/store.ts';
 import { parseModels, parseName, parsePermissions } from '../arguments.ts';
@@ -28,18 +28,22 @@ interface CreateOptions {
   json?: boolean;
 }
 
+const BOTH: Permission[] = ['chat', 'messages'];
+
 export function defineKeys(keys: Command, context: Context): void {
   const { clock } = context;
+  keys.addHelpText('after', '\nExample:\n  gateway keys create --account alice');
   keys
     .command('create')
     .description('create a key, and its account if it is new; prints the key once')
     .requiredOption('--account <name>', 'whose key it is', parseName)
     .option('--tier <tier>', 'tier of a new account (default: free)')
     .option('--name <label>', 'a label to recognise the key by', parseName)
-    .option('--permissions <list>', 'endpoints it may use', parsePermissions, [
-      'chat',
-      'messages',
-    ] satisfies Permission[])
+    .addOption(
+      new Option('--permissions <list>', 'endpoints it may use')
+        .argParser(parsePermissions)
+        .default(BOTH, BOTH.join(',')),
+    )
     .option('--models <list>', 'models it may use, exact names (default: all)', parseModels)
     .option('--expires <when>', 'a duration (30d) or an ISO date or time (default: never)', (text) =>
       parseExpiry(text, clock.now()),

@@ -89,9 +89,9 @@ async function serveUntilSignal(parts: {
   context: Context;
 }): Promise<void> {
   const { config, load, store, logger, ending, context } = parts;
-  const { clock, ids } = context;
+  const { clock, ids, env } = context;
   const { startApp } = await import('../../app.ts');
-  const app = await startApp({ config, reload: load, store, log: logger, clock, ids }).catch(
+  const app = await startApp({ config, reload: load, store, log: logger, clock, ids, env }).catch(
     (error: unknown) => {
       throw listenFailure(error, config);
     },

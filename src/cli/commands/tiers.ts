@@ -10,6 +10,7 @@ interface Options {
 }
 
 export function defineTiers(tiers: Command, context: Context): void {
+  tiers.addHelpText('after', '\nExample:\n  gateway tiers assign alice pro');
   tiers
     .command('list')
     .description('list tiers and their requests an hour')

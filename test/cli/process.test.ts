@@ -1,0 +1,172 @@
+// What only a real process shows: exit codes, signals, pipes, and what is loaded.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync, existsSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { temporaryDirectory } from './harness.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/gateway.js', import.meta.url));
+const RECORDER = new URL('record-imports.mjs', import.meta.url).href;
+
+interface Options {
+  directory?: string;
+  env?: Record<string, string>;
+  node?: string[];
+  stdout?: number;
+}
+
+function start(argv: string[], options: Options = {}): ChildProcess {
+  const directory = options.directory ?? temporaryDirectory();
+  const child = spawn(process.execPath, [...(options.node ?? []), BIN, ...argv], {
+    cwd: directory,
+    env: { PATH: process.env['PATH'], XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory, ...options.env },
+    stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+async function finish(
+  child: ChildProcess,
+): Promise<{ code: number | null; signal: string | null; stdout: string; stderr: string }> {
+  const [stdout, stderr, [code, signal]] = await Promise.all([
+    child.stdout ? text(child.stdout) : '',
+    child.stderr ? text(child.stderr) : '',
+    once(child, 'close') as Promise<[number | null, string | null]>,
+  ]);
+  return { code, signal, stdout, stderr };
+}
+
+/** Reads a stream until it has shown what is waited for. */
+async function until(stream: NodeJS.ReadableStream | null, pattern: RegExp): Promise<string> {
+  let seen = '';
+  for await (const chunk of stream ?? []) {
+    seen += String(chunk);
+    if (pattern.test(seen)) return seen;
+  }
+  throw new Error(`ended without ${String(pattern)}: ${seen}`);
+}
+
+const HEAVY = [
+  'undici',
+  'zod',
+  'ora',
+  'better-sqlite3',
+  'better-sqlite3-napi',
+  'pino',
+  'yaml',
+  'chalk',
+  'env-paths',
+  '@pydantic',
+];
+
+describe('loads nothing heavy for', () => {
+  it.each([['--help'], ['--version'], ['serve', '--help'], ['keys', 'create', '--help'], ['sevre']])(
+    '%s %s %s',
+    async (...argv) => {
+      const directory = temporaryDirectory();
+      const record = join(directory, 'imports');
+      const words = argv.filter((word) => word !== undefined);
+      await finish(
+        start(words, { directory, node: ['--import', RECORDER], env: { RECORD_IMPORTS: record } }),
+      );
+      const imports = readFileSync(record, 'utf8');
+      expect(imports).toContain('/node_modules/commander/');
+      for (const name of HEAVY) expect(imports).not.toContain(`/node_modules/${name}/`);
+    },
+  );
+});
+
+test.each([
+  [['--version'], 0],
+  [['keys', 'list'], 0],
+  [['usage', 'nobody'], 1],
+  [['nonsense'], 2],
+])('%j exits with %i', async (argv, code) => {
+  const result = await finish(start(argv));
+  expect(result.code, result.stderr).toBe(code);
+  expect(result.stderr).not.toContain('    at ');
+});
+
+test('a reader that leaves early is no failure', async () => {
+  const child = start(['keys', 'create', '--help']);
+  child.stdout?.destroy();
+  expect(await finish(child)).toMatchObject({ code: 0, signal: null, stderr: '' });
+});
+
+test.runIf(existsSync('/dev/full'))('output that cannot be written is a failure', async () => {
+  const child = start(['tiers', 'list'], { stdout: openSync('/dev/full', 'w') });
+  const { code, stderr } = await finish(child);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^gateway: the output could not be written: .*\n$/);
+});
+
+test('many writers share one database', async () => {
+  const directory = temporaryDirectory();
+  const accounts = ['a', 'b', 'c', 'd'];
+  const writers = accounts.map((account) =>
+    finish(start(['keys', 'create', '--account', account], { directory })),
+  );
+  for (const { code, stderr } of await Promise.all(writers)) expect(code, stderr).toBe(0);
+  const { stdout } = await finish(start(['accounts', 'list', '--json'], { directory }));
+  expect(JSON.parse(stdout)).toHaveLength(accounts.length);
+});
+
+describe('serve', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 on %s', async (signal) => {
+    const child = start(['serve', '--port', '0', '--log', 'off']);
+    await until(child.stdout, /curl /);
+    child.kill(signal);
+    expect(await once(child, 'close')).toEqual([0, null]);
+  });
+
+  it('shows its first key once, with a curl line that works when pasted', async () => {
+    const directory = temporaryDirectory();
+    const child = start(['serve', '--port', '0', '--host', '127.0.0.1', '--log', 'off'], { directory });
+    const banner = await until(child.stdout, /^curl .*\n/m);
+    expect(banner.match(/sk-gw-[0-9A-Za-z]{40,}/g)).toHaveLength(1);
+    expect(banner).toMatch(/chat +http:\/\/127\.0\.0\.1:\d+\/v1\n/);
+    expect(banner).toMatch(/messages +http:\/\/127\.0\.0\.1:\d+\n/);
+    expect(banner).toContain(join(directory, 'gateway', 'gateway.db'));
+    const [line = ''] = /^curl .*$/m.exec(banner) ?? [];
+    const shell = spawn('sh', ['-c', line.replace('curl ', 'curl -sS ')], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const answer = await finish(shell);
+    expect(JSON.parse(answer.stdout), answer.stderr).toMatchObject({
+      choices: [{ message: { role: 'assistant' } }],
+    });
+  });
+
+  it('names a busy port in one line', async () => {
+    const squatter = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void squatter.close());
+    await once(squatter, 'listening');
+    const { port } = squatter.address() as AddressInfo;
+    const child = start(['serve', '--host', '127.0.0.1', '--port', String(port), '--log', 'off']);
+    const { code, stdout, stderr } = await finish(child);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(
+      new RegExp(`^gateway: port ${port} on 127\\.0\\.0\\.1 is in use[^\\n]*--port\\n$`),
+    );
+  });
+
+  it('outlives the readers of its output and its log', async () => {
+    const child = start(['serve', '--port', '0', '--host', '127.0.0.1', '--log', 'json']);
+    const banner = await until(child.stdout, /^curl .*\n/m);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(banner) ?? [];
+    for (let at = 0; at < 3; at++) {
+      const response = await fetch(`${url}/v1/nonsense`);
+      expect(response.status).toBe(404);
+      await response.arrayBuffer();
+    }
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+});

@@ -1,0 +1,213 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { displayWidth } from '../../src/cli/table.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store, UsageRow } from '../../src/store/store.ts';
+import { createShell, NOW, type Shell } from './harness.ts';
+
+const HOUR = 3_600_000;
+const THIS_HOUR = Date.parse('2026-11-21T14:00:00Z');
+
+async function withStore(shell: Shell, use: (store: Store) => Promise<void>): Promise<void> {
+  const store = await openStore(join(shell.directory, 'gateway.db'));
+  try {
+    await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const row = (change: Partial<UsageRow>): UsageRow => ({
+  at: NOW,
+  accountId: 1,
+  keyId: 'key_x',
+  endpoint: 'chat',
+  modelAsked: 'auto',
+  provider: 'sim',
+  model: 'echo',
+  status: 200,
+  streamed: false,
+  input: 100,
+  cacheRead: 10,
+  cacheWrite: 5,
+  output: 20,
+  reasoning: null,
+  costUsd: 0.5,
+  firstByteMs: 1,
+  durationMs: 2,
+  error: null,
+  ...change,
+});
+
+/** alice, who made three requests this hour and two the day before; one failed, one is of unknown usage. */
+async function usedShell(): Promise<Shell> {
+  const shell = createShell();
+  await shell.run('keys create --account alice --tier pro');
+  await withStore(shell, async (store) => {
+    const { id } = (await store.listAccounts())[0] ?? { id: 0 };
+    for (const hour of [THIS_HOUR, THIS_HOUR, THIS_HOUR, THIS_HOUR - 20 * HOUR, THIS_HOUR - 20 * HOUR]) {
+      await store.admit(id, hour, 60);
+    }
+    await store.recordUsage([
+      row({ accountId: id }),
+      row({
+        accountId: id,
+        error: 'upstream',
+        status: 502,
+        input: null,
+        output: null,
+        costUsd: null,
+        provider: null,
+        model: null,
+        cacheRead: null,
+        cacheWrite: null,
+      }),
+      row({ accountId: id, input: null, output: null, costUsd: null, cacheRead: null, cacheWrite: null }),
+      row({ accountId: id, at: THIS_HOUR - 20 * HOUR + 5, model: 'slow' }),
+      row({ accountId: id, at: THIS_HOUR - 20 * HOUR + 6 }),
+    ]);
+  });
+  return shell;
+}
+
+describe('usage --json', () => {
+  it('has the exact shape, with every hour of the window', async () => {
+    const shell = await usedShell();
+    const usage = (await shell.json('usage')) as { hours: { hour: string; requests: number }[] }[];
+    expect(usage).toEqual([
+      {
+        account: 'alice',
+        tier: 'pro',
+        limit: 60,
+        used: 3,
+        remaining: 57,
+        resets_at: '2026-11-21T15:00:00.000Z',
+        totals: { requests: 5, errors: 1, unknown: 1, input_tokens: 345, output_tokens: 60, cost_usd: 1.5 },
+        hours: expect.any(Array) as unknown[],
+      },
+    ]);
+    const hours = usage[0]?.hours ?? [];
+    expect(hours).toHaveLength(25);
+    expect(hours[0]?.hour).toBe('2026-11-20T14:00:00.000Z');
+    expect(hours.at(-1)).toEqual({ hour: '2026-11-21T14:00:00.000Z', requests: 3 });
+    expect(hours.filter(({ requests }) => requests > 0)).toHaveLength(2);
+    expect(hours.reduce((sum, { requests }) => sum + requests, 0)).toBe(5);
+  });
+
+  it('--since narrows hours and totals alike', async () => {
+    const shell = await usedShell();
+    expect(await shell.json('usage --since 1h')).toMatchObject([
+      { totals: { requests: 3 }, hours: [{ requests: 0 }, { requests: 3 }] },
+    ]);
+    expect(await shell.json('usage --since 2026-11-21')).toMatchObject([{ totals: { requests: 3 } }]);
+  });
+
+  it.each([
+    ['account', [{ account: 'alice', totals: { requests: 5 } }]],
+    ['key', [{ key: 'key_x', totals: { requests: 5 } }]],
+    [
+      'hour',
+      [
+        { hour: '2026-11-20T18:00:00.000Z', totals: { requests: 2 } },
+        { hour: '2026-11-21T14:00:00.000Z', totals: { requests: 3 } },
+      ],
+    ],
+  ])('--by %s', async (by, rows) => {
+    const shell = await usedShell();
+    expect(await shell.json(`usage --by ${by}`)).toMatchObject([{ by: rows }]);
+  });
+
+  it('--by model names the provider, and null where none was reached', async () => {
+    const shell = await usedShell();
+    const [usage] = (await shell.json('usage --by model')) as { by: Record<string, unknown>[] }[];
+    const models = usage?.by.map(({ model, provider }) => ({ model, provider })) ?? [];
+    expect(models).toHaveLength(3);
+    for (const expected of [
+      { model: 'echo', provider: 'sim' },
+      { model: 'slow', provider: 'sim' },
+      { model: null, provider: null },
+    ]) {
+      expect(models).toContainEqual(expected);
+    }
+  });
+
+  it('of one account, or the nearest to an unknown one', async () => {
+    const shell = await usedShell();
+    await shell.run('keys create --account bob');
+    expect(await shell.json('usage bob')).toMatchObject([
+      { account: 'bob', used: 0, totals: { cost_usd: null } },
+    ]);
+    expect(await shell.json('usage')).toHaveLength(2);
+    expect(await shell.run('usage bo')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'gateway: unknown account "bo"; did you mean bob?\n',
+    });
+  });
+
+  it('of an empty database is an empty list', async () => {
+    expect(await createShell().json('usage')).toEqual([]);
+  });
+});
+
+describe('usage for people', () => {
+  it('is a plain table in a pipe', async () => {
+    const { stdout } = await (await usedShell()).run('usage');
+    const [head, line] = stdout.split('\n');
+    expect(head?.split(/ {2,}/)).toEqual(
+      'ACCOUNT,TIER,USED,LIMIT,LEFT,RESETS (UTC),REQUESTS,ERRORS,UNKNOWN,INPUT,OUTPUT,COST'.split(','),
+    );
+    expect(line?.split(/ {2,}/)).toEqual([
+      'alice',
+      'pro',
+      '3',
+      '60',
+      '57',
+      '2026-11-21 15:00',
+      '5',
+      '1',
+      '1',
+      '345',
+      '60',
+      '$1.50',
+    ]);
+  });
+
+  it('draws a bar an hour on a terminal, uncoloured under NO_COLOR', async () => {
+    const { stdout } = await (await usedShell()).run('usage', { columns: 80, env: { NO_COLOR: '1' } });
+    expect(stdout).toContain('3 of 60 this hour, 57 left, resets in 34m at 15:00');
+    expect(stdout).toContain('█');
+    expect(stdout).toContain('5 requests · 1 error ·');
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  it('is coloured on a terminal, and not in CI', async () => {
+    const shell = await usedShell();
+    expect((await shell.run('usage', { columns: 80 })).stdout).toContain('\u001b[');
+    expect((await shell.run('usage', { columns: 80, env: { CI: 'true' } })).stdout).not.toContain('\u001b[');
+  });
+
+  it.each([200, 80, 60, 40, 24])('fits %i columns', async (columns) => {
+    const shell = await usedShell();
+    await shell.run(['keys', 'create', '--account', 'x'.repeat(128)]);
+    for (const line of ['usage', 'usage --since 30d', 'usage alice']) {
+      const { stdout } = await shell.run(line, { columns, env: { NO_COLOR: '1' } });
+      for (const text of stdout.split('\n')) expect(displayWidth(text), text).toBeLessThanOrEqual(columns);
+    }
+  });
+
+  it('says how to begin where nobody has an account', async () => {
+    expect((await createShell().run('usage', { columns: 80 })).stdout).toContain('gateway keys create');
+  });
+
+  it('holds an account whose tier is gone from the file to free, and says so', async () => {
+    const shell = createShell();
+    await shell.run('keys create --account alice');
+    await withStore(shell, async (store) => void (await store.assignTier('alice', 'gone')));
+    const { stdout, stderr } = await shell.run('usage --json');
+    expect(JSON.parse(stdout)).toMatchObject([{ tier: 'gone', limit: 10 }]);
+    expect(stderr).toBe(
+      'warning: tier gone of account alice is not in the configuration: it is held to free\n',
+    );
+  });
+});
