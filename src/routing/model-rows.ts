@@ -111,7 +111,7 @@ const OPENAI: readonly ModelRow[] = [
     traits: { ...OPENAI_CHAT, vision: false, documents: false, structuredOutput: false, maxOutput: 4096 },
   },
   {
-    match: /^gpt-4(?:-|$)/,
+    match: /^gpt-4(?:$|-(?!\d(?!\d)))/,
     traits: {
       ...OPENAI_CHAT,
       structuredOutput: false,
