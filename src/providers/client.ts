@@ -359,11 +359,12 @@ const MESSAGES: Record<string, string> = {
 
 function connectionFailure(error: Error, replied: boolean): ProviderFailure {
   const { code = '' } = error as { code?: string };
-  const inner = error instanceof AggregateError ? (error.errors[0] as { code?: string } | undefined)?.code : '';
+  const inner =
+    error instanceof AggregateError ? (error.errors[0] as { code?: string } | undefined)?.code : '';
   let reason = REASONS[code] ?? REASONS[inner ?? ''];
   if (reason === undefined) {
     if (/CERT|TLS|SSL|EPROTO|SELF_SIGNED|UNABLE_TO/.test(code)) reason = 'tls';
-    else reason = code.startsWith('HPE_') ? 'http' : 'reset';
+    else reason = error.name === 'HTTPParserError' ? 'http' : 'reset';
   }
   if (replied && reason === 'reset') reason = 'truncated';
   return {
@@ -401,5 +402,7 @@ function proxySettings(env: Record<string, string | undefined>): {
 
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d+){3}$/.test(host);
+  return (
+    host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d+){3}$/.test(host)
+  );
 }

@@ -1,0 +1,211 @@
+// The client of providers on real sockets: what every way to fail is called, and that nothing is left behind.
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { FailureError } from '../../src/canonical/failure.ts';
+import { systemClock, type Clock } from '../../src/clock.ts';
+import type { ProviderFailure } from '../../src/errors.ts';
+import { createProviderClient, type Call, type ProviderReply } from '../../src/providers/client.ts';
+import { manualClock } from '../helpers/clock.ts';
+
+const open: Server[] = [];
+const sockets = new Set<Socket>();
+
+afterEach(() => {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  for (const server of open.splice(0)) server.close();
+});
+
+/** A raw server: `onRequest` gets the socket when a request's head came, and how many came on this connection before. */
+async function rawServer(
+  onRequest: (socket: Socket, before: number) => void,
+  headEnd = '\r\n\r\n',
+): Promise<string> {
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on('error', () => undefined);
+    let before = 0;
+    socket.on('data', (data) => {
+      if (data.includes(headEnd)) onRequest(socket, before++);
+    });
+  });
+  open.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/x`;
+}
+
+function client(clock: Clock = systemClock): ReturnType<typeof createProviderClient> {
+  return createProviderClient({ clock, env: {} });
+}
+
+function call(url: string, changes: Partial<Call> = {}): Call {
+  const timeout = { connect: 1000, firstByte: 120_000, idle: 300_000, whole: 900_000 };
+  return { url, method: 'POST', headers: [], body: Buffer.from('{}'), stream: true, timeout, ...changes };
+}
+
+async function failureOf(reply: Promise<unknown>): Promise<ProviderFailure> {
+  const error: unknown = await reply.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof FailureError)) throw new Error(`expected a failure, got ${String(error)}`);
+  return error.failure;
+}
+
+/** Everything of a body, and how it ended. */
+function drain(reply: ProviderReply): Promise<{ text: string; end: boolean | ProviderFailure }> {
+  return new Promise((resolve) => {
+    let text = '';
+    reply.body.start({
+      chunk: (bytes) => (text += bytes.toString()),
+      end: (clean) => resolve({ text, end: clean }),
+      fail: (failure) => resolve({ text, end: failure }),
+    });
+  });
+}
+
+const signal = (): AbortSignal => new AbortController().signal;
+
+describe('before a reply', () => {
+  it('tells a refused connection', async () => {
+    const url = await rawServer(() => undefined);
+    open.splice(0).forEach((server) => server.close());
+    expect(await failureOf(client().open(call(url), signal()))).toMatchObject({
+      kind: 'failed',
+      reason: 'refused',
+    });
+  });
+
+  it('tells a connection that is reset', async () => {
+    const url = await rawServer((socket) => socket.resetAndDestroy());
+    expect(await failureOf(client().open(call(url), signal()))).toMatchObject({
+      kind: 'failed',
+      reason: 'reset',
+    });
+  });
+
+  it('tells a name that does not resolve', async () => {
+    const failure = await failureOf(client().open(call('http://nowhere.invalid/v1/x'), signal()));
+    expect(failure).toMatchObject({ kind: 'failed', reason: 'dns' });
+  });
+
+  it('tells TLS that is none', async () => {
+    const url = await rawServer((socket) => socket.end('nonsense'), '');
+    const failure = await failureOf(client().open(call(url.replace('http:', 'https:')), signal()));
+    expect(failure.kind).toBe('failed');
+    expect(failure.message).not.toContain('127.0.0.1');
+  });
+
+  it('tells bytes that are no HTTP', async () => {
+    const url = await rawServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n\r\n'));
+    expect(await failureOf(client().open(call(url), signal()))).toMatchObject({
+      kind: 'failed',
+      reason: 'http',
+    });
+  });
+
+  it('gives up on a provider that is silent, by the clock', async () => {
+    const clock = manualClock();
+    let asked = (): void => undefined;
+    const request = new Promise<void>((resolve) => (asked = resolve));
+    const url = await rawServer(() => asked());
+    const reply = failureOf(client(clock).open(call(url), signal()));
+    await request;
+    clock.advance(120_000);
+    expect(await reply).toMatchObject({ kind: 'timeout', reason: 'first_byte_timeout' });
+  });
+
+  it('sends once more where a reused connection closes before any byte of a reply, and only then', async () => {
+    let requests = 0;
+    const url = await rawServer((socket, before) => {
+      requests += 1;
+      if (before > 0) socket.destroy();
+      else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+    });
+    const providers = client();
+    expect(await drain(await providers.open(call(url), signal()))).toEqual({ text: 'ok', end: true });
+    // The client waits a turn of the loop before it uses a connection again.
+    await new Promise(setImmediate);
+    expect(await drain(await providers.open(call(url), signal()))).toEqual({ text: 'ok', end: true });
+    expect(requests).toBe(3);
+  });
+});
+
+describe('while it replies', () => {
+  const bodies: [name: string, head: string, end: boolean | string][] = [
+    ['chunked, whole', 'transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n', true],
+    ['chunked, cut', 'transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n', 'truncated'],
+    ['a length, met', 'content-length: 3\r\n\r\nabc', true],
+    ['a length, not met', 'content-length: 9\r\n\r\nabc', 'truncated'],
+    ['no declared end', 'connection: close\r\n\r\nabc', false],
+  ];
+  it.each(bodies)('%s', async (_name, rest, end) => {
+    const url = await rawServer((socket) => socket.end(`HTTP/1.1 200 OK\r\n${rest}`));
+    const heard = await drain(await client().open(call(url), signal()));
+    expect(heard.text).toBe('abc');
+    if (typeof end === 'string') expect(heard.end).toMatchObject({ kind: 'failed', reason: end });
+    else expect(heard.end).toBe(end);
+  });
+
+  it('gives up on a stream that falls silent, counted from its last byte', async () => {
+    const clock = manualClock();
+    let socket: Socket | undefined;
+    const url = await rawServer((own) => {
+      socket = own;
+      own.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n');
+    });
+    const reply = await client(clock).open(call(url), signal());
+    let heard = (): void => undefined;
+    let next = new Promise<void>((resolve) => (heard = resolve));
+    const ended = new Promise<ProviderFailure>((resolve) => {
+      reply.body.start({ chunk: () => heard(), end: () => undefined, fail: resolve });
+    });
+    await next;
+    clock.advance(299_000);
+    next = new Promise<void>((resolve) => (heard = resolve));
+    socket?.write('3\r\ndef\r\n');
+    await next;
+    clock.advance(299_000);
+    clock.advance(1000);
+    expect(await ended).toMatchObject({ kind: 'timeout', reason: 'idle_timeout' });
+  });
+
+  it('ends the request within the abort, in the middle of a body', async () => {
+    let closed = (): void => undefined;
+    const gone = new Promise<void>((resolve) => (closed = resolve));
+    const url = await rawServer((socket) => {
+      socket.on('close', closed);
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n');
+    });
+    const controller = new AbortController();
+    const reply = await client().open(call(url), controller.signal);
+    const ended = drain(reply);
+    controller.abort(new Error('the client left'));
+    await gone;
+    expect((await ended).end).toMatchObject({ reason: 'aborted' });
+  });
+
+  it('keeps the connection of a reply that was released and then ended', async () => {
+    const used: number[] = [];
+    const url = await rawServer((socket, before) => {
+      used.push(before);
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nabc');
+      setImmediate(() => socket.write('def'));
+    });
+    const providers = client();
+    for (let round = 0; round < 3; round += 1) {
+      const reply = await providers.open(call(url), signal());
+      await new Promise<void>((resolve) => {
+        reply.body.start({ chunk: () => resolve(), end: () => undefined, fail: () => undefined });
+      });
+      reply.body.release();
+      // The rest arrives with the next turns of the loop.
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    expect(used).toEqual([0, 1, 2]);
+  });
+});
