@@ -27,7 +27,7 @@ function checkNumber(value: JsonObject, field: string, least: number, most: numb
 function checkTurns(value: JsonObject, needs: Needs): void {
   const { messages } = value;
   if (!Array.isArray(messages) || messages.length === 0) refuse('messages', 'must be a non-empty array');
-  const turns = messages as JsonValue[];
+  const turns: readonly JsonValue[] = messages;
   for (let index = 0; index < turns.length; index++) {
     const turn = turns[index];
     if (!isObject(turn)) refuse(`messages[${index}]`, 'must be an object');
@@ -87,7 +87,7 @@ function checkOptions(value: JsonObject): void {
   }
   if (stop !== undefined && stop !== null) {
     if (!Array.isArray(stop)) refuse('stop_sequences', 'must be an array of strings');
-    const wrong = (stop as JsonValue[]).findIndex((item) => typeof item !== 'string');
+    const wrong = stop.findIndex((item) => typeof item !== 'string');
     if (wrong >= 0) refuse(`stop_sequences[${wrong}]`, 'must be a string');
   }
   if (thinking !== undefined && thinking !== null && !isObject(thinking))

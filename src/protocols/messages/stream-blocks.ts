@@ -192,8 +192,7 @@ export function createBlocks(ids: Ids): Blocks {
         if (block !== undefined) close(block, events);
         return undefined;
       }
-      if (block === undefined || !block.open)
-        return `a delta for the block ${String(value.index)}, which is not open`;
+      if (block === undefined || !block.open) return 'a delta for a block that is not open';
       return isObject(value.delta) ? delta(block, value.delta, events) : 'a delta without content';
     },
     closeAll(events) {

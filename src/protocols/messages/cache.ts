@@ -1,0 +1,83 @@
+// Prompt-cache marks: what clients set is kept as far as the wire takes it; chat clients, which have none, get some.
+import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import type { CacheMark } from '../../canonical/request.ts';
+import { isObject } from '../../canonical/json.ts';
+import type { Encoding } from './encoding.ts';
+import { list, type WireCacheControl, type WireTurn } from './schema.ts';
+
+/** More marks are refused. */
+const MAX_MARKS = 4;
+const CHARACTERS_A_TOKEN = 4;
+
+export function cacheControl(mark: CacheMark): WireCacheControl {
+  return mark.ttl === undefined ? { type: 'ephemeral' } : { type: 'ephemeral', ttl: mark.ttl };
+}
+
+/** The three places of a body where marks stand, in the order of the prompt. */
+export interface Prompt {
+  tools: JsonObject[];
+  system: JsonObject[];
+  turns: WireTurn[];
+}
+
+/** Blocks that hold or may hold a mark, inner blocks of tool results and documents included. */
+function marksIn(blocks: readonly JsonValue[]): JsonObject[] {
+  const marks: JsonObject[] = [];
+  for (const block of blocks) {
+    if (!isObject(block)) continue;
+    marks.push(...marksIn(list(block.content)));
+    if (isObject(block.source)) marks.push(...marksIn(list(block.source.content)));
+    if (isObject(block.cache_control)) marks.push(block);
+  }
+  return marks;
+}
+
+/** Keeps the last mark on tools, the last on system text and the newest in messages; the others go. */
+function keepMost(prompt: Prompt, most: number, encoding: Encoding): void {
+  const tools = marksIn(prompt.tools);
+  const system = marksIn(prompt.system);
+  const turns = prompt.turns.flatMap((turn) => marksIn(turn.content));
+  if (tools.length + system.length + turns.length <= most) return;
+  const first = [...tools.slice(-1), ...system.slice(-1)].slice(-most);
+  const room = most - first.length;
+  const kept = new Set([...first, ...(room > 0 ? turns.slice(-Math.min(room, 2)) : [])]);
+  for (const block of [...tools, ...system, ...turns]) if (!kept.has(block)) delete block.cache_control;
+  encoding.warn('dropped', 'messages.cache', `only ${MAX_MARKS} cache marks are taken`);
+}
+
+/** A rough size that costs no copy of the texts. */
+function characters(value: JsonValue | undefined): number {
+  if (typeof value === 'string') return value.length;
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + characters(item), 0);
+  if (!isObject(value)) return 0;
+  if (value.type === 'base64') return 0;
+  return Object.keys(value).reduce((sum, name) => sum + name.length + characters(value[name]), 0);
+}
+
+function mark(block: JsonObject | undefined): void {
+  if (block !== undefined) block.cache_control = cacheControl({});
+}
+
+/**
+ * On the last tool, the last system block and the last blocks of the two newest user turns. The explicit form rather than the
+ * request's own `cache_control`: every server of this protocol knows it.
+ */
+function addMarks({ tools, system, turns }: Prompt): void {
+  mark(tools.at(-1));
+  mark(system.at(-1));
+  for (const turn of turns.filter((item) => item.role === 'user').slice(-2)) mark(turn.content.at(-1));
+}
+
+/** Works on the blocks of `prompt` in place. Says whether the client's mark on the whole request is to be sent. */
+export function placeCacheMarks(prompt: Prompt, encoding: Encoding): void {
+  const { request, traits } = encoding;
+  const most = request.cache === undefined ? MAX_MARKS : MAX_MARKS - 1;
+  const unmarked =
+    request.cache === undefined &&
+    marksIn(prompt.tools).length + marksIn(prompt.system).length === 0 &&
+    prompt.turns.every((turn) => marksIn(turn.content).length === 0);
+  if (!unmarked) return keepMost(prompt, most, encoding);
+  if (request.protocol !== 'chat' || traits.promptCache === 'off') return;
+  const size = characters(prompt.tools) + characters(prompt.system) + characters(prompt.turns);
+  if (size / CHARACTERS_A_TOKEN >= traits.minCacheTokens) addMarks(prompt);
+}

@@ -1,0 +1,141 @@
+// Every field of a request, and what becomes of it for a provider of another protocol. Decoding takes the fate of what has no
+// canonical name from here, so that the ledger can't say one thing and the code do another.
+import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import type { NativeField } from '../../canonical/request.ts';
+
+/**
+ * carried: the same notion on the other side · mapped: in another form · left out: and named to the client · quiet: left out
+ * without a word, nothing is lost by it · rejected: a 400, since the answer would mean something else.
+ */
+interface Row {
+  fate: 'carried' | 'mapped' | 'left out' | 'quiet' | 'rejected';
+  /** With `rejected`: what to say. */
+  message?: string;
+  /** With `rejected`: members of the error that clients act on. */
+  details?: Record<string, unknown>;
+}
+
+const CARRIED: Row = { fate: 'carried' };
+const MAPPED: Row = { fate: 'mapped' };
+const LEFT_OUT: Row = { fate: 'left out' };
+const QUIET: Row = { fate: 'quiet' };
+
+function rejected(message: string, details?: Record<string, unknown>): Row {
+  return details === undefined ? { fate: 'rejected', message } : { fate: 'rejected', message, details };
+}
+
+/** Wire paths without indexes. A field that is not here is left out and named. */
+export const MESSAGES_FIELDS = {
+  model: CARRIED,
+  max_tokens: CARRIED,
+  messages: CARRIED,
+  stream: CARRIED,
+  system: MAPPED,
+  temperature: CARRIED,
+  top_p: CARRIED,
+  top_k: CARRIED,
+  stop_sequences: MAPPED,
+  tools: MAPPED,
+  tool_choice: MAPPED,
+  thinking: MAPPED,
+  output_config: MAPPED,
+  output_format: MAPPED,
+  metadata: MAPPED,
+  service_tier: MAPPED,
+  cache_control: MAPPED,
+  context_management: LEFT_OUT,
+  fallbacks: LEFT_OUT,
+  speed: LEFT_OUT,
+  diagnostics: QUIET,
+  user_profile_id: QUIET,
+  workspace_id: QUIET,
+  betas: QUIET,
+  container: rejected('a container lives at one provider and cannot be carried to another'),
+  inference_geo: rejected('a promise of where the model runs cannot be kept by this provider'),
+  compaction: rejected('compaction is not known to this provider'),
+  thread: rejected('threads are not known to this provider: send the whole conversation', {
+    error_code: 'thread_unsupported_request',
+    unsupported: ['thread'],
+  }),
+  fallback_credit_token: rejected('a credit token is of no use at another provider'),
+  billing_policy: rejected('a billing policy cannot be kept by this provider'),
+  mcp_servers: rejected('MCP servers are not connected by this provider'),
+
+  'metadata.user_id': CARRIED,
+  'thinking.type': MAPPED,
+  'thinking.budget_tokens': MAPPED,
+  'thinking.display': MAPPED,
+  'output_config.effort': MAPPED,
+  'output_config.format': MAPPED,
+  'output_config.task_budget': LEFT_OUT,
+  'tool_choice.type': MAPPED,
+  'tool_choice.name': CARRIED,
+  'tool_choice.disable_parallel_tool_use': MAPPED,
+
+  'tools[].type': MAPPED,
+  'tools[].name': CARRIED,
+  'tools[].description': CARRIED,
+  'tools[].input_schema': CARRIED,
+  'tools[].strict': CARRIED,
+  'tools[].cache_control': MAPPED,
+  'tools[].defer_loading': MAPPED,
+  'tools[].input_examples': LEFT_OUT,
+  'tools[].allowed_callers': LEFT_OUT,
+  'tools[].eager_input_streaming': LEFT_OUT,
+
+  'messages[].role': CARRIED,
+  'messages[].content': CARRIED,
+  'messages[].content[].type': MAPPED,
+  'messages[].content[].text': CARRIED,
+  'messages[].content[].citations': MAPPED,
+  'messages[].content[].cache_control': MAPPED,
+  'messages[].content[].source': MAPPED,
+  'messages[].content[].title': MAPPED,
+  'messages[].content[].context': MAPPED,
+  'messages[].content[].thinking': MAPPED,
+  'messages[].content[].signature': MAPPED,
+  'messages[].content[].data': MAPPED,
+  'messages[].content[].id': CARRIED,
+  'messages[].content[].name': CARRIED,
+  'messages[].content[].input': MAPPED,
+  'messages[].content[].caller': MAPPED,
+  'messages[].content[].toolset_name': MAPPED,
+  'messages[].content[].tool_use_id': CARRIED,
+  'messages[].content[].content': MAPPED,
+  'messages[].content[].is_error': MAPPED,
+  'messages[].content[].transformations': LEFT_OUT,
+} as const satisfies Record<string, Row>;
+
+const ROWS: Readonly<Record<string, Row>> = MESSAGES_FIELDS;
+
+const FATES = { 'left out': 'report', quiet: 'quiet', rejected: 'reject' } as const;
+
+/** A value that says nothing: the field might as well not be there. */
+function isNeutral(path: string, value: JsonValue | undefined): boolean {
+  if (value === undefined || value === null) return true;
+  if (path === 'speed') return value === 'standard';
+  return path === 'mcp_servers' && Array.isArray(value) && value.length === 0;
+}
+
+/** The members of `object` that have no canonical name, with the fate of each. `prefix` ends before the member's name. */
+export function nativeFields(object: JsonObject, prefix: string): NativeField[] {
+  const fields: NativeField[] = [];
+  for (const name of Object.keys(object)) {
+    const path = prefix + name;
+    const row = ROWS[path] ?? LEFT_OUT;
+    const value = object[name];
+    if (row.fate === 'carried' || row.fate === 'mapped' || value === undefined || isNeutral(path, value))
+      continue;
+    fields.push(nativeField(path, name, value, row));
+  }
+  return fields;
+}
+
+/** One field by its path, where its value, and not its name, has no canonical form. */
+export function nativeField(path: string, name: string, value: JsonValue, row: Row = LEFT_OUT): NativeField {
+  const fate = row.fate === 'carried' || row.fate === 'mapped' ? 'report' : FATES[row.fate];
+  const field: NativeField = { protocol: 'messages', path, name, value, fate };
+  if (row.message !== undefined) field.message = `${path}: ${row.message}`;
+  if (row.details !== undefined) field.details = row.details;
+  return field;
+}

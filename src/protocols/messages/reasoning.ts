@@ -1,0 +1,138 @@
+// Thinking towards a model of this protocol: one table between efforts and budgets, and what each model takes.
+import type { JsonObject } from '../../canonical/json.ts';
+import { EFFORTS, type Effort, type Reasoning } from '../../canonical/request.ts';
+import type { Encoding } from './encoding.ts';
+
+/** Tokens to think with. Backwards each value is a lower bound, so that a round trip is stable. */
+export const BUDGETS = {
+  none: 0,
+  minimal: 1024,
+  low: 4096,
+  medium: 10_000,
+  high: 24_000,
+  xhigh: 32_000,
+  max: 48_000,
+} as const satisfies Record<Effort, number>;
+
+const LEAST_BUDGET = 1024;
+/** What stays for the answer itself where thinking takes nearly all of the client's limit. */
+const ANSWER_ROOM = 512;
+
+export function effortOf(budget: number): Effort {
+  return [...EFFORTS].reverse().find((effort) => effort !== 'none' && BUDGETS[effort] <= budget) ?? 'minimal';
+}
+
+export interface Thinking {
+  /** The wire's `thinking`; absent: not sent. */
+  thinking?: JsonObject;
+  /** `output_config.effort`. */
+  effort?: string;
+  /** The model thinks, as far as is known: it then refuses sampling parameters and most forced calls. */
+  on: boolean;
+}
+
+/** The nearest effort that the model takes: itself, else a lower one, else the lowest. Undefined: the field is not sent. */
+function fitEffort(effort: Effort, encoding: Encoding): string | undefined {
+  const known: Effort = effort === 'minimal' || effort === 'none' ? 'low' : effort;
+  const { efforts } = encoding.traits;
+  const taken = EFFORTS.filter((item) => item !== 'none' && item !== 'minimal' && efforts.includes(item));
+  // Above `high` the next step is the nearer one in meaning.
+  if (known === 'xhigh' && !taken.includes('xhigh') && taken.includes('max')) return 'max';
+  const rank = EFFORTS.indexOf(known);
+  const fitted = taken.filter((item) => EFFORTS.indexOf(item) <= rank).at(-1) ?? taken[0];
+  if (fitted !== undefined && fitted !== effort) {
+    encoding.warn('changed', 'reasoning.effort', `${effort} was sent as ${fitted}`);
+  }
+  return fitted;
+}
+
+function withEffort(result: Thinking, effort: Effort | undefined, encoding: Encoding): Thinking {
+  const fitted = effort === undefined ? undefined : fitEffort(effort, encoding);
+  return fitted === undefined ? result : { ...result, effort: fitted };
+}
+
+/** Thinking switched off, in the way that the model takes. */
+export function thinkingOff(effort: Effort | undefined, encoding: Encoding): Thinking {
+  const { traits } = encoding;
+  if (traits.thinking === false) return { on: false };
+  if (traits.thinkingOff === 'never') {
+    const result = withEffort({ on: traits.thinksByDefault }, 'low', encoding);
+    encoding.warn('changed', 'reasoning', 'this model cannot be kept from thinking');
+    return result;
+  }
+  const off: Thinking = { thinking: { type: 'disabled' }, on: false };
+  if (effort === undefined || effort === 'none') return off;
+  const limit = traits.thinkingOff === 'up_to_high' && (effort === 'xhigh' || effort === 'max');
+  return withEffort(off, limit ? 'high' : effort, encoding);
+}
+
+function display(reasoning: Reasoning, encoding: Encoding): JsonObject {
+  // A chat client's wish to see no thinking is kept on the way back.
+  if (reasoning.display === undefined || encoding.request.protocol !== 'messages') return {};
+  return { display: reasoning.display };
+}
+
+function withBudget(reasoning: Reasoning, wanted: number, maxTokens: number, encoding: Encoding): Thinking {
+  if (maxTokens <= LEAST_BUDGET) {
+    encoding.warn('dropped', 'reasoning', `max_tokens ${maxTokens} leaves no room to think`);
+    return thinkingOff(undefined, encoding);
+  }
+  const budget = Math.min(Math.max(LEAST_BUDGET, Math.min(wanted, maxTokens - ANSWER_ROOM)), maxTokens - 1);
+  if (reasoning.budgetTokens !== undefined && budget !== reasoning.budgetTokens) {
+    encoding.warn('changed', 'reasoning.budgetTokens', `${reasoning.budgetTokens} was sent as ${budget}`);
+  }
+  return { thinking: { type: 'enabled', budget_tokens: budget, ...display(reasoning, encoding) }, on: true };
+}
+
+function thinkingOn(reasoning: Reasoning, maxTokens: number, encoding: Encoding): Thinking {
+  const { traits } = encoding;
+  const { budgetTokens } = reasoning;
+  const effort = reasoning.effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens));
+  const asked = reasoning.mode === 'on' && budgetTokens !== undefined;
+  if (traits.thinkingAdaptive && !(asked && traits.thinkingBudget)) {
+    if (asked) encoding.warn('changed', 'reasoning.budgetTokens', 'sent as an effort');
+    return withEffort(
+      { thinking: { type: 'adaptive', ...display(reasoning, encoding) }, on: true },
+      effort,
+      encoding,
+    );
+  }
+  if (traits.thinkingBudget) {
+    const wanted = budgetTokens ?? BUDGETS[effort ?? (reasoning.mode === 'adaptive' ? 'high' : 'medium')];
+    const result = withBudget(reasoning, wanted, maxTokens, encoding);
+    // An effort beside a budget is the client's own only in this protocol.
+    return encoding.request.protocol === 'messages' ? withEffort(result, reasoning.effort, encoding) : result;
+  }
+  return withEffort({ on: true }, effort ?? 'medium', encoding);
+}
+
+/**
+ * `maxTokens`: the limit that is sent; on both wires it holds thinking and answer together. `lostThinking`: the open tool turn
+ * lacks the thinking that must stand at its beginning.
+ */
+export function encodeReasoning(maxTokens: number, lostThinking: boolean, encoding: Encoding): Thinking {
+  const { request, traits } = encoding;
+  const reasoning = request.reasoning;
+  const silent: Thinking = { on: traits.thinksByDefault };
+  if (reasoning === undefined) return silent;
+  const { mode, effort } = reasoning;
+  if (mode === 'off' || (mode === undefined && effort === 'none')) return thinkingOff(effort, encoding);
+  if (traits.thinking === false) {
+    encoding.warn('dropped', 'reasoning', 'this model does not think');
+    return { on: false };
+  }
+  if (mode === 'between_tools') return withEffort({ thinking: { type: mode }, on: true }, effort, encoding);
+  if (mode === undefined && request.protocol === 'messages') return withEffort(silent, effort, encoding);
+  const result = thinkingOn(reasoning, maxTokens, encoding);
+  if (!lostThinking || result.thinking?.type !== 'enabled') return result;
+  if (traits.thinkingAdaptive) {
+    encoding.warn(
+      'changed',
+      'reasoning',
+      'sent as adaptive: the thinking of the open tool turn did not come back',
+    );
+    return { ...result, thinking: { type: 'adaptive', ...display(reasoning, encoding) } };
+  }
+  encoding.warn('dropped', 'reasoning', 'the thinking of the open tool turn did not come back');
+  return thinkingOff(effort, encoding);
+}

@@ -1,0 +1,142 @@
+// A client's request as the canonical one. Nothing is defaulted and nothing is lost: what has no canonical name becomes a
+// native field with the fate that the ledger gives it.
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import {
+  EFFORTS,
+  type Effort,
+  type Message,
+  type NativeField,
+  type Reasoning,
+  type Request,
+  type ResponseFormat,
+} from '../../canonical/request.ts';
+import { decodeCache, decodeParts } from './content-decode.ts';
+import { refuse } from './envelope.ts';
+import { nativeField, nativeFields } from './ledger.ts';
+import { count, list, text } from './schema.ts';
+import { decodeToolChoice, decodeTools } from './tools-decode.ts';
+
+/** Claude Code's attribution: it changes with every call and would spoil another provider's prompt cache. */
+const ATTRIBUTION = 'x-anthropic-billing-header';
+
+function decodeSystem(system: JsonValue | undefined, native: NativeField[]): Message[] {
+  const parts = decodeParts(system, 'system', native).filter((part) => {
+    if (part.type !== 'text' || !part.text.startsWith(ATTRIBUTION)) return true;
+    native.push(nativeField('system[]', 'system', part.text, { fate: 'quiet' }));
+    return false;
+  });
+  return parts.length === 0 ? [] : [{ role: 'system', parts }];
+}
+
+function decodeMessage(value: JsonValue, index: number, native: NativeField[]): Message {
+  if (!isObject(value)) return refuse(`messages[${index}]`, 'must be an object');
+  const { role } = value;
+  if (role !== 'user' && role !== 'assistant' && role !== 'system') {
+    return refuse(`messages[${index}].role`, 'must be "user", "assistant" or "system"');
+  }
+  native.push(...nativeFields(value, 'messages[].'));
+  return { role, parts: decodeParts(value.content, `messages[${index}].content`, native) };
+}
+
+const MODES = {
+  enabled: 'on',
+  adaptive: 'adaptive',
+  disabled: 'off',
+  between_tools: 'between_tools',
+} as const satisfies Record<string, Reasoning['mode']>;
+
+function isMode(value: unknown): value is keyof typeof MODES {
+  return typeof value === 'string' && Object.hasOwn(MODES, value);
+}
+
+export function isEffort(value: unknown): value is Effort {
+  return EFFORTS.includes(value as Effort);
+}
+
+function decodeReasoning(value: JsonObject, native: NativeField[]): Reasoning | undefined {
+  const { thinking, output_config: output } = value;
+  const reasoning: Reasoning = {};
+  if (isObject(thinking)) {
+    native.push(...nativeFields(thinking, 'thinking.'));
+    if (isMode(thinking.type)) reasoning.mode = MODES[thinking.type];
+    else native.push(nativeField('thinking', 'thinking', thinking));
+    const budget = count(thinking.budget_tokens);
+    const display = text(thinking.display);
+    if (budget !== undefined) reasoning.budgetTokens = budget;
+    if (display !== undefined) reasoning.display = display;
+  }
+  if (isObject(output) && output.effort !== undefined && output.effort !== null) {
+    if (isEffort(output.effort)) reasoning.effort = output.effort;
+    else native.push(nativeField('output_config.effort', 'effort', output.effort));
+  }
+  return Object.keys(reasoning).length === 0 ? undefined : reasoning;
+}
+
+function decodeFormat(value: JsonObject, native: NativeField[]): ResponseFormat | undefined {
+  const { output_config: output, output_format: legacy } = value;
+  const current = isObject(output) ? output.format : undefined;
+  const [format, path] =
+    current === undefined || current === null ? [legacy, 'output_format'] : [current, 'output_config.format'];
+  if (format === undefined || format === null) return undefined;
+  if (isObject(format) && format.type === 'json_schema' && isObject(format.schema)) {
+    const result: ResponseFormat = { type: 'json_schema', schema: format.schema };
+    const name = text(format.name);
+    if (name !== undefined) result.name = name;
+    return result;
+  }
+  native.push(nativeField(path, path.slice(path.indexOf('.') + 1), format));
+  return undefined;
+}
+
+function decodeLimits(value: JsonObject, request: Request): void {
+  const { max_tokens: limit, temperature, top_p: topP, top_k: topK, stop_sequences: stop } = value;
+  if (typeof limit === 'number') request.maxOutputTokens = limit;
+  if (typeof temperature === 'number') request.temperature = temperature;
+  if (typeof topP === 'number') request.topP = topP;
+  if (typeof topK === 'number') request.topK = topK;
+  const stops = list(stop).filter((item) => typeof item === 'string');
+  if (stops.length > 0) request.stop = stops;
+}
+
+function decodeOptions(value: JsonObject, request: Request): void {
+  const { metadata, output_config: output, service_tier: tier } = value;
+  if (isObject(metadata)) {
+    request.native.push(...nativeFields(metadata, 'metadata.'));
+    const user = text(metadata.user_id);
+    if (user !== undefined) request.user = user;
+  }
+  if (isObject(output)) request.native.push(...nativeFields(output, 'output_config.'));
+  if (typeof tier === 'string') request.serviceTier = tier;
+  const cache = decodeCache(value.cache_control);
+  if (cache !== undefined) request.cache = cache;
+  const reasoning = decodeReasoning(value, request.native);
+  if (reasoning !== undefined) request.reasoning = reasoning;
+  const format = decodeFormat(value, request.native);
+  if (format !== undefined) request.responseFormat = format;
+}
+
+/** Each field once: a hundred blocks with the same unknown member are one report. */
+function distinct(fields: readonly NativeField[]): NativeField[] {
+  const seen = new Set<string>();
+  return fields.filter((field) => !seen.has(field.path) && seen.add(field.path));
+}
+
+export function decodeRequest(value: JsonObject): Request {
+  const native = nativeFields(value, '');
+  const messages = decodeSystem(value.system, native);
+  list(value.messages).forEach((message, index) => messages.push(decodeMessage(message, index, native)));
+  const request: Request = {
+    protocol: 'messages',
+    model: text(value.model) ?? '',
+    stream: value.stream === true,
+    includeUsage: true,
+    messages,
+    native,
+  };
+  decodeLimits(value, request);
+  decodeTools(value, request);
+  decodeToolChoice(value, request);
+  decodeOptions(value, request);
+  request.native = distinct(request.native);
+  return request;
+}

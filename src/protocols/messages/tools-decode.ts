@@ -1,0 +1,84 @@
+// A client's tools and its choice among them. Tools that the provider runs or defines stay whole.
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { FunctionTool, Request, Tool, ToolChoice, WebSearch } from '../../canonical/request.ts';
+import { decodeCache } from './content-decode.ts';
+import { refuse } from './envelope.ts';
+import { nativeFields } from './ledger.ts';
+import { flag, list, text } from './schema.ts';
+
+function decodeFunction(tool: JsonObject, at: string): FunctionTool {
+  const { name, input_schema: schema } = tool;
+  if (typeof name !== 'string' || name === '') refuse(`${at}.name`, 'must be a non-empty string');
+  const result: FunctionTool = { type: 'function', name };
+  const description = text(tool.description);
+  const strict = flag(tool.strict);
+  const deferred = flag(tool.defer_loading);
+  const cache = decodeCache(tool.cache_control);
+  if (description !== undefined) result.description = description;
+  if (isObject(schema)) result.parameters = schema;
+  if (strict !== undefined) result.strict = strict;
+  if (deferred !== undefined) result.deferred = deferred;
+  if (cache !== undefined) result.cache = cache;
+  const native = nativeFields(tool, 'tools[].');
+  if (native.length > 0) result.native = native;
+  return result;
+}
+
+function decodeTool(tool: JsonValue, at: string): Tool {
+  if (!isObject(tool)) return refuse(at, 'must be an object');
+  const { type } = tool;
+  if (typeof type !== 'string' || type === 'custom') return decodeFunction(tool, at);
+  const result: Tool = { type: 'native', protocol: 'messages', kind: type, value: tool };
+  const name = text(tool.name);
+  return name === undefined ? result : { ...result, name };
+}
+
+/** Where the user is, in the members that both protocols have: `city`, `country`, `region`, `timezone`. */
+function webSearch(tools: readonly Tool[]): WebSearch | undefined {
+  const tool = tools.find((item) => item.type === 'native' && item.kind.startsWith('web_search_'));
+  if (tool?.type !== 'native') return undefined;
+  const { user_location: wire } = tool.value;
+  if (!isObject(wire)) return {};
+  const location: JsonObject = {};
+  for (const name of Object.keys(wire))
+    if (name !== 'type' && wire[name] !== null) location[name] = wire[name];
+  return Object.keys(location).length === 0 ? {} : { location };
+}
+
+export function decodeTools(value: JsonObject, request: Request): void {
+  const tools = list(value.tools).map((tool, index) => decodeTool(tool, `tools[${index}]`));
+  if (tools.length === 0) return;
+  const names = new Set<string>();
+  tools.forEach((tool, index) => {
+    if (tool.name === undefined) return;
+    if (names.has(tool.name)) refuse(`tools[${index}].name`, `"${tool.name}" is there twice`);
+    names.add(tool.name);
+  });
+  request.tools = tools;
+  const search = webSearch(tools);
+  if (search !== undefined) request.webSearch = search;
+}
+
+function choiceOf(choice: JsonObject): ToolChoice {
+  switch (choice.type) {
+    case 'auto':
+      return { type: 'auto' };
+    case 'none':
+      return { type: 'none' };
+    case 'any':
+      return { type: 'required' };
+    case 'tool':
+      return { type: 'tool', name: text(choice.name) ?? refuse('tool_choice.name', 'must be a string') };
+    default:
+      return refuse('tool_choice.type', 'must be "auto", "any", "tool" or "none"');
+  }
+}
+
+export function decodeToolChoice(value: JsonObject, request: Request): void {
+  const { tool_choice: choice } = value;
+  if (!isObject(choice)) return;
+  request.native.push(...nativeFields(choice, 'tool_choice.'));
+  request.toolChoice = choiceOf(choice);
+  const single = flag(choice.disable_parallel_tool_use);
+  if (single !== undefined) request.parallelToolCalls = !single;
+}

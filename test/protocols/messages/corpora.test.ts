@@ -1,0 +1,57 @@
+// What real agents send must be understood, and nothing of it lost without a word.
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/canonical/json.ts';
+import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
+import { messages, readCountEnvelope } from '../../../src/protocols/messages/index.ts';
+
+interface Recorded {
+  path: string;
+  body: JsonObject;
+}
+
+const FOLDER = new URL('../../fixtures/corpora/', import.meta.url);
+const recorded: { name: string; request: Recorded }[] = readdirSync(FOLDER)
+  .filter((file) => file.endsWith('.jsonl'))
+  .flatMap((file) =>
+    readFileSync(new URL(file, FOLDER), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line, index) => ({ name: `${file} ${index + 1}`, request: JSON.parse(line) as Recorded })),
+  )
+  .filter(({ request }) => request.path.startsWith('/v1/messages'));
+
+// Takes everything, so that nothing has to be changed on the way.
+const traits = {
+  ...DEFAULT_TRAITS,
+  thinkingAdaptive: true,
+  midSystem: true,
+  serverTools: true,
+  maxStop: 100,
+};
+
+describe('requests of real agents', () => {
+  it.each(recorded)(
+    '$name passes the envelope and survives decode, encode and decode again',
+    ({ request }) => {
+      const counting = request.path.includes('count_tokens');
+      const envelope = counting ? readCountEnvelope(request.body) : messages.readEnvelope(request.body);
+      expect(envelope.model).toBe(request.body.model);
+      const before = structuredClone(request.body);
+      const decoded = messages.decodeRequest(request.body);
+      const { body, warnings } = messages.encodeRequest(decoded, envelope.model, traits);
+      const again = messages.decodeRequest(body);
+      expect(request.body).toEqual(before);
+      expect(warnings.filter((warning) => warning.effect === 'dropped')).toEqual([]);
+      // Attribution is left out on purpose; sampling is not taken while thinking.
+      const strip = (value: typeof decoded) => ({
+        ...value,
+        native: value.native.filter((field) => field.path !== 'system[]'),
+        temperature: undefined,
+        maxOutputTokens: counting ? undefined : value.maxOutputTokens,
+        reasoning: value.reasoning && { ...value.reasoning, mode: undefined, budgetTokens: undefined },
+      });
+      expect(strip(again)).toEqual(strip(decoded));
+    },
+  );
+});
