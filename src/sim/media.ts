@@ -1,0 +1,93 @@
+// What the simulated model sees of an image, a document or a sound: its type and size, read from the file's own header.
+import type { AudioPart, DocumentPart, ImagePart, MediaSource } from '../canonical/request.ts';
+
+/** `image/png, 70 bytes, 1 x 1`. */
+export function describeImage(part: ImagePart): string {
+  return `[image: ${describeSource(part.source)}]`;
+}
+
+export function describeDocument(
+  part: DocumentPart,
+  describeParts: (parts: readonly Inner[]) => string,
+): string {
+  const title = part.title === undefined ? '' : `"${part.title}", `;
+  const { source } = part;
+  if (source.kind === 'text')
+    return `[document: ${title}text/plain, ${Buffer.byteLength(source.text)} bytes]`;
+  if (source.kind === 'parts') return `[document: ${title}${describeParts(source.parts)}]`;
+  return `[document: ${title}${describeSource(source)}]`;
+}
+
+type Inner = Extract<DocumentPart['source'], { kind: 'parts' }>['parts'][number];
+
+export function describeAudio({ source }: AudioPart): string {
+  if (source.kind === 'reference') return `[audio: ${source.id}]`;
+  return `[audio: ${source.format}, ${Buffer.from(source.data, 'base64').length} bytes]`;
+}
+
+function describeSource(source: MediaSource): string {
+  if (source.kind === 'url') return source.url;
+  if (source.kind === 'file') return `file ${source.id}`;
+  const bytes = Buffer.from(source.data, 'base64');
+  const size = sizeOf(bytes);
+  const pixels = size === undefined ? '' : `, ${size.width} x ${size.height}`;
+  return `${source.mediaType}, ${bytes.length} bytes${pixels}`;
+}
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** By the file's first bytes, whatever its declared type says; undefined where they tell nothing. */
+export function sizeOf(bytes: Buffer): Size | undefined {
+  try {
+    for (const read of [pngSize, gifSize, jpegSize, webpSize]) {
+      const size = read(bytes);
+      if (size !== undefined) return size;
+    }
+  } catch (error) {
+    // Reading behind the end: the header is cut.
+    if (!(error instanceof RangeError)) throw error;
+  }
+  return undefined;
+}
+
+function starts(bytes: Buffer, at: number, mark: string): boolean {
+  return bytes.toString('latin1', at, at + mark.length) === mark;
+}
+
+function pngSize(bytes: Buffer): Size | undefined {
+  if (!starts(bytes, 0, '\x89PNG\r\n\x1a\n')) return undefined;
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+}
+
+function gifSize(bytes: Buffer): Size | undefined {
+  if (!starts(bytes, 0, 'GIF8')) return undefined;
+  return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+}
+
+/** Segments follow one another with their lengths; a frame header (SOF) among them holds the size. */
+function jpegSize(bytes: Buffer): Size | undefined {
+  if (!starts(bytes, 0, '\xff\xd8')) return undefined;
+  let at = 2;
+  while (bytes.readUInt8(at) === 0xff) {
+    const marker = bytes.readUInt8(at + 1);
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+    if (isFrame) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
+    const isFill = marker === 0xff;
+    at += isFill ? 1 : 2 + bytes.readUInt16BE(at + 2);
+  }
+  return undefined;
+}
+
+function webpSize(bytes: Buffer): Size | undefined {
+  if (!starts(bytes, 0, 'RIFF') || !starts(bytes, 8, 'WEBP')) return undefined;
+  if (starts(bytes, 12, 'VP8X'))
+    return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+  if (starts(bytes, 12, 'VP8L')) {
+    const bits = bytes.readUInt32LE(21);
+    return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+  }
+  return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+}

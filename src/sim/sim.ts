@@ -1,0 +1,174 @@
+// The built-in provider: an ordinary HTTP server on loopback that speaks both protocols, made of their codecs. Nothing in
+// the gateway knows it, so first steps, demonstrations and tests run the same path as a real provider.
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { isObject } from '../canonical/json.ts';
+import type { JsonObject } from '../canonical/json.ts';
+import { systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
+import type { Ids } from '../ids.ts';
+import { silentLog } from '../log.ts';
+import type { Logger } from '../log.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import { protocols } from '../protocols/registry.ts';
+import { behaviourOf, SIM_MODELS, unknownModel } from './behaviours.ts';
+import { inputTokens } from './model.ts';
+import { play } from './play.ts';
+import type { Stage } from './play.ts';
+
+export { SIM_MODELS };
+
+export interface SimOptions {
+  clock?: Clock;
+  ids: Ids;
+  log?: Logger;
+}
+
+export interface Sim {
+  port: number;
+  /** Without a version: `http://127.0.0.1:PORT`. */
+  url: string;
+  close(): Promise<void>;
+}
+
+export async function startSim({ clock = systemClock, ids, log = silentLog }: SimOptions): Promise<Sim> {
+  const server = createServer((request, response) => {
+    void handle(request, response, { clock, ids, log });
+  });
+  // Answers may be slow on purpose, and the gateway keeps its connections.
+  server.requestTimeout = 0;
+  server.keepAliveTimeout = 60_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Parts {
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+  const [path = ''] = (request.url ?? '').split('?', 1);
+  const protocol = path.startsWith('/v1/messages') ? protocols.messages : protocols.chat;
+  const requestId = `req_${parts.ids.random(24)}`;
+  response.setHeader('x-request-id', requestId);
+  if (protocol.name === 'messages') response.setHeader('request-id', requestId);
+  // A client that leaves is no fault; what is left to write goes nowhere.
+  response.on('error', () => undefined);
+  try {
+    await route(path, request, { protocol, response, clock: parts.clock, ids: parts.ids }, parts.clock.now());
+  } catch (error) {
+    if (response.destroyed) return;
+    if (!(error instanceof GatewayError))
+      parts.log.error('the simulated provider failed', { error: String(error) });
+    refuse(error, protocol, requestId, response);
+  }
+}
+
+type Route = (body: JsonObject, stage: Stage) => Promise<void> | void;
+
+const POSTS: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ['/v1/chat/completions', generate],
+  ['/v1/messages', generate],
+  ['/v1/messages/count_tokens', countTokens],
+]);
+
+async function route(path: string, request: IncomingMessage, stage: Stage, now: number): Promise<void> {
+  const post = POSTS.get(path);
+  const isModels = path === '/v1/models' || path.startsWith('/v1/models/');
+  if (post === undefined && !isModels) throw new GatewayError('not_found', `there is no ${path}`);
+  const method = isModels ? 'GET' : 'POST';
+  if (request.method !== method) {
+    throw new GatewayError('method_not_allowed', `${path} takes ${method}`, { allow: method });
+  }
+  if (post !== undefined) return post(await readBody(request), stage);
+  request.resume();
+  sendJson(modelsAt(path, now), stage.response);
+}
+
+async function generate(body: JsonObject, stage: Stage): Promise<void> {
+  stage.protocol.readEnvelope(body);
+  await play(stage.protocol.decodeRequest(body), stage);
+}
+
+function countTokens(body: JsonObject, { protocol, response }: Stage): void {
+  // A count needs no limit, a request does.
+  const whole = { max_tokens: 1, ...body };
+  const { model } = protocol.readEnvelope(whole);
+  behaviourOf(model);
+  sendJson({ input_tokens: inputTokens(protocol.decodeRequest(whole)) }, response);
+}
+
+async function readBody(request: IncomingMessage): Promise<JsonObject> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
+  } catch {
+    throw new GatewayError('invalid_request', 'the body is not JSON');
+  }
+  if (!isObject(value)) throw new GatewayError('invalid_request', 'the body is not an object');
+  return value;
+}
+
+/** Objects that both protocols' clients read. */
+function modelsAt(path: string, now: number): JsonObject {
+  const created = new Date(now);
+  const objects = SIM_MODELS.map((id) => ({
+    id,
+    object: 'model',
+    created: Math.floor(now / 1000),
+    owned_by: 'sim',
+    type: 'model',
+    display_name: id,
+    created_at: created.toISOString(),
+  }));
+  const id = path.slice('/v1/models/'.length);
+  if (id === '') {
+    return {
+      object: 'list',
+      data: objects,
+      has_more: false,
+      first_id: SIM_MODELS[0],
+      last_id: SIM_MODELS.at(-1),
+    };
+  }
+  const found = objects.find((object) => object.id === id);
+  if (found === undefined) throw unknownModel(id);
+  return found;
+}
+
+function sendJson(body: JsonObject, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+function refuse(error: unknown, protocol: Protocol, requestId: string, response: ServerResponse): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const known =
+    error instanceof GatewayError ? error : new GatewayError('internal', 'the simulated provider failed');
+  const { retryAfter, allow } = known.options;
+  if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
+  if (allow !== undefined) response.setHeader('allow', allow);
+  response.writeHead(known.status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(protocol.encodeError(known, requestId)));
+}

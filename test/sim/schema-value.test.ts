@@ -1,0 +1,246 @@
+// Arguments are checked by a validator that is not ours: zod reads the same JSON schema.
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { z } from 'zod';
+import type { JsonObject, JsonValue } from '../../src/canonical/json.ts';
+import { textForPattern } from '../../src/sim/pattern.ts';
+import { valueFor } from '../../src/sim/schema-value.ts';
+
+function expectFits(schema: JsonObject): void {
+  const value = valueFor(schema);
+  const parsed = z.fromJSONSchema(schema).safeParse(value);
+  expect(parsed.error?.issues ?? [], JSON.stringify({ schema, value })).toEqual([]);
+}
+
+describe('a value fits its schema', () => {
+  const schemas: Record<string, JsonObject> = {
+    string: { type: 'string' },
+    'long string': { type: 'string', minLength: 40 },
+    'short string': { type: 'string', maxLength: 2 },
+    integer: { type: 'integer' },
+    'integer above': { type: 'integer', minimum: 5 },
+    'integer strictly above': { type: 'integer', exclusiveMinimum: 5 },
+    'integer below zero': { type: 'integer', maximum: -3 },
+    'number strictly between': { type: 'number', exclusiveMinimum: 0.1, exclusiveMaximum: 0.2 },
+    'multiple of a fraction': { type: 'number', multipleOf: 0.05, minimum: 0.32 },
+    'multiple of seven': { type: 'integer', multipleOf: 7, minimum: 50, maximum: 60 },
+    'null only': { type: 'null' },
+    'nullable type list': { type: ['null', 'number'] },
+    enum: { enum: ['c', 'd'] },
+    'enum of numbers': { type: 'integer', enum: [3, 4] },
+    const: { const: 'only' },
+    'array of unique enums': {
+      type: 'array',
+      minItems: 2,
+      uniqueItems: true,
+      items: { enum: ['x', 'y', 'z'] },
+    },
+    'array of unique strings': {
+      type: 'array',
+      minItems: 3,
+      uniqueItems: true,
+      items: { type: 'string', maxLength: 3 },
+    },
+    tuple: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], minItems: 2 },
+    'empty array': { type: 'array', maxItems: 0, items: { type: 'string' } },
+    'closed object': {
+      type: 'object',
+      properties: { a: { type: 'string' }, b: { type: 'integer' } },
+      required: ['b'],
+      additionalProperties: false,
+    },
+    'required but not described': { type: 'object', required: ['anything'] },
+    'nested objects': {
+      type: 'object',
+      properties: {
+        outer: {
+          type: 'object',
+          properties: { inner: { type: 'array', items: { type: 'boolean' }, minItems: 1 } },
+          required: ['inner'],
+        },
+      },
+      required: ['outer'],
+    },
+    'any of': {
+      anyOf: [{ type: 'object', properties: { a: { const: 1 } }, required: ['a'] }, { type: 'string' }],
+    },
+    'one of': {
+      type: 'object',
+      properties: { v: { oneOf: [{ type: 'string', maxLength: 5 }, { type: 'number' }] } },
+      required: ['v'],
+    },
+    'any of with an impossible branch': {
+      anyOf: [{ type: 'integer', minimum: 3, maximum: 2 }, { type: 'boolean' }],
+    },
+    'all of': {
+      allOf: [
+        { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+        { type: 'object', properties: { b: { type: 'number' } }, required: ['b'] },
+      ],
+    },
+    definitions: {
+      type: 'object',
+      properties: { p: { $ref: '#/$defs/point' } },
+      required: ['p'],
+      $defs: { point: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] } },
+    },
+    'recursive tree': {
+      $ref: '#/$defs/node',
+      $defs: {
+        node: {
+          type: 'object',
+          properties: {
+            name: { type: 'string' },
+            children: { type: 'array', items: { $ref: '#/$defs/node' } },
+          },
+          required: ['name', 'children'],
+        },
+      },
+    },
+    'recursive list with null': {
+      $ref: '#/$defs/n',
+      $defs: {
+        n: {
+          anyOf: [
+            { type: 'object', properties: { next: { $ref: '#/$defs/n' } }, required: ['next'] },
+            { type: 'null' },
+          ],
+        },
+      },
+    },
+    ...Object.fromEntries(
+      ['date-time', 'date', 'time', 'duration', 'email', 'ipv4', 'ipv6', 'uri', 'uuid'].map((format) => [
+        format,
+        { type: 'string', format },
+      ]),
+    ),
+    'minimum of properties': { type: 'object', minProperties: 2, additionalProperties: { type: 'integer' } },
+  };
+
+  test.each(Object.keys(schemas))('%s', (name) => {
+    expectFits(schemas[name] ?? {});
+  });
+
+  it('is the same every time', () => {
+    for (const schema of Object.values(schemas)) expect(valueFor(schema)).toEqual(valueFor(schema));
+  });
+
+  it('fits any object of scalars with bounds', () => {
+    const integers = fc
+      .tuple(fc.integer({ min: -1000, max: 1000 }), fc.nat(50))
+      .map(([minimum, width]): JsonObject => ({ type: 'integer', minimum, maximum: minimum + width }));
+    const strings = fc
+      .tuple(fc.nat(20), fc.nat(20))
+      .map(([minLength, more]): JsonObject => ({ type: 'string', minLength, maxLength: minLength + more }));
+    const scalars = fc.oneof(integers, strings, fc.constant<JsonObject>({ type: 'boolean' }));
+    const schemas = fc.letrec<{ any: JsonObject }>((tie) => ({
+      any: fc.oneof(
+        { maxDepth: 3 },
+        scalars,
+        tie('any').map((items): JsonObject => ({ type: 'array', items, minItems: 1 })),
+        fc
+          .dictionary(
+            fc.string({ minLength: 1 }).filter((name) => name !== '__proto__'),
+            tie('any'),
+            { maxKeys: 4 },
+          )
+          .map((properties): JsonObject => ({
+            type: 'object',
+            properties,
+            required: Object.keys(properties),
+            additionalProperties: false,
+          })),
+      ),
+    })).any;
+    fc.assert(fc.property(schemas, expectFits), { numRuns: 200 });
+  });
+});
+
+describe('a schema that nothing fits, or that never ends', () => {
+  const hopeless: Record<string, JsonObject> = {
+    'needs itself': { type: 'object', properties: { self: { $ref: '#' } }, required: ['self'] },
+    'needs itself eight times': {
+      type: 'object',
+      properties: Object.fromEntries([...'abcdefgh'].map((name) => [name, { $ref: '#' }])),
+      required: [...'abcdefgh'],
+    },
+    'empty range': { type: 'integer', minimum: 2, maximum: 1 },
+    'false member': { type: 'object', properties: { a: false }, required: ['a'] },
+  };
+
+  test.each(Object.keys(hopeless))('%s: no value', (name) => {
+    expect(valueFor(hopeless[name] ?? {})).toBeUndefined();
+  });
+
+  it('a reference to itself asks for nothing', () => {
+    expect(valueFor({ $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a', type: 'integer' } } })).toBe(1);
+  });
+
+  it('a reference to nowhere asks for nothing', () => {
+    expect(
+      valueFor({ type: 'object', properties: { a: { $ref: '#/$defs/gone' } }, required: ['a'] }),
+    ).toEqual({ a: 'a' });
+  });
+
+  it('giant lengths do not eat the memory', () => {
+    expect((valueFor({ type: 'string', minLength: 1e9 }) as string).length).toBe(100_000);
+    expect(valueFor({ type: 'array', minItems: 1e9, items: { type: 'string' } })).toBeUndefined();
+  });
+});
+
+describe('what is filled in', () => {
+  const properties: JsonObject = { city: { type: 'string' }, days: { type: 'integer' } };
+  test.each<[string, JsonObject, JsonValue]>([
+    ['only what is required', { type: 'object', properties, required: ['city'] }, { city: 'city' }],
+    ['everything where nothing is required', { type: 'object', properties }, { city: 'city', days: 1 }],
+    [
+      'a value, not null',
+      { type: 'object', properties: { a: { type: ['string', 'null'] } }, required: ['a'] },
+      { a: 'a' },
+    ],
+  ])('%s', (_, schema, expected) => {
+    expect(valueFor(schema)).toEqual(expected);
+  });
+
+  it('a property called __proto__ is a property', () => {
+    const schema = JSON.parse(
+      '{"type":"object","properties":{"__proto__":{"const":1}},"required":["__proto__"]}',
+    ) as JsonObject;
+    expect(JSON.stringify(valueFor(schema))).toBe('{"__proto__":1}');
+  });
+});
+
+describe('a text that a pattern matches', () => {
+  test.each([
+    '^[a-z]+$',
+    '^[A-Z]{3}-\\d{4}$',
+    '^(foo|bar)baz?$',
+    '^\\w+@\\w+\\.com$',
+    'abc',
+    '^[^a-z]$',
+    '^\\p{Lu}x*$',
+    '^#[0-9a-fA-F]{6}$',
+    '^(?:\\d{1,3}\\.){3}\\d{1,3}$',
+    '^(?<year>\\d{4})-(0[1-9]|1[0-2])$',
+    '^[\\]\\-]+$',
+    '^.{2,}$',
+    '^$',
+    '^\\/api\\/[\\w-]+$',
+    '^[一-龥]+$',
+    '^\\u0041\\x42$',
+  ])('%s', (pattern) => {
+    expect(textForPattern(pattern, 0, Infinity)).toMatch(new RegExp(pattern, 'u'));
+  });
+
+  it('keeps to the length', () => {
+    expect(textForPattern('^[a-z]*$', 12, 20)).toMatch(/^[a-z]{12,20}$/);
+    expect(textForPattern('^a*$', 0, 0)).toBe('');
+  });
+
+  test.each(['^(?=(a+)+b)a{40}$', '(a', '\\1', '[z-a]', '(a{9999}){9999}', '\\p{Nothing}'])(
+    'gives up on %s at once',
+    (pattern) => {
+      expect(textForPattern(pattern, 0, Infinity)).toBeUndefined();
+    },
+  );
+});
