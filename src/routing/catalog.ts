@@ -5,6 +5,7 @@ import type { Traits } from '../canonical/traits.ts';
 import type { Config, ModelConfig, ProviderConfig, RouteConfig } from '../config/config.ts';
 import type { Facts } from './facts.ts';
 import type { Price } from './price.ts';
+import type { Providers } from './providers.ts';
 
 /** A provider and one of its models. */
 export interface Target {
@@ -49,7 +50,7 @@ const MOST_MADE = 2000;
 const LONGEST_KEPT = 256;
 
 export interface CatalogOptions {
-  providers: readonly ProviderConfig[];
+  providers: Providers;
   routes: Config['routes'];
   /** Provider -> the names that it told. */
   discovered: ReadonlyMap<string, readonly string[]>;
@@ -58,10 +59,10 @@ export interface CatalogOptions {
 }
 
 export function createCatalog({ providers, routes, discovered, facts, now }: CatalogOptions): Catalog {
-  const byName = new Map(providers.map((provider) => [provider.name, provider]));
+  const { all, shown } = providers;
+  const byName = new Map(all.map((provider) => [provider.name, provider]));
   const made = new Map<string, Target>();
   const targetEntries = new Map<string, Entry>();
-  const shown = listedProviders(providers);
 
   function make(provider: ProviderConfig, name: string, model?: ModelConfig): Target {
     const key = `${provider.name}/${name}`;
@@ -82,7 +83,12 @@ export function createCatalog({ providers, routes, discovered, facts, now }: Cat
   /** undefined: the provider lists its models, and this is none of them. */
   function targetOf(provider: ProviderConfig, name: string): Target | undefined {
     if (name === '') return undefined;
-    if (provider.models === null) return make(provider, name);
+    if (provider.models === null) {
+      // What the built-in provider has is certain.
+      if (provider.source === 'builtin' && discovered.get(provider.name)?.includes(name) === false)
+        return undefined;
+      return make(provider, name);
+    }
     const model = provider.models.find(({ id }) => id === name);
     return model && make(provider, name, model);
   }
@@ -141,12 +147,6 @@ export function createCatalog({ providers, routes, discovered, facts, now }: Cat
       return [...names].flatMap((name) => find(name) ?? []);
     },
   };
-}
-
-/** The built-in provider is shown only where there is no other (one that the file names is not `builtin`). */
-function listedProviders(providers: readonly ProviderConfig[]): readonly ProviderConfig[] {
-  const others = providers.filter(({ source }) => source !== 'builtin');
-  return others.length > 0 ? others : providers;
 }
 
 function autoTargets(

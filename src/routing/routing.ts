@@ -15,6 +15,7 @@ import type { Health } from './health.ts';
 import { admits, createListing } from './listing.ts';
 import type { Listing, ModelEntry } from './listing.ts';
 import { mergeProviders } from './providers.ts';
+import type { Providers } from './providers.ts';
 import { allCooling, noneAdmitted, noneFits, unknownModel } from './refusals.ts';
 import { createStickiness } from './stickiness.ts';
 
@@ -83,15 +84,15 @@ export function createRouting(options: { config: Config; clock: Clock }): Routin
   const discovered = new Map<string, readonly string[]>();
   const added = new Map<string, ProviderConfig>();
   let config = options.config;
-  let providers: readonly ProviderConfig[] = [];
+  let providers: Providers = { all: [], shown: [] };
   let catalog: Catalog;
   let listing: Listing;
   rebuild();
 
   function rebuild(): void {
-    const before = new Map(providers.map((provider) => [provider.name, provider]));
+    const before = new Map(providers.all.map((provider) => [provider.name, provider]));
     providers = mergeProviders(config.providers, added);
-    const now = new Map(providers.map((provider) => [provider.name, provider]));
+    const now = new Map(providers.all.map((provider) => [provider.name, provider]));
     for (const [name, provider] of before)
       if (!sameServer(provider, now.get(name))) health.forget((key) => key.startsWith(`${name}/`));
     catalog = createCatalog({ providers, routes: config.routes, discovered, facts, now: clock.now() });
@@ -154,15 +155,20 @@ export function createRouting(options: { config: Config; clock: Clock }): Routin
     },
     models: (allowed) => listing.models(allowed),
     model: (name, allowed) => listing.model(name, allowed),
+    providers: () => providers.all,
     setDiscovered(provider, models) {
       discovered.set(provider, [...models]);
       rebuild();
     },
     addProviders(more) {
-      for (const provider of more) added.set(provider.name, provider);
+      for (const provider of more) {
+        // The built-in provider's models are no list of bare names: they are asked for as `sim/NAME`.
+        const builtin = provider.source === 'builtin' && provider.models !== null;
+        if (builtin) discovered.set(provider.name, provider.models?.map(({ id }) => id) ?? []);
+        added.set(provider.name, builtin ? { ...provider, models: null } : provider);
+      }
       rebuild();
     },
-    providers: () => providers,
     update(changed) {
       config = changed;
       rebuild();

@@ -123,17 +123,18 @@ describe('auto', () => {
 });
 
 describe('sim', () => {
-  const sim = provider('sim', null, { source: 'builtin', defaultModel: 'echo' });
-  const models = ['echo', 'slow', 'error-500'];
+  const sim = provider('sim', ['echo', 'slow', 'error-500'], { source: 'builtin', defaultModel: 'echo' });
+  /** As the file names it: where it listens is not known yet. */
+  const named = (models: string[] | null): ReturnType<typeof provider> =>
+    provider('sim', models, { source: 'builtin', defaultModel: 'echo', baseUrls: {} });
 
   function withSim(...args: Parameters<typeof config>): Routing {
     const routing = routingOf(...args);
     routing.addProviders([sim]);
-    routing.setDiscovered('sim', models);
     return routing;
   }
 
-  it('is auto and the lists where there is no other provider', () => {
+  it('is auto, with its default model, and the lists where there is no other provider', () => {
     const routing = withSim([]);
     expect(resolved(routing, 'auto')).toEqual(['sim/echo']);
     expect(names(routing)).toEqual(['auto', 'sim/echo', 'sim/slow', 'sim/error-500']);
@@ -146,6 +147,13 @@ describe('sim', () => {
     expect(names(routing)).toEqual(['auto', 'big']);
   });
 
+  it.each(['echo', 'sim/ecco'])('has no %s', (name) => {
+    expect(refusal(() => withSim([]).resolve(question(name)))).toMatchObject({
+      kind: 'model_not_found',
+      message: expect.stringContaining('`sim/echo`') as string,
+    });
+  });
+
   it('leaves auto when a local server is found', () => {
     const routing = withSim([]);
     routing.addProviders([provider('ollama', null, { source: 'local' })]);
@@ -155,16 +163,29 @@ describe('sim', () => {
   });
 
   it('is part of both where the file names it, at the address where it listens', () => {
-    const named = provider('sim', ['echo'], { baseUrls: {} });
-    const routing = withSim([provider('alpha', ['big']), named]);
+    const routing = withSim([provider('alpha', ['big']), named(null)]);
     expect(resolved(routing, 'auto')).toEqual(['alpha/big', 'sim/echo']);
-    expect(names(routing)).toEqual(['auto', 'big', 'echo']);
-    expect(routing.resolve(question('echo')).targets[0]?.provider.baseUrls).toEqual(sim.baseUrls);
+    expect(names(routing)).toEqual(['auto', 'big', 'sim/echo', 'sim/slow', 'sim/error-500']);
+    expect(routing.resolve(question('sim/echo')).targets[0]?.provider.baseUrls).toEqual(sim.baseUrls);
+  });
+
+  it('has only the models that the file lists, under their bare names', () => {
+    const routing = withSim([provider('alpha', ['big']), named(['slow'])]);
+    expect(resolved(routing, 'auto')).toEqual(['alpha/big', 'sim/slow']);
+    expect(names(routing)).toEqual(['auto', 'big', 'slow']);
   });
 
   it('may stand in a route', () => {
     const routing = withSim([provider('alpha', ['big'])], { demo: ['sim/echo', 'alpha/big'] });
     expect(resolved(routing, 'demo')).toEqual(['sim/echo', 'alpha/big']);
+  });
+
+  it('is one of the providers, after the configured ones', () => {
+    expect(
+      withSim([provider('alpha', ['big'])])
+        .providers()
+        .map(({ name }) => name),
+    ).toEqual(['alpha', 'sim']);
   });
 });
 
