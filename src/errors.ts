@@ -53,6 +53,8 @@ export interface ErrorOptions {
   allow?: string;
   /** Targets contacted before this failure: `x-gateway-attempts`. */
   attempts?: number;
+  /** With `rate_limited`: the numbers of canonical/admission, for the limit headers. */
+  admission?: { limit: number; used: number; resetsAt: number };
   cause?: unknown;
 }
 

@@ -1,5 +1,6 @@
 // What a wire protocol is to the gateway. Each folder beside this file fulfils it with the same file names.
 import type { GatewayError, ProviderFailure } from '../errors.ts';
+import type { Admission } from '../canonical/admission.ts';
 import type { Event } from '../canonical/events.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import type { Needs } from '../canonical/needs.ts';
@@ -78,14 +79,6 @@ export interface Watch {
   (frame: Frame): Sighting;
 }
 
-/** The limit of an account's hour as it stands after this request. */
-export interface Admission {
-  limit: number;
-  used: number;
-  /** Milliseconds since the epoch: the next full hour. */
-  resetsAt: number;
-}
-
 export interface Protocol {
   readonly name: ProtocolName;
   /** The endpoint's path below the version: `/chat/completions`, `/messages`. */
@@ -134,5 +127,5 @@ export interface Protocol {
   cleanBody(bytes: Buffer, value: JsonObject): Buffer;
 }
 
-export type { Needs };
+export type { Admission, Needs };
 export { FailureError } from '../canonical/failure.ts';
