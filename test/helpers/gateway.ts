@@ -1,0 +1,108 @@
+// The whole gateway inside the test's process: the real app on a free port, with a database and a file of its own.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createKey } from '../../src/accounts/key.ts';
+import { startApp } from '../../src/app.ts';
+import { systemClock } from '../../src/clock.ts';
+import type { Clock } from '../../src/clock.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { createIds } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Permission, Store } from '../../src/store/store.ts';
+
+export interface GatewayOptions {
+  /** Members of the configuration file; the built-in provider alone unless told. */
+  config?: Record<string, unknown>;
+  /** Of the account `test`, whose key is given. */
+  tier?: string;
+  clock?: Clock;
+}
+
+export interface KeyOptions {
+  account?: string;
+  tier?: string;
+  permissions?: Permission[];
+  models?: string[] | null;
+  expiresAt?: number | null;
+}
+
+export interface TestGateway {
+  /** Without a version: as the messages SDK takes it. */
+  url: string;
+  key: string;
+  store: Store;
+  /** Another key; its plaintext. */
+  newKey(options?: KeyOptions): Promise<string>;
+  /** What was logged so far, as JSON lines. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+/** Ends by itself when the test is over. */
+export async function gateway(options: GatewayOptions = {}): Promise<TestGateway> {
+  const started = await startGateway(options);
+  onTestFinished(() => started.stop());
+  return started;
+}
+
+export async function startGateway({
+  config: members,
+  tier,
+  clock = systemClock,
+}: GatewayOptions): Promise<TestGateway> {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+  const file = join(directory, 'gateway.yaml');
+  // JSON is YAML.
+  const text = {
+    providers: { sim: {} },
+    database: './gateway.db',
+    listen: { hosts: ['127.0.0.1'], port: 0 },
+    ...members,
+  };
+  writeFileSync(file, JSON.stringify(text));
+  const load = () => loadConfig({ flags: { config: file }, env: {}, cwd: directory });
+  const config = load();
+  const ids = createIds();
+  let logged = '';
+  const log = createLog({ format: 'json', stream: { write: (lines: string) => (logged += lines) } });
+  const store = await openStore(config.database);
+  const app = await startApp({ config, reload: async () => load(), store, log, clock, ids, env: {} });
+
+  async function newKey(options: KeyOptions = {}): Promise<string> {
+    const { plaintext } = await createKey(
+      { store, clock, ids },
+      {
+        ...{ account: 'test', tier: 'enterprise', label: null, models: null, expiresAt: null },
+        permissions: ['chat', 'messages'],
+        ...options,
+      },
+    );
+    return plaintext;
+  }
+
+  return {
+    url: app.urls[0] ?? '',
+    key: await newKey({ tier }),
+    store,
+    newKey,
+    log() {
+      log.flush();
+      return logged;
+    },
+    async stop() {
+      await app.stop();
+      await store.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A provider of the file, with the models that it serves. */
+export function provider(url: string, protocol: Permission, models: unknown[], more: object = {}): object {
+  return { base_url: url, protocol, api_key: PROVIDER_KEY, models, ...more };
+}
+
+export const PROVIDER_KEY = 'sk-provider-secret-0123456789';

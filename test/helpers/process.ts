@@ -1,0 +1,126 @@
+// The real program as a process: the command line, with folders of its own and none of the machine's keys.
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const BIN = fileURLToPath(new URL('../../bin/gateway.js', import.meta.url));
+
+export interface Home {
+  directory: string;
+  database: string;
+  /** Runs a command to its end. */
+  run(...args: string[]): Promise<Ended>;
+  /** As `run` with `--json`; fails where the command does. */
+  json<Value>(...args: string[]): Promise<Value>;
+  /** Starts a server on a free port of 127.0.0.1 and waits until it says where it listens. */
+  serve(...args: string[]): Promise<Server>;
+  /** Writes `gateway.yaml` beside the database. */
+  configure(config: object): void;
+}
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Server {
+  url: string;
+  child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  ended: Promise<Ended>;
+}
+
+/** Goes away, with all its processes, when the test is over. */
+export function home(): Home {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-home-'));
+  const children = new Set<ChildProcess>();
+  onTestFinished(async () => {
+    await Promise.all([...children].map(end));
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  function start(args: string[]): {
+    child: ChildProcess;
+    output: { stdout: string; stderr: string };
+    ended: Promise<Ended>;
+  } {
+    const env = {
+      PATH: process.env.PATH,
+      HOME: directory,
+      XDG_CONFIG_HOME: directory,
+      XDG_DATA_HOME: directory,
+    };
+    const child = spawn(process.execPath, [BIN, ...args], {
+      cwd: directory,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    children.add(child);
+    const output = { stdout: '', stderr: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
+    const ended = once(child, 'close').then(([code, signal]: (number | string | null)[]) => {
+      children.delete(child);
+      return { code, signal, ...output } as Ended;
+    });
+    return { child, output, ended };
+  }
+
+  const home: Home = {
+    directory,
+    database: join(directory, 'gateway', 'gateway.db'),
+    run: (...args) => start(args).ended,
+    async json<Value>(...args: string[]) {
+      const { code, stdout, stderr } = await home.run(...args, '--json');
+      if (code !== 0) throw new Error(`gateway ${args.join(' ')} ended with ${code}: ${stderr}`);
+      return JSON.parse(stdout) as Value;
+    },
+    async serve(...args) {
+      const { child, output, ended } = start([
+        'serve',
+        '--host',
+        '127.0.0.1',
+        '--port',
+        '0',
+        '--log',
+        'json',
+        ...args,
+      ]);
+      const url = await Promise.race([
+        shown(child, () => /http:\/\/127\.0\.0\.1:\d+(?=\s)/.exec(output.stdout)?.[0]),
+        ended.then(({ stderr }) => Promise.reject(new Error(`the server did not start: ${stderr}`))),
+      ]);
+      return { url, child, ended, stdout: () => output.stdout, stderr: () => output.stderr };
+    },
+    configure: (config) => writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(config)),
+  };
+  return home;
+}
+
+/** Looks at the output again whenever some came. */
+function shown(child: ChildProcess, find: () => string | undefined): Promise<string> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const found = find();
+      if (found === undefined) return;
+      child.stdout?.off('data', look);
+      resolve(found);
+    };
+    child.stdout?.on('data', look);
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const closed = once(child, 'close');
+  child.kill('SIGKILL');
+  await closed;
+}
