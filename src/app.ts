@@ -167,7 +167,7 @@ function unchangeable(before: Config, after: Config): string[] {
 
 const SIM_TIMEOUT_MS = 3000;
 
-function simProvider(url: string): ProviderConfig {
+export function simProvider(url: string): ProviderConfig {
   return {
     name: 'sim',
     protocols: ['chat', 'messages'],
