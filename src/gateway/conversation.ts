@@ -5,7 +5,7 @@ import type { Key } from '../store/store.ts';
 import type { Question } from '../routing/routing.ts';
 import type { Inbound } from './read-request.ts';
 
-export function questionOf(inbound: Inbound, key: Key): Question {
+export function questionOf(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>): Question {
   let conversation: string | undefined;
   return {
     protocol: inbound.protocol.name,
