@@ -1,5 +1,6 @@
 // Any failure as lines for the user: what, where, how to mend it. A stack only where it was asked for.
 import { inspect } from 'node:util';
+import { GatewayError } from '../errors.ts';
 import { StoreError } from '../store/store.ts';
 import { CliError } from './context.ts';
 import { clean } from './output.ts';
@@ -13,7 +14,8 @@ function faultsOf(error: unknown): string[] | undefined {
 function readable(error: unknown): string[] {
   const faults = faultsOf(error);
   if (faults !== undefined && faults.length > 0) return faults;
-  if (error instanceof CliError || error instanceof StoreError) return [error.message];
+  if (error instanceof CliError || error instanceof StoreError || error instanceof GatewayError)
+    return [error.message];
   const message = error instanceof Error ? error.message : String(error);
   return [`${message || 'failed without a message'} (--debug shows where)`];
 }

@@ -45,6 +45,16 @@ const COMMANDS: readonly Row[] = [
     summary: 'every name that a client may send, and what is behind it',
     load: async () => (await import('./commands/models.ts')).defineModels,
   },
+  {
+    name: 'check',
+    summary: 'reach every provider, say what works',
+    load: async () => (await import('./commands/check.ts')).defineCheck,
+  },
+  {
+    name: 'explain',
+    summary: 'which target would answer, and why each other would not',
+    load: async () => (await import('./commands/explain.ts')).defineExplain,
+  },
 ];
 
 function pathOf(command: Command): string {

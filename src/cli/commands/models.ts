@@ -10,9 +10,11 @@ export function defineModels(models: Command, context: Context): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway models --json')
     .action(async (options: { json?: boolean }, command: Command) => {
-      const { openRouting } = await import('../routes.ts');
-      const { routing } = await openRouting(command, context);
-      const entries = routing.models(null);
+      const { learnModels, withSurvey } = await import('../survey.ts');
+      const entries = await withSurvey(command, context, async (survey) => {
+        await learnModels(survey, context);
+        return survey.routing.models(null);
+      });
       if (options.json) printJson(context, entries.map(describe));
       else await printModels(entries, context);
     });

@@ -1,0 +1,141 @@
+// What can be found out about one provider from outside, step by step; a step that fails spares the later ones.
+import { FailureError } from '../canonical/failure.ts';
+import type { ProviderConfig } from '../config/config.ts';
+import type { ProviderFailure } from '../errors.ts';
+import { scrub } from '../gateway/scrub.ts';
+import { listModels } from '../providers/discover.ts';
+import type { Target } from '../routing/catalog.ts';
+import { calledTool, probeStream, type ProbeDeps } from './probe.ts';
+import { LIST_MS, type Survey } from './survey.ts';
+
+export interface Step {
+  check: 'reachable' | 'key' | 'models' | 'streaming' | 'tools';
+  /** null: it could not be found out, which is no fault. */
+  ok: boolean | null;
+  detail: string;
+}
+
+export interface ProviderReport {
+  provider: string;
+  ok: boolean;
+  checks: Step[];
+}
+
+export interface CheckOptions {
+  survey: Survey;
+  deep: boolean;
+  probe: ProbeDeps;
+}
+
+export async function checkProvider(
+  provider: ProviderConfig,
+  options: CheckOptions,
+): Promise<ProviderReport> {
+  const checks: Step[] = [];
+  for await (const step of steps(provider, options)) checks.push(step);
+  return { provider: provider.name, ok: checks.every(({ ok }) => ok !== false), checks };
+}
+
+async function* steps(provider: ProviderConfig, { survey, deep, probe }: CheckOptions): AsyncGenerator<Step> {
+  let listed: string[] | undefined;
+  try {
+    listed = await listModels(survey.client, provider, { timeoutMs: LIST_MS });
+  } catch (error) {
+    const failure = failureOf(error);
+    const step = unlisted(failure, provider);
+    yield* step;
+    if (step.some(({ ok }) => ok === false)) return;
+  }
+  if (listed !== undefined) {
+    yield { check: 'reachable', ok: true, detail: addressOf(provider) };
+    // Some servers give their list to anybody: the request that follows tells whether the key counts.
+    survey.routing.setDiscovered(provider.name, listed);
+    yield* missingModels(provider, listed);
+  }
+  const target = targetOf(provider, survey);
+  if (target === undefined) {
+    yield { check: 'streaming', ok: null, detail: 'not tried: no model is known' };
+    return;
+  }
+  yield* await generating(target, deep, probe);
+}
+
+/** Nothing was listed: is it away, does it refuse the key, or does it merely have no list? */
+function unlisted(failure: ProviderFailure, provider: ProviderConfig): Step[] {
+  const said = wordsOf(failure, provider);
+  if (failure.status === undefined) {
+    return [{ check: 'reachable', ok: false, detail: `${addressOf(provider)}: ${said}` }];
+  }
+  const reached: Step = { check: 'reachable', ok: true, detail: addressOf(provider) };
+  if (failure.kind === 'provider_key') return [reached, { check: 'key', ok: false, detail: said }];
+  return [reached, { check: 'models', ok: null, detail: `it does not list its models: ${said}` }];
+}
+
+function* missingModels(provider: ProviderConfig, listed: readonly string[]): Generator<Step> {
+  if (provider.models === null) {
+    yield { check: 'models', ok: true, detail: `lists ${listed.length}; any name is taken` };
+    return;
+  }
+  const known = new Set(listed.flatMap((name) => [name, name.replace(/^models\//, '')]));
+  const missing = provider.models.filter(
+    ({ upstream }) => !known.has(upstream) && !known.has(`${upstream}:latest`),
+  );
+  const count = provider.models.length;
+  if (missing.length === 0) yield { check: 'models', ok: true, detail: `all ${count} are there` };
+  else {
+    const names = missing.map(({ upstream }) => upstream).join(', ');
+    yield {
+      check: 'models',
+      ok: false,
+      detail: `it does not list ${names}; correct the name, or take it out`,
+    };
+  }
+}
+
+async function generating(target: Target, deep: boolean, deps: ProbeDeps): Promise<Step[]> {
+  const { provider, key } = target;
+  const steps: Step[] = [];
+  try {
+    await probeStream(target, false, deps);
+    if (provider.apiKey !== undefined) steps.push({ check: 'key', ok: true, detail: 'accepted' });
+    steps.push({ check: 'streaming', ok: true, detail: key });
+    if (!deep) return steps;
+    const events = await probeStream(target, true, deps);
+    const called = calledTool(events);
+    steps.push({
+      check: 'tools',
+      ok: called,
+      detail: called ? key : `${key} did not call the tool that it was told to call`,
+    });
+  } catch (error) {
+    const failure = failureOf(error);
+    const check = failure.kind === 'provider_key' ? 'key' : steps.length > 0 ? 'tools' : 'streaming';
+    steps.push({ check, ok: false, detail: `${key}: ${wordsOf(failure, provider)}` });
+  }
+  return steps;
+}
+
+/** The first model that answers text: of the file, the preset's, or of the provider's own list. */
+function targetOf(provider: ProviderConfig, { routing }: Survey): Target | undefined {
+  const own = routing
+    .models(null)
+    .flatMap(({ targets }) => targets.filter((target) => target.provider.name === provider.name));
+  const name = provider.models?.[0]?.id ?? provider.defaultModel ?? own[0]?.model;
+  if (name === undefined) return undefined;
+  const entry = routing.model(`${provider.name}/${name}`, null);
+  return entry?.targets.find((target) => target.provider.name === provider.name);
+}
+
+function failureOf(error: unknown): ProviderFailure {
+  if (error instanceof FailureError) return error.failure;
+  return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+}
+
+function wordsOf({ status, message }: ProviderFailure, provider: ProviderConfig): string {
+  const said = scrub(message, provider);
+  return status === undefined ? said : `${status}, ${said}`;
+}
+
+function addressOf({ baseUrls, protocols }: ProviderConfig): string {
+  return (protocols[0] && baseUrls[protocols[0]]) ?? '';
+}

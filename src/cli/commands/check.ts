@@ -1,0 +1,87 @@
+// Reaches every provider at once and says what works.
+import type { Command } from 'commander';
+import type { ProviderReport, Step } from '../check-provider.ts';
+import { CliError, type Context } from '../context.ts';
+import { clean, createStyle, plural, printJson, printLines, type Style } from '../output.ts';
+import { createSpinner } from '../spinner.ts';
+
+interface Options {
+  deep?: boolean;
+  json?: boolean;
+}
+
+export function defineCheck(check: Command, context: Context): void {
+  check
+    .option('--deep', 'try tools as well, which costs some hundred tokens a provider')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      '\nReads the configuration, then asks each provider for its models and for one short streamed answer' +
+        '\n(some tokens each).\n\nExample:\n  gateway check --deep',
+    )
+    .action(async (options: Options, command: Command) => runCheck(options, command, context));
+}
+
+async function runCheck(options: Options, command: Command, context: Context): Promise<void> {
+  const { json = false, deep = false } = options;
+  const { withSurvey } = await import('../survey.ts');
+  const { checkProvider } = await import('../check-provider.ts');
+  const style = await createStyle(context.stdout, context.env);
+  const spinner = await createSpinner(context, json);
+  const reports = await withSurvey(command, context, async (survey) => {
+    const probe = { client: survey.client, ids: context.ids };
+    const waiting = new Set(survey.providers.map(({ name }) => name));
+    const sayWaiting = (): void => spinner.text(`asking ${[...waiting].map(clean).join(', ')}`);
+    sayWaiting();
+    const asked = survey.providers.map(async (provider) => {
+      const report = await checkProvider(provider, { survey, deep, probe });
+      waiting.delete(provider.name);
+      sayWaiting();
+      if (!json) spinner.around(() => printLines(context.stdout, reportLines(report, style)));
+      return report;
+    });
+    return Promise.all(asked);
+  }).finally(() => spinner.stop());
+  if (json) printJson(context, reports);
+  failOn(reports);
+}
+
+const MARKS = { true: '✓', false: '✗', null: '-' } as const;
+
+function reportLines({ provider, ok, checks }: ProviderReport, style: Style): string[] {
+  const lines = checks.map((step) => {
+    const mark = MARKS[`${step.ok}`];
+    const paint = step.ok === null ? style.dim : step.ok ? style.green : style.red;
+    return `  ${paint(mark)} ${step.check.padEnd(9)}  ${style.dim(clean(step.detail))}`;
+  });
+  return [(ok ? style.bold : style.red)(clean(provider)), ...lines];
+}
+
+/** One line a fault. */
+function failOn(reports: readonly ProviderReport[]): void {
+  const faults = reports.flatMap(({ provider, checks }) =>
+    checks.filter(({ ok }) => ok === false).map((step) => faultLine(provider, step)),
+  );
+  if (faults.length > 0) throw new CheckFailed(faults);
+}
+
+function faultLine(provider: string, { check, detail }: Step): string {
+  return `provider ${provider}: ${FAULTS[check]}: ${detail}`;
+}
+
+const FAULTS = {
+  reachable: 'cannot be reached',
+  key: 'refuses the key',
+  models: 'lacks models',
+  streaming: 'cannot stream an answer',
+  tools: 'cannot use tools',
+} as const satisfies Record<Step['check'], string>;
+
+/** Several faults, each a line of its own, as those of a configuration are. */
+class CheckFailed extends CliError {
+  readonly faults: string[];
+  constructor(faults: string[]) {
+    super(plural(faults.length, 'fault'));
+    this.faults = faults;
+  }
+}

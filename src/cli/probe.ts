@@ -1,0 +1,116 @@
+// One small request to a provider, written and read by the same code that serves clients: does its stream come whole, does
+// it call a tool that it must call?
+import { FailureError } from '../canonical/failure.ts';
+import type { Event } from '../canonical/events.ts';
+import type { Request } from '../canonical/request.ts';
+import type { ProviderFailure } from '../errors.ts';
+import { openFrames } from '../gateway/frames.ts';
+import { headersFor } from '../gateway/prepare.ts';
+import { readWhole } from '../gateway/read-whole.ts';
+import type { Ids } from '../ids.ts';
+import type { StreamDecoder } from '../protocols/protocol.ts';
+import { protocols } from '../protocols/registry.ts';
+import type { ProviderClient, ReplyBody } from '../providers/client.ts';
+import { protocolFor, type Target } from '../routing/catalog.ts';
+
+const MAX_TOKENS = 64;
+const MAX_REPLY = 1024 * 1024;
+const TOOL = 'report_status';
+
+export interface ProbeDeps {
+  client: ProviderClient;
+  ids: Ids;
+}
+
+/** The events of a streamed answer. Throws FailureError for whatever is not one. */
+export async function probeStream(
+  target: Target,
+  tool: boolean,
+  { client, ids }: ProbeDeps,
+): Promise<Event[]> {
+  const { provider } = target;
+  const protocol = protocols[protocolFor(target, provider.protocols[0] ?? 'chat')];
+  const base = provider.baseUrls[protocol.name] ?? '';
+  const { body } = protocol.encodeRequest(requestFor(target, tool), target.upstream, target.traits);
+  const reply = await client.open(
+    {
+      url: base + protocol.path,
+      method: 'POST',
+      headers: headersFor(provider, protocol.name, true, undefined),
+      body: Buffer.from(JSON.stringify(body)),
+      stream: true,
+      timeout: provider.timeout,
+    },
+    new AbortController().signal,
+  );
+  if (reply.status !== 200) {
+    const text = (await readWhole(reply.body, MAX_REPLY)).toString('utf8');
+    throw new FailureError({
+      ...protocol.decodeError(reply.status, reply.headers, text),
+      status: reply.status,
+    });
+  }
+  return collect(reply.body, protocol.createStreamDecoder({ ids, traits: target.traits }));
+}
+
+/** Did it call the tool, with arguments that are JSON? */
+export function calledTool(events: readonly Event[]): boolean {
+  const called = events.some((event) => event.type === 'tool_start' && event.name === TOOL);
+  const text = events.map((event) => (event.type === 'tool_delta' ? event.text : '')).join('');
+  try {
+    JSON.parse(text || '{}');
+    return called;
+  } catch {
+    return false;
+  }
+}
+
+function requestFor(target: Target, tool: boolean): Request {
+  const text = tool ? `Call the tool ${TOOL} with the status "ok".` : 'Answer with the one word: ok';
+  const request: Request = {
+    protocol: 'chat',
+    model: target.model,
+    stream: true,
+    includeUsage: true,
+    messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
+    maxOutputTokens: tool ? 4 * MAX_TOKENS : MAX_TOKENS,
+    native: [],
+  };
+  if (!tool) return request;
+  return {
+    ...request,
+    tools: [
+      {
+        type: 'function',
+        name: TOOL,
+        description: 'Reports a status.',
+        parameters: { type: 'object', properties: { status: { type: 'string' } }, required: ['status'] },
+      },
+    ],
+    ...(target.traits.forcedTools !== 'never' && { toolChoice: { type: 'required' as const } }),
+  };
+}
+
+function collect(body: ReplyBody, decoder: StreamDecoder): Promise<Event[]> {
+  return new Promise((resolve, reject) => {
+    const events: Event[] = [];
+    const source = openFrames(body, MAX_REPLY);
+    const fail = (failure: ProviderFailure): void => {
+      source.abort();
+      reject(new FailureError(failure));
+    };
+    const take = (more: readonly Event[]): void => {
+      events.push(...more);
+      const last = events.at(-1);
+      if (last?.type === 'error') fail(last.failure);
+      if (last?.type !== 'end') return;
+      source.release();
+      resolve(events);
+    };
+    source.read({
+      frames: (frames) => frames.forEach((frame) => take(decoder.push(frame))),
+      end: (clean) => take(decoder.finish(clean)),
+      fail,
+    });
+  });
+}

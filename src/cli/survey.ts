@@ -1,0 +1,68 @@
+// The providers and models as a server would know them: the configuration, what is found on this machine, what providers
+// list. For commands that answer without a running server.
+import type { Command } from 'commander';
+import { simProvider } from '../app.ts';
+import type { Config, ProviderConfig } from '../config/config.ts';
+import { LOCAL_CANDIDATES, localProvider } from '../config/zero.ts';
+import { createProviderClient, type ProviderClient } from '../providers/client.ts';
+import { listModels, probeLocal } from '../providers/discover.ts';
+import { createRouting, type Routing } from '../routing/routing.ts';
+import { startSim } from '../sim/sim.ts';
+import type { Context } from './context.ts';
+import { clean } from './output.ts';
+import { readConfig } from './session.ts';
+
+export interface Survey {
+  config: Config;
+  client: ProviderClient;
+  routing: Routing;
+  /** The providers that matter: the built-in one only where there is no other. */
+  providers: readonly ProviderConfig[];
+}
+
+const PROBE_MS = 300;
+export const LIST_MS = 5000;
+
+export async function withSurvey<Result>(
+  command: Command,
+  context: Context,
+  use: (survey: Survey) => Promise<Result>,
+): Promise<Result> {
+  const { clock, ids, env } = context;
+  const config = await readConfig(command, context);
+  for (const warning of config.warnings) context.stderr.write(`warning: ${clean(warning)}\n`);
+  const client = createProviderClient({ clock, env });
+  const sim = await startSim({ clock, ids });
+  try {
+    const routing = createRouting({ config, clock });
+    routing.addProviders([simProvider(sim.url)]);
+    if (config.file === null) {
+      const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
+      routing.addProviders(found.map(({ name, models }) => localProvider(name, models)));
+    }
+    await routing.loadFacts();
+    const all = routing.providers();
+    const others = all.filter(({ source }) => source !== 'builtin');
+    return await use({ config, client, routing, providers: others.length > 0 ? others : all });
+  } finally {
+    await Promise.all([client.close(), sim.close()]);
+  }
+}
+
+/** Asks providers without a list in the file what they have; those that do not say are named and left as they are. */
+export async function learnModels({ client, routing, providers }: Survey, context: Context): Promise<void> {
+  const unlisted = providers.filter(({ models }) => models === null);
+  await Promise.all(
+    unlisted.map(async (provider) => {
+      try {
+        routing.setDiscovered(provider.name, await listModels(client, provider, { timeoutMs: LIST_MS }));
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        const { scrub } = await import('../gateway/scrub.ts');
+        context.stderr.write(
+          `warning: provider ${clean(provider.name)} did not list its models: ${clean(scrub(why, provider))}\n`,
+        );
+      }
+    }),
+  );
+}
