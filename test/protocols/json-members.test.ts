@@ -1,0 +1,223 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { rangesOf, scanMembers, splice } from '../../src/protocols/json-members.ts';
+import type { Members, Range } from '../../src/protocols/json-members.ts';
+
+function scan(text: string, maxDepth = 512): Members {
+  return scanMembers(Buffer.from(text), maxDepth);
+}
+
+function valueAt(text: string, range: Range | undefined): unknown {
+  if (range === undefined) return undefined;
+  return JSON.parse(Buffer.from(text).toString('utf8', range.start, range.end));
+}
+
+function withModel(text: string, model: string): string {
+  const member = scan(text).get('model');
+  if (member === undefined) throw new Error('no model');
+  return splice(Buffer.from(text), [{ ...member, text: JSON.stringify(model) }]).toString();
+}
+
+describe('scanMembers', () => {
+  it('finds values where they stand, without the space around them', () => {
+    const text = ' \n{ "a" : [1, {"b":2}] ,\t"c":"x" , "d" : -1.5e3\r\n}';
+    const { list, open, close, duplicates, tooDeep } = scan(text);
+    expect(list.map(({ name, start, end }) => [name, text.slice(start, end)])).toEqual([
+      ['a', '[1, {"b":2}]'],
+      ['c', '"x"'],
+      ['d', '-1.5e3'],
+    ]);
+    expect(list.map(({ nameStart }) => text.slice(nameStart, nameStart + 3))).toEqual(['"a"', '"c"', '"d"']);
+    expect([text[open], text[close], duplicates, tooDeep]).toEqual(['{', '}', [], false]);
+  });
+
+  it('counts in bytes, not in characters', () => {
+    const text = '{"grüße":"🎉","model":"m"}';
+    expect(valueAt(text, scan(text).get('grüße'))).toBe('🎉');
+    expect(withModel(text, 'n')).toBe('{"grüße":"🎉","model":"n"}');
+  });
+
+  it.each([
+    ['in a string', '{"messages":[{"content":"{\\"model\\":\\"fake\\"}"}],"model":"real"}'],
+    ['in an object', '{"metadata":{"model":"fake"},"model":"real"}'],
+    ['in an array', '{"x":[{"model":"fake"},"model",":","}"],"model":"real"}'],
+    ['behind an escaped quote', '{"x":"\\\\\\",\\"model\\":\\"fake","model":"real"}'],
+    ['behind a backslash at the end of a string', '{"x":"\\\\","model":"real","y":"\\"model\\""}'],
+    [
+      'behind a long string of quotes',
+      `{"x":${JSON.stringify('"model":"fake",\\'.repeat(50))},"model":"real"}`,
+    ],
+  ])('is not fooled by a model name hidden %s', (_, text) => {
+    expect(valueAt(text, scan(text).get('model'))).toBe('real');
+    expect(JSON.parse(withModel(text, 'other'))).toEqual({ ...(JSON.parse(text) as object), model: 'other' });
+  });
+
+  it('reads escaped names', () => {
+    expect(withModel('{"mod\\u0065l":"a"}', 'b')).toBe('{"mod\\u0065l":"b"}');
+  });
+
+  it.each([
+    ['{"a":1,"b":2,"a":3}', ['a']],
+    ['{"model":1,"mod\\u0065l":2,"b":{"b":1}}', ['model']],
+    ['{"a":1,"a":2,"a":3}', ['a']],
+    ['{"__proto__":1,"constructor":2}', []],
+  ])('tells which names %s gives twice', (text, names) => {
+    expect(scan(text).duplicates).toEqual(names);
+  });
+
+  it('gives the value that JSON.parse would give where a name is there twice', () => {
+    const text = '{"a":1,"a":2}';
+    expect(valueAt(text, scan(text).get('a'))).toBe(2);
+  });
+
+  it.each([
+    ['{}', 1, 0],
+    ['{"a":1}', 1, 0],
+    ['{"a":[]}', 2, 1],
+    ['{"a":[{"b":[]}],"c":[[[]]]}', 4, 3],
+    ['{"a":"[[[[[["}', 1, 0],
+  ])('counts the levels of %s', (text, enough, tooFew) => {
+    expect(scan(text, enough).tooDeep).toBe(false);
+    expect(scan(text, tooFew).tooDeep).toBe(true);
+  });
+
+  it('stops at the depth that is allowed, however deep the body goes on', () => {
+    expect(scan(`{"a":${'['.repeat(1_000_000)}`).tooDeep).toBe(true);
+    expect(scan(`{"a":${'{"a":'.repeat(200_000)}`).tooDeep).toBe(true);
+  });
+
+  it.each([
+    '',
+    ' ',
+    '[]',
+    '"{}"',
+    'null',
+    '{',
+    '{"',
+    '{"a',
+    '{"a"',
+    '{"a":',
+    '{"a":1',
+    '{"a":1,',
+    '{a:1}',
+    '{"a" 1}',
+    '{"a":"\\',
+  ])('leaves %j to JSON.parse', (text) => {
+    expect(scan(text).close).toBe(-1);
+  });
+});
+
+describe('rangesOf', () => {
+  it('gives the elements of an array', () => {
+    const text = '{"messages": [ {"a":[1,2]}, "x,]" ,3 ]}';
+    const messages = scan(text).get('messages') ?? { start: 0, end: 0 };
+    const elements = rangesOf(Buffer.from(text), messages.start, messages.end);
+    expect(elements.map(({ name, start, end }) => [name, text.slice(start, end)])).toEqual([
+      ['0', '{"a":[1,2]}'],
+      ['1', '"x,]"'],
+      ['2', '3'],
+    ]);
+  });
+
+  it('gives the members of a nested object', () => {
+    const text = '{"options": {"a":true, "b":null}}';
+    const options = scan(text).get('options') ?? { start: 0, end: 0 };
+    expect(rangesOf(Buffer.from(text), options.start, options.end).map(({ name }) => name)).toEqual([
+      'a',
+      'b',
+    ]);
+  });
+
+  it('gives nothing for other values', () => {
+    expect(rangesOf(Buffer.from('"[1]"'), 0, 5)).toEqual([]);
+    expect(rangesOf(Buffer.from('[]'), 0, 2)).toEqual([]);
+  });
+});
+
+describe('splice', () => {
+  const bytes = Buffer.from('0123456789');
+
+  it('replaces, inserts and deletes, in any order of the edits', () => {
+    const edits = [
+      { start: 9, end: 9, text: '<' },
+      { start: 0, end: 2, text: Buffer.from('ü') },
+      { start: 4, end: 6, text: '' },
+    ];
+    expect(splice(bytes, edits).toString()).toBe('ü23678<9');
+    expect(bytes.toString()).toBe('0123456789');
+  });
+
+  it('refuses edits that overlap or leave the bytes', () => {
+    expect(() =>
+      splice(bytes, [
+        { start: 0, end: 3, text: '' },
+        { start: 2, end: 4, text: '' },
+      ]),
+    ).toThrow(RangeError);
+    expect(() => splice(bytes, [{ start: 8, end: 11, text: '' }])).toThrow(RangeError);
+  });
+});
+
+describe('laws', () => {
+  const space = fc.constantFrom('', '', ' ', '\n', '\t\r\n');
+
+  const key = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 5 }),
+    fc.constantFrom('model', 'a', '"', '\\', '__proto__'),
+  );
+  const json = fc.dictionary(key, fc.jsonValue({ maxDepth: 4 }), { maxKeys: 6 });
+
+  it('finds the members that JSON.parse finds', () => {
+    fc.assert(
+      fc.property(json, space, (value, gap) => {
+        const text = gap + JSON.stringify(value, null, gap) + gap;
+        const parsed = JSON.parse(text) as Record<string, unknown>;
+        const { list, duplicates, tooDeep } = scan(text);
+        expect(tooDeep).toBe(false);
+        expect(duplicates).toEqual([]);
+        expect(new Set(list.map(({ name }) => name))).toEqual(new Set(Object.keys(parsed)));
+        for (const member of list) {
+          expect(JSON.stringify(valueAt(text, member))).toBe(
+            JSON.stringify(Object.getOwnPropertyDescriptor(parsed, member.name)?.value),
+          );
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('counts the levels as a walk through the value does', () => {
+    const depth = (value: unknown): number =>
+      typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
+    fc.assert(
+      fc.property(json, (value) => {
+        const text = JSON.stringify(value);
+        const levels = depth(JSON.parse(text));
+        expect(scan(text, levels).tooDeep).toBe(false);
+        expect(scan(text, levels - 1).tooDeep).toBe(true);
+      }),
+    );
+  });
+
+  it('never throws at bytes that are not JSON, and never calls a broken object whole', () => {
+    const broken = fc.tuple(
+      json,
+      fc.nat(),
+      fc.constantFrom('', '"', '\\', '{', '}', '[', ']', ',', ':', '\u00ff'),
+    );
+    fc.assert(
+      fc.property(broken, ([value, place, extra]) => {
+        const whole = JSON.stringify(value);
+        const at = place % whole.length;
+        const cut = whole.slice(0, at);
+        expect(scan(cut).close).toBe(-1);
+        scan(cut + extra + whole.slice(at + 1));
+        scan(cut + extra + whole.slice(at));
+      }),
+      { numRuns: 500 },
+    );
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => void scanMembers(Buffer.from(bytes), 4)),
+    );
+  });
+});
