@@ -1,9 +1,8 @@
-// What is left of an account's hour: numbers that the accounts count, and each protocol writes as headers of its own.
+// An account's hour as it stands after a request was admitted or refused.
 
-/** The limit of an account's hour as it stands after this request. */
 export interface Admission {
   limit: number;
   used: number;
-  /** Milliseconds since the epoch: the next full hour. */
+  /** Milliseconds since the epoch: the next full hour (UTC). */
   resetsAt: number;
 }

@@ -1,0 +1,75 @@
+// Who asks, and whether they may: before the body is read. An unknown, malformed, expired or revoked key is told the same.
+import { GatewayError } from '../errors.ts';
+import { StoreError, type Key, type Permission, type Store } from '../store/store.ts';
+import { hashKey, looksLikeKey } from './key.ts';
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** `list`: reads about models, which every valid key may do. */
+export type Endpoint = Permission | 'list';
+
+type Source = 'authorization' | 'x-api-key';
+
+/** Where both headers bear a key, the endpoint's own alone counts. */
+const OWN = {
+  chat: 'authorization',
+  messages: 'x-api-key',
+  list: 'x-api-key',
+} as const satisfies Record<Endpoint, Source>;
+
+/** Rejects with GatewayError: 401, 403, or 503 where the database is away. */
+export async function authenticate(
+  request: { headers: Headers; endpoint: Endpoint },
+  store: Store,
+  now: number,
+): Promise<Key> {
+  const { headers, endpoint } = request;
+  const plaintext = keyOf(headers, endpoint);
+  if (plaintext === '') {
+    throw new GatewayError(
+      'unauthenticated',
+      'no API key was sent; send Authorization: Bearer KEY or x-api-key: KEY',
+    );
+  }
+  const key = looksLikeKey(plaintext) ? await find(store, plaintext) : undefined;
+  if (key === undefined || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) {
+    const message =
+      'the API key is not valid: unknown, expired or revoked (gateway keys create makes a new one)';
+    throw new GatewayError('unauthenticated', message);
+  }
+  if (endpoint !== 'list' && !key.permissions.includes(endpoint)) {
+    const message = `this key may not use the ${endpoint} endpoint; it has ${key.permissions.join(', ')}`;
+    throw new GatewayError('forbidden_permission', message);
+  }
+  return key;
+}
+
+async function find(store: Store, plaintext: string): Promise<Key | undefined> {
+  try {
+    return await store.findKey(hashKey(plaintext));
+  } catch (error) {
+    throw databaseAway(error);
+  }
+}
+
+/** A request that cannot be known or counted is not served. */
+export function databaseAway(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  return new GatewayError('unavailable', 'the gateway cannot use its database at the moment', {
+    retryAfter: 1,
+    cause: error,
+  });
+}
+
+function keyOf(headers: Headers, endpoint: Endpoint): string {
+  const own = OWN[endpoint];
+  const other = own === 'authorization' ? 'x-api-key' : 'authorization';
+  return read(headers, own) || read(headers, other);
+}
+
+function read(headers: Headers, source: Source): string {
+  const value = headers[source];
+  const text = (Array.isArray(value) ? (value[0] ?? '') : (value ?? '')).trim();
+  if (source === 'x-api-key') return text;
+  return /^bearer(?:\s|$)/i.test(text) ? text.slice('bearer'.length).trim() : '';
+}
