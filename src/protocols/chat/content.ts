@@ -1,0 +1,134 @@
+// The parts of chat messages, read into canonical parts. A part that no other protocol could take is refused by its path.
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type {
+  AudioPart,
+  CacheMark,
+  DocumentPart,
+  ImagePart,
+  MediaSource,
+  Part,
+  ReasoningPart,
+  TextPart,
+} from '../../canonical/request.ts';
+import { refuse } from './envelope.ts';
+import { thinkingChunkText } from './reasoning.ts';
+
+/** A mark of the standard (`prompt_cache_breakpoint`) or of OpenRouter and litellm (`cache_control`). */
+export function cacheMark(source: JsonObject): CacheMark | undefined {
+  const { cache_control: control, prompt_cache_breakpoint: breakpoint } = source;
+  if (isObject(control)) return control.ttl === '1h' || control.ttl === '5m' ? { ttl: control.ttl } : {};
+  return isObject(breakpoint) ? {} : undefined;
+}
+
+function withMark<P extends TextPart | ImagePart | DocumentPart>(part: P, source: JsonObject): P {
+  const cache = cacheMark(source);
+  if (cache) part.cache = cache;
+  return part;
+}
+
+const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i;
+
+/** A data URL's type and base64; undefined where it is none. */
+function readDataUrl(url: string): { mediaType: string; data: string } | undefined {
+  const match = DATA_URL.exec(url);
+  if (!match) return undefined;
+  const mediaType = (match[1] || 'text/plain').toLowerCase();
+  const rest = url.slice(match[0].length);
+  if (/;base64$/i.test(match[2] ?? '')) return { mediaType, data: rest };
+  return { mediaType, data: Buffer.from(decodePercent(rest)).toString('base64') };
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function mediaSource(url: string): MediaSource {
+  const data = readDataUrl(url);
+  return data ? { kind: 'base64', ...data } : { kind: 'url', url };
+}
+
+function readImage(part: JsonObject, at: string): ImagePart {
+  const { image_url: image } = part;
+  const url = isObject(image) ? image.url : image;
+  if (typeof url !== 'string' || url === '')
+    throw refuse(`${at}.image_url.url`, 'must be a non-empty string');
+  const read: ImagePart = { type: 'image', source: mediaSource(url), at };
+  if (isObject(image) && typeof image.detail === 'string') read.detail = image.detail;
+  return withMark(read, part);
+}
+
+const PDF_START = 'JVBERi'; // "%PDF-" in base64
+
+function fileType(data: string, filename: string | undefined): string {
+  const isPdf = data.startsWith(PDF_START) || filename?.toLowerCase().endsWith('.pdf');
+  return isPdf ? 'application/pdf' : 'application/octet-stream';
+}
+
+function readFile(part: JsonObject, at: string): DocumentPart {
+  const file = isObject(part.file) ? part.file : {};
+  const filename = typeof file.filename === 'string' && file.filename !== '' ? file.filename : undefined;
+  let source: DocumentPart['source'];
+  if (typeof file.file_data === 'string' && file.file_data !== '') {
+    const data = readDataUrl(file.file_data);
+    source = data
+      ? { kind: 'base64', ...data }
+      : { kind: 'base64', mediaType: fileType(file.file_data, filename), data: file.file_data };
+  } else if (typeof file.file_id === 'string' && file.file_id !== '') {
+    source = { kind: 'file', id: file.file_id };
+  } else {
+    throw refuse(`${at}.file`, 'needs file_data or file_id');
+  }
+  const read: DocumentPart = { type: 'document', source, at };
+  if (filename !== undefined) read.title = filename;
+  return withMark(read, part);
+}
+
+function readAudio(part: JsonObject, at: string): AudioPart {
+  const audio = isObject(part.input_audio) ? part.input_audio : {};
+  if (typeof audio.data !== 'string') throw refuse(`${at}.input_audio.data`, 'must be a string');
+  const format = typeof audio.format === 'string' ? audio.format : 'wav';
+  return { type: 'audio', source: { kind: 'base64', format, data: audio.data }, at };
+}
+
+function readText(part: JsonObject, at: string): TextPart {
+  if (typeof part.text !== 'string') throw refuse(`${at}.text`, 'must be a string');
+  return withMark<TextPart>({ type: 'text', text: part.text }, part);
+}
+
+function readRefusal(part: JsonObject, at: string): TextPart {
+  if (typeof part.refusal !== 'string') throw refuse(`${at}.refusal`, 'must be a string');
+  return { type: 'text', text: part.refusal, refusal: true };
+}
+
+const readThinking = (part: JsonObject): ReasoningPart => ({
+  type: 'reasoning',
+  text: thinkingChunkText(part),
+});
+
+const READERS: Readonly<Record<string, (part: JsonObject, at: string) => Part>> = {
+  text: readText,
+  image_url: readImage,
+  file: readFile,
+  input_audio: readAudio,
+  refusal: readRefusal,
+  thinking: readThinking,
+};
+
+/** `at`: the wire path of the message. */
+export function decodeContent(content: JsonValue | undefined, at: string): Part[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (!Array.isArray(content)) return [];
+  return content.map((part, index) => {
+    const place = `${at}.content[${index}]`;
+    if (!isObject(part)) throw refuse(place, 'must be an object');
+    const { type } = part;
+    const read = typeof type === 'string' && Object.hasOwn(READERS, type) ? READERS[type] : undefined;
+    if (!read)
+      throw refuse(`${place}.type`, `${JSON.stringify(type ?? null)} cannot be carried to this provider`);
+    return read(part, place);
+  });
+}

@@ -1,0 +1,79 @@
+// What the parts of the request encoder share: the request, the target's traits, and what gathers on the way.
+import type { JsonObject } from '../../canonical/json.ts';
+import type { NativeField, Request, Warning } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
+import { fitToolId, fitToolName } from '../tool-calls.ts';
+import { refuse } from './envelope.ts';
+
+const MAX_TOOL_NAME = 64;
+
+export interface Encoding {
+  readonly request: Request;
+  readonly traits: Traits;
+  readonly warnings: Warning[];
+  /** Names on the wire -> the client's, where they differ. */
+  readonly toolNames: Map<string, string>;
+  /** Each effect on a field is told once, however many parts it meets. */
+  warn(effect: Warning['effect'], field: Warning['field'], detail: string): void;
+  toolName(name: string): string;
+  toolId(id: string): string;
+  /** Puts fields of this protocol back where they stood; others go as their own protocol said when it was decoded. */
+  natives(fields: readonly NativeField[] | undefined, into: JsonObject, prefix?: string): void;
+}
+
+export function createEncoding(request: Request, traits: Traits): Encoding {
+  const warnings: Warning[] = [];
+  const told = new Set<string>();
+  const toolNames = new Map<string, string>();
+  const encoding: Encoding = {
+    request,
+    traits,
+    warnings,
+    toolNames,
+    warn(effect, field, detail) {
+      const key = `${effect} ${typeof field === 'string' ? field : `:${field.path}`}`;
+      if (told.has(key)) return;
+      told.add(key);
+      warnings.push({ effect, field, detail });
+    },
+    toolName(name) {
+      const fitted = fitToolName(name, MAX_TOOL_NAME);
+      if (fitted !== name) toolNames.set(fitted, name);
+      return fitted;
+    },
+    toolId: (id) => fitToolId(id, traits.toolIds),
+    natives(fields, into, prefix = '') {
+      for (const field of fields ?? []) {
+        if (field.protocol === 'chat') setPath(into, field.path.slice(prefix.length), field);
+        else leaveOut(field, encoding);
+      }
+    },
+  };
+  return encoding;
+}
+
+function leaveOut(field: NativeField, encoding: Encoding): void {
+  if (field.fate === 'reject') {
+    throw refuse(field.path, field.message ?? 'cannot be carried to this provider', field.details);
+  }
+  const effect = field.fate === 'report' ? 'dropped' : 'quiet';
+  encoding.warn(effect, { path: field.path }, 'unknown to the chat protocol');
+}
+
+function setPath(into: JsonObject, path: string, field: NativeField): void {
+  const dot = path.indexOf('.');
+  if (dot === -1) {
+    into[path] ??= field.value;
+    return;
+  }
+  const name = path.slice(0, dot);
+  const inner = into[name];
+  const next: JsonObject = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? inner : {};
+  into[name] = next;
+  setPath(next, path.slice(dot + 1), field);
+}
+
+/** Of a call's further members the chat wire knows Gemini's alone; other protocols' mean nothing here. */
+export function chatExtra(extra: JsonObject | undefined): JsonObject {
+  return extra?.extra_content === undefined ? {} : { extra_content: extra.extra_content };
+}

@@ -1,0 +1,78 @@
+// Why an answer ended, between chat's finish_reason and the canonical stop.
+import type { JsonValue } from '../../canonical/json.ts';
+import type { Stop } from '../../canonical/reply.ts';
+import type { FailureKind } from '../../errors.ts';
+
+/** Finish reasons that are errors, not stops. */
+export const FAILED_FINISH: Readonly<Record<string, FailureKind | undefined>> = {
+  error: 'failed',
+  insufficient_system_resource: 'overloaded',
+};
+
+const KNOWN: Readonly<Record<string, Stop['reason'] | undefined>> = {
+  stop: 'end',
+  // Aliases of servers that pass their runtime's own words on.
+  eos: 'end',
+  end_turn: 'end',
+  completed: 'end',
+  length: 'length',
+  model_length: 'length',
+  max_tokens: 'length',
+  max_output_tokens: 'length',
+  tool_calls: 'tool_calls',
+  function_call: 'tool_calls',
+  content_filter: 'refusal',
+};
+
+export interface Ending {
+  finish: string;
+  /** vLLM's `choice.stop_reason`: the stop sequence that matched, where it is text. */
+  stopReason?: JsonValue | undefined;
+  hasCalls: boolean;
+  hasContent: boolean;
+  /** The model's refusal, where it gave one. */
+  refusal?: string | undefined;
+}
+
+export function decodeStop(ending: Ending): Stop {
+  const { finish, stopReason, hasCalls, hasContent, refusal } = ending;
+  const known = KNOWN[finish] ?? (hasContent || hasCalls ? 'end' : 'other');
+  if (refusal && known !== 'length') return { reason: 'refusal', raw: finish, explanation: refusal };
+  // Many servers say `stop` with calls, and some `tool_calls` without one.
+  if (known === 'end' && hasCalls) return { reason: 'tool_calls', raw: finish };
+  if (known === 'tool_calls' && !hasCalls) return { reason: 'end', raw: finish };
+  if (known === 'end' && typeof stopReason === 'string' && stopReason !== '') {
+    return { reason: 'stop_sequence', raw: finish, sequence: stopReason };
+  }
+  return { reason: known, raw: finish };
+}
+
+const FINISH = {
+  end: 'stop',
+  stop_sequence: 'stop',
+  length: 'length',
+  tool_calls: 'tool_calls',
+  refusal: 'content_filter',
+  pause: 'stop',
+  context_window: 'length',
+  other: 'stop',
+} as const satisfies Record<Stop['reason'], string>;
+
+/** `legacy`: the client used `functions`, whose answer says `function_call`. */
+export function encodeFinish(stop: Stop, legacy: boolean): string {
+  return legacy && stop.reason === 'tool_calls' ? 'function_call' : FINISH[stop.reason];
+}
+
+const SERVICE_TIERS: Readonly<Record<string, string | undefined>> = {
+  standard: 'default',
+  default: 'default',
+  priority: 'priority',
+  auto: 'auto',
+  flex: 'flex',
+  scale: 'scale',
+};
+
+/** The other protocol's words for the tier that served; one that chat does not know is left out. */
+export function encodeServiceTier(tier: string | undefined): string | undefined {
+  return tier === undefined ? undefined : SERVICE_TIERS[tier];
+}

@@ -1,0 +1,34 @@
+// The chat-completions protocol, as the gateway uses it.
+import type { Protocol } from '../protocol.ts';
+import { readEnvelope } from './envelope.ts';
+import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { commits, createWatch, keepAlive, limitHeaders } from './relay.ts';
+import { decodeReply, encodeReply, inspectReply } from './reply.ts';
+import { decodeRequest } from './request-decode.ts';
+import { encodeRequest } from './request-encode.ts';
+import { createStreamDecoder } from './stream-decoder.ts';
+import { createStreamEncoder } from './stream-encoder.ts';
+import { wirePath } from './wire-path.ts';
+
+export const chat: Protocol = {
+  name: 'chat',
+  path: '/chat/completions',
+  readEnvelope,
+  decodeRequest,
+  wirePath,
+  encodeRequest,
+  decodeReply,
+  createStreamDecoder,
+  decodeError,
+  inspectReply,
+  encodeReply,
+  createStreamEncoder,
+  encodeError,
+  encodeStreamError,
+  keepAlive,
+  limitHeaders,
+  commits,
+  createWatch,
+  // A chat history holds nothing that its own kind of provider refuses.
+  cleanBody: (bytes) => bytes,
+};

@@ -1,0 +1,285 @@
+// Canonical messages as a chat history. Nothing may stand between an assistant's calls and their `tool` messages, and those
+// hold text alone: images of results follow in a user message after the whole run.
+import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../canonical/request.ts';
+import { chatExtra, type Encoding } from './encoding.ts';
+import { encodeMark, encodeUserPart, nativeText } from './media.ts';
+
+/** Claude Code's attribution: it changes with every call and would spoil a prompt cache. */
+const ATTRIBUTION = 'x-anthropic-billing-header';
+
+interface History {
+  out: JsonObject[];
+  /** Parts of tool results that wait for the end of the run of tool messages. */
+  attached: JsonObject[];
+  /** Something other than system text has been written. */
+  begun: boolean;
+}
+
+export function encodeMessages(encoding: Encoding): JsonObject[] {
+  const history: History = { out: [], attached: [], begun: false };
+  for (const message of encoding.request.messages) {
+    if (message.role === 'system') encodeSystem(message, history, encoding);
+    else if (message.role === 'user') encodeUser(message, history, encoding);
+    else encodeAssistant(message, history, encoding);
+  }
+  flushAttached(history);
+  limitMarks(history.out, encoding);
+  return encoding.traits.strictAlternation ? alternate(history.out) : history.out;
+}
+
+function isMarked(part: JsonObject): boolean {
+  return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
+}
+
+/** One plain text is a string, the form that every server takes. */
+function simplest(parts: JsonObject[]): JsonValue {
+  const [only] = parts;
+  const isPlain = parts.length === 1 && only?.type === 'text' && !isMarked(only);
+  return isPlain && typeof only.text === 'string' ? only.text : parts;
+}
+
+/** Many servers take a string alone for this role, so that texts are joined unless a mark needs its part. */
+function joined(parts: JsonObject[]): JsonValue {
+  return parts.some(isMarked) ? parts : textOf(parts);
+}
+
+function textOf(parts: JsonObject[]): string {
+  return parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('\n\n');
+}
+
+function withMembers(wire: JsonObject, message: Message, encoding: Encoding): JsonObject {
+  if (message.name !== undefined) wire.name = message.name;
+  encoding.natives(message.native, wire, 'messages[].');
+  return wire;
+}
+
+function encodeSystem(message: Message, history: History, encoding: Encoding): void {
+  const { traits } = encoding;
+  const parts = message.parts
+    .filter((part) => part.type === 'text' && part.text !== '' && !part.text.startsWith(ATTRIBUTION))
+    .flatMap((part) => encodeUserPart(part, encoding));
+  if (parts.length === 0) return;
+  const content = joined(parts);
+  if (history.begun && traits.strictAlternation) {
+    flushAttached(history);
+    history.out.push({ role: 'user', content: `<system>\n${textOf(parts)}\n</system>` });
+    encoding.warn('changed', 'messages', 'system text in mid-conversation is sent inside a user message');
+    return;
+  }
+  if (history.begun) flushAttached(history);
+  history.out.push(withMembers({ role: traits.systemRole, content }, message, encoding));
+}
+
+function encodeUser(message: Message, history: History, encoding: Encoding): void {
+  const rest: Part[] = [];
+  history.begun = true;
+  for (const part of message.parts) {
+    if (part.type === 'tool_result') encodeResult(part, message, history, encoding);
+    else rest.push(part);
+  }
+  if (rest.length === 0) return;
+  const parts = [...history.attached, ...rest.flatMap((part) => encodeUserPart(part, encoding))];
+  history.attached = [];
+  if (parts.length === 0) return;
+  history.out.push(withMembers({ role: 'user', content: simplest(parts) }, message, encoding));
+}
+
+function flushAttached(history: History): void {
+  if (history.attached.length === 0) return;
+  history.out.push({ role: 'user', content: history.attached });
+  history.attached = [];
+}
+
+function encodeResult(part: ToolResultPart, message: Message, history: History, encoding: Encoding): void {
+  const wire: JsonObject = { role: 'tool', tool_call_id: encoding.toolId(part.callId) };
+  const content = resultContent(part, history, encoding);
+  const mark = encodeMark(part.cache, encoding);
+  if (Array.isArray(content) || !isMarked(mark)) wire.content = content;
+  else wire.content = [{ type: 'text', text: content, ...mark }];
+  // A message of results alone was a message of its own on this wire.
+  if (message.parts.length === 1) encoding.natives(message.native, wire, 'messages[].');
+  history.out.push(wire);
+}
+
+function resultContent(part: ToolResultPart, history: History, encoding: Encoding): JsonValue {
+  const lines: string[] = [];
+  const media: JsonObject[] = [];
+  const content: Part[] =
+    typeof part.content === 'string' ? [{ type: 'text', text: part.content }] : part.content;
+  for (const item of content) {
+    if (item.type === 'text') lines.push(item.text);
+    else if (item.type === 'native' && item.protocol !== 'chat') {
+      const words = nativeText(item, encoding);
+      if (words !== undefined) lines.push(words);
+    } else {
+      for (const wire of encodeUserPart(item, encoding)) {
+        if (wire.type === 'text' && typeof wire.text === 'string') lines.push(wire.text);
+        else attach(wire, lines, media, encoding);
+      }
+    }
+  }
+  const text = markError(lines.join('\n'), part);
+  if (encoding.traits.toolResultImages && media.length > 0) {
+    return text === '' ? media : [{ type: 'text', text }, ...media];
+  }
+  history.attached.push(...media);
+  return text;
+}
+
+function attach(wire: JsonObject, lines: string[], media: JsonObject[], encoding: Encoding): void {
+  media.push(wire);
+  if (encoding.traits.toolResultImages) return;
+  const what = wire.type === 'image_url' ? 'image' : wire.type === 'file' ? 'document' : 'audio';
+  lines.push(`[${what} attached below]`);
+  encoding.warn('changed', 'messages.toolResult', `the ${what} of a tool result follows in a user message`);
+}
+
+function markError(text: string, part: ToolResultPart): string {
+  return part.isError && !/^\s*error/i.test(text) ? `Error: ${text}` : text;
+}
+
+interface Turn {
+  text: string;
+  refusal: string;
+  reasoning: string;
+  calls: ToolCallPart[];
+  mark: JsonObject;
+}
+
+function readTurn(message: Message, encoding: Encoding): Turn {
+  const turn: Turn = { text: '', refusal: '', reasoning: '', calls: [], mark: {} };
+  for (const part of message.parts) {
+    switch (part.type) {
+      case 'text':
+        addText(part, turn, encoding);
+        break;
+      case 'tool_call':
+        turn.calls.push(part);
+        if (part.cache)
+          encodeMark(part.cache, { ...encoding, traits: { ...encoding.traits, cacheMarks: 'none' } });
+        break;
+      case 'reasoning':
+        turn.reasoning += part.text;
+        if (part.redacted)
+          encoding.warn('quiet', 'messages.redacted', 'redacted reasoning goes to its origin alone');
+        break;
+      case 'audio':
+        encodeUserPart(part, encoding);
+        break;
+      case 'native':
+        if (part.protocol !== 'chat') turn.text += nativeText(part, encoding) ?? '';
+        break;
+      case 'image':
+      case 'document':
+      case 'tool_result':
+        encoding.warn('dropped', 'messages', `an assistant message of chat holds no ${part.type}`);
+        break;
+    }
+  }
+  return turn;
+}
+
+function addText(part: TextPart, turn: Turn, encoding: Encoding): void {
+  if (turn.calls.length > 0 && part.text.trim() !== '') {
+    encoding.warn('changed', 'messages', 'text after a tool call is sent before it');
+  }
+  if (part.citations?.length) encoding.warn('dropped', 'messages.citations', 'chat takes no citations back');
+  if (part.refusal) turn.refusal += part.text;
+  else turn.text += part.text;
+  if (part.cache) turn.mark = encodeMark(part.cache, encoding);
+}
+
+function encodeAssistant(message: Message, history: History, encoding: Encoding): void {
+  const turn = readTurn(message, encoding);
+  const replays = replaysReasoning(turn, encoding);
+  const isEmpty = turn.text === '' && turn.refusal === '' && turn.calls.length === 0;
+  if (turn.reasoning !== '' && !replays) {
+    encoding.warn('quiet', 'messages.reasoning', 'this provider takes no reasoning back');
+  }
+  // A turn of reasoning alone that is not taken back is no turn any more.
+  if (isEmpty && !(replays && turn.reasoning !== '')) {
+    if (message.parts.length > 0 && message.parts.every((part) => part.type !== 'text')) return;
+  }
+  flushAttached(history);
+  history.begun = true;
+  const wire: JsonObject = { role: 'assistant', content: assistantContent(turn) };
+  if (turn.refusal !== '') wire.refusal = turn.refusal;
+  if (replays) wire[encoding.traits.reasoningField] = turn.reasoning;
+  if (turn.calls.length > 0) wire.tool_calls = turn.calls.map((call) => encodeCall(call, encoding));
+  history.out.push(withMembers(wire, message, encoding));
+}
+
+function assistantContent({ text, refusal, calls, mark }: Turn): JsonValue {
+  if (text === '' && (calls.length > 0 || refusal !== '')) return null;
+  return text !== '' && isMarked(mark) ? [{ type: 'text', text, ...mark }] : text;
+}
+
+/** With `tool_turns` a server insists on the member for turns with calls: what was lost is sent empty. */
+function replaysReasoning(turn: Turn, { traits, request }: Encoding): boolean {
+  if (traits.replayReasoning === 'always') return turn.reasoning !== '';
+  if (traits.replayReasoning === 'never' || turn.calls.length === 0) return false;
+  return turn.reasoning !== '' || request.reasoning?.mode !== 'off';
+}
+
+function encodeCall(call: ToolCallPart, encoding: Encoding): JsonObject {
+  const id = encoding.toolId(call.id);
+  const name = encoding.toolName(call.name);
+  if (call.custom) return { id, type: 'custom', custom: { name, input: call.arguments } };
+  const extra = encoding.request.protocol === 'chat' ? call.extra : chatExtra(call.extra);
+  if (call.extra && encoding.request.protocol !== 'chat') {
+    encoding.warn('quiet', 'messages.toolCall.extra', 'chat has no such member of a call');
+  }
+  return { id, type: 'function', ...extra, function: { name, arguments: call.arguments || '{}' } };
+}
+
+/** OpenAI writes four breakpoints a request, one of them its own; marks of the other form are four. */
+const MOST_MARKS = { none: 0, prompt_cache_breakpoint: 3, cache_control: 4 } as const;
+
+/** Too many: the first (the longest-lived prefix) and the newest stay. */
+function limitMarks(messages: JsonObject[], encoding: Encoding): void {
+  const most = MOST_MARKS[encoding.traits.cacheMarks];
+  if (most === 0) return;
+  const marked: JsonObject[] = [];
+  for (const { content } of messages) {
+    for (const part of Array.isArray(content) ? content : []) {
+      if (typeof part === 'object' && part !== null && !Array.isArray(part) && isMarked(part))
+        marked.push(part);
+    }
+  }
+  if (marked.length <= most) return;
+  for (const part of marked.slice(1, marked.length - most + 1)) {
+    delete part.cache_control;
+    delete part.prompt_cache_breakpoint;
+  }
+  encoding.warn('changed', 'messages.cache', `the provider takes ${most} cache marks`);
+}
+
+function asParts(content: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(content) ? content : [{ type: 'text', text: content ?? '' }];
+}
+
+function merge(first: JsonValue | undefined, second: JsonValue | undefined): JsonValue {
+  if (typeof first === 'string' && typeof second === 'string') return `${first}\n${second}`;
+  return [...asParts(first), ...asParts(second)];
+}
+
+/** For templates that insist: one system message, then user and assistant in turn, the user first. */
+function alternate(messages: JsonObject[]): JsonObject[] {
+  const out: JsonObject[] = [];
+  for (const message of messages) {
+    const last = out.at(-1);
+    const isCall = message.tool_calls !== undefined || last?.tool_calls !== undefined;
+    if (last && last.role === message.role && message.role !== 'tool' && !isCall) {
+      last.content = merge(last.content, message.content);
+    } else {
+      if (message.role === 'assistant' && (!last || isSystem(last))) out.push({ role: 'user', content: '.' });
+      out.push({ ...message });
+    }
+  }
+  return out;
+}
+
+function isSystem(message: JsonObject): boolean {
+  return message.role === 'system' || message.role === 'developer';
+}

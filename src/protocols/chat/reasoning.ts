@@ -1,0 +1,201 @@
+// A model's reasoning on the chat wire: five members of compatible servers, read into one form; and efforts against budgets.
+// The standard has none of this; PROTOCOL 3.2 and 6 list who sends what.
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { EFFORTS, type Effort, type Reasoning, type ReasoningPart } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
+
+/** What one message or delta says of reasoning. */
+export interface ReadReasoning {
+  text: string;
+  signature?: string;
+  redacted: string[];
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Undefined where there is none. A text that several members repeat is read once. */
+export function readReasoning(source: JsonObject): ReadReasoning | undefined {
+  const { reasoning_content: content, reasoning, reasoning_details: details } = source;
+  if (!content && !reasoning && !details) return undefined;
+  const read: ReadReasoning = { text: textOf(content) || textOf(reasoning), redacted: [] };
+  let detailText = '';
+  for (const detail of Array.isArray(details) ? details : []) {
+    if (!isObject(detail)) continue;
+    if (detail.type === 'reasoning.encrypted') {
+      if (typeof detail.data === 'string' && detail.data !== '') read.redacted.push(detail.data);
+      continue;
+    }
+    detailText += textOf(detail.text) || textOf(detail.summary);
+    if (typeof detail.signature === 'string' && detail.signature !== '') read.signature = detail.signature;
+  }
+  // The details are what the signature was made over.
+  if (read.text === '' || (read.signature !== undefined && detailText !== '')) read.text = detailText;
+  return read.text === '' && read.signature === undefined && read.redacted.length === 0 ? undefined : read;
+}
+
+/** The reasoning of a whole message, in history or in an answer. */
+export function reasoningParts(message: JsonObject): ReasoningPart[] {
+  const parts: ReasoningPart[] = [];
+  const read = readReasoning(message);
+  if (read && (read.text !== '' || read.signature !== undefined)) {
+    const part: ReasoningPart = { type: 'reasoning', text: read.text };
+    if (read.signature !== undefined) part.signature = read.signature;
+    parts.push(part);
+  }
+  for (const data of read?.redacted ?? []) parts.push({ type: 'reasoning', text: '', redacted: data });
+  if (parts.length > 0 || !Array.isArray(message.thinking_blocks)) return parts;
+  for (const block of message.thinking_blocks) {
+    if (!isObject(block)) continue;
+    if (typeof block.data === 'string') parts.push({ type: 'reasoning', text: '', redacted: block.data });
+    else if (typeof block.thinking === 'string') {
+      const signature = typeof block.signature === 'string' ? { signature: block.signature } : {};
+      parts.push({ type: 'reasoning', text: block.thinking, ...signature });
+    }
+  }
+  return parts;
+}
+
+/** Mistral's content chunk `{type: thinking, thinking: [{type: text, text}]}`. */
+export function thinkingChunkText(chunk: JsonObject): string {
+  if (typeof chunk.thinking === 'string') return chunk.thinking;
+  if (!Array.isArray(chunk.thinking)) return '';
+  return chunk.thinking.map((item) => (isObject(item) ? textOf(item.text) : '')).join('');
+}
+
+export function isEffort(value: JsonValue | undefined): value is Effort {
+  return (EFFORTS as readonly unknown[]).includes(value);
+}
+
+/** A budget in tokens as the effort whose table value it reaches (PROTOCOL 6.1). */
+const LOWER_BOUNDS: readonly (readonly [tokens: number, effort: Effort])[] = [
+  [48_000, 'max'],
+  [32_000, 'xhigh'],
+  [24_000, 'high'],
+  [10_000, 'medium'],
+  [4096, 'low'],
+];
+
+export function effortOfBudget(tokens: number): Effort {
+  return LOWER_BOUNDS.find(([bound]) => tokens >= bound)?.[1] ?? 'minimal';
+}
+
+/** The effort that is asked for, whatever its form; undefined: nothing that chat could say. */
+function askedEffort(reasoning: Reasoning): Effort | undefined {
+  const { mode, effort, budgetTokens } = reasoning;
+  if (mode === 'off' || mode === 'between_tools') return 'none';
+  if (effort !== undefined) return effort;
+  if (budgetTokens !== undefined) return effortOfBudget(budgetTokens);
+  return mode === undefined ? undefined : 'medium';
+}
+
+function nearest(effort: Effort, efforts: readonly Effort[]): Effort | undefined {
+  const at = EFFORTS.indexOf(effort);
+  let best: Effort | undefined;
+  for (const candidate of efforts) {
+    if (candidate === 'none') continue;
+    const distance = Math.abs(EFFORTS.indexOf(candidate) - at);
+    if (best === undefined || distance < Math.abs(EFFORTS.indexOf(best) - at)) best = candidate;
+  }
+  return best;
+}
+
+export type ChosenEffort =
+  /** Nothing is asked, or nothing need be said. */
+  | { say: 'nothing' }
+  /** It was asked for, and this model has no such thing. */
+  | { say: 'impossible' }
+  | { say: 'effort'; effort: Effort; changed: boolean };
+
+/** What `reasoning_effort` says to this model. */
+export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort {
+  const asked = askedEffort(reasoning);
+  if (asked === undefined) return { say: 'nothing' };
+  const { efforts } = traits;
+  if (traits.thinking === false || efforts.length === 0) {
+    return asked === 'none' ? { say: 'nothing' } : { say: 'impossible' };
+  }
+  if (efforts.includes(asked)) return { say: 'effort', effort: asked, changed: false };
+  if (asked === 'none' && !traits.thinksByDefault) return { say: 'nothing' };
+  const effort =
+    asked === 'none' ? efforts.find((candidate) => candidate !== 'none') : nearest(asked, efforts);
+  return effort === undefined ? { say: 'impossible' } : { say: 'effort', effort, changed: true };
+}
+
+/** What chat clients say of thinking, in any of its five forms. `rest`: members that were not understood, by wire path. */
+export function decodeReasoning(root: JsonObject): {
+  reasoning?: Reasoning;
+  rest: [path: string, value: JsonValue][];
+} {
+  const found: Reasoning = {};
+  const rest: [string, JsonValue][] = [];
+  const keep = (path: string, value: JsonValue | undefined) => {
+    if (value !== undefined && value !== null) rest.push([path, value]);
+  };
+  const {
+    reasoning_effort: effort,
+    reasoning,
+    thinking,
+    enable_thinking: enabled,
+    chat_template_kwargs: kwargs,
+  } = root;
+  if (isEffort(effort)) setEffort(found, effort);
+  else if (isObject(effort) && isEffort(effort.effort)) setEffort(found, effort.effort);
+  else keep('reasoning_effort', effort);
+  if (isObject(reasoning)) readReasoningOption(reasoning, found, keep);
+  else keep('reasoning', reasoning);
+  if (isObject(thinking)) readThinkingOption(thinking, found, keep);
+  else keep('thinking', thinking);
+  if (typeof enabled === 'boolean') found.mode ??= enabled ? 'on' : 'off';
+  else keep('enable_thinking', enabled);
+  if (isObject(kwargs)) {
+    const { enable_thinking: inner, ...others } = kwargs;
+    if (typeof inner === 'boolean') found.mode ??= inner ? 'on' : 'off';
+    if (Object.keys(others).length > 0) keep('chat_template_kwargs', others);
+  } else keep('chat_template_kwargs', kwargs);
+  return Object.keys(found).length > 0 ? { reasoning: found, rest } : { rest };
+}
+
+type Keep = (path: string, value: JsonValue | undefined) => void;
+
+function setEffort(found: Reasoning, effort: Effort): void {
+  found.effort ??= effort;
+  if (found.effort === 'none') found.mode ??= 'off';
+}
+
+function setBudget(found: Reasoning, tokens: JsonValue | undefined): boolean {
+  if (typeof tokens !== 'number' || !(tokens > 0)) return false;
+  found.budgetTokens ??= tokens;
+  found.mode ??= 'on';
+  return true;
+}
+
+/** OpenRouter's form. */
+function readReasoningOption(option: JsonObject, found: Reasoning, keep: Keep): void {
+  const { effort, max_tokens: budget, enabled, exclude, ...others } = option;
+  if (isEffort(effort)) setEffort(found, effort);
+  else keep('reasoning.effort', effort);
+  if (!setBudget(found, budget)) keep('reasoning.max_tokens', budget);
+  if (enabled === false) found.mode ??= 'off';
+  else if (enabled === true && found.effort === undefined) found.mode ??= 'on';
+  if (exclude === true) found.display = 'omitted';
+  for (const name in others) keep(`reasoning.${name}`, others[name]);
+}
+
+const THINKING_MODES: Readonly<Record<string, Reasoning['mode']>> = {
+  enabled: 'on',
+  disabled: 'off',
+  adaptive: 'adaptive',
+  auto: 'adaptive',
+};
+
+/** The messages protocol's form, which DeepSeek, GLM and others take on chat. */
+function readThinkingOption(option: JsonObject, found: Reasoning, keep: Keep): void {
+  const { type, budget_tokens: budget, ...others } = option;
+  const mode = typeof type === 'string' ? THINKING_MODES[type] : undefined;
+  if (mode) found.mode ??= mode;
+  else keep('thinking.type', type);
+  if (found.mode !== 'off' && !setBudget(found, budget)) keep('thinking.budget_tokens', budget);
+  for (const name in others) keep(`thinking.${name}`, others[name]);
+}

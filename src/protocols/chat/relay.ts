@@ -1,0 +1,156 @@
+// A chat stream that is passed on as it came: which frames matter, with as little parsing as can be (about 0.2 us a frame).
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { Admission, Sighting, Watch } from '../protocol.ts';
+import type { Frame } from '../sse.ts';
+import { failureIn, failureOf, malformed } from './errors.ts';
+import { FAILED_FINISH } from './finish.ts';
+import { decodeUsage } from './usage.ts';
+
+export const keepAlive = ': keep-alive\n\n';
+
+export function isDone(frame: Frame): boolean {
+  const { data } = frame;
+  return data.length < 16 && data.startsWith('[DONE]') && data.trim() === '[DONE]';
+}
+
+function parse(data: string): JsonValue | undefined {
+  try {
+    return JSON.parse(data) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a delta holds anything beside a role: text, reasoning, a call, a refusal, in whatever member a server puts it. */
+function hasContent(delta: JsonObject): boolean {
+  for (const name in delta) {
+    if (name === 'role') continue;
+    const value = delta[name];
+    if (value === null || value === undefined || value === '') continue;
+    if (Array.isArray(value) && value.length === 0) continue;
+    return true;
+  }
+  return false;
+}
+
+export function commits(frame: Frame): boolean {
+  if (frame.event === 'error') return true;
+  if (frame.data === '' || isDone(frame)) return false;
+  const value = parse(frame.data);
+  if (!isObject(value)) return false;
+  if (failureIn(value)) return true;
+  if (!Array.isArray(value.choices)) return false;
+  for (const choice of value.choices) {
+    if (!isObject(choice)) continue;
+    if (typeof choice.finish_reason === 'string') return true;
+    const delta = choice.delta ?? choice.message;
+    if (isObject(delta) && hasContent(delta)) return true;
+  }
+  return false;
+}
+
+const NOTHING: Sighting = Object.freeze({});
+const TERMINAL: Sighting = Object.freeze({ terminal: true });
+
+const SPACE = 32;
+const COLON = 58;
+const QUOTE = 34;
+const OPEN_BRACE = 123;
+const LETTER_N = 110;
+
+/**
+ * Whether `"name":` stands there with a value that begins as `wanted` says. Inside a JSON string the quotes are escaped, so
+ * text can't fool it; a tool that is called so can, and costs one parse.
+ */
+function holds(text: string, mark: string, wanted: (code: number) => boolean): boolean {
+  for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + mark.length)) {
+    let end = at + mark.length;
+    while (text.charCodeAt(end) === SPACE || text.charCodeAt(end) === COLON) end++;
+    if (wanted(text.charCodeAt(end))) return true;
+  }
+  return false;
+}
+
+const isBrace = (code: number) => code === OPEN_BRACE;
+const isQuote = (code: number) => code === QUOTE;
+const isNotNull = (code: number) => code !== LETTER_N;
+
+/** JSON is parsed only where a usage object, a finish or an error is in the frame; a `"usage": null` is none of them. */
+function worthParsing(frame: Frame): boolean {
+  const { text } = frame;
+  return (
+    holds(text, '"usage"', isBrace) ||
+    holds(text, '"finish_reason"', isQuote) ||
+    holds(text, '"error"', isNotNull) ||
+    frame.event === 'error'
+  );
+}
+
+function finishOf(choices: JsonValue[]): string | undefined {
+  for (const choice of choices) {
+    if (isObject(choice) && typeof choice.finish_reason === 'string') return choice.finish_reason;
+  }
+  return undefined;
+}
+
+/** The failure that a finish reason stands for, with what the choice says of it. */
+export function failureOfFinish(finish: string, choices: JsonValue[]) {
+  const kind = FAILED_FINISH[finish];
+  if (kind === undefined) return undefined;
+  const choice = choices.find((item) => isObject(item) && isObject(item.error));
+  if (isObject(choice) && isObject(choice.error)) return failureOf({ error: choice.error });
+  return { kind, message: `The provider ended the answer with finish reason "${finish}".`, reason: 'finish' };
+}
+
+function look(value: JsonObject, usageAsked: boolean): Sighting {
+  const failure = failureIn(value);
+  if (failure) return { failure };
+  const sighting: Sighting = {};
+  const choices = Array.isArray(value.choices) ? value.choices : [];
+  const vendor = value.x_groq;
+  const usage = decodeUsage(value.usage) ?? (isObject(vendor) ? decodeUsage(vendor.usage) : undefined);
+  if (usage) sighting.usage = usage;
+  const finish = finishOf(choices);
+  if (finish !== undefined) {
+    const failed = failureOfFinish(finish, choices);
+    if (failed) return { ...sighting, failure: failed };
+    sighting.stopped = true;
+  }
+  const onlyUsage = Array.isArray(value.choices) && choices.length === 0 && isObject(value.usage);
+  if (onlyUsage && !usageAsked) sighting.drop = true;
+  return sighting;
+}
+
+export function createWatch({ usageAsked }: { usageAsked: boolean }): Watch {
+  return (frame) => {
+    if (frame.data === '') return NOTHING;
+    if (isDone(frame)) return TERMINAL;
+    if (!worthParsing(frame)) return NOTHING;
+    const value = parse(frame.data);
+    if (frame.event === 'error') return { failure: failureOf(value ?? frame.data) };
+    if (Array.isArray(value)) return { failure: failureOf(value) };
+    if (!isObject(value)) return { failure: malformed('The provider sent a frame that is not JSON.') };
+    return look(value, usageAsked);
+  };
+}
+
+/** OpenAI's durations: `45s`, `17m3s`, `1h0m0s`. Rounded up, so that a client that waits so long is let in. */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  const rest = seconds % 60;
+  if (hours > 0) return `${hours}h${minutes}m${rest}s`;
+  return minutes > 0 ? `${minutes}m${rest}s` : `${rest}s`;
+}
+
+export function limitHeaders(admission: Admission, now: number): string[] {
+  return [
+    'x-ratelimit-limit-requests',
+    String(admission.limit),
+    'x-ratelimit-remaining-requests',
+    String(Math.max(0, admission.limit - admission.used)),
+    'x-ratelimit-reset-requests',
+    formatDuration(admission.resetsAt - now),
+  ];
+}

@@ -1,0 +1,200 @@
+// A whole chat completion: a provider's read into the canonical reply, and ours written for chat clients.
+import { createHash } from 'node:crypto';
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { Reply, ReplyPart } from '../../canonical/reply.ts';
+import type { TextPart, ToolCallPart } from '../../canonical/request.ts';
+import type { Usage } from '../../canonical/usage.ts';
+import type { Ids } from '../../ids.ts';
+import type { ReplyContext } from '../protocol.ts';
+import { decodeAnnotation, encodeCitation } from './citations.ts';
+import { chatExtra } from './encoding.ts';
+import { failureIn, failureOf, malformed, throwFailure } from './errors.ts';
+import { decodeStop, encodeFinish, encodeServiceTier } from './finish.ts';
+import { reasoningParts, thinkingChunkText } from './reasoning.ts';
+import { failureOfFinish } from './relay.ts';
+import { argumentsText } from './stream-calls.ts';
+import { decodeUsage, encodeUsage } from './usage.ts';
+
+interface Checked {
+  value: JsonObject;
+  choice: JsonObject;
+  message: JsonObject;
+  finish: string;
+}
+
+function empty(what: string): never {
+  return throwFailure({ kind: 'failed', reason: 'empty', message: `The provider's reply has no ${what}.` });
+}
+
+/** Never a fake success: an error inside a 200, no choices, no message or no finish is a failure. */
+function check(value: unknown): Checked {
+  if (Array.isArray(value)) throwFailure(failureOf(value as JsonValue, 200));
+  if (!isObject(value)) return throwFailure(malformed("The provider's reply is not a chat completion."));
+  const failure = failureIn(value, 200);
+  if (failure) throwFailure(failure);
+  const { choices } = value;
+  if (!Array.isArray(choices) || choices.length === 0) return empty('choices');
+  const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
+  if (!isObject(choice) || !isObject(choice.message)) return empty('message');
+  const { finish_reason: finish } = choice;
+  if (typeof finish !== 'string' || finish === '') {
+    return throwFailure({
+      kind: 'failed',
+      reason: 'truncated',
+      message: "The provider's reply has no finish reason.",
+    });
+  }
+  const failed = failureOfFinish(finish, choices);
+  if (failed) throwFailure(failed);
+  return { value, choice, message: choice.message, finish };
+}
+
+export function inspectReply(value: unknown): { usage?: Usage } {
+  const usage = decodeUsage(check(value).value.usage);
+  return usage ? { usage } : {};
+}
+
+export function decodeReply(value: unknown): Reply {
+  const { value: body, choice, message, finish } = check(value);
+  const id = typeof body.id === 'string' ? body.id : '';
+  const parts: ReplyPart[] = [...reasoningParts(message), ...contentParts(message)];
+  const hasContent = parts.length > 0;
+  const refusal = typeof message.refusal === 'string' ? message.refusal : '';
+  if (refusal !== '') parts.push({ type: 'text', text: refusal, refusal: true });
+  const calls = replyCalls(message, id);
+  parts.push(...calls);
+  const hasCalls = calls.length > 0;
+  const reply: Reply = {
+    id,
+    model: typeof body.model === 'string' ? body.model : '',
+    parts,
+    stop: decodeStop({ finish, stopReason: choice.stop_reason, hasCalls, hasContent, refusal }),
+  };
+  if (typeof body.created === 'number') reply.created = body.created;
+  const usage = decodeUsage(body.usage);
+  if (usage) reply.usage = usage;
+  if (typeof body.service_tier === 'string') reply.serviceTier = body.service_tier;
+  return reply;
+}
+
+function contentParts(message: JsonObject): ReplyPart[] {
+  const parts: ReplyPart[] = [];
+  let text = '';
+  const { content } = message;
+  if (typeof content === 'string') text = content;
+  else if (Array.isArray(content)) {
+    for (const chunk of content) {
+      if (!isObject(chunk)) continue;
+      if (chunk.type === 'thinking') parts.push({ type: 'reasoning', text: thinkingChunkText(chunk) });
+      else if (typeof chunk.text === 'string') text += chunk.text;
+    }
+  }
+  if (text === '') return parts;
+  const part: TextPart = { type: 'text', text };
+  const citations = (Array.isArray(message.annotations) ? message.annotations : [])
+    .map((annotation) => decodeAnnotation(annotation, 0))
+    .filter((citation) => citation !== undefined);
+  if (citations.length > 0) part.citations = citations;
+  parts.push(part);
+  return parts;
+}
+
+function replyCalls(message: JsonObject, replyId: string): ToolCallPart[] {
+  const items: JsonValue[] = Array.isArray(message.tool_calls) ? [...message.tool_calls] : [];
+  if (items.length === 0 && isObject(message.function_call)) items.push({ function: message.function_call });
+  return items.filter(isObject).map((item, position) => decodeCall(item, `${replyId}/${position}`));
+}
+
+function decodeCall(item: JsonObject, seed: string): ToolCallPart {
+  const custom = isObject(item.custom) ? item.custom : undefined;
+  const body = custom ?? (isObject(item.function) ? item.function : {});
+  if (typeof body.name !== 'string' || body.name === '') {
+    return throwFailure(malformed('The provider called a tool without a name.'));
+  }
+  const written = custom ? argumentsText(custom.input) : argumentsText(body.arguments) || '{}';
+  const id =
+    typeof item.id === 'string' && item.id !== '' ? item.id : madeId(`${seed}/${body.name}/${written}`);
+  const call: ToolCallPart = { type: 'tool_call', id, name: body.name, arguments: written };
+  if (custom) call.custom = true;
+  if (isObject(item.extra_content)) call.extra = { extra_content: item.extra_content };
+  return call;
+}
+
+/** For servers that give a call no id: the same call of the same reply gets the same one. */
+function madeId(seed: string): string {
+  return `call_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`;
+}
+
+/** Ids of this protocol stay; a foreign one would tell clients of a protocol that they don't speak. */
+export function fitReplyId(id: string, ids: Ids): string {
+  return id.startsWith('chatcmpl') ? id : `chatcmpl-${ids.random(24)}`;
+}
+
+export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
+  const { request, ids } = context;
+  const legacy = request.legacyFunctions === true;
+  const choice: JsonObject = {
+    index: 0,
+    message: encodeMessage(reply, context),
+    logprobs: null,
+    finish_reason: encodeFinish(reply.stop, legacy),
+  };
+  if (reply.stop.sequence !== undefined) choice.stop_reason = reply.stop.sequence;
+  const body: JsonObject = {
+    id: fitReplyId(reply.id, ids),
+    object: 'chat.completion',
+    created: reply.created ?? context.created,
+    model: reply.model,
+    choices: [choice],
+  };
+  if (reply.usage) body.usage = encodeUsage(reply.usage);
+  const tier = encodeServiceTier(reply.serviceTier);
+  if (tier !== undefined) body.service_tier = tier;
+  return body;
+}
+
+function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject {
+  let content = '';
+  let refusal = '';
+  let reasoning = '';
+  const annotations: JsonObject[] = [];
+  const calls: ToolCallPart[] = [];
+  for (const part of reply.parts) {
+    if (part.type === 'reasoning') reasoning += part.text;
+    else if (part.type === 'tool_call') calls.push(part);
+    else if (part.type === 'text' && part.refusal) refusal += part.text;
+    else if (part.type === 'text') {
+      for (const citation of part.citations ?? []) {
+        const annotation = encodeCitation(citation, content.length, part.text.length);
+        if (annotation) annotations.push(annotation);
+      }
+      content += part.text;
+    }
+  }
+  if (refusal === '' && reply.stop.reason === 'refusal') refusal = reply.stop.explanation ?? '';
+  const message: JsonObject = {
+    role: 'assistant',
+    content: content === '' && (calls.length > 0 || refusal !== '') ? null : content,
+    refusal: refusal === '' ? null : refusal,
+  };
+  if (reasoning !== '' && request.reasoning?.display !== 'omitted') message.reasoning_content = reasoning;
+  if (annotations.length > 0) message.annotations = annotations;
+  const [first] = calls;
+  if (first && request.legacyFunctions) {
+    message.function_call = { name: first.name, arguments: first.arguments || '{}' };
+  } else if (first) {
+    message.tool_calls = calls.map((call) => encodeCall(call, ids));
+  }
+  return message;
+}
+
+function encodeCall(call: ToolCallPart, ids: Ids): JsonObject {
+  const id = call.id || `call_${ids.random(24)}`;
+  if (call.custom) return { id, type: 'custom', custom: { name: call.name, input: call.arguments } };
+  return {
+    id,
+    type: 'function',
+    ...chatExtra(call.extra),
+    function: { name: call.name, arguments: call.arguments || '{}' },
+  };
+}

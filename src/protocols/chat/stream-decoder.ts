@@ -1,0 +1,271 @@
+// A provider's chat stream as canonical events: one synchronous machine, fed frame by frame (PROTOCOL 4.3).
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { Event } from '../../canonical/events.ts';
+import type { Stop } from '../../canonical/reply.ts';
+import type { Traits } from '../../canonical/traits.ts';
+import type { Usage } from '../../canonical/usage.ts';
+import type { ProviderFailure } from '../../errors.ts';
+import type { Ids } from '../../ids.ts';
+import type { StreamDecoder } from '../protocol.ts';
+import type { Frame } from '../sse.ts';
+import { decodeAnnotation } from './citations.ts';
+import { failureIn, failureOf, malformed } from './errors.ts';
+import { decodeStop } from './finish.ts';
+import { readReasoning, thinkingChunkText } from './reasoning.ts';
+import { failureOfFinish, isDone } from './relay.ts';
+import { createCallTracker, type CallTracker } from './stream-calls.ts';
+import { decodeUsage } from './usage.ts';
+
+interface OpenBlock {
+  kind: 'text' | 'refusal' | 'reasoning';
+  index: number;
+  signature?: string;
+  /** Characters of text before this block. */
+  offset: number;
+}
+
+const NONE: Event[] = [];
+
+class ChatStream implements StreamDecoder {
+  #ended = false;
+  #started = false;
+  #id = '';
+  #model = '';
+  #created: number | undefined;
+  #tier: string | undefined;
+  #blocks = 0;
+  #open: OpenBlock | undefined;
+  #calls: CallTracker;
+  /** Blank text after calls: kept back, as most of it is the template's noise. */
+  #held = '';
+  #textLength = 0;
+  #refusal = '';
+  #hasContent = false;
+  #finish: string | undefined;
+  #stopReason: JsonValue | undefined;
+  #usage: Usage | undefined;
+
+  constructor(ids: Ids) {
+    this.#calls = createCallTracker(ids, (out) => {
+      this.#close(out);
+      return this.#blocks++;
+    });
+  }
+
+  push(frame: Frame): Event[] {
+    if (this.#ended || frame.data === '') return NONE;
+    const out: Event[] = [];
+    if (isDone(frame)) this.#done(out);
+    else this.#chunk(frame, out);
+    return out;
+  }
+
+  finish(clean: boolean): Event[] {
+    if (this.#ended) return NONE;
+    const out: Event[] = [];
+    if (clean && this.#finish !== undefined) this.#end(out);
+    else if (!this.#started && clean) {
+      this.#fail(
+        { kind: 'failed', reason: 'empty', message: 'The provider ended its stream without an answer.' },
+        out,
+      );
+    } else {
+      this.#fail({ kind: 'failed', reason: 'truncated', message: 'The provider broke off its stream.' }, out);
+    }
+    return out;
+  }
+
+  #chunk(frame: Frame, out: Event[]): void {
+    let value: JsonValue;
+    try {
+      value = JSON.parse(frame.data) as JsonValue;
+    } catch {
+      if (frame.event === 'error') this.#fail(failureOf({ error: frame.data }), out);
+      else this.#fail(malformed('The provider sent a frame that is not JSON.'), out);
+      return;
+    }
+    if (frame.event === 'error' || Array.isArray(value)) return this.#fail(failureOf(value), out);
+    if (!isObject(value))
+      return this.#fail(malformed('The provider sent a frame that is not an object.'), out);
+    const failure = failureIn(value);
+    if (failure) return this.#fail(failure, out);
+    this.#head(value);
+    if (Array.isArray(value.choices) && value.choices.length > 0) this.#choices(value.choices, out);
+  }
+
+  /** What stands beside the choices. Some servers leave the id and the model of the first chunk empty. */
+  #head(value: JsonObject): void {
+    if (!this.#started) {
+      if (typeof value.id === 'string' && value.id !== '') this.#id = value.id;
+      if (typeof value.model === 'string' && value.model !== '') this.#model = value.model;
+      if (typeof value.created === 'number') this.#created = value.created;
+    }
+    if (typeof value.service_tier === 'string') this.#tier = value.service_tier;
+    if (value.usage) this.#usage = decodeUsage(value.usage) ?? this.#usage;
+    else if (isObject(value.x_groq)) this.#usage = decodeUsage(value.x_groq.usage) ?? this.#usage;
+  }
+
+  #choices(choices: JsonValue[], out: Event[]): void {
+    const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
+    if (!isObject(choice)) return;
+    const { finish_reason: finish } = choice;
+    if (typeof finish === 'string') {
+      const failure = failureOfFinish(finish, choices);
+      if (failure) return this.#fail(failure, out);
+    }
+    this.#start(out);
+    const delta = choice.delta ?? choice.message;
+    if (isObject(delta)) this.#delta(delta, out);
+    if (typeof finish === 'string') {
+      this.#finish ??= finish;
+      this.#stopReason ??= choice.stop_reason;
+    }
+  }
+
+  #start(out: Event[]): void {
+    if (this.#started) return;
+    this.#started = true;
+    const event: Event = { type: 'start', id: this.#id, model: this.#model };
+    if (this.#created !== undefined) event.created = this.#created;
+    if (this.#tier !== undefined) event.serviceTier = this.#tier;
+    out.push(event);
+  }
+
+  #delta(delta: JsonObject, out: Event[]): void {
+    if (delta.reasoning_content || delta.reasoning || delta.reasoning_details) this.#reasoning(delta, out);
+    const { content, refusal } = delta;
+    if (typeof content === 'string') {
+      if (content !== '') this.#text('text', content, out);
+    } else if (Array.isArray(content)) this.#parts(content, out);
+    if (typeof refusal === 'string' && refusal !== '') {
+      this.#refusal += refusal;
+      this.#text('refusal', refusal, out);
+    }
+    if (Array.isArray(delta.annotations)) this.#annotations(delta.annotations, out);
+    if (Array.isArray(delta.tool_calls)) {
+      delta.tool_calls.forEach((item, position) => {
+        if (isObject(item)) this.#calls.push(item, position, out);
+      });
+    }
+    if (isObject(delta.function_call)) {
+      this.#calls.push({ index: 0, function: delta.function_call }, 0, out);
+    }
+  }
+
+  /** Mistral's content: a list of text and thinking chunks. */
+  #parts(parts: JsonValue[], out: Event[]): void {
+    for (const part of parts) {
+      if (!isObject(part)) continue;
+      if (part.type === 'thinking') {
+        const text = thinkingChunkText(part);
+        if (text !== '') this.#push('reasoning', text, out);
+      } else if (typeof part.text === 'string' && part.text !== '') {
+        this.#text('text', part.text, out);
+      }
+    }
+  }
+
+  #reasoning(delta: JsonObject, out: Event[]): void {
+    const read = readReasoning(delta);
+    if (!read) return;
+    if (read.text !== '') this.#push('reasoning', read.text, out);
+    if (read.signature !== undefined) this.#block('reasoning', out).signature = read.signature;
+    for (const data of read.redacted) {
+      this.#close(out);
+      this.#hasContent = true;
+      out.push({ type: 'redacted', index: this.#blocks++, data });
+    }
+  }
+
+  #text(kind: 'text' | 'refusal', text: string, out: Event[]): void {
+    if (this.#calls.count > 0 && this.#open?.kind !== kind && text.trim() === '') {
+      this.#held += text;
+      return;
+    }
+    const whole = this.#held + text;
+    this.#held = '';
+    this.#push(kind, whole, out);
+    if (kind === 'text') this.#textLength += whole.length;
+  }
+
+  #push(kind: OpenBlock['kind'], text: string, out: Event[]): void {
+    const { index } = this.#block(kind, out);
+    this.#hasContent = true;
+    out.push(
+      kind === 'reasoning' ? { type: 'reasoning_delta', index, text } : { type: 'text_delta', index, text },
+    );
+  }
+
+  /** The open block of this kind; another kind is closed first, as text and reasoning never overlap. */
+  #block(kind: OpenBlock['kind'], out: Event[]): OpenBlock {
+    if (this.#open?.kind === kind) return this.#open;
+    this.#close(out);
+    const block: OpenBlock = { kind, index: this.#blocks++, offset: this.#textLength };
+    this.#open = block;
+    if (kind === 'reasoning') out.push({ type: 'reasoning_start', index: block.index });
+    else if (kind === 'refusal') out.push({ type: 'text_start', index: block.index, refusal: true });
+    else out.push({ type: 'text_start', index: block.index });
+    return block;
+  }
+
+  #annotations(annotations: JsonValue[], out: Event[]): void {
+    const open = this.#open;
+    if (open?.kind !== 'text') return;
+    for (const value of annotations) {
+      const citation = decodeAnnotation(value, open.offset);
+      if (citation) out.push({ type: 'citation', index: open.index, citation });
+    }
+  }
+
+  #close(out: Event[]): void {
+    const open = this.#open;
+    if (!open) return;
+    this.#open = undefined;
+    if (open.kind !== 'reasoning') out.push({ type: 'text_end', index: open.index });
+    else if (open.signature === undefined) out.push({ type: 'reasoning_end', index: open.index });
+    else out.push({ type: 'reasoning_end', index: open.index, signature: open.signature });
+  }
+
+  /** `[DONE]`: the provider says that it ended, so a missing finish reason is forgiven where there was an answer. */
+  #done(out: Event[]): void {
+    if (this.#finish !== undefined || this.#hasContent || this.#calls.count > 0) this.#end(out);
+    else
+      this.#fail(
+        { kind: 'failed', reason: 'empty', message: 'The provider ended its stream without an answer.' },
+        out,
+      );
+  }
+
+  #end(out: Event[]): void {
+    this.#start(out);
+    this.#close(out);
+    if (!this.#calls.finish(out))
+      return this.#fail(malformed('The provider called a tool without a name.'), out);
+    this.#ended = true;
+    const event: Event = { type: 'end', stop: this.#stop() };
+    if (this.#usage) event.usage = this.#usage;
+    if (this.#tier !== undefined) event.serviceTier = this.#tier;
+    out.push(event);
+  }
+
+  #stop(): Stop {
+    const hasCalls = this.#calls.count > 0;
+    if (this.#finish === undefined) return { reason: hasCalls ? 'tool_calls' : 'end' };
+    return decodeStop({
+      finish: this.#finish,
+      stopReason: this.#stopReason,
+      hasCalls,
+      hasContent: this.#hasContent,
+      refusal: this.#refusal,
+    });
+  }
+
+  #fail(failure: ProviderFailure, out: Event[]): void {
+    this.#ended = true;
+    out.push({ type: 'error', failure });
+  }
+}
+
+export function createStreamDecoder({ ids }: { ids: Ids; traits: Traits }): StreamDecoder {
+  return new ChatStream(ids);
+}

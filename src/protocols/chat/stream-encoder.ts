@@ -1,0 +1,206 @@
+// Canonical events as a chat stream (PROTOCOL 4.6), shaped by what the official readers need: every chunk has id and choices,
+// calls are numbered from 0, their arguments are never empty, and only comments keep the line alive.
+import type { Event } from '../../canonical/events.ts';
+import type { Stop } from '../../canonical/reply.ts';
+import type { Citation } from '../../canonical/request.ts';
+import type { Usage } from '../../canonical/usage.ts';
+import type { ReplyContext, StreamEncoder } from '../protocol.ts';
+import { encodeCitation } from './citations.ts';
+import { chatExtra } from './encoding.ts';
+import { encodeStreamFailure } from './errors.ts';
+import { encodeFinish, encodeServiceTier } from './finish.ts';
+import { fitReplyId } from './reply.ts';
+import { encodeUsage } from './usage.ts';
+
+const DONE = 'data: [DONE]\n\n';
+const ROLE = '{"role":"assistant","content":"","refusal":null}';
+
+interface OpenCall {
+  /** The running number of the call, from 0. */
+  number: number;
+  id: string;
+  name: string;
+  hasArguments: boolean;
+  /** The text of a custom call, which is sent whole. */
+  input: string | undefined;
+}
+
+interface OpenText {
+  refusal: boolean;
+  offset: number;
+  length: number;
+  citations: Citation[];
+}
+
+class ChatWriter implements StreamEncoder {
+  readonly #context: ReplyContext;
+  readonly #legacy: boolean;
+  readonly #hideReasoning: boolean;
+  /** Everything of a chunk before and after its delta. */
+  #head = '';
+  #prefix = '';
+  #suffix = '';
+  #opened = false;
+  #calls = new Map<number, OpenCall>();
+  #callCount = 0;
+  #texts = new Map<number, OpenText>();
+  #textLength = 0;
+  #refused = false;
+
+  constructor(context: ReplyContext) {
+    const { request } = context;
+    this.#context = context;
+    this.#legacy = request.legacyFunctions === true;
+    this.#hideReasoning = request.reasoning?.display === 'omitted';
+    this.#suffix = `,"logprobs":null,"finish_reason":null}]${this.#usage()}}\n\n`;
+  }
+
+  push(event: Event): string {
+    switch (event.type) {
+      case 'text_delta':
+        return this.#text(event.index, event.text);
+      case 'reasoning_delta':
+        if (this.#hideReasoning || event.text === '') return '';
+        return this.#delta(`{"reasoning_content":${JSON.stringify(event.text)}}`);
+      case 'tool_delta':
+        return this.#callDelta(event.index, event.text);
+      case 'start':
+        this.#start(event);
+        return '';
+      case 'text_start':
+        this.#texts.set(event.index, {
+          refusal: event.refusal === true,
+          offset: this.#textLength,
+          length: 0,
+          citations: [],
+        });
+        return '';
+      case 'citation':
+        this.#texts.get(event.index)?.citations.push(event.citation);
+        return '';
+      case 'text_end':
+        return this.#textEnd(event.index);
+      case 'tool_start':
+        return this.#callStart(event);
+      case 'tool_end':
+        return this.#callEnd(event.index);
+      case 'end':
+        return this.#end(event.stop, event.usage, event.serviceTier);
+      case 'error':
+        return encodeStreamFailure(event.failure);
+      // No notion of them on this wire; what is lost from an answer is told by the log.
+      case 'reasoning_start':
+      case 'reasoning_end':
+      case 'redacted':
+      case 'native':
+        return '';
+    }
+  }
+
+  #start(event: Extract<Event, { type: 'start' }>): void {
+    const id = fitReplyId(event.id, this.#context.ids);
+    const created = event.created ?? this.#context.created;
+    const tier = encodeServiceTier(event.serviceTier);
+    const head = `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(event.model)}`;
+    this.#head = tier === undefined ? head : `${head},"service_tier":${JSON.stringify(tier)}`;
+    this.#prefix = `${this.#head},"choices":[{"index":0,"delta":`;
+  }
+
+  #usage(): string {
+    return this.#context.request.includeUsage ? ',"usage":null' : '';
+  }
+
+  /** One chunk; the first is preceded by the one that names the role. */
+  #delta(delta: string): string {
+    if (this.#opened) return this.#prefix + delta + this.#suffix;
+    this.#opened = true;
+    return this.#prefix + ROLE + this.#suffix + this.#prefix + delta + this.#suffix;
+  }
+
+  #text(index: number, text: string): string {
+    if (text === '') return '';
+    const open = this.#texts.get(index);
+    if (open?.refusal) {
+      this.#refused = true;
+      return this.#delta(`{"refusal":${JSON.stringify(text)}}`);
+    }
+    if (open) open.length += text.length;
+    this.#textLength += text.length;
+    return this.#delta(`{"content":${JSON.stringify(text)}}`);
+  }
+
+  #textEnd(index: number): string {
+    const open = this.#texts.get(index);
+    this.#texts.delete(index);
+    if (!open || open.citations.length === 0) return '';
+    const annotations = open.citations
+      .map((citation) => encodeCitation(citation, open.offset, open.length))
+      .filter((annotation) => annotation !== undefined);
+    return annotations.length === 0 ? '' : this.#delta(JSON.stringify({ annotations }));
+  }
+
+  #callStart(event: Extract<Event, { type: 'tool_start' }>): string {
+    const call: OpenCall = {
+      number: this.#callCount++,
+      id: event.id || `call_${this.#context.ids.random(24)}`,
+      name: event.name,
+      hasArguments: false,
+      input: event.custom ? '' : undefined,
+    };
+    this.#calls.set(event.index, call);
+    if (call.input !== undefined) return '';
+    const func = `{"name":${JSON.stringify(call.name)},"arguments":""}`;
+    // The legacy form has room for one call.
+    if (this.#legacy) return call.number === 0 ? this.#delta(`{"function_call":${func}}`) : '';
+    const item = { index: call.number, id: call.id, type: 'function', ...chatExtra(event.extra) };
+    return this.#delta(`{"tool_calls":[${JSON.stringify(item).slice(0, -1)},"function":${func}}]}`);
+  }
+
+  #callDelta(index: number, text: string): string {
+    const call = this.#calls.get(index);
+    if (!call || text === '') return '';
+    call.hasArguments = true;
+    if (call.input !== undefined) {
+      call.input += text;
+      return '';
+    }
+    const args = JSON.stringify(text);
+    if (this.#legacy) return call.number === 0 ? this.#delta(`{"function_call":{"arguments":${args}}}`) : '';
+    return this.#delta(`{"tool_calls":[{"index":${call.number},"function":{"arguments":${args}}}]}`);
+  }
+
+  #callEnd(index: number): string {
+    const call = this.#calls.get(index);
+    if (!call) return '';
+    if (call.input !== undefined) {
+      const { number, id, name, input } = call;
+      return this.#delta(
+        JSON.stringify({ tool_calls: [{ index: number, id, type: 'custom', custom: { name, input } }] }),
+      );
+    }
+    // Clients JSON.parse the arguments, also of a call without any.
+    return call.hasArguments ? '' : this.#callDelta(index, '{}');
+  }
+
+  #end(stop: Stop, usage: Usage | undefined, tier: string | undefined): string {
+    let frames = '';
+    if (stop.reason === 'refusal' && stop.explanation && !this.#refused) {
+      frames += this.#delta(`{"refusal":${JSON.stringify(stop.explanation)}}`);
+    }
+    if (!this.#opened) frames += this.#prefix + ROLE + this.#suffix;
+    const matched = stop.sequence === undefined ? '' : `,"stop_reason":${JSON.stringify(stop.sequence)}`;
+    const finish = encodeFinish(stop, this.#legacy);
+    frames += `${this.#prefix}{},"logprobs":null,"finish_reason":"${finish}"${matched}}]${this.#usage()}}\n\n`;
+    if (this.#context.request.includeUsage && usage) {
+      const known = encodeServiceTier(tier);
+      const extra =
+        known === undefined || this.#head.includes('"service_tier"') ? '' : `,"service_tier":"${known}"`;
+      frames += `${this.#head}${extra},"choices":[],"usage":${JSON.stringify(encodeUsage(usage))}}\n\n`;
+    }
+    return frames + DONE;
+  }
+}
+
+export function createStreamEncoder(context: ReplyContext): StreamEncoder {
+  return new ChatWriter(context);
+}
