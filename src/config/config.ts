@@ -57,7 +57,7 @@ export interface ProviderConfig {
   /** How the key is sent: by the protocol's own custom (chat: bearer, messages: x-api-key), or as told. */
   auth: 'protocol' | 'bearer' | 'x-api-key' | 'api-key';
   headers: Record<string, string>;
-  /** Deviations of its wire; beat the presets'. */
+  /** Deviations of its wire: the preset's, beaten by the file's `flags` and `prompt_cache`. */
   traits: Partial<Traits>;
   timeout: { connect: number; firstByte: number; idle: number; whole: number };
   /** null: any name is taken as `provider/name`, its list is asked of the provider. */

@@ -14,7 +14,7 @@ import { resolveRoutes } from './routes.ts';
 import type { FileConfig } from './schema.ts';
 import { readSchema } from './schema.ts';
 import type { Flags } from './settings.ts';
-import { resolveSettings, setting } from './settings.ts';
+import { DEFAULT_KEEP, DEFAULT_TIERS, limitsOf, resolveSettings, setting } from './settings.ts';
 import { findProviders } from './zero.ts';
 
 export { ConfigError } from './faults.ts';
@@ -27,14 +27,6 @@ export interface LoadOptions {
   cwd: string;
 }
 
-/** Requests an hour. */
-export const DEFAULT_TIERS: Readonly<Record<string, number>> = {
-  free: 10,
-  lite: 30,
-  pro: 60,
-  enterprise: 300,
-};
-
 /** Throws a ConfigError that bears all faults. Reads the file anew each time. */
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const found = findFile(options);
@@ -42,7 +34,10 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const source = readSource(found, options.cwd);
   const { file, faults, leftOut, secret } = readValues(source, options.env);
   const providers: ProviderConfig[] = [];
-  const warnings = [...leftOut].map(([name, reason]) => `provider ${name} is left out: ${reason}`);
+  const warnings = [...leftOut].map(
+    ([name, unset]) =>
+      `provider ${name} is left out: ${unset.join(', ')} ${unset.length > 1 ? 'are' : 'is'} not set`,
+  );
   const unusable = new Set(leftOut.keys());
   for (const [name, given] of Object.entries(file.providers ?? {})) {
     const resolved = resolveProvider(name, given, options.env);
@@ -100,7 +95,6 @@ function assemble(
   });
   const lines = [...settings.lines, ...(from?.source.lines(settings.faults) ?? [])];
   if (lines.length > 0) throw new ConfigError(lines);
-  const limits = values?.limits;
   return {
     file: from?.source.path ?? null,
     listen: settings.listen,
@@ -109,15 +103,8 @@ function assemble(
     routes,
     tiers: new Map(Object.entries({ ...DEFAULT_TIERS, ...values?.tiers })),
     strict: values?.strict ?? false,
-    usage: { keep: values?.usage?.keep ?? 90 * 86_400_000 },
-    limits: {
-      maxBody: limits?.max_body ?? 32 * 1024 * 1024,
-      maxReply: limits?.max_reply ?? 64 * 1024 * 1024,
-      maxConcurrent: limits?.max_concurrent ?? 1024,
-      headerTimeout: limits?.header_timeout ?? 10_000,
-      requestTimeout: limits?.request_timeout ?? 60_000,
-      shutdownGrace: limits?.shutdown_grace ?? 30_000,
-    },
+    usage: { keep: values?.usage?.keep ?? DEFAULT_KEEP },
+    limits: limitsOf(values?.limits),
     maintenance: values?.maintenance ?? false,
     log: settings.log,
     warnings: parts.warnings,
@@ -127,19 +114,20 @@ function assemble(
 interface Values {
   file: FileConfig;
   faults: Fault[];
-  /** Provider -> why it is not used. */
-  leftOut: Map<string, string>;
+  /** Provider -> the variables that it lacks. */
+  leftOut: ReadonlyMap<string, string[]>;
   secret: Interpolated['secret'];
 }
 
 /** The file's values with the environment put in; providers whose variables are not set are taken out. */
 function readValues(source: Source, env: Env): Values {
   const { value, missing, secret } = interpolate(source.value, env);
-  const leftOut = new Map<string, string>();
+  const leftOut = new Map<string, string[]>();
   const faults: Fault[] = [];
   for (const { path: where, name } of missing) {
     const [section, provider] = where;
-    if (section === 'providers' && typeof provider === 'string') leftOut.set(provider, `${name} is not set`);
+    if (section === 'providers' && typeof provider === 'string')
+      leftOut.set(provider, [...(leftOut.get(provider) ?? []), name]);
     else faults.push({ path: where, message: `reads ${name}, which is not set; set it, or write the value` });
   }
   const read = readSchema(value);
@@ -152,7 +140,7 @@ function readValues(source: Source, env: Env): Values {
   return { file: rest.file, faults, leftOut, secret };
 }
 
-function withoutProviders(value: unknown, leftOut: ReadonlyMap<string, string>): unknown {
+function withoutProviders(value: unknown, leftOut: Values['leftOut']): unknown {
   const { providers, ...rest } = value as { providers: Record<string, unknown> };
   const kept = Object.entries(providers).filter(([name]) => !leftOut.has(name));
   return { ...rest, providers: Object.fromEntries(kept) };
@@ -175,13 +163,18 @@ interface Source {
 
 function readSource(file: string, cwd: string): Source {
   const relative = path.relative(cwd, file);
-  const shown = relative.startsWith('..') || path.isAbsolute(relative) ? file : relative;
+  const shown = relative === '' || relative.startsWith('..') || path.isAbsolute(relative) ? file : relative;
   const counter = new LineCounter();
-  const document = parseDocument(readText(file, shown), { prettyErrors: false, lineCounter: counter });
+  const text = readText(file, shown);
+  const document = parseDocument(text, { prettyErrors: false, lineCounter: counter });
   const lineAt = (offset: number): number => counter.linePos(offset).line || 1;
   if (document.errors.length > 0)
     throw new ConfigError(
-      document.errors.map((error) => `${shown}:${lineAt(error.pos[0])} ${yamlFault(error)}`),
+      document.errors.map((error) => {
+        // Of a key without a value, the place given is the end of the line before.
+        const offset = error.pos[0] + (/^\s*/.exec(text.slice(error.pos[0]))?.[0].length ?? 0);
+        return `${shown}:${lineAt(error.code === 'DUPLICATE_KEY' ? offset : error.pos[0])} ${yamlFault(error)}`;
+      }),
     );
   const value = toValue(document, shown);
   const lines = (faults: readonly Fault[]): string[] =>
@@ -262,7 +255,7 @@ function locate(document: Document, wanted: Path): { offset: number; path: Path 
     } else if (isSeq(node) && typeof segment === 'number') {
       node = node.items[segment];
       offset = (node as { range?: [number] | null } | undefined)?.range?.[0] ?? offset;
-    } else if (node !== null && (isSeq(node) || isScalar(node))) continue;
+    } else if (isSeq(node) || (isScalar(node) && node.value !== null)) continue;
     found.push(segment);
   }
   return { offset, path: found };

@@ -204,7 +204,7 @@ function duplicateModels(models: readonly FileModel[]): Fault[] {
   const faults: Fault[] = [];
   for (const [index, { id }] of models.entries()) {
     if (seen.has(id))
-      faults.push({ path: ['models', index, 'id'], message: `is there twice (${id}); keep one` });
+      faults.push({ path: ['models', index, 'id'], message: 'is a name that is there twice; keep one' });
     seen.add(id);
   }
   return faults;

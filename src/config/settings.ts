@@ -1,5 +1,5 @@
-// Where the gateway listens, where its database is, how it logs: the settings that flags and environment can give as well.
-// Flags beat environment, environment beats file.
+// Where the gateway listens, where its database is, how it logs: what flags and environment can set as well (flags beat
+// environment, environment beats file), and the values where nobody sets any.
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Config } from './config.ts';
@@ -19,6 +19,15 @@ export interface Flags {
 
 export const DEFAULT_HOSTS: readonly string[] = ['127.0.0.1', '::1'];
 export const DEFAULT_PORT = 8787;
+/** Requests an hour. */
+export const DEFAULT_TIERS: Readonly<Record<string, number>> = {
+  free: 10,
+  lite: 30,
+  pro: 60,
+  enterprise: 300,
+};
+/** 90 days. */
+export const DEFAULT_KEEP = 90 * 86_400_000;
 const LOG_FORMATS = ['pretty', 'json', 'off'] as const;
 
 interface Given {
@@ -57,6 +66,17 @@ export function resolveSettings(given: Given): Settings {
     log: given.flags.log ?? chooseLog(given.env, lines),
     lines,
     faults,
+  };
+}
+
+export function limitsOf(given: FileConfig['limits']): Config['limits'] {
+  return {
+    maxBody: given?.max_body ?? 32 * 1024 * 1024,
+    maxReply: given?.max_reply ?? 64 * 1024 * 1024,
+    maxConcurrent: given?.max_concurrent ?? 1024,
+    headerTimeout: given?.header_timeout ?? 10_000,
+    requestTimeout: given?.request_timeout ?? 60_000,
+    shutdownGrace: given?.shutdown_grace ?? 30_000,
   };
 }
 

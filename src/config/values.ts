@@ -7,7 +7,7 @@ export interface Rule<T> {
   wrong: string;
   right: string;
   /** undefined: not such a value. */
-  read(value: unknown): T | undefined;
+  read: (value: unknown) => T | undefined;
 }
 
 /** The longest that a timer can run (2^31 - 1 ms); a longer one would fire at once. */

@@ -1,0 +1,262 @@
+import { describe, expect, it, test } from 'vitest';
+import { faultsOf, tempFolder, write } from './folder.ts';
+
+const SIM = 'providers:\n  sim:\n';
+
+/** What a file holds, and every line that is said about it. */
+const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
+  'an empty file': ['', 'gateway.yaml:1 is empty; write at least "providers:" and a provider below it'],
+  'a file of comments': [
+    '# nothing\n',
+    'gateway.yaml:1 is empty; write at least "providers:" and a provider below it',
+  ],
+  'a list': [
+    '- a\n',
+    'gateway.yaml:1 is not a mapping; write keys like "providers:", each with its values below',
+  ],
+  'no provider': [
+    'strict: true\n',
+    'gateway.yaml:1 providers: names no provider; write at least one, like "openai:", or "sim:" to try it out',
+  ],
+  'an unknown key': [`${SIM}lisen: {}\n`, 'gateway.yaml:3 lisen: is not a known key; did you mean listen?'],
+  'an unknown key that is like none': [
+    `${SIM}usage:\n  zzzzzz: 1\n`,
+    'gateway.yaml:4 usage.zzzzzz: is not a known key; known: keep',
+  ],
+  'a key that has no effect yet': [
+    `${SIM}metrics: true\n`,
+    'gateway.yaml:3 metrics: is not a known key; known: listen, database, providers, routes, tiers, strict, usage, limits, maintenance',
+  ],
+  'an unknown key of a provider': [
+    'providers:\n  openai:\n    modles: [a]\n',
+    'gateway.yaml:3 providers.openai.modles: is not a known key; did you mean models?',
+  ],
+  'an unknown key of a model': [
+    'providers:\n  sim:\n    models:\n      - a\n      - id: b\n        contxt_window: 5\n',
+    'gateway.yaml:6 providers.sim.models[1].contxt_window: is not a known key; did you mean context_window?',
+  ],
+  'a port out of range': [
+    `${SIM}listen:\n  port: 70000\n`,
+    'gateway.yaml:4 listen.port: is not a port; write a whole number from 0 to 65535',
+  ],
+  'a URL as a host': [
+    `${SIM}listen: { hosts: ["http://localhost"] }\n`,
+    'gateway.yaml:3 listen.hosts[0]: is not a host; write an address or a name without a port, like 127.0.0.1 or "::1"',
+  ],
+  'an address that is none': [
+    `${SIM}listen: { hosts: [127.0.0.300] }\n`,
+    'gateway.yaml:3 listen.hosts[0]: is not a host; write an address or a name without a port, like 127.0.0.1 or "::1"',
+  ],
+  'a section that is a value': [
+    `${SIM}limits: 5\n`,
+    'gateway.yaml:3 limits: is not a mapping; write its keys below it, indented',
+  ],
+  'a fraction': [
+    `${SIM}tiers: { free: 1.5 }\n`,
+    'gateway.yaml:3 tiers.free: is not a number of requests an hour; write a whole number of 1 or more',
+  ],
+  'a tier of nothing': [
+    `${SIM}tiers: { free: 0 }\n`,
+    'gateway.yaml:3 tiers.free: is not a number of requests an hour; write a whole number of 1 or more',
+  ],
+  'a name of a tier': [
+    `${SIM}tiers: { "a b": 3 }\n`,
+    'gateway.yaml:3 tiers["a b"]: is not a name of a tier; begin with a letter; then letters, digits, dots, hyphens and underscores (64 at most)',
+  ],
+  'a size': [
+    `${SIM}limits: { max_body: 5XB }\n`,
+    'gateway.yaml:3 limits.max_body: is not a size that fits here; write one like 64KB or 32MiB, or whole bytes (512MiB at most)',
+  ],
+  'a timer that would fire at once': [
+    `${SIM}limits: { shutdown_grace: 30d }\n`,
+    'gateway.yaml:3 limits.shutdown_grace: is not a duration that fits here; write one like 500ms, 10s or 2m, or whole milliseconds (24d at most)',
+  ],
+  'no time-out at all': [
+    `${SIM}limits: { header_timeout: 0 }\n`,
+    'gateway.yaml:3 limits.header_timeout: is not a duration that fits here; write one like 500ms, 10s or 2m, or whole milliseconds (more than 0, 24d at most)',
+  ],
+  'neither true nor false': [
+    `${SIM}strict: maybe\n`,
+    'gateway.yaml:3 strict: is neither true nor false; write one of them',
+  ],
+  'a protocol': [
+    'providers:\n  ollama:\n    protocol: chatt\n',
+    'gateway.yaml:3 providers.ollama.protocol: is not a known choice; write chat, messages or [chat, messages]',
+  ],
+  'a misspelt well-known name': [
+    'providers:\n  opnai:\n',
+    'gateway.yaml:2 providers.opnai.protocol: is missing; write chat, messages or [chat, messages] (did you mean openai?)',
+    "gateway.yaml:2 providers.opnai.base_url: is missing; write the provider's URL (did you mean openai?)",
+  ],
+  'a provider without a URL': [
+    'providers:\n  azure:\n    api_key: a\n',
+    "gateway.yaml:2 providers.azure.base_url: is missing; write the provider's URL for chat",
+  ],
+  'a URL of another scheme': [
+    'providers:\n  ollama:\n    base_url: ftp://host\n',
+    'gateway.yaml:3 providers.ollama.base_url: is not an http or https URL; write it as for an official SDK, like http://127.0.0.1:11434/v1',
+  ],
+  'a name of a provider': [
+    'providers:\n  a/b: {}\n',
+    'gateway.yaml:2 providers.a/b: is not a name of a provider; begin with a letter; then letters, digits, dots, hyphens and underscores (64 at most)',
+  ],
+  'a key of the built-in provider': [
+    'providers:\n  sim:\n    api_key: x\n',
+    'gateway.yaml:3 providers.sim.api_key: has no effect on the built-in provider sim; leave it out',
+  ],
+  'a model listed twice': [
+    'providers:\n  sim:\n    models:\n      - a\n      - id: a\n        upstream: b\n',
+    'gateway.yaml:5 providers.sim.models[1].id: is a name that is there twice; keep one',
+  ],
+  'a number as a model': [
+    'providers:\n  sim:\n    models:\n      - 4.5\n',
+    'gateway.yaml:4 providers.sim.models[0]: is not a model; write its name (in quotes if it looks like a number), or a mapping with id',
+  ],
+  'an empty list of models': [
+    'providers:\n  sim: { models: [] }\n',
+    'gateway.yaml:2 providers.sim.models: is an empty list; write its models, or leave it out to take any name',
+  ],
+  'an unknown flag': [
+    'providers:\n  ollama:\n    flags: { max_token_field: max_tokens }\n',
+    'gateway.yaml:3 providers.ollama.flags.max_token_field: is not a flag; did you mean max_tokens_field?',
+  ],
+  'a flag in the spelling of the code': [
+    'providers:\n  ollama:\n    flags: { topK: true }\n',
+    'gateway.yaml:3 providers.ollama.flags.topK: is not a flag; did you mean top_k?',
+  ],
+  'a value of a flag': [
+    'providers:\n  ollama:\n    flags: { system_role: root }\n',
+    'gateway.yaml:3 providers.ollama.flags.system_role: is not a known choice; write system or developer',
+  ],
+  'headers that are not the user’s': [
+    'providers:\n  ollama:\n    headers:\n      Host: a\n      "x y": a\n      x-a: a\n      X-A: b\n',
+    'gateway.yaml:4 providers.ollama.headers.Host: is a header that the gateway writes itself; leave it out',
+    'gateway.yaml:5 providers.ollama.headers["x y"]: is not a name of a header; write letters, digits and hyphens',
+  ],
+  'a header twice': [
+    'providers:\n  ollama:\n    headers:\n      x-a: a\n      X-A: b\n',
+    'gateway.yaml:5 providers.ollama.headers.X-A: is there twice; keep one',
+  ],
+  'an unset variable outside of providers': [
+    `${SIM}database: \${NO_SUCH_DATABASE}\n`,
+    'gateway.yaml:3 database: reads NO_SUCH_DATABASE, which is not set; set it, or write the value',
+  ],
+  'a database that is not built in': [
+    `${SIM}database: mysql://user:hunter2@host/x\n`,
+    'gateway.yaml:3 database: is not a database; write a file, or postgres://…',
+  ],
+  'a route without targets': [
+    `${SIM}routes:\n  a: []\n`,
+    'gateway.yaml:4 routes.a: is an empty list; write [provider/model, …]',
+  ],
+  'a route left empty': [
+    `${SIM}routes:\n  a:\n`,
+    'gateway.yaml:4 routes.a: is not a route; write its targets as [provider/model, …]',
+  ],
+  'a target without a provider': [
+    `${SIM}routes:\n  a: [echo]\n`,
+    'gateway.yaml:4 routes.a[0]: is not a target; write provider/model',
+  ],
+  'a route to an unknown provider': [
+    'providers:\n  ollama:\nroutes:\n  a:\n    - ollama/x\n    - olama/x\n',
+    'gateway.yaml:6 routes.a[1]: names a provider that is not there (olama); did you mean ollama?',
+  ],
+  'a route to a model that is not listed': [
+    'providers:\n  sim:\n    models: [echo]\nroutes:\n  a:\n    strategy: fastest\n    targets:\n      - sim/ecko\n',
+    'gateway.yaml:8 routes.a.targets[0]: names a model that sim does not list (ecko); did you mean echo?',
+  ],
+  'a strategy': [
+    `${SIM}routes:\n  a: { strategy: random, targets: [sim/echo] }\n`,
+    'gateway.yaml:4 routes.a.strategy: is not a known choice; write priority or fastest',
+  ],
+  'a key given twice': [
+    'providers:\n  openai:\n  openai:\n',
+    'gateway.yaml:3 is not valid YAML: this key is there twice; keep one',
+  ],
+  'a tab': [`${SIM}listen:\n\tport: 1\n`, 'gateway.yaml:4 is not valid YAML: a tab indents; use spaces'],
+  'an unclosed quote': [
+    `${SIM}database: "abc\n`,
+    'gateway.yaml:4 is not valid YAML: a quote, bracket, colon or space is missing; add it',
+  ],
+  'two documents': [
+    `${SIM}---\na: 1\n`,
+    'gateway.yaml:3 is not valid YAML: the file holds several documents (---); keep one',
+  ],
+};
+
+describe('a fault is one line with file, line, path and what would be right', () => {
+  test.each(Object.entries(FAULTS))('%s', (_, [text, ...lines]) => {
+    expect(faultsOf(text)).toEqual(lines);
+  });
+
+  it('all faults come at once, in the order of the file', () => {
+    const text =
+      'strickt: true\nproviders:\n  sim: { modles: [] }\nroutes: { a: [x] }\nlimits: { max_body: -1 }\n';
+    expect(faultsOf(text).map((line) => line.split(' ')[0])).toEqual(
+      [1, 3, 4, 5].map((n) => `gateway.yaml:${n}`),
+    );
+  });
+
+  it('short forms are named as the file has them, also over several lines and through aliases', () => {
+    const text = `providers:\n  sim:\n    models: &m\n      - echo\nroutes:\n  a: &t\n    - sim/echo\n    - sim/nope\n  b: *t\n`;
+    expect(faultsOf(text).map((line) => line.split(':').slice(0, 2).join(':'))).toEqual([
+      'gateway.yaml:8 routes.a[1]',
+      'gateway.yaml:8 routes.b[1]',
+    ]);
+  });
+
+  it('a file that can not be read', () => {
+    const cwd = tempFolder();
+    const line = (config: string) => faultsOf(undefined, { cwd, flags: { config } });
+    expect(line('gone.yaml')).toEqual([
+      'gone.yaml: is not there; check the name, or leave it out to use what is found',
+    ]);
+    expect(line('.')).toEqual([`${cwd}: is a folder; name the file in it`]);
+    write(cwd, 'latin.yaml', Buffer.from('# caf\xe9', 'latin1'));
+    expect(line('latin.yaml')).toEqual(['latin.yaml: is not UTF-8; save it as UTF-8']);
+  });
+
+  it('faults of flags and environment name them', () => {
+    const env = {
+      GATEWAY_PORT: 'x',
+      GATEWAY_LOG: 'xml',
+      GATEWAY_HOST: 'a b:80',
+      GATEWAY_DATABASE: 'redis://u:hunter2@h',
+    };
+    expect(faultsOf(SIM, { env })).toEqual([
+      'GATEWAY_HOST: is not a host; write an address or a name without a port, like 127.0.0.1',
+      'GATEWAY_PORT: is not a port; write a whole number, 0 to 65535',
+      'GATEWAY_DATABASE: is not a database; write a file, or postgres://…',
+      'GATEWAY_LOG: is not a format; write pretty, json or off',
+    ]);
+    expect(faultsOf(SIM, { flags: { port: 1.5 } })).toEqual([
+      '--port: is not a port; write a whole number, 0 to 65535',
+    ]);
+  });
+});
+
+describe('no fault and no warning repeats a secret', () => {
+  const SECRET = 'hunter2-secret';
+  const env = { SECRET };
+  test.each([
+    'providers:\n  ollama: { api_key: "hunter2-secret\\n\\x01" }\n',
+    'providers:\n  ollama: { api_key: [hunter2-secret] }\n',
+    'providers:\n  ollama: { api_key: *hunter2-secret }\n',
+    'providers:\n  ollama: { api_key: !hunter2-secret x, headers: 5 }\n',
+    'providers:\n  ollama: { api_key: "hunter2-secret }\n',
+    'providers:\n  ollama: { api_key: hunter2-secret: x }\n',
+    'providers:\n  ollama: { headers: { x-a: [hunter2-secret] } }\n',
+    'providers:\n  ollama: { headers: hunter2-secret }\n',
+    'providers:\n  ollama: { base_url: "http://u:hunter2-secret@h" }\n',
+    'providers:\n  ollama: { base_url: "${SECRET}" }\n',
+    'providers:\n  ollama: { protocol: "${SECRET}" }\n',
+    'providers:\n  ollama:\nroutes: { a: ["${SECRET}/x"], b: { targets: ["ollama/x", "x/${SECRET}"] } }\n',
+    'providers:\n  sim: { models: [a, "${SECRET}", "${SECRET}"] }\n',
+    'providers:\n  sim:\ndatabase: redis://u:hunter2-secret@h\n',
+    'providers:\n  sim:\nlisten: { hosts: ["${SECRET}:1"], port: "${SECRET}" }\n',
+  ])('%s', (text) => {
+    const faults = faultsOf(text, { env });
+    expect(faults).not.toEqual([]);
+    expect(faults.join('\n')).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,44 @@
+// A real folder with a configuration file, for tests of what is read from it.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Config } from '../../src/config/config.ts';
+import { ConfigError, loadConfig } from '../../src/config/load.ts';
+import type { LoadOptions } from '../../src/config/load.ts';
+
+export function tempFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'gateway-config-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function write(folder: string, name: string, text: string | Uint8Array): string {
+  const file = path.join(folder, name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+/** Loads a `gateway.yaml` of this text; the user's own folders are never looked into. */
+export function load(text: string | undefined, options: Partial<LoadOptions> = {}): Config {
+  const cwd = options.cwd ?? tempFolder();
+  if (text !== undefined) write(cwd, 'gateway.yaml', text);
+  const home = path.join(cwd, 'home');
+  const env = {
+    XDG_CONFIG_HOME: path.join(home, 'config'),
+    XDG_DATA_HOME: path.join(home, 'data'),
+    ...options.env,
+  };
+  return loadConfig({ flags: {}, cwd, ...options, env });
+}
+
+export function faultsOf(text: string | undefined, options: Partial<LoadOptions> = {}): readonly string[] {
+  try {
+    load(text, options);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}

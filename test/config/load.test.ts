@@ -1,0 +1,241 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { defaultPaths } from '../../src/config/load.ts';
+import { faultsOf, load, tempFolder, write } from './folder.ts';
+
+const SIM = 'providers:\n  sim:\n';
+
+describe('the file is found', () => {
+  it('in the order --config, GATEWAY_CONFIG, ./gateway.yaml, the configuration folder', () => {
+    const cwd = tempFolder();
+    const own = write(cwd, 'home/config/gateway/gateway.yaml', SIM);
+    expect(load(undefined, { cwd }).file).toBe(own);
+    const here = write(cwd, 'gateway.yaml', SIM);
+    expect(load(undefined, { cwd }).file).toBe(here);
+    const named = write(cwd, 'named.yaml', SIM);
+    const env = { GATEWAY_CONFIG: 'named.yaml' };
+    expect(load(undefined, { cwd, env }).file).toBe(named);
+    const flagged = write(cwd, 'sub/flagged.yaml', SIM);
+    expect(load(undefined, { cwd, env, flags: { config: 'sub/flagged.yaml' } }).file).toBe(flagged);
+  });
+
+  it('not beside a named one that is missing', () => {
+    const env = { GATEWAY_CONFIG: 'gone.yaml' };
+    expect(faultsOf(SIM, { env })).toEqual([
+      'gone.yaml: is not there; check the name, or leave it out to use what is found',
+    ]);
+  });
+
+  it('and shown whole where it lies outside of the working folder', () => {
+    const file = write(tempFolder(), 'other.yaml', 'strickt: 1\n');
+    expect(faultsOf(undefined, { flags: { config: file } })[0]).toMatch(`${file}:1 strickt: `);
+  });
+
+  it('in folders of the platform, without a suffix', () => {
+    const paths = defaultPaths({ XDG_CONFIG_HOME: 'relative/is/ignored', XDG_DATA_HOME: '/data' });
+    expect(paths.database).toBe(path.join('/data', 'gateway', 'gateway.db'));
+    expect(paths.config.startsWith(homedir()) || paths.config.startsWith('/')).toBe(true);
+    expect(paths.config).toMatch(/gateway[/\\](Config[/\\])?gateway\.yaml$/);
+    expect(paths.config).not.toContain('nodejs');
+  });
+});
+
+describe('flags beat environment, environment beats file', () => {
+  const text = `${SIM}listen: { hosts: [127.0.0.1], port: 1 }\ndatabase: file.db\n`;
+  const env = {
+    GATEWAY_HOST: '0.0.0.0, [::1]',
+    GATEWAY_PORT: '2',
+    GATEWAY_DATABASE: 'env.db',
+    GATEWAY_LOG: 'json',
+  };
+  const flags = { hosts: ['localhost'], port: 0, database: 'flag.db', log: 'off' as const };
+  test.each([
+    ['the file', {}, {}, ['127.0.0.1'], 1, 'file.db', undefined],
+    ['the environment', {}, env, ['0.0.0.0', '::1'], 2, 'env.db', 'json'],
+    ['flags', flags, env, ['localhost'], 0, 'flag.db', 'off'],
+    [
+      'empty variables are unset',
+      {},
+      { GATEWAY_PORT: '', GATEWAY_HOST: ' ' },
+      ['127.0.0.1'],
+      1,
+      'file.db',
+      undefined,
+    ],
+  ])('%s', (_, given, variables, hosts, port, database, log) => {
+    const cwd = tempFolder();
+    const config = load(text, { cwd, flags: given, env: variables });
+    expect(config.listen).toMatchObject({ hosts, port, defaultHosts: false });
+    expect(config.database).toBe(path.join(cwd, database));
+    expect(config.log).toBe(log);
+  });
+
+  it('a relative database lies beside the file, from a flag in the working folder', () => {
+    const cwd = realpathSync(tempFolder());
+    mkdirSync(path.join(cwd, 'conf'));
+    const file = write(cwd, 'conf/g.yaml', `${SIM}database: data/g.db\n`);
+    expect(load(undefined, { cwd, flags: { config: file } }).database).toBe(path.join(cwd, 'conf/data/g.db'));
+    expect(load(undefined, { cwd, flags: { config: file, database: 'g.db' } }).database).toBe(
+      path.join(cwd, 'g.db'),
+    );
+  });
+
+  it('a database of another engine keeps its URL, and ~ is the home folder', () => {
+    const url = 'postgres://u:p@h/db';
+    expect(load(SIM, { env: { GATEWAY_DATABASE: url } }).database).toBe(url);
+    expect(load(`${SIM}database: ~/g.db\n`).database).toBe(path.join(homedir(), 'g.db'));
+  });
+});
+
+describe('defaults', () => {
+  it('are filled in', () => {
+    const cwd = tempFolder();
+    const config = load(SIM, { cwd });
+    expect(config).toMatchObject({
+      listen: { hosts: ['127.0.0.1', '::1'], defaultHosts: true, port: 8787, names: [] },
+      database: path.join(cwd, 'home/data/gateway/gateway.db'),
+      strict: false,
+      maintenance: false,
+      usage: { keep: 7_776_000_000 },
+      limits: {
+        maxBody: 33_554_432,
+        maxReply: 67_108_864,
+        maxConcurrent: 1024,
+        headerTimeout: 10_000,
+        requestTimeout: 60_000,
+        shutdownGrace: 30_000,
+      },
+      warnings: [],
+    });
+    expect(Object.fromEntries(config.tiers)).toEqual({ free: 10, lite: 30, pro: 60, enterprise: 300 });
+  });
+
+  it('sections may be left empty', () => {
+    const text = `${SIM}listen:\nroutes:\ntiers:\nusage:\nlimits:\nstrict:\ndatabase:\n`;
+    expect(load(text).listen.port).toBe(8787);
+  });
+
+  it('tiers are merged with them', () => {
+    const config = load(`${SIM}tiers: { free: 5, team: 1000 }\n`);
+    expect(Object.fromEntries(config.tiers)).toEqual({
+      free: 5,
+      lite: 30,
+      pro: 60,
+      enterprise: 300,
+      team: 1000,
+    });
+  });
+
+  it('values may come from the environment as text', () => {
+    const text = `${SIM}listen: { port: "\${P}" }\nstrict: \${S}\nlimits: { max_body: "\${B}" }\n`;
+    const config = load(text, { env: { P: '9', S: 'true', B: '1KiB' } });
+    expect([config.listen.port, config.strict, config.limits.maxBody]).toEqual([9, true, 1024]);
+  });
+});
+
+describe('a variable that is not set', () => {
+  const text = `providers:
+  a: { protocol: chat, base_url: "http://a/\${A_PATH}", api_key: "\${A_KEY}", models: [x] }
+  anthropic:
+  sim:
+routes:
+  both: [a/x, anthropic/m/n:1, sim/echo]
+  gone: [a/unlisted]
+`;
+  it('leaves its provider and the targets out, and says so', () => {
+    const config = load(text, { env: { A_PATH: '', ANTHROPIC_API_KEY: ' ' } });
+    expect(config.providers.map(({ name }) => name)).toEqual(['sim']);
+    expect([...config.routes]).toEqual([
+      ['both', { strategy: 'priority', targets: [{ provider: 'sim', model: 'echo' }] }],
+    ]);
+    expect(config.warnings).toEqual([
+      'provider a is left out: A_PATH, A_KEY are not set',
+      'provider anthropic is left out: ANTHROPIC_API_KEY is not set',
+      'route gone is left out: none of its providers is there',
+    ]);
+  });
+
+  it('leaves nothing out once it is set', () => {
+    const config = load(text.replace('/unlisted', '/x'), {
+      env: { A_PATH: 'p', A_KEY: ' k\n', ANTHROPIC_API_KEY: 'b' },
+    });
+    expect(config.providers.map(({ name, apiKey }) => [name, apiKey])).toEqual([
+      ['a', 'k'],
+      ['anthropic', 'b'],
+      ['sim', undefined],
+    ]);
+    expect(config.routes.get('both')?.targets[1]).toEqual({ provider: 'anthropic', model: 'm/n:1' });
+    expect(config.warnings).toEqual([]);
+  });
+
+  it('fails the start if no provider is left', () => {
+    expect(faultsOf('providers:\n  openai:\n  gemini:\n')).toEqual([
+      'gateway.yaml:1 providers: leaves no provider: provider openai is left out: OPENAI_API_KEY is not set, provider gemini is left out: GEMINI_API_KEY or GOOGLE_API_KEY is not set; write at least one, like "openai:", or "sim:" to try it out',
+    ]);
+  });
+
+  it('does not hide other faults of that provider', () => {
+    expect(faultsOf('providers:\n  sim:\n  openai: { api_key: "${NO}", modles: [] }\n')).toEqual([
+      'gateway.yaml:3 providers.openai.modles: is not a known key; did you mean models?',
+    ]);
+  });
+});
+
+describe('routes', () => {
+  it('may be called like a model, hold slashes, and name sim without listing it', () => {
+    const config = load(
+      'providers:\n  ollama: { models: ["qwen3:0.6b"] }\nroutes:\n  "qwen3:0.6b": [sim/echo]\n  a/b: { strategy: fastest, targets: ["ollama/qwen3:0.6b", sim/x, sim/x] }\n',
+    );
+    expect(config.routes.get('a/b')).toEqual({
+      strategy: 'fastest',
+      targets: [
+        { provider: 'ollama', model: 'qwen3:0.6b' },
+        { provider: 'sim', model: 'x' },
+      ],
+    });
+    expect(config.routes.has('qwen3:0.6b')).toBe(true);
+  });
+});
+
+describe('zero configuration', () => {
+  const zero = (env: Record<string, string>) => {
+    const { file, providers, warnings } = load(undefined, { env });
+    return { file, found: providers.map(({ name, apiKey, source }) => [name, apiKey, source]), warnings };
+  };
+
+  it('takes the well-known keys of the environment, in order of preference', () => {
+    const env = { OPENAI_API_KEY: 'o', GOOGLE_API_KEY: 'g', ANTHROPIC_API_KEY: 'a\n', MISTRAL_API_KEY: '' };
+    expect(zero(env)).toEqual({
+      file: null,
+      found: [
+        ['anthropic', 'a', 'environment'],
+        ['openai', 'o', 'environment'],
+        ['gemini', 'g', 'environment'],
+      ],
+      warnings: [],
+    });
+  });
+
+  it("never sends a gateway's own key, nor anything to a *_BASE_URL", () => {
+    const env = {
+      OPENAI_API_KEY: 'sk-gw-abc',
+      OPENAI_BASE_URL: 'http://127.0.0.1:8787/v1',
+      GEMINI_API_KEY: 'sk-gw-x',
+      GOOGLE_API_KEY: 'g',
+      ANTHROPIC_BASE_URL: 'http://evil',
+    };
+    const { found, warnings } = zero(env);
+    expect(found).toEqual([['gemini', 'g', 'environment']]);
+    expect(warnings).toEqual([
+      'OPENAI_API_KEY holds a key of a gateway, not of the provider: ignored',
+      'GEMINI_API_KEY holds a key of a gateway, not of the provider: ignored',
+    ]);
+    expect(warnings.join()).not.toContain('sk-gw-');
+  });
+
+  it('starts with nothing found', () => {
+    expect(zero({}).found).toEqual([]);
+  });
+});

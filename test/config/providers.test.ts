@@ -1,0 +1,170 @@
+import { describe, expect, it, test } from 'vitest';
+import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
+import { normalizeBaseUrl } from '../../src/config/base-url.ts';
+import type { ProviderConfig } from '../../src/config/config.ts';
+import { FLAG_NAMES, readFlag } from '../../src/config/flags.ts';
+import { PRESETS } from '../../src/config/presets.ts';
+import { LOCAL_CANDIDATES } from '../../src/config/zero.ts';
+import { load } from './folder.ts';
+
+const provider = (text: string, env: Record<string, string> = {}): ProviderConfig | undefined =>
+  load(`providers:\n  ${text}\n  sim:\n`, { env }).providers[0];
+
+describe('a provider of the file', () => {
+  it('that is well known needs nothing but its name', () => {
+    expect(provider('deepseek:', { DEEPSEEK_API_KEY: 'd' })).toMatchObject({
+      name: 'deepseek',
+      protocols: ['chat', 'messages'],
+      baseUrls: { chat: 'https://api.deepseek.com/v1', messages: 'https://api.deepseek.com/anthropic/v1' },
+      apiKey: 'd',
+      models: null,
+      traits: { replayReasoning: 'tool_turns' },
+      source: 'file',
+    });
+  });
+
+  it('of the user’s own is taken as it is said', () => {
+    const text = `own: { protocol: [messages, chat], base_url: "http://h:1/x/", api_key: k, headers: { X-A: b },
+    flags: { max_tokens_field: max_completion_tokens, reject_fields: [seed], efforts: [low, high], max_stop: 2 },
+    timeout: { idle: 1m }, models: [a, { id: b, upstream: "c:d", vision: false, structured_output: true, max_output: 9, price: { cache_read: 0.1 } }] }`;
+    expect(provider(text)).toEqual({
+      name: 'own',
+      protocols: ['messages', 'chat'],
+      baseUrls: { messages: 'http://h:1/x/v1', chat: 'http://h:1/x/v1' },
+      apiKey: 'k',
+      auth: 'protocol',
+      headers: { 'x-a': 'b' },
+      traits: {
+        maxTokensField: 'max_completion_tokens',
+        rejectFields: ['seed'],
+        efforts: ['low', 'high'],
+        maxStop: 2,
+        promptCache: 'auto',
+      },
+      timeout: { connect: 10_000, firstByte: 120_000, idle: 60_000, whole: 900_000 },
+      models: [
+        { id: 'a', upstream: 'a' },
+        {
+          id: 'b',
+          upstream: 'c:d',
+          vision: false,
+          structuredOutput: true,
+          maxOutput: 9,
+          price: { cacheRead: 0.1 },
+        },
+      ],
+      defaultModel: undefined,
+      source: 'file',
+    });
+  });
+
+  it('that is well known may lie elsewhere, then without a key, in the protocols that are certain there', () => {
+    const openai = provider('openai: { base_url: "http://127.0.0.1:9" }');
+    expect(openai).toMatchObject({
+      protocols: ['chat'],
+      baseUrls: { chat: 'http://127.0.0.1:9/v1' },
+      apiKey: undefined,
+    });
+    expect(provider('deepseek: { base_url: "http://h" }')?.protocols).toEqual(['chat']);
+    expect(provider('openrouter: { base_url: "http://h" }')?.protocols).toEqual(['chat', 'messages']);
+    expect(provider('deepseek: { base_url: "http://h", protocol: messages }')?.baseUrls).toEqual({
+      messages: 'http://h/v1',
+    });
+  });
+
+  it('that is local may be asked in its other protocol', () => {
+    expect(provider('ollama: { protocol: messages }')).toMatchObject({
+      protocols: ['messages'],
+      baseUrls: { messages: 'http://127.0.0.1:11434/v1' },
+    });
+  });
+
+  it('takes the key that the file names before the well-known variable', () => {
+    const env = { OPENAI_API_KEY: 'o', MINE: 'm' };
+    expect(provider('openai: { api_key: "${MINE}" }', env)?.apiKey).toBe('m');
+  });
+
+  it('prompt_cache beats the preset', () => {
+    const env = { ANTHROPIC_API_KEY: 'a' };
+    expect(provider('anthropic:', env)?.traits.promptCache).toBe('auto');
+    expect(provider('anthropic: { prompt_cache: "off" }', env)?.traits.promptCache).toBe('off');
+    expect(provider('own: { protocol: chat, base_url: "http://h" }')?.traits.promptCache).toBeUndefined();
+  });
+
+  it('sim is built in: its URLs are filled in by who starts it', () => {
+    const config = load('providers:\n  sim: { models: [echo] }\n');
+    expect(config.providers[0]).toMatchObject({
+      name: 'sim',
+      source: 'builtin',
+      baseUrls: {},
+      models: [{ id: 'echo', upstream: 'echo' }],
+      timeout: { connect: 3000, firstByte: 3000, idle: 3000, whole: 3000 },
+    });
+  });
+});
+
+describe('a base URL is understood as an official SDK takes it', () => {
+  test.each([
+    ['https://api.openai.com/v1', 'https://api.openai.com/v1'],
+    ['https://api.anthropic.com', 'https://api.anthropic.com/v1'],
+    [' http://127.0.0.1:11434/ ', 'http://127.0.0.1:11434/v1'],
+    ['http://h/v1///', 'http://h/v1'],
+    ['http://h/v1beta/openai/', 'http://h/v1beta/openai'],
+    ['http://h/api/paas/v4', 'http://h/api/paas/v4'],
+    ['http://h/openai/v1', 'http://h/openai/v1'],
+    ['http://h/anthropic', 'http://h/anthropic/v1'],
+    ['http://h/vault', 'http://h/vault/v1'],
+    ['http://[::1]:80/v1', 'http://[::1]/v1'],
+  ])('%s', (text, url) => {
+    expect(normalizeBaseUrl(text)).toEqual({ url });
+  });
+
+  test.each([
+    'h:1',
+    'localhost:11434',
+    '/v1',
+    'file:///x',
+    'http://u:p@h',
+    'http://u@h',
+    'http://h?key=1',
+    'http://h#x',
+    '',
+  ])('not %s', (text) => {
+    expect(normalizeBaseUrl(text)).toHaveProperty('fault');
+  });
+});
+
+describe('presets', () => {
+  test.each(PRESETS.map((preset) => [preset.name, preset] as const))('%s is whole', (_, preset) => {
+    for (const url of Object.values(preset.baseUrls)) expect(normalizeBaseUrl(url)).toEqual({ url });
+    for (const member of Object.keys(preset.traits)) expect(DEFAULT_TRAITS).toHaveProperty(member);
+    for (const key of preset.keys) expect(key).toMatch(/^[A-Z]+(_[A-Z]+)*_API_KEY$/);
+    if (Object.keys(preset.baseUrls).length > 0)
+      for (const protocol of preset.protocols) expect(preset.baseUrls[protocol]).toBeDefined();
+    expect(preset.localPort === undefined).toBe(preset.keys.length > 0);
+    expect(PRESETS.filter(({ name }) => name === preset.name)).toHaveLength(1);
+  });
+
+  it('local servers are candidates without a credential', () => {
+    expect(LOCAL_CANDIDATES.map(({ name, baseUrls }) => [name, baseUrls.chat])).toEqual([
+      ['ollama', 'http://127.0.0.1:11434/v1'],
+      ['lmstudio', 'http://127.0.0.1:1234/v1'],
+      ['llamacpp', 'http://127.0.0.1:8080/v1'],
+      ['vllm', 'http://127.0.0.1:8000/v1'],
+    ]);
+    for (const { apiKey, source } of LOCAL_CANDIDATES) expect([apiKey, source]).toEqual([undefined, 'local']);
+  });
+});
+
+describe('flags', () => {
+  it('every default of the wire can be written as its flag', () => {
+    const written: Record<string, unknown> = {};
+    for (const name of FLAG_NAMES) {
+      const member = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+      const value = DEFAULT_TRAITS[member as keyof typeof DEFAULT_TRAITS];
+      expect(readFlag(name, value)).toEqual({ traits: { [member]: value } });
+      written[member] = value;
+    }
+    expect({ ...written, promptCache: 'off' }).toEqual(DEFAULT_TRAITS);
+  });
+});

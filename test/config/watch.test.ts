@@ -1,0 +1,178 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
+import { systemClock } from '../../src/clock.ts';
+import { watchConfig } from '../../src/config/watch.ts';
+import { tempFolder, write } from './folder.ts';
+
+/** A clock whose time passes only when the test says so. */
+function manualClock(): Clock & { pass(ms: number): void; waiting(): number } {
+  let now = 0;
+  let tasks: { at: number; task: () => void }[] = [];
+  return {
+    now: () => now,
+    monotonic: () => now,
+    after(ms, task) {
+      const entry = { at: now + ms, task };
+      tasks.push(entry);
+      return () => void (tasks = tasks.filter((other) => other !== entry));
+    },
+    pass(ms) {
+      const end = now + ms;
+      for (;;) {
+        const next = tasks.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+        if (next === undefined) break;
+        tasks = tasks.filter((other) => other !== next);
+        now = next.at;
+        next.task();
+      }
+      now = end;
+    },
+    waiting: () => tasks.length,
+  };
+}
+
+/** Watches in real time; `next` gives the content at the next call. */
+function watching(file: string): { next(): Promise<string> } {
+  const seen: string[] = [];
+  let wake: (() => void) | undefined;
+  const watch = watchConfig({
+    file,
+    clock: systemClock,
+    reload: () => {
+      seen.push(readFileSync(file, 'utf8'));
+      wake?.();
+    },
+  });
+  onTestFinished(() => watch.close());
+  return {
+    async next() {
+      if (seen.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      return seen.shift() ?? '';
+    },
+  };
+}
+
+describe('a change is seen', () => {
+  it('when the file is written in place', async () => {
+    const file = write(tempFolder(), 'g.yaml', 'a');
+    const watch = watching(file);
+    writeFileSync(file, 'b');
+    expect(await watch.next()).toBe('b');
+    writeFileSync(file, 'c');
+    expect(await watch.next()).toBe('c');
+  });
+
+  it('when an editor replaces the file by renaming, again and again', async () => {
+    const folder = tempFolder();
+    const file = write(folder, 'g.yaml', 'a');
+    const watch = watching(file);
+    for (const text of ['b', 'c']) {
+      renameSync(write(folder, '.g.yaml.swp', text), file);
+      expect(await watch.next()).toBe(text);
+    }
+  });
+
+  it('when it is removed and written anew', async () => {
+    const file = write(tempFolder(), 'g.yaml', 'a');
+    const watch = watching(file);
+    rmSync(file);
+    writeFileSync(file, 'b');
+    expect(await watch.next()).toBe('b');
+  });
+
+  it('behind a symbolic link, and when the link is turned', async () => {
+    const folder = tempFolder();
+    const target = write(folder, 'real/g.yaml', 'a');
+    mkdirSync(path.join(folder, 'link'));
+    const file = path.join(folder, 'link', 'g.yaml');
+    symlinkSync(target, file);
+    const watch = watching(file);
+    writeFileSync(target, 'b');
+    expect(await watch.next()).toBe('b');
+    const turned = `${file}.new`;
+    symlinkSync(write(folder, 'other/g.yaml', 'c'), turned);
+    renameSync(turned, file);
+    expect(await watch.next()).toBe('c');
+  });
+});
+
+describe('polling alone', () => {
+  // The folder is not there when watching begins, so that nothing but the poll can see the file.
+  function polled() {
+    const folder = path.join(tempFolder(), 'later');
+    const file = path.join(folder, 'g.yaml');
+    const clock = manualClock();
+    let calls = 0;
+    let finish: (() => void) | undefined;
+    const watch = watchConfig({
+      file,
+      clock,
+      reload: () => {
+        calls++;
+        return new Promise<void>((resolve) => (finish = resolve));
+      },
+    });
+    onTestFinished(() => watch.close());
+    mkdirSync(folder);
+    return {
+      file,
+      clock,
+      watch,
+      calls: () => calls,
+      finish: async () => (finish?.(), await Promise.resolve(), await Promise.resolve()),
+    };
+  }
+
+  it('is enough', () => {
+    const { file, clock, calls } = polled();
+    writeFileSync(file, 'a');
+    clock.pass(3000);
+    expect(calls()).toBe(1);
+    clock.pass(60_000);
+    expect(calls()).toBe(1);
+  });
+
+  it('calls once for one change, not while a call runs, and after it for what came meanwhile', async () => {
+    const { file, clock, calls, finish } = polled();
+    writeFileSync(file, 'a');
+    clock.pass(3000);
+    writeFileSync(file, 'bb');
+    clock.pass(3000);
+    expect(calls()).toBe(1);
+    await finish();
+    clock.pass(200);
+    expect(calls()).toBe(2);
+  });
+
+  it('says nothing when the content is as it was', async () => {
+    const { file, clock, calls, finish } = polled();
+    writeFileSync(file, 'a');
+    clock.pass(3000);
+    await finish();
+    rmSync(file);
+    clock.pass(3000);
+    writeFileSync(file, 'a');
+    clock.pass(60_000);
+    expect(calls()).toBe(1);
+  });
+
+  it('says nothing after it was closed, and leaves no timer', () => {
+    const { file, clock, calls, watch } = polled();
+    writeFileSync(file, 'a');
+    clock.pass(2000);
+    watch.close();
+    clock.pass(60_000);
+    expect(calls()).toBe(0);
+    expect(clock.waiting()).toBe(0);
+  });
+});
+
+it('watching never keeps the process alive', () => {
+  const file = write(tempFolder(), 'g.yaml', 'a');
+  const before = process.getActiveResourcesInfo().length;
+  const watch = watchConfig({ file, clock: systemClock, reload: () => undefined });
+  onTestFinished(() => watch.close());
+  expect(process.getActiveResourcesInfo().length).toBe(before);
+});
