@@ -62,7 +62,7 @@ function mergeTraits(
   window: number | undefined,
   model: ModelConfig | undefined,
 ): Traits {
-  return {
+  const traits: Traits = {
     ...DEFAULT_TRAITS,
     // A name with a path is an aggregator's (`openai/gpt-5.2`): the model's rules hold there, the wire is its own.
     ...defined(upstream.includes('/') ? withoutWire(known) : known),
@@ -71,6 +71,10 @@ function mergeTraits(
     ...defined(provider.traits),
     ...(model && fileTraits(model)),
   };
+  // A model that reads documents is of no use for them behind a server that takes none, unless the file knows better.
+  if (model?.documents === true) traits.pdfInput = true;
+  else if (!traits.pdfInput) traits.documents = false;
+  return traits;
 }
 
 function withoutWire(traits: Partial<Traits>): Partial<Traits> {

@@ -23,8 +23,6 @@ const SHOULD: readonly [keyof Needs, Ability, string][] = [
   ['thinking', (traits) => traits.thinking, 'thinking'],
   ['structuredOutput', (traits) => traits.structuredOutput, 'structured output'],
   ['serverTools', (traits) => traits.serverTools, 'server tools'],
-  // Not every document is a PDF: the encoder refuses those that are.
-  ['document', (traits) => traits.pdfInput, 'PDF documents'],
 ];
 
 const NOTHING: string[] = [];

@@ -148,6 +148,24 @@ describe('what beats what', () => {
     expect(traitsOf({ vision: true }, 'gpt-5.2', entry)).toMatchObject(entry);
   });
 
+  it.each<[string, Partial<Traits>, object, object]>([
+    [
+      'no documents behind a server that takes no PDF',
+      { pdfInput: false },
+      {},
+      { documents: false, pdfInput: false },
+    ],
+    [
+      'documents where the file says so',
+      { pdfInput: false },
+      { documents: true },
+      { documents: true, pdfInput: true },
+    ],
+    ['no documents where the file says so', {}, { documents: false }, { documents: false, pdfInput: true }],
+  ])('a model takes %s', (_, traits, entry, expected) => {
+    expect(traitsOf(traits, 'gpt-5.2', entry)).toMatchObject(expected);
+  });
+
   it("at an aggregator the model's rules hold, but not its maker's wire", () => {
     expect(traitsOf({}, 'openai/gpt-5.2')).toMatchObject({
       rejectsSampling: true,

@@ -122,6 +122,25 @@ describe('auto', () => {
   });
 });
 
+describe('a route', () => {
+  it('tries a target once, however often it is named', () => {
+    const routing = routingOf([provider('a', ['m', 'n'])], { r: ['a/m', 'a/n', 'a/m'] });
+    expect(resolved(routing, 'r')).toEqual(['a/m', 'a/n']);
+  });
+
+  it('goes on without targets whose provider was left out', () => {
+    const routing = routingOf([provider('a', ['m'])], { r: ['gone/x', 'a/m'], none: ['gone/x'] });
+    expect(resolved(routing, 'r')).toEqual(['a/m']);
+    expect(refusal(() => routing.resolve(question('none'))).kind).toBe('model_not_found');
+  });
+
+  it('named auto and left without targets does not send requests elsewhere', () => {
+    const routing = routingOf([provider('a', ['m'])], { auto: ['gone/x'] });
+    expect(refusal(() => routing.resolve(question('auto'))).kind).toBe('model_not_found');
+    expect(names(routing)).toEqual(['m']);
+  });
+});
+
 describe('sim', () => {
   const sim = provider('sim', ['echo', 'slow', 'error-500'], { source: 'builtin', defaultModel: 'echo' });
   /** As the file names it: where it listens is not known yet. */
