@@ -1,7 +1,8 @@
 // The chat-completions protocol, as the gateway uses it.
 import type { Protocol } from '../protocol.ts';
 import { readEnvelope } from './envelope.ts';
-import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { encodeError, encodeStreamError } from './errors.ts';
+import { decodeError } from './failures.ts';
 import { commits, createWatch, keepAlive, limitHeaders } from './relay.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply.ts';
 import { decodeRequest } from './request-decode.ts';

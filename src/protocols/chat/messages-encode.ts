@@ -3,6 +3,7 @@
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../canonical/request.ts';
 import { chatExtra, type Encoding } from './encoding.ts';
+import { alternate, isMarked, limitMarks } from './history-form.ts';
 import { encodeMark, encodeUserPart, nativeText } from './media.ts';
 
 /** Claude Code's attribution: it changes with every call and would spoil a prompt cache. */
@@ -26,10 +27,6 @@ export function encodeMessages(encoding: Encoding): JsonObject[] {
   flushAttached(history);
   limitMarks(history.out, encoding);
   return encoding.traits.strictAlternation ? alternate(history.out) : history.out;
-}
-
-function isMarked(part: JsonObject): boolean {
-  return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
 }
 
 /** One plain text is a string, the form that every server takes. */
@@ -156,8 +153,7 @@ function readTurn(message: Message, encoding: Encoding): Turn {
         break;
       case 'tool_call':
         turn.calls.push(part);
-        if (part.cache)
-          encodeMark(part.cache, { ...encoding, traits: { ...encoding.traits, cacheMarks: 'none' } });
+        if (part.cache) encoding.warn('quiet', 'messages.cache', 'chat marks no calls');
         break;
       case 'reasoning':
         turn.reasoning += part.text;
@@ -231,55 +227,4 @@ function encodeCall(call: ToolCallPart, encoding: Encoding): JsonObject {
     encoding.warn('quiet', 'messages.toolCall.extra', 'chat has no such member of a call');
   }
   return { id, type: 'function', ...extra, function: { name, arguments: call.arguments || '{}' } };
-}
-
-/** OpenAI writes four breakpoints a request, one of them its own; marks of the other form are four. */
-const MOST_MARKS = { none: 0, prompt_cache_breakpoint: 3, cache_control: 4 } as const;
-
-/** Too many: the first (the longest-lived prefix) and the newest stay. */
-function limitMarks(messages: JsonObject[], encoding: Encoding): void {
-  const most = MOST_MARKS[encoding.traits.cacheMarks];
-  if (most === 0) return;
-  const marked: JsonObject[] = [];
-  for (const { content } of messages) {
-    for (const part of Array.isArray(content) ? content : []) {
-      if (typeof part === 'object' && part !== null && !Array.isArray(part) && isMarked(part))
-        marked.push(part);
-    }
-  }
-  if (marked.length <= most) return;
-  for (const part of marked.slice(1, marked.length - most + 1)) {
-    delete part.cache_control;
-    delete part.prompt_cache_breakpoint;
-  }
-  encoding.warn('changed', 'messages.cache', `the provider takes ${most} cache marks`);
-}
-
-function asParts(content: JsonValue | undefined): JsonValue[] {
-  return Array.isArray(content) ? content : [{ type: 'text', text: content ?? '' }];
-}
-
-function merge(first: JsonValue | undefined, second: JsonValue | undefined): JsonValue {
-  if (typeof first === 'string' && typeof second === 'string') return `${first}\n${second}`;
-  return [...asParts(first), ...asParts(second)];
-}
-
-/** For templates that insist: one system message, then user and assistant in turn, the user first. */
-function alternate(messages: JsonObject[]): JsonObject[] {
-  const out: JsonObject[] = [];
-  for (const message of messages) {
-    const last = out.at(-1);
-    const isCall = message.tool_calls !== undefined || last?.tool_calls !== undefined;
-    if (last && last.role === message.role && message.role !== 'tool' && !isCall) {
-      last.content = merge(last.content, message.content);
-    } else {
-      if (message.role === 'assistant' && (!last || isSystem(last))) out.push({ role: 'user', content: '.' });
-      out.push({ ...message });
-    }
-  }
-  return out;
-}
-
-function isSystem(message: JsonObject): boolean {
-  return message.role === 'system' || message.role === 'developer';
 }

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Admission, Sighting, Watch } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
-import { failureIn, failureOf, malformed } from './errors.ts';
+import { failureIn, failureOf, malformed } from './failures.ts';
 import { FAILED_FINISH } from './finish.ts';
 import { decodeUsage } from './usage.ts';
 

@@ -8,7 +8,7 @@ import type { Ids } from '../../ids.ts';
 import type { ReplyContext } from '../protocol.ts';
 import { decodeAnnotation, encodeCitation } from './citations.ts';
 import { chatExtra } from './encoding.ts';
-import { failureIn, failureOf, malformed, throwFailure } from './errors.ts';
+import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
 import { decodeStop, encodeFinish, encodeServiceTier } from './finish.ts';
 import { reasoningParts, thinkingChunkText } from './reasoning.ts';
 import { failureOfFinish } from './relay.ts';

@@ -9,7 +9,7 @@ import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { decodeAnnotation } from './citations.ts';
-import { failureIn, failureOf, malformed } from './errors.ts';
+import { failureIn, failureOf, malformed } from './failures.ts';
 import { decodeStop } from './finish.ts';
 import { readReasoning, thinkingChunkText } from './reasoning.ts';
 import { failureOfFinish, isDone } from './relay.ts';

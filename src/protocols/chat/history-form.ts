@@ -1,0 +1,58 @@
+// A written history brought into the form that a server insists on: few cache marks, roles in turn.
+import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import type { Encoding } from './encoding.ts';
+
+export function isMarked(part: JsonObject): boolean {
+  return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
+}
+
+/** OpenAI writes four breakpoints a request, one of them its own; marks of the other form are four. */
+const MOST_MARKS = { none: 0, prompt_cache_breakpoint: 3, cache_control: 4 } as const;
+
+/** Too many: the first (the longest-lived prefix) and the newest stay. */
+export function limitMarks(messages: JsonObject[], encoding: Encoding): void {
+  const most = MOST_MARKS[encoding.traits.cacheMarks];
+  if (most === 0) return;
+  const marked: JsonObject[] = [];
+  for (const { content } of messages) {
+    for (const part of Array.isArray(content) ? content : []) {
+      if (typeof part === 'object' && part !== null && !Array.isArray(part) && isMarked(part))
+        marked.push(part);
+    }
+  }
+  if (marked.length <= most) return;
+  for (const part of marked.slice(1, marked.length - most + 1)) {
+    delete part.cache_control;
+    delete part.prompt_cache_breakpoint;
+  }
+  encoding.warn('changed', 'messages.cache', `the provider takes ${most} cache marks`);
+}
+
+function asParts(content: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(content) ? content : [{ type: 'text', text: content ?? '' }];
+}
+
+function merge(first: JsonValue | undefined, second: JsonValue | undefined): JsonValue {
+  if (typeof first === 'string' && typeof second === 'string') return `${first}\n${second}`;
+  return [...asParts(first), ...asParts(second)];
+}
+
+/** For templates that insist: one system message, then user and assistant in turn, the user first. */
+export function alternate(messages: JsonObject[]): JsonObject[] {
+  const out: JsonObject[] = [];
+  for (const message of messages) {
+    const last = out.at(-1);
+    const isCall = message.tool_calls !== undefined || last?.tool_calls !== undefined;
+    if (last && last.role === message.role && message.role !== 'tool' && !isCall) {
+      last.content = merge(last.content, message.content);
+    } else {
+      if (message.role === 'assistant' && (!last || isSystem(last))) out.push({ role: 'user', content: '.' });
+      out.push({ ...message });
+    }
+  }
+  return out;
+}
+
+function isSystem(message: JsonObject): boolean {
+  return message.role === 'system' || message.role === 'developer';
+}
