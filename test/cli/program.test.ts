@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { createShell } from './harness.ts';
 
-const COMMANDS = ['serve', 'keys', 'accounts', 'tiers', 'usage', 'models'];
+const COMMANDS = ['serve', 'keys', 'accounts', 'tiers', 'usage', 'models', 'check', 'explain'];
 const GROUPS = ['serve', 'keys', 'accounts', 'tiers'];
 const ALL = [
   'serve',
@@ -16,6 +16,8 @@ const ALL = [
   'tiers assign',
   'usage',
   'models',
+  'check',
+  'explain',
 ];
 
 describe('help', () => {
