@@ -36,14 +36,13 @@ function encodeText(part: TextPart, role: Message['role'], encoding: Encoding): 
   return marked(role === 'assistant' && citations.length > 0 ? { ...block, citations } : block, part);
 }
 
-/** Unsigned thinking is refused by providers; it comes from a model of another protocol. */
+/** Unsigned thinking is refused by providers, and so is what was signed elsewhere: what a chat client sends back is both. */
 function encodeThinking(part: ReasoningPart, encoding: Encoding): JsonObject | undefined {
-  if (part.redacted !== undefined) {
-    if (encoding.request.protocol === 'messages') return { type: 'redacted_thinking', data: part.redacted };
-  } else if (part.signature) {
-    return { type: 'thinking', thinking: part.text, signature: part.signature };
+  if (encoding.request.protocol === 'messages') {
+    if (part.redacted !== undefined) return { type: 'redacted_thinking', data: part.redacted };
+    if (part.signature) return { type: 'thinking', thinking: part.text, signature: part.signature };
   }
-  encoding.warn('quiet', 'messages.reasoning', 'thinking without a signature is not sent back');
+  encoding.warn('quiet', 'messages.reasoning', 'thinking that this provider did not sign is not sent back');
   return undefined;
 }
 

@@ -89,17 +89,19 @@ const KIND_OF_STATUS: Readonly<Record<number, FailureKind>> = {
 };
 
 /** By type, where no status says it: an error inside a stream or inside a 200. */
-const KIND_OF_TYPE: Readonly<Record<string, FailureKind>> = {
-  invalid_request_error: 'invalid_request',
-  authentication_error: 'provider_key',
-  permission_error: 'provider_key',
-  billing_error: 'billing',
-  not_found_error: 'not_found',
-  request_too_large: 'too_large',
-  rate_limit_error: 'rate_limited',
-  timeout_error: 'timeout',
-  overloaded_error: 'overloaded',
-};
+const KIND_OF_TYPE: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>(
+  Object.entries({
+    invalid_request_error: 'invalid_request',
+    authentication_error: 'provider_key',
+    permission_error: 'provider_key',
+    billing_error: 'billing',
+    not_found_error: 'not_found',
+    request_too_large: 'too_large',
+    rate_limit_error: 'rate_limited',
+    timeout_error: 'timeout',
+    overloaded_error: 'overloaded',
+  }),
+);
 
 interface ErrorBody {
   message?: string;
@@ -141,7 +143,7 @@ function kindOf(status: number | undefined, body: ErrorBody): FailureKind {
   if (status !== undefined && status >= 300) return KIND_OF_STATUS[status] ?? 'failed';
   const numeric = count(body.source.code);
   if (numeric !== undefined) return KIND_OF_STATUS[numeric] ?? 'failed';
-  return KIND_OF_TYPE[type] ?? 'failed';
+  return KIND_OF_TYPE.get(type) ?? 'failed';
 }
 
 /** Reads an error that is already parsed; `status` undefined where it came inside a stream or a 200. */

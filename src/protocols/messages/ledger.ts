@@ -106,7 +106,7 @@ export const MESSAGES_FIELDS = {
   'messages[].content[].transformations': LEFT_OUT,
 } as const satisfies Record<string, Row>;
 
-const ROWS: Readonly<Record<string, Row>> = MESSAGES_FIELDS;
+const ROWS: ReadonlyMap<string, Row> = new Map(Object.entries(MESSAGES_FIELDS));
 
 const FATES = { 'left out': 'report', quiet: 'quiet', rejected: 'reject' } as const;
 
@@ -122,7 +122,7 @@ export function nativeFields(object: JsonObject, prefix: string): NativeField[] 
   const fields: NativeField[] = [];
   for (const name of Object.keys(object)) {
     const path = prefix + name;
-    const row = ROWS[path] ?? LEFT_OUT;
+    const row = ROWS.get(path) ?? LEFT_OUT;
     const value = object[name];
     if (row.fate === 'carried' || row.fate === 'mapped' || value === undefined || isNeutral(path, value))
       continue;

@@ -72,18 +72,20 @@ function encodeStop(body: JsonObject, encoding: Encoding): string[] {
   return stops.filter((stop) => !taken.includes(stop));
 }
 
-const TIERS: Readonly<Record<string, string>> = {
-  auto: 'auto',
-  priority: 'auto',
-  default: 'standard_only',
-  standard_only: 'standard_only',
-};
+const TIERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    auto: 'auto',
+    priority: 'auto',
+    default: 'standard_only',
+    standard_only: 'standard_only',
+  }),
+);
 
 function encodeIdentity(body: JsonObject, encoding: Encoding): void {
   const { user, serviceTier, cacheKey } = encoding.request;
   if (user !== undefined) body.metadata = { user_id: user };
   if (serviceTier !== undefined) {
-    const tier = TIERS[serviceTier];
+    const tier = TIERS.get(serviceTier);
     if (tier === undefined) encoding.warn('dropped', 'serviceTier', `no such tier here: ${serviceTier}`);
     else body.service_tier = tier;
   }

@@ -3,16 +3,18 @@ import { isObject } from '../../canonical/json.ts';
 import type { Stop } from '../../canonical/reply.ts';
 import { text, type WireStop } from './schema.ts';
 
-const REASONS: Readonly<Record<string, Stop['reason']>> = {
-  end_turn: 'end',
-  stop_sequence: 'stop_sequence',
-  max_tokens: 'length',
-  tool_use: 'tool_calls',
-  pause_turn: 'pause',
-  refusal: 'refusal',
-  model_context_window_exceeded: 'context_window',
-  compaction: 'other',
-};
+const REASONS: ReadonlyMap<string, Stop['reason']> = new Map<string, Stop['reason']>(
+  Object.entries({
+    end_turn: 'end',
+    stop_sequence: 'stop_sequence',
+    max_tokens: 'length',
+    tool_use: 'tool_calls',
+    pause_turn: 'pause',
+    refusal: 'refusal',
+    model_context_window_exceeded: 'context_window',
+    compaction: 'other',
+  }),
+);
 
 const WORDS = {
   end: 'end_turn',
@@ -27,7 +29,7 @@ const WORDS = {
 
 /** `value` is a whole message or the `delta` of a `message_delta`. */
 export function decodeStop(reason: string, value: { stop_sequence?: unknown; stop_details?: unknown }): Stop {
-  const stop: Stop = { reason: REASONS[reason] ?? 'other', raw: reason };
+  const stop: Stop = { reason: REASONS.get(reason) ?? 'other', raw: reason };
   if (typeof value.stop_sequence === 'string') stop.sequence = value.stop_sequence;
   const details = value.stop_details;
   if (isObject(details)) {
@@ -41,7 +43,7 @@ export function decodeStop(reason: string, value: { stop_sequence?: unknown; sto
 
 /** Providers say "stop" after tool calls and "tool calls" without one; agents go by this word, so it follows the content. */
 function word(stop: Stop, hasCalls: boolean): string {
-  if (stop.raw !== undefined && REASONS[stop.raw] === stop.reason && stop.reason === 'other') return stop.raw;
+  if (stop.reason === 'other' && stop.raw !== undefined && REASONS.has(stop.raw)) return stop.raw;
   if (stop.reason === 'end' && hasCalls) return WORDS.tool_calls;
   if (stop.reason === 'tool_calls' && !hasCalls) return WORDS.end;
   return WORDS[stop.reason];

@@ -42,12 +42,14 @@ export function decodeUsage(value: unknown): Usage | undefined {
   return toUsage(tally);
 }
 
-const TIERS: Readonly<Record<string, string>> = {
-  standard: 'standard',
-  default: 'standard',
-  priority: 'priority',
-  batch: 'batch',
-};
+const TIERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    standard: 'standard',
+    default: 'standard',
+    priority: 'priority',
+    batch: 'batch',
+  }),
+);
 
 export function encodeUsage(usage: Usage, serviceTier: string | undefined): WireUsage {
   const { cacheWrite, cacheWrite1h } = usage;
@@ -65,7 +67,7 @@ export function encodeUsage(usage: Usage, serviceTier: string | undefined): Wire
     output_tokens: usage.output,
     output_tokens_details: usage.reasoning === undefined ? null : { thinking_tokens: usage.reasoning },
     server_tool_use: null,
-    service_tier: (serviceTier !== undefined && TIERS[serviceTier]) || null,
+    service_tier: TIERS.get(serviceTier ?? '') ?? null,
     inference_geo: null,
     speed: null,
   };

@@ -1,0 +1,180 @@
+// Errors both ways: ours as this protocol writes them, and every body that a provider is known to send.
+import { describe, expect, it } from 'vitest';
+import { GatewayError, type ErrorKind, type ProviderFailure } from '../../../src/errors.ts';
+import { messages } from '../../../src/protocols/messages/index.ts';
+import { dataOf } from './support.ts';
+
+const NO_HEADERS = new Map<string, string>();
+
+function decode(status: number, body: unknown, headers: Record<string, string> = {}): ProviderFailure {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return messages.decodeError(status, new Map(Object.entries(headers)), text);
+}
+
+describe('an error of the gateway', () => {
+  it.each<[ErrorKind, string]>([
+    ['invalid_request', 'invalid_request_error'],
+    ['model_not_found', 'invalid_request_error'],
+    ['unauthenticated', 'authentication_error'],
+    ['forbidden_permission', 'permission_error'],
+    ['forbidden_model', 'permission_error'],
+    ['not_found', 'not_found_error'],
+    ['method_not_allowed', 'invalid_request_error'],
+    ['too_large', 'request_too_large'],
+    ['rate_limited', 'rate_limit_error'],
+    ['internal', 'api_error'],
+    ['upstream', 'api_error'],
+    ['unavailable', 'overloaded_error'],
+  ])('of kind %s is a %s', (kind, type) => {
+    expect(messages.encodeError(new GatewayError(kind, 'why'), 'req_1')).toEqual({
+      type: 'error',
+      error: { type, message: 'why' },
+      request_id: 'req_1',
+    });
+  });
+
+  it('keeps details, which the official SDK acts on, and is not_found_error with 404', () => {
+    const error = new GatewayError('model_not_found', 'why', { status: 404, details: { error_code: 'x' } });
+    expect(messages.encodeError(error, 'r').error).toEqual({
+      type: 'not_found_error',
+      message: 'why',
+      details: { error_code: 'x' },
+    });
+  });
+
+  it.each([
+    [{ sent: 210_000, limit: 200_000 }, 'nope', 'prompt is too long: 210000 tokens > 200000 maximum'],
+    [undefined, 'prompt is too long: 5 tokens > 4 maximum', 'prompt is too long: 5 tokens > 4 maximum'],
+    [{ limit: 4 }, 'the window is full', 'prompt is too long: the window is full'],
+  ])('of a context overflow is in the words that agents look for (%o)', (tokens, message, expected) => {
+    const error = new GatewayError('context_overflow', message, { tokens });
+    expect(messages.encodeError(error, 'r').error).toMatchObject({
+      type: 'invalid_request_error',
+      message: expected,
+    });
+  });
+
+  it('is an error event in a stream', () => {
+    const text = messages.encodeStreamError(new GatewayError('unavailable', 'line\nbreak'), 'r');
+    expect(text.startsWith('event: error\ndata: ')).toBe(true);
+    expect(dataOf(text)).toEqual([
+      { type: 'error', error: { type: 'overloaded_error', message: 'line\nbreak' }, request_id: 'r' },
+    ]);
+  });
+});
+
+describe("a provider's error", () => {
+  it.each([
+    [400, 'invalid_request'],
+    [401, 'provider_key'],
+    [402, 'billing'],
+    [403, 'provider_key'],
+    [404, 'not_found'],
+    [408, 'timeout'],
+    [409, 'failed'],
+    [413, 'too_large'],
+    [422, 'invalid_request'],
+    [429, 'rate_limited'],
+    [500, 'failed'],
+    [502, 'failed'],
+    [503, 'overloaded'],
+    [504, 'timeout'],
+    [529, 'overloaded'],
+    [302, 'failed'],
+  ])('with status %i is %s', (status, kind) => {
+    const failure = decode(status, { type: 'error', error: { type: 'api_error', message: 'why' } });
+    expect(failure).toMatchObject({ kind, status, message: 'why' });
+  });
+
+  it.each<[string, unknown, Partial<ProviderFailure>]>([
+    ['a string', { error: 'no model loaded' }, { message: 'no model loaded' }],
+    ['in an array', [{ error: { message: 'bad', code: 400 } }], { message: 'bad', code: '400' }],
+    [
+      'at top level',
+      { object: 'error', message: 'bad', type: 't', code: 'c' },
+      { message: 'bad', code: 'c' },
+    ],
+    ['a detail', { detail: 'bad' }, { message: 'bad' }],
+    ['a list of details', { detail: [{ msg: 'x' }] }, { message: '[{"msg":"x"}]' }],
+    [
+      'with param and details',
+      { error: { message: 'm', param: 'p', details: { a: 1 } } },
+      { param: 'p', details: { a: 1 } },
+    ],
+    [
+      'HTML',
+      '<html><head><title>Bad Gateway</title></head><body>x</body></html>',
+      { message: 'Bad Gateway' },
+    ],
+    ['plain text', 'upstream fell over', { message: 'upstream fell over' }],
+    ['empty', '', { message: 'the provider answered with an error (HTTP 400)' }],
+    ['null', 'null', { message: 'the provider answered with an error (HTTP 400)' }],
+    ['no credit', { error: { message: 'Your credit balance is too low' } }, { kind: 'billing' }],
+    [
+      'a model that is not there',
+      { error: { message: 'x', code: 'model_not_found' } },
+      { kind: 'not_found' },
+    ],
+  ])('is read where it is %s', (_, body, expected) => {
+    expect(decode(400, body)).toMatchObject(expected);
+  });
+
+  it('tells no quota from too many requests', () => {
+    expect(decode(429, { error: { message: 'x', code: 'insufficient_quota' } }).kind).toBe('billing');
+  });
+
+  it('never passes on more than 2000 characters', () => {
+    expect(decode(400, { error: { message: 'x'.repeat(9000) } }).message).toHaveLength(2000);
+  });
+
+  it.each([
+    [{ 'retry-after': '3' }, 3000],
+    [{ 'retry-after': '0.2' }, 200],
+    [{ 'retry-after-ms': '1500', 'retry-after': '9' }, 1500],
+    [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:10 GMT', date: 'Wed, 21 Oct 2026 07:28:00 GMT' }, 10_000],
+    [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:10 GMT' }, undefined],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{ 'retry-after': '-1' }, undefined],
+    [{}, undefined],
+  ] as [Record<string, string>, number | undefined][])('reads the wait of %o', (headers, expected) => {
+    expect(decode(429, '{}', headers).retryAfterMs).toBe(expected);
+  });
+
+  it.each<[number, unknown, ProviderFailure['tokens']]>([
+    [
+      400,
+      { error: { message: 'prompt is too long: 210,000 tokens > 200,000 maximum' } },
+      { sent: 210_000, limit: 200_000 },
+    ],
+    [
+      400,
+      {
+        error: {
+          message:
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+          code: 'context_length_exceeded',
+        },
+      },
+      { sent: 9000, limit: 8192 },
+    ],
+    [
+      500,
+      { error: { type: 'exceed_context_size_error', message: 'x', n_prompt_tokens: 50, n_ctx: 40 } },
+      { sent: 50, limit: 40 },
+    ],
+    [400, { error: 'the request exceeds the available context size' }, undefined],
+    [413, { error: { message: 'input is too long for this model' } }, undefined],
+    [422, { error: { message: 'Please reduce the length of the messages' } }, undefined],
+  ])('is a context overflow (%i %j)', (status, body, tokens) => {
+    const failure = decode(status, body);
+    expect(failure.kind).toBe('context_overflow');
+    expect(failure.tokens).toEqual(tokens);
+  });
+
+  it('is no overflow because it speaks of tokens', () => {
+    expect(decode(429, { error: { message: 'too many tokens per minute' } }).kind).toBe('rate_limited');
+    expect(messages.decodeError(400, NO_HEADERS, '{"error":{"message":"max_tokens is wrong"}}').kind).toBe(
+      'invalid_request',
+    );
+  });
+});
