@@ -3,7 +3,7 @@ import envPaths from 'env-paths';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document, YAMLError } from 'yaml';
+import type { Document } from 'yaml';
 import type { Config, ProviderConfig } from './config.ts';
 import type { Fault, Path } from './faults.ts';
 import { ConfigError, formatPath } from './faults.ts';
@@ -15,6 +15,7 @@ import type { FileConfig } from './schema.ts';
 import { readSchema } from './schema.ts';
 import type { Flags } from './settings.ts';
 import { DEFAULT_KEEP, DEFAULT_TIERS, limitsOf, resolveSettings, setting } from './settings.ts';
+import { syntaxFaults } from './syntax.ts';
 import { findProviders } from './zero.ts';
 
 export { ConfigError } from './faults.ts';
@@ -166,16 +167,11 @@ function readSource(file: string, cwd: string): Source {
   const shown = relative === '' || relative.startsWith('..') || path.isAbsolute(relative) ? file : relative;
   const counter = new LineCounter();
   const text = readText(file, shown);
-  const document = parseDocument(text, { prettyErrors: false, lineCounter: counter });
+  const document = parseDocument(text, { prettyErrors: false, logLevel: 'error', lineCounter: counter });
   const lineAt = (offset: number): number => counter.linePos(offset).line || 1;
-  if (document.errors.length > 0)
-    throw new ConfigError(
-      document.errors.map((error) => {
-        // Of a key without a value, the place given is the end of the line before.
-        const offset = error.pos[0] + (/^\s*/.exec(text.slice(error.pos[0]))?.[0].length ?? 0);
-        return `${shown}:${lineAt(error.code === 'DUPLICATE_KEY' ? offset : error.pos[0])} ${yamlFault(error)}`;
-      }),
-    );
+  const broken = syntaxFaults(document.errors, text);
+  if (broken.length > 0)
+    throw new ConfigError(broken.map(({ offset, message }) => `${shown}:${lineAt(offset)} ${message}`));
   const value = toValue(document, shown);
   const lines = (faults: readonly Fault[]): string[] =>
     faults
@@ -210,8 +206,11 @@ function toValue(document: Document, shown: string): unknown {
   let value: unknown;
   try {
     value = document.toJS();
+    JSON.stringify(value);
   } catch {
-    throw new ConfigError([`${shown}:1 uses too many aliases; write the values out`]);
+    throw new ConfigError([
+      `${shown}:1 uses too many aliases, or one inside of itself; write the values out`,
+    ]);
   }
   if (value === null || value === undefined)
     throw new ConfigError([`${shown}:1 is empty; write at least "providers:" and a provider below it`]);
@@ -221,24 +220,6 @@ function toValue(document: Document, shown: string): unknown {
     ]);
   return value;
 }
-
-/** YAML's own messages repeat the text, which may be a secret: said in our own words. */
-function yamlFault({ code }: YAMLError): string {
-  return `is not valid YAML: ${YAML_FAULTS[code] ?? 'check quotes, brackets and indentation here'}`;
-}
-
-const YAML_FAULTS: Partial<Record<YAMLError['code'], string>> = {
-  BAD_INDENT: 'the indentation differs from its neighbours; align them with spaces',
-  TAB_AS_INDENT: 'a tab indents; use spaces',
-  DUPLICATE_KEY: 'this key is there twice; keep one',
-  MISSING_CHAR: 'a quote, bracket, colon or space is missing; add it',
-  MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; is a colon missing?',
-  BLOCK_AS_IMPLICIT_KEY: 'two mappings are on one line; quote the text, or break the line',
-  BAD_ALIAS: 'a text that begins with * or & needs quotes; add them',
-  MULTIPLE_DOCS: 'the file holds several documents (---); keep one',
-  BAD_DQ_ESCAPE: 'an escape in double quotes is unknown; use single quotes',
-  UNEXPECTED_TOKEN: 'something here is too much; check quotes, brackets and indentation',
-};
 
 /** Where a path is in the file, and which of its segments are really there: short forms leave some out. */
 function locate(document: Document, wanted: Path): { offset: number; path: Path } {

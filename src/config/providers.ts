@@ -111,18 +111,13 @@ function resolveSim(given: FileProvider, faults: Fault[]): Resolved {
 }
 
 function missingMembers(name: string, given: FileProvider): Fault[] {
+  const missing = (['protocol', 'base_url'] as const).filter((member) => given[member] === undefined);
+  if (missing.length === 0) return [];
   const known = [...PRESETS.map((preset) => preset.name), SIM];
   const near = nearest(name, known);
-  const hint = near === undefined ? `known without it: ${known.join(', ')}` : suggest(near, known);
-  const faults: Fault[] = [];
-  if (given.protocol === undefined)
-    faults.push({
-      path: ['protocol'],
-      message: `is missing; write chat, messages or [chat, messages] (${hint})`,
-    });
-  if (given.base_url === undefined)
-    faults.push({ path: ['base_url'], message: `is missing; write the provider's URL (${hint})` });
-  return faults;
+  const hint = near === undefined ? `well known: ${known.join(', ')}` : suggest(near, known);
+  const message = `is not a well-known name and has no ${missing.join(' and no ')}; write what is missing (${hint})`;
+  return [{ path: [], message }];
 }
 
 interface Place {

@@ -85,8 +85,11 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a misspelt well-known name': [
     'providers:\n  opnai:\n',
-    'gateway.yaml:2 providers.opnai.protocol: is missing; write chat, messages or [chat, messages] (did you mean openai?)',
-    "gateway.yaml:2 providers.opnai.base_url: is missing; write the provider's URL (did you mean openai?)",
+    'gateway.yaml:2 providers.opnai: is not a well-known name and has no protocol and no base_url; write what is missing (did you mean openai?)',
+  ],
+  'an own provider without a protocol': [
+    'providers:\n  qqq: { base_url: "http://h" }\n',
+    'gateway.yaml:2 providers.qqq: is not a well-known name and has no protocol; write what is missing (well known: anthropic, openai, gemini, mistral, deepseek, groq, xai, openrouter, together, fireworks, cerebras, moonshot, zai, azure, ollama, lmstudio, llamacpp, vllm, sim)',
   ],
   'a provider without a URL': [
     'providers:\n  azure:\n    api_key: a\n',
@@ -177,6 +180,18 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   'an unclosed quote': [
     `${SIM}database: "abc\n`,
     'gateway.yaml:4 is not valid YAML: a quote, bracket, colon or space is missing; add it',
+  ],
+  'an alias inside of itself': [
+    'providers: &x\n  sim: *x\n',
+    'gateway.yaml:1 uses too many aliases, or one inside of itself; write the values out',
+  ],
+  'a slip that breaks all that follows': [
+    `${SIM}listen: [[[[\nstrict: true\nlimits: {}\n`,
+    'gateway.yaml:4 is not valid YAML: the indentation is off, or a bracket is not closed; align with spaces, close it',
+  ],
+  'a prototype': [
+    `${SIM}__proto__: { strict: true }\n`,
+    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, strict, usage, limits, maintenance',
   ],
   'two documents': [
     `${SIM}---\na: 1\n`,

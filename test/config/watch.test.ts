@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -171,8 +173,20 @@ describe('polling alone', () => {
 
 it('watching never keeps the process alive', () => {
   const file = write(tempFolder(), 'g.yaml', 'a');
-  const before = process.getActiveResourcesInfo().length;
-  const watch = watchConfig({ file, clock: systemClock, reload: () => undefined });
-  onTestFinished(() => watch.close());
-  expect(process.getActiveResourcesInfo().length).toBe(before);
+  const compiled = (name: string) =>
+    pathToFileURL(path.resolve(import.meta.dirname, '../../dist', name)).href;
+  const script = `
+    import { watchConfig } from ${JSON.stringify(compiled('config/watch.js'))};
+    import { systemClock } from ${JSON.stringify(compiled('clock.js'))};
+    watchConfig({ file: ${JSON.stringify(file)}, clock: systemClock, reload: () => undefined });
+  `;
+  const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    timeout: 15_000,
+    encoding: 'utf8',
+  });
+  expect({ status: run.status, signal: run.signal, stderr: run.stderr }).toEqual({
+    status: 0,
+    signal: null,
+    stderr: '',
+  });
 });
