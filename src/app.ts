@@ -1,7 +1,7 @@
 // The composition root: the only file that knows all parts, and the order in which they start and end.
 import { HOUR_MS, type Clock } from './clock.ts';
 import type { Config, ProviderConfig } from './config/config.ts';
-import { LOCAL_CANDIDATES, localProvider } from './config/zero.ts';
+import { LOCAL_CANDIDATES } from './config/zero.ts';
 import { watchConfig } from './config/watch.ts';
 import { createGate } from './gateway/gate.ts';
 import type { GatewayDeps } from './gateway/inference.ts';
@@ -61,7 +61,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   async function discover(): Promise<void> {
     if (config.file !== null) return;
     const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
-    routing.addProviders(found.map(({ name, models }) => localProvider(name, models)));
+    routing.addProviders(found.map(({ provider }) => provider));
+    for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
   }
 
   /** Names of providers that list none in the file: asked at the start and every ten minutes. */

@@ -1,7 +1,7 @@
 // The bytes for one target: the client's own with the model's name spliced in, or the request translated. Pure.
 import { repair } from '../canonical/history.ts';
 import { isObject } from '../canonical/json.ts';
-import type { ProtocolName, Warning } from '../canonical/request.ts';
+import type { ProtocolName, Request, Warning } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
 import { scanMembers, splice, type Edit, type Members } from '../protocols/json-members.ts';
@@ -52,9 +52,14 @@ export function prepare(inbound: Inbound, target: Target, passed: Passed, strict
   if (!crossing) {
     return { ...shared, bytes: spliced(inbound, target), warnings: [], dropped: [], restore: NO_RESTORE };
   }
-  const repaired = repair(inbound.decode(), { target: name, traits: target.traits });
+  const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
+  const repaired = repair(asked, { target: name, traits: target.traits });
   const encoded = protocol.encodeRequest(repaired.request, target.upstream, target.traits);
-  const warnings = [...repaired.warnings, ...encoded.warnings];
+  const warnings = [
+    ...(asked === inbound.decode() ? [] : [FOREIGN_THINKING]),
+    ...repaired.warnings,
+    ...encoded.warnings,
+  ];
   const dropped = droppedPaths(warnings, inbound.protocol);
   if (strict && dropped.length > 0) throw strictError(dropped, target);
   return {
@@ -64,6 +69,24 @@ export function prepare(inbound: Inbound, target: Target, passed: Passed, strict
     dropped,
     restore: encoded.restore,
   };
+}
+
+const FOREIGN_THINKING: Warning = {
+  effect: 'dropped',
+  field: 'messages.reasoning',
+  detail:
+    'the open tool turn was thought by a model of another family: its thinking is left out, thinking is off for this call',
+};
+
+/** The same object where there is no thinking in it. */
+function withoutThinking(request: Request): Request {
+  const thinks = request.messages.some(({ parts }) => parts.some(({ type }) => type === 'reasoning'));
+  if (!thinks) return request;
+  const messages = request.messages.map((message) => ({
+    ...message,
+    parts: message.parts.filter(({ type }) => type !== 'reasoning'),
+  }));
+  return { ...request, messages, reasoning: { mode: 'off' } };
 }
 
 function droppedPaths(warnings: readonly Warning[], client: Protocol): string[] {

@@ -129,4 +129,3 @@ export interface Protocol {
 
 export type { Admission, Needs };
 export { FailureError } from '../canonical/failure.ts';
-export type { Admission } from '../canonical/admission.ts';

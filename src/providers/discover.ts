@@ -1,0 +1,104 @@
+// Which models a provider has, and whether a local server is there at all: `GET /models`, which both protocols know.
+import { FailureError } from '../canonical/failure.ts';
+import { isObject } from '../canonical/json.ts';
+import type { ProviderConfig } from '../config/config.ts';
+import type { ProviderClient } from './client.ts';
+
+const MAX_REPLY = 8 * 1024 * 1024;
+/** Pages of a thousand: more than any provider lists. */
+const MAX_PAGES = 10;
+
+export interface Found {
+  provider: ProviderConfig;
+  models: string[];
+}
+
+/** Local servers that answer properly within `timeoutMs`, in the order of the candidates. No credential is sent. */
+export async function probeLocal(
+  client: ProviderClient,
+  candidates: readonly ProviderConfig[],
+  options: { timeoutMs: number },
+): Promise<Found[]> {
+  const probes = candidates.map(async (candidate): Promise<Found[]> => {
+    try {
+      const models = await listModels(client, { ...candidate, apiKey: undefined, headers: {} }, options);
+      return [{ provider: candidate, models }];
+    } catch {
+      return [];
+    }
+  });
+  return (await Promise.all(probes)).flat();
+}
+
+/** The provider's own names. Rejects where it can't be reached, refuses, or answers something else than a list. */
+export async function listModels(
+  client: ProviderClient,
+  provider: ProviderConfig,
+  options: { timeoutMs: number },
+): Promise<string[]> {
+  const protocol = provider.protocols[0] ?? 'chat';
+  const url = `${provider.baseUrls[protocol] ?? ''}/models`;
+  const headers = listHeaders(provider);
+  const names: string[] = [];
+  const deadline = AbortSignal.timeout(options.timeoutMs);
+  let query = protocol === 'messages' ? '?limit=1000' : '';
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const value = await getJson(client, url + query, headers, deadline, options.timeoutMs);
+    const list = isObject(value) && Array.isArray(value.data) ? value.data : value;
+    if (!Array.isArray(list)) throw new Error(`${provider.name} did not answer with a list of models`);
+    names.push(
+      ...list.flatMap((entry) => (isObject(entry) && typeof entry.id === 'string' ? [entry.id] : [])),
+    );
+    if (!isObject(value) || value.has_more !== true || typeof value.last_id !== 'string') break;
+    query = `?limit=1000&after_id=${encodeURIComponent(value.last_id)}`;
+  }
+  return [...new Set(names)];
+}
+
+function listHeaders(provider: ProviderConfig): string[] {
+  const headers = [
+    'accept',
+    'application/json',
+    'accept-encoding',
+    'identity',
+    'user-agent',
+    'local-llm-gateway',
+  ];
+  const messages = provider.protocols[0] === 'messages';
+  if (messages) headers.push('anthropic-version', '2023-06-01');
+  if (provider.apiKey !== undefined) {
+    const auth = provider.auth === 'protocol' ? (messages ? 'x-api-key' : 'bearer') : provider.auth;
+    if (auth === 'bearer') headers.push('authorization', `Bearer ${provider.apiKey}`);
+    else headers.push(auth, provider.apiKey);
+  }
+  for (const [name, value] of Object.entries(provider.headers)) headers.push(name, value);
+  return headers;
+}
+
+async function getJson(
+  client: ProviderClient,
+  url: string,
+  headers: string[],
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<unknown> {
+  const timeout = { connect: timeoutMs, firstByte: timeoutMs, idle: timeoutMs, whole: timeoutMs };
+  const reply = await client.open({ url, method: 'GET', headers, stream: false, timeout }, signal);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const body = await new Promise<Buffer>((resolve, reject) => {
+    reply.body.start({
+      chunk(bytes) {
+        length += bytes.length;
+        chunks.push(bytes);
+        if (length <= MAX_REPLY) return;
+        reply.body.abort();
+        reject(new Error('the list of models is too large'));
+      },
+      end: () => resolve(Buffer.concat(chunks)),
+      fail: (failure) => reject(new FailureError(failure)),
+    });
+  });
+  if (reply.status !== 200) throw new Error(`the list of models was refused with status ${reply.status}`);
+  return JSON.parse(body.toString('utf8'));
+}
