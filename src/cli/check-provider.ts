@@ -41,14 +41,17 @@ async function* steps(provider: ProviderConfig, { survey, deep, probe }: CheckOp
   try {
     listed = await listModels(survey.client, provider, { timeoutMs: LIST_MS });
   } catch (error) {
-    const failure = failureOf(error);
-    const step = unlisted(failure, provider);
-    yield* step;
-    if (step.some(({ ok }) => ok === false)) return;
+    const said = wordsOf(failureOf(error), provider);
+    if (isAway(error)) {
+      yield { check: 'reachable', ok: false, detail: `${addressOf(provider)}: ${said}` };
+      return;
+    }
+    yield { check: 'reachable', ok: true, detail: addressOf(provider) };
+    yield { check: 'models', ok: null, detail: said };
   }
   if (listed !== undefined) {
     yield { check: 'reachable', ok: true, detail: addressOf(provider) };
-    // Some servers give their list to anybody: the request that follows tells whether the key counts.
+    // Some servers give their list to anybody: only the request that follows tells whether the key counts.
     survey.routing.setDiscovered(provider.name, listed);
     yield* missingModels(provider, listed);
   }
@@ -60,15 +63,10 @@ async function* steps(provider: ProviderConfig, { survey, deep, probe }: CheckOp
   yield* await generating(target, deep, probe);
 }
 
-/** Nothing was listed: is it away, does it refuse the key, or does it merely have no list? */
-function unlisted(failure: ProviderFailure, provider: ProviderConfig): Step[] {
-  const said = wordsOf(failure, provider);
-  if (failure.status === undefined) {
-    return [{ check: 'reachable', ok: false, detail: `${addressOf(provider)}: ${said}` }];
-  }
-  const reached: Step = { check: 'reachable', ok: true, detail: addressOf(provider) };
-  if (failure.kind === 'provider_key') return [reached, { check: 'key', ok: false, detail: said }];
-  return [reached, { check: 'models', ok: null, detail: `it does not list its models: ${said}` }];
+/** No answer began; any other failure is an answer, and many servers have no list. */
+function isAway(error: unknown): boolean {
+  if (error instanceof FailureError) return error.failure.status === undefined;
+  return error instanceof Error && error.name === 'TimeoutError';
 }
 
 function* missingModels(provider: ProviderConfig, listed: readonly string[]): Generator<Step> {

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { simProvider } from '../app.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
-import { LOCAL_CANDIDATES, localProvider } from '../config/zero.ts';
+import { LOCAL_CANDIDATES } from '../config/zero.ts';
 import { createProviderClient, type ProviderClient } from '../providers/client.ts';
 import { listModels, probeLocal } from '../providers/discover.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
@@ -38,7 +38,8 @@ export async function withSurvey<Result>(
     routing.addProviders([simProvider(sim.url)]);
     if (config.file === null) {
       const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
-      routing.addProviders(found.map(({ name, models }) => localProvider(name, models)));
+      routing.addProviders(found.map(({ provider }) => provider));
+      for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
     }
     await routing.loadFacts();
     const all = routing.providers();

@@ -1,0 +1,209 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { createIds } from '../../src/ids.ts';
+import { startSim } from '../../src/sim/sim.ts';
+import { createShell, type Shell } from './harness.ts';
+
+/** A provider that works: the simulated one, as any other that a file names. */
+async function workingProvider(): Promise<string> {
+  const sim = await startSim({ ids: createIds() });
+  onTestFinished(() => sim.close());
+  return `${sim.url}/v1`;
+}
+
+/** A provider that answers everything with one status. */
+async function refusingProvider(status: number, body: string): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(status).end(body));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+function configured(yaml: string): Shell {
+  const shell = createShell();
+  writeFileSync(join(shell.directory, 'gateway.yaml'), yaml);
+  return shell;
+}
+
+interface Report {
+  provider: string;
+  ok: boolean;
+  checks: { check: string; ok: boolean | null; detail: string }[];
+}
+
+describe('check', () => {
+  it('says of a provider that works what works', async () => {
+    const url = await workingProvider();
+    const shell = configured(`providers: { good: { protocol: chat, base_url: ${url}, models: [echo] } }`);
+    const [report] = (await shell.json('check --deep')) as Report[];
+    expect(report?.checks.map(({ check, ok }) => ({ check, ok }))).toEqual([
+      { check: 'reachable', ok: true },
+      { check: 'models', ok: true },
+      { check: 'streaming', ok: true },
+      { check: 'tools', ok: true },
+    ]);
+    expect(report).toMatchObject({ provider: 'good', ok: true });
+  });
+
+  it.each(['chat', 'messages'])('streams an answer in %s', async (protocol) => {
+    const url = await workingProvider();
+    const shell = configured(
+      `providers: { good: { protocol: ${protocol}, base_url: ${url}, models: [echo] } }`,
+    );
+    const { code, stdout, stderr } = await shell.run('check');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/✓ streaming +good\/echo/);
+  });
+
+  it('gives each fault a line of its own, and exit 1', async () => {
+    const good = await workingProvider();
+    const away = await refusingProvider(500, '');
+    const locked = await refusingProvider(
+      401,
+      '{"error":{"message":"Incorrect API key provided: hunter2hunter2"}}',
+    );
+    const shell = configured(`providers:
+  good: { protocol: chat, base_url: ${good}, models: [echo] }
+  typo: { protocol: chat, base_url: ${good}, models: [echo, ecko] }
+  locked: { protocol: chat, base_url: ${locked}, api_key: hunter2hunter2, models: [m] }
+  gone: { protocol: chat, base_url: 'http://127.0.0.1:9/v1', models: [m] }
+  broken: { protocol: chat, base_url: ${away}, models: [m] }
+`);
+    const { code, stderr } = await shell.run('check');
+    expect(code).toBe(1);
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toBe(
+      'gateway: provider typo: lacks models: it does not list ecko; correct the name, or take it out',
+    );
+    expect(lines[1]).toContain('gateway: provider locked: refuses the key: locked/m: 401');
+    expect(lines[2]).toContain('gateway: provider gone: cannot be reached: http://127.0.0.1:9/v1');
+    expect(lines[3]).toContain('gateway: provider broken: cannot stream an answer: broken/m: 500');
+    expect(stderr).not.toContain('hunter2');
+  });
+});
+
+describe('models', () => {
+  it('has the exact JSON shape', async () => {
+    const shell = configured(`providers:
+  one: { protocol: chat, base_url: 'http://127.0.0.1:9', models: [{ id: a, vision: false, context_window: 1000 }] }
+  two: { protocol: messages, base_url: 'http://127.0.0.1:9', models: [{ id: a, max_output: 500 }, b] }
+routes: { fast: [two/b] }
+`);
+    const models = (await shell.json('models')) as { name: string }[];
+    expect(models.map(({ name }) => name)).toEqual(['auto', 'fast', 'a', 'b']);
+    expect(models[2]).toEqual({
+      name: 'a',
+      targets: [
+        { provider: 'one', model: 'a' },
+        { provider: 'two', model: 'a' },
+      ],
+      vision: true,
+      tools: true,
+      thinking: true,
+      context_window: 1000,
+      max_output: 500,
+    });
+    expect(models[3]).toMatchObject({ context_window: null, max_output: null });
+  });
+
+  it('is a table for people', async () => {
+    const shell = configured(
+      `providers: { one: { protocol: chat, base_url: 'http://127.0.0.1:9', models: [a] } }`,
+    );
+    const { stdout } = await shell.run('models');
+    expect(stdout).toMatch(/^NAME +TARGETS +VISION +TOOLS +THINKING +WINDOW +OUTPUT\n/);
+    expect(stdout).toMatch(/^a +one\/a +yes +yes +yes +- +-$/m);
+  });
+
+  it('asks a provider without a list, and goes on without one that does not answer', async () => {
+    const url = await workingProvider();
+    const shell = configured(`providers:
+  open: { protocol: chat, base_url: ${url} }
+  gone: { protocol: chat, base_url: 'http://127.0.0.1:9' }
+`);
+    const { code, stdout, stderr } = await shell.run('models');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^open\/echo /m);
+    expect(stderr).toMatch(/^warning: provider gone did not list its models: [^\n]*\n$/);
+  });
+});
+
+describe('explain', () => {
+  const yaml = `providers:
+  blind: { protocol: chat, base_url: 'http://127.0.0.1:9', models: [{ id: a, vision: false }] }
+  seeing: { protocol: messages, base_url: 'http://127.0.0.1:9', models: [{ id: a, vision: true }] }
+`;
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+
+  it('names the target that would answer, and the next', async () => {
+    expect(await configured(yaml).json('explain a')).toEqual({
+      model: 'a',
+      targets: [
+        { provider: 'blind', model: 'a', role: 'answers', why: 'the first that can take it', dropped: [] },
+        { provider: 'seeing', model: 'a', role: 'next', why: 'tried if blind/a fails', dropped: [] },
+      ],
+    });
+  });
+
+  it('says why a target would not, and what another would not be given', async () => {
+    const shell = configured(yaml);
+    const request = { messages: [{ role: 'user', content: [image] }], seed: 7, model: 'other' };
+    writeFileSync(join(shell.directory, 'request.json'), JSON.stringify(request));
+    expect(await shell.json('explain a --file request.json')).toEqual({
+      model: 'a',
+      targets: [
+        {
+          provider: 'seeing',
+          model: 'a',
+          role: 'answers',
+          why: 'the first that can take it',
+          dropped: ['seed'],
+        },
+        {
+          provider: 'blind',
+          model: 'a',
+          role: 'never',
+          why: expect.stringContaining('image') as string,
+          dropped: [],
+        },
+      ],
+    });
+    const { stdout } = await shell.run('explain a --file request.json');
+    expect(stdout).toMatch(/^answers {2}seeing\/a\n/);
+    expect(stdout).toContain('left out: seed');
+    expect(stdout).toMatch(/^not {6}blind\/a\n/m);
+  });
+
+  it('fails with the reasons where no target can take the request', async () => {
+    const shell = configured(yaml);
+    const request = { messages: [{ role: 'user', content: [image] }] };
+    writeFileSync(join(shell.directory, 'request.json'), JSON.stringify(request));
+    const { code, stdout, stderr } = await shell.run('explain blind/a --file request.json');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^gateway: .*blind\/a: .*image.*\n$/);
+  });
+
+  test.each([
+    ['missing.json', undefined, 'missing.json'],
+    ['broken.json', '{"messages":', 'broken.json is not valid JSON'],
+    ['list.json', '[]', 'list.json is not a JSON object'],
+    ['empty.json', '{}', 'messages'],
+  ])('%s is one line', async (name, content, message) => {
+    const shell = configured(yaml);
+    if (content !== undefined) writeFileSync(join(shell.directory, name), content);
+    const { code, stderr } = await shell.run(`explain a --file ${name}`);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^gateway: [^\n]*\n$/);
+    expect(stderr).toContain(message);
+  });
+
+  it('names the nearest model to an unknown one', async () => {
+    const { code, stderr } = await configured(yaml).run('explain seeing/aa');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^gateway: .*seeing\/aa.*\n$/);
+  });
+});
