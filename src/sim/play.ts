@@ -4,6 +4,7 @@ import type { Event } from '../canonical/events.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { Request } from '../canonical/request.ts';
 import type { Clock } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
 import { behaviourOf } from './behaviours.ts';
@@ -27,6 +28,7 @@ const ID_PREFIX = { chat: 'chatcmpl-', messages: 'msg_' } as const satisfies Rec
 /** Throws GatewayError before a byte is written; resolves when the answer is out, or when the client has left. */
 export async function play(request: Request, stage: Stage): Promise<void> {
   const behaviour = behaviourOf(request.model);
+  refuseServerState(request);
   if (behaviour.kind === 'fail') throw behaviour.error;
   if (behaviour.kind === 'silent') return;
   const created = Math.floor(stage.clock.now() / 1000);
@@ -41,6 +43,17 @@ export async function play(request: Request, stage: Stage): Promise<void> {
   };
   if (request.stream) await playStream(reply, behaviour, context, stage);
   else await playWhole(reply, behaviour, context, stage);
+}
+
+/** What a client can do without, once it is told so by its code: `thread`, whose loss would lose the conversation. */
+function refuseServerState(request: Request): void {
+  for (const { fate, details, name, path, message } of request.native) {
+    if (fate !== 'reject' || details === undefined) continue;
+    throw new GatewayError('invalid_request', message ?? `${name} is not supported`, {
+      param: path,
+      details,
+    });
+  }
 }
 
 async function playStream(

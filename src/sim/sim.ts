@@ -71,7 +71,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
   // A client that leaves is no fault; what is left to write goes nowhere.
   response.on('error', () => undefined);
   try {
-    await route(path, request, { protocol, response, clock: parts.clock, ids: parts.ids }, parts.clock.now());
+    await route(path, request, { protocol, response, clock: parts.clock, ids: parts.ids });
   } catch (error) {
     if (response.destroyed) return;
     if (!(error instanceof GatewayError))
@@ -88,7 +88,7 @@ const POSTS: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/messages/count_tokens', countTokens],
 ]);
 
-async function route(path: string, request: IncomingMessage, stage: Stage, now: number): Promise<void> {
+async function route(path: string, request: IncomingMessage, stage: Stage): Promise<void> {
   const post = POSTS.get(path);
   const isModels = path === '/v1/models' || path.startsWith('/v1/models/');
   if (post === undefined && !isModels) throw new GatewayError('not_found', `there is no ${path}`);
@@ -98,7 +98,7 @@ async function route(path: string, request: IncomingMessage, stage: Stage, now: 
   }
   if (post !== undefined) return post(await readBody(request), stage);
   request.resume();
-  sendJson(modelsAt(path, now), stage.response);
+  sendJson(modelsAt(path), stage.response);
 }
 
 async function generate(body: JsonObject, stage: Stage): Promise<void> {
@@ -127,17 +127,19 @@ async function readBody(request: IncomingMessage): Promise<JsonObject> {
   return value;
 }
 
+/** The same every time, as everything here. */
+const CREATED = new Date('2026-01-01T00:00:00Z');
+
 /** Objects that both protocols' clients read. */
-function modelsAt(path: string, now: number): JsonObject {
-  const created = new Date(now);
+function modelsAt(path: string): JsonObject {
   const objects = SIM_MODELS.map((id) => ({
     id,
     object: 'model',
-    created: Math.floor(now / 1000),
+    created: CREATED.getTime() / 1000,
     owned_by: 'sim',
     type: 'model',
     display_name: id,
-    created_at: created.toISOString(),
+    created_at: CREATED.toISOString(),
   }));
   const id = path.slice('/v1/models/'.length);
   if (id === '') {

@@ -1,0 +1,43 @@
+// Answers of a scripted provider, written as a provider of another make might: odd spacing, members that nobody knows.
+import type { ProtocolName } from '../../src/canonical/request.ts';
+import type { Script } from '../helpers/scripted-provider.ts';
+
+export const WHOLE: Record<ProtocolName, string> = {
+  chat: `{ "id":"chatcmpl-7","object" : "chat.completion","created":1,"model":"served-by-7",
+  "choices":[ {"index":0,"message":{"role":"assistant","content":"gr\\u00fc\\u00df \\ud83d\\ude00 dich","refusal":null,"x_member":[1.0,2e3]},
+  "logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12},"x_vendor":{"a":null} }`,
+  messages: `{ "id":"msg_7","type" : "message","role":"assistant","model":"served-by-7",
+  "content":[ {"type":"text","text":"gr\\u00fc\\u00df \\ud83d\\ude00 dich","x_member":[1.0,2e3]} ],"stop_reason":"end_turn",
+  "stop_sequence":null,"usage":{"input_tokens":5,"output_tokens":7},"x_vendor":{"a":null} }`,
+};
+
+export const STREAM: Record<ProtocolName, string> = {
+  chat: [
+    ': a comment',
+    'data: {"id":"chatcmpl-7","object":"chat.completion.chunk","created":1,"model":"served-by-7","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}',
+    'data:{"id":"chatcmpl-7","object":"chat.completion.chunk","created":1,"model":"served-by-7","choices":[{"index":0,"delta":{"content":"grüß 😀 "},"finish_reason":null}],"x_vendor": 1.0}',
+    'data: {"id":"chatcmpl-7","object":"chat.completion.chunk","created":1,"model":"served-by-7","choices":[{"index":0,"delta":{"content":"dich"},"finish_reason":null}]}',
+    'data: {"id":"chatcmpl-7","object":"chat.completion.chunk","created":1,"model":"served-by-7","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+    'data: {"id":"chatcmpl-7","object":"chat.completion.chunk","created":1,"model":"served-by-7","choices":[],"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12}}',
+    'data: [DONE]',
+  ]
+    .map((frame) => `${frame}\n\n`)
+    .join(''),
+  messages: [
+    'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_7","type":"message","role":"assistant","model":"served-by-7","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":5,"output_tokens":1}}}',
+    'event: ping\ndata: {"type": "ping"}',
+    'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"grüß 😀 "},"x_vendor": 1.0}',
+    'event: x_unknown\ndata: {"type":"x_unknown"}',
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"dich"}}',
+    'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}',
+    'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":7}}',
+    'event: message_stop\ndata: {"type":"message_stop"}',
+  ]
+    .map((frame) => `${frame}\n\n`)
+    .join(''),
+};
+
+export function goodAnswer(protocol: ProtocolName, stream: boolean): Script {
+  return stream ? { steps: [STREAM[protocol]] } : { body: WHOLE[protocol] };
+}
