@@ -6,6 +6,7 @@ import type { JsonObject } from '../canonical/json.ts';
 import type { Needs } from '../canonical/needs.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { Field, ProtocolName, Request, Warning } from '../canonical/request.ts';
+import type { Restore } from '../canonical/restore.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Ids } from '../ids.ts';
@@ -16,18 +17,6 @@ export interface Envelope {
   model: string;
   stream: boolean;
   needs: Needs;
-}
-
-/** How an answer must be put back into the form that the client knows: made with the encoded request, used on its reply. */
-export interface Restore {
-  /** Tool names on the wire -> the client's, where they differ. */
-  toolNames: ReadonlyMap<string, string>;
-  /** Tools (client's names) that were sent as functions in place of custom tools: `{"input": text}` is unwrapped. */
-  customTools: ReadonlySet<string>;
-  /** A forced tool (name on the wire) that stands for structured output: its arguments become the answer's text. */
-  structuredTool?: string;
-  /** Stop sequences that the gateway itself must cut at. */
-  stop: readonly string[];
 }
 
 export interface EncodedRequest {
