@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest';
+import { STATUS, GatewayError, type ErrorKind, type FailureKind } from '../../../src/errors.ts';
+import { chat } from '../../../src/protocols/chat/index.ts';
+
+const encode = (kind: ErrorKind, options = {}) =>
+  chat.encodeError(new GatewayError(kind, 'what happened', options), 'req_1').error;
+
+describe('what chat clients read', () => {
+  test.each<[ErrorKind, string, string | null]>([
+    ['invalid_request', 'invalid_request_error', null],
+    ['model_not_found', 'invalid_request_error', 'model_not_found'],
+    ['context_overflow', 'invalid_request_error', 'context_length_exceeded'],
+    ['unauthenticated', 'authentication_error', 'invalid_api_key'],
+    ['forbidden_permission', 'permission_error', 'insufficient_permissions'],
+    ['forbidden_model', 'permission_error', 'model_not_allowed'],
+    ['forbidden_host', 'permission_error', 'insufficient_permissions'],
+    ['not_found', 'invalid_request_error', 'not_found'],
+    ['method_not_allowed', 'invalid_request_error', 'method_not_allowed'],
+    ['too_large', 'invalid_request_error', 'request_too_large'],
+    ['rate_limited', 'rate_limit_error', 'rate_limit_exceeded'],
+    ['internal', 'api_error', null],
+    ['upstream', 'upstream_error', 'upstream_error'],
+    ['unavailable', 'overloaded_error', 'service_unavailable'],
+  ])('%s', (kind, type, code) => {
+    expect(STATUS[kind]).toBeGreaterThan(0);
+    expect(encode(kind)).toEqual({ message: 'what happened', type, param: null, code });
+  });
+  test("a provider's param, code and details are kept", () => {
+    expect(encode('invalid_request', { param: 'n', code: 'unsupported', details: { a: 1 } })).toEqual({
+      message: 'what happened',
+      type: 'invalid_request_error',
+      param: 'n',
+      code: 'unsupported',
+      details: { a: 1 },
+    });
+  });
+  test('the code that agents match is never replaced', () => {
+    expect(encode('context_overflow', { code: '1210' })).toHaveProperty('code', 'context_length_exceeded');
+  });
+  test('an overflow says its numbers in the words that agents know', () => {
+    expect(encode('context_overflow', { tokens: { sent: 9000, limit: 8192 } })).toHaveProperty(
+      'message',
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+    );
+  });
+  test('in mid-stream it is one data frame', () => {
+    const written = chat.encodeStreamError(new GatewayError('upstream', 'a\nb'), 'req_1');
+    expect(written).toMatch(/^data: \{.*\}\n\n$/);
+    expect(JSON.parse(written.slice(6))).toHaveProperty('error.message', 'a\nb');
+  });
+});
+
+const decode = (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  chat.decodeError(
+    status,
+    new Map(Object.entries(headers)),
+    typeof body === 'string' ? body : JSON.stringify(body),
+  );
+
+describe("a provider's status", () => {
+  test.each<[number, FailureKind]>([
+    [400, 'invalid_request'],
+    [422, 'invalid_request'],
+    [401, 'provider_key'],
+    [403, 'provider_key'],
+    [402, 'billing'],
+    [404, 'not_found'],
+    [413, 'too_large'],
+    [429, 'rate_limited'],
+    [503, 'overloaded'],
+    [529, 'overloaded'],
+    [408, 'timeout'],
+    [504, 'timeout'],
+    [500, 'failed'],
+    [502, 'failed'],
+    [409, 'failed'],
+    [302, 'failed'],
+  ])('%d is %s', (status, kind) => {
+    expect(decode(status, { error: { message: 'x' } })).toEqual({ kind, status, message: 'x' });
+  });
+});
+
+describe('the shapes of a body', () => {
+  test.each<[string, unknown, object]>([
+    [
+      'OpenAI',
+      { error: { message: 'm', type: 't', param: 'p', code: 'c' } },
+      { message: 'm', param: 'p', code: 'c' },
+    ],
+    ['a string (LM Studio)', { error: 'm' }, { message: 'm' }],
+    [
+      'an array around it (Gemini)',
+      [{ error: { code: 400, message: 'm', status: 'INVALID_ARGUMENT' } }],
+      { message: 'm' },
+    ],
+    [
+      'top level (Mistral)',
+      { object: 'error', message: 'm', type: 't', code: 'c' },
+      { message: 'm', code: 'c' },
+    ],
+    ['FastAPI, text', { detail: 'm' }, { message: 'm' }],
+    [
+      'FastAPI, a list',
+      { detail: [{ loc: ['body', 'messages', 0, 'role'], msg: 'bad' }] },
+      { message: 'messages[0].role: bad', param: 'messages[0].role' },
+    ],
+    ['a message alone', { message: 'm' }, { message: 'm' }],
+    [
+      'OpenRouter',
+      { error: { code: 400, message: 'Provider returned error', metadata: { raw: 'why' } } },
+      { message: 'Provider returned error: why' },
+    ],
+    [
+      'details',
+      { error: { message: 'm', details: { error_code: 'x' } } },
+      { message: 'm', details: { error_code: 'x' } },
+    ],
+    ['a numeric code', { error: { message: 'm', code: 400 } }, { message: 'm' }],
+    ['a JSON string', '"m"', { message: 'm' }],
+    ['plain text', 'm', { message: 'm' }],
+    [
+      'HTML',
+      '<html><head><title>Bad Gateway</title>',
+      { message: 'The provider answered 400 with a page of HTML: Bad Gateway.' },
+    ],
+    ['nothing', '', { message: 'The provider answered 400 without a message.' }],
+    ['no message', { error: {} }, { message: '{"error":{}}' }],
+  ])('%s', (_what, body, expected) => {
+    expect(decode(400, body)).toEqual({ kind: 'invalid_request', status: 400, ...expected });
+  });
+  test('a message is capped', () => {
+    expect(decode(400, { error: { message: 'x'.repeat(5000) } }).message).toHaveLength(2000);
+    expect(decode(500, 'y'.repeat(5000)).message).toHaveLength(2000);
+  });
+});
+
+describe('words that say more than the status', () => {
+  test.each<[FailureKind, number, object]>([
+    ['billing', 429, { code: 'insufficient_quota', message: 'x' }],
+    ['billing', 400, { message: 'Your credit balance is too low' }],
+    ['not_found', 400, { code: 'model_not_found', message: 'x' }],
+    ['overloaded', 500, { type: 'overloaded_error', message: 'x' }],
+    ['rate_limited', 200, { code: 429, message: 'x' }],
+    ['overloaded', 200, { code: 503, message: 'x' }],
+    ['provider_key', 200, { type: 'authentication_error', message: 'x' }],
+    ['invalid_request', 200, { type: 'invalid_request_error', message: 'x' }],
+    ['failed', 200, { message: 'x' }],
+    ['failed', 200, { type: 'server_error', message: 'x' }],
+  ])('%s: %d %j', (kind, status, error) => {
+    expect(decode(status, { error }).kind).toBe(kind);
+  });
+});
+
+describe('a context overflow', () => {
+  test.each<[string, number, unknown, object | undefined]>([
+    [
+      'OpenAI',
+      400,
+      {
+        error: {
+          code: 'context_length_exceeded',
+          message:
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens. Please reduce the length of the messages.",
+        },
+      },
+      { sent: 9001, limit: 8192 },
+    ],
+    [
+      'vLLM',
+      400,
+      {
+        object: 'error',
+        message:
+          "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion).",
+      },
+      { sent: 5000, limit: 4096 },
+    ],
+    [
+      'llama.cpp',
+      500,
+      {
+        error: {
+          type: 'exceed_context_size_error',
+          message: 'the request exceeds the available context size',
+          n_prompt_tokens: 5000,
+          n_ctx: 4096,
+        },
+      },
+      { sent: 5000, limit: 4096 },
+    ],
+    [
+      'Anthropic',
+      400,
+      { error: { message: 'prompt is too long: 210000 tokens > 200000 maximum' } },
+      { sent: 210_000, limit: 200_000 },
+    ],
+    [
+      'LM Studio, inside a 200',
+      200,
+      { error: 'The number of tokens to keep is greater than the context length' },
+      undefined,
+    ],
+    ['words alone', 413, { error: 'input is too long' }, undefined],
+  ])('%s', (_who, status, body, tokens) => {
+    const failure = decode(status, body);
+    expect(failure.kind).toBe('context_overflow');
+    expect(failure.tokens).toEqual(tokens);
+  });
+  test('a rate in tokens is none', () => {
+    expect(decode(429, { error: { message: 'Too many tokens, please wait' } }).kind).toBe('rate_limited');
+  });
+});
+
+describe('how long to wait', () => {
+  test.each<[number | undefined, Record<string, string>]>([
+    [1500, { 'retry-after-ms': '1500', 'retry-after': '9' }],
+    [3000, { 'retry-after': '3' }],
+    [500, { 'retry-after': '0.5' }],
+    [5000, { 'retry-after': 'Sat, 21 Nov 2026 10:00:05 GMT', date: 'Sat, 21 Nov 2026 10:00:00 GMT' }],
+    [0, { 'retry-after': 'Sat, 21 Nov 2026 09:00:05 GMT', date: 'Sat, 21 Nov 2026 10:00:00 GMT' }],
+    [undefined, { 'retry-after': 'soon' }],
+    [undefined, {}],
+  ])('%s', (ms, headers) => {
+    expect(decode(429, '{}', headers).retryAfterMs).toBe(ms);
+  });
+  test("Google's delay stands in the body", () => {
+    const body = [
+      { error: { code: 429, message: 'x', details: [{ '@type': 'RetryInfo', retryDelay: '37s' }] } },
+    ];
+    expect(decode(429, body).retryAfterMs).toBe(37_000);
+  });
+});

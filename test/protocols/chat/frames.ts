@@ -1,0 +1,82 @@
+// Frames and streams for the tests of this folder, written as a provider would.
+import type { Event } from '../../../src/canonical/events.ts';
+import type { JsonObject } from '../../../src/canonical/json.ts';
+import type { Request } from '../../../src/canonical/request.ts';
+import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
+import { chat } from '../../../src/protocols/chat/index.ts';
+import type { ReplyContext } from '../../../src/protocols/protocol.ts';
+import type { Frame } from '../../../src/protocols/sse.ts';
+
+export function frame(data: unknown, event = ''): Frame {
+  const text = typeof data === 'string' ? data : JSON.stringify(data);
+  const bytes = Buffer.from(`${event ? `event: ${event}\n` : ''}data: ${text}\n\n`);
+  return { bytes, text: bytes.toString('latin1'), event, data: text };
+}
+
+export const comment: Frame = {
+  bytes: Buffer.from(': waiting\n\n'),
+  text: ': waiting\n\n',
+  event: '',
+  data: '',
+};
+
+export const DONE = '[DONE]';
+
+/** A chunk with one choice. */
+export function chunk(delta: JsonObject, rest: JsonObject = {}): JsonObject {
+  const { finish_reason = null, ...top } = rest;
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1_700_000_000,
+    model: 'm-1',
+    choices: [{ index: 0, delta, finish_reason }],
+    ...top,
+  };
+}
+
+export function finish(reason: string, rest: JsonObject = {}): JsonObject {
+  return chunk({}, { finish_reason: reason, ...rest });
+}
+
+/** Ids that count, so that tests can predict them. */
+export function countingIds() {
+  let count = 0;
+  return { random: (length: number) => String(++count).padStart(length, '0') };
+}
+
+export function decode(input: readonly unknown[], clean = true): Event[] {
+  const decoder = chat.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
+  const events = input.flatMap((data) => decoder.push(frame(data)));
+  events.push(...decoder.finish(clean));
+  return events;
+}
+
+export function context(over: Partial<Request> = {}): ReplyContext {
+  const request: Request = {
+    protocol: 'chat',
+    model: 'asked',
+    stream: true,
+    includeUsage: false,
+    messages: [],
+    native: [],
+    ...over,
+  };
+  return { ids: countingIds(), created: 1_700_000_001, request, estimateInput: () => 7 };
+}
+
+export function encode(events: readonly Event[], over: Partial<Request> = {}): string {
+  const encoder = chat.createStreamEncoder(context(over));
+  return events.map((event) => encoder.push(event)).join('');
+}
+
+/** The data of each frame of a written stream. */
+export function datas(stream: string): (JsonObject | string)[] {
+  return stream
+    .split('\n\n')
+    .filter((part) => part !== '')
+    .map((part) => {
+      const data = part.slice('data: '.length);
+      return data === DONE ? data : (JSON.parse(data) as JsonObject);
+    });
+}
