@@ -1,13 +1,23 @@
-// Opens the database that the configuration names. The engine is loaded only when it is needed.
-import type { Store } from './store.ts';
-import { StoreError } from './store.ts';
+// Which engine keeps the data is read from the location alone; the engine is loaded only then, so that a command without
+// a database does not pay for it.
+import { resolve } from 'node:path';
+import { systemClock, type Clock } from '../clock.ts';
+import { StoreError, type Store } from './store.ts';
 
-/** `location`: a file's path. Rejects with StoreError. */
-export async function openStore(location: string): Promise<Store> {
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) {
-    const scheme = location.slice(0, location.indexOf(':'));
-    throw new StoreError('unavailable', `databases of the kind ${scheme}:// are not supported; name a file`);
-  }
+export interface StoreOptions {
+  clock?: Clock;
+}
+
+/** `location`: the path of a SQLite file, made with its folder where it does not exist. Rejects with StoreError. */
+export async function openStore(location: string, options: StoreOptions = {}): Promise<Store> {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(location)?.[1]?.toLowerCase();
+  if (scheme !== undefined) throw new StoreError('unavailable', unsupported(scheme));
   const { openSqlite } = await import('./sqlite/store.ts');
-  return openSqlite(location);
+  return openSqlite(resolve(location), options.clock ?? systemClock);
+}
+
+/** The URL itself is not repeated: it may hold a password. */
+function unsupported(scheme: string): string {
+  const name = scheme.startsWith('postgres') ? 'PostgreSQL databases are' : `${scheme}:// databases are`;
+  return `${name} not supported yet; set database to the path of a file`;
 }

@@ -1,80 +1,142 @@
-// The SQLite file itself: made readable by its owner only, looked at before SQLite touches it, opened with the right engine.
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
+// The database's file before the engine touches it: made for its owner's eyes only, and looked at first, because opening
+// a damaged file may change it (a journal is rolled back, a log is written into it).
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
 import { dirname } from 'node:path';
-import type BetterSqlite3 from 'better-sqlite3';
-import type { Database } from 'better-sqlite3';
 import { StoreError } from '../store.ts';
+import type { Db, Engine } from './engine.ts';
+import { damaged } from './errors.ts';
 
-const MAGIC = 'SQLite format 3\0';
-/** A lock is waited for so long; the wait blocks the event loop. */
-const BUSY_MS = 2000;
-/** Pages in the WAL at which a commit checkpoints by itself: a bound for a server that is never idle. */
-const AUTO_CHECKPOINT_PAGES = 20_000;
+// https://www.sqlite.org/fileformat2.html#the_database_header
+const HEADER_BYTES = 100;
+const MAGIC = Buffer.from('SQLite format 3\0', 'latin1');
+const AT = {
+  pageSize: 16,
+  writeVersion: 18,
+  readVersion: 19,
+  payload: 21,
+  changes: 24,
+  pages: 28,
+  validFor: 92,
+};
+const PAYLOAD_FRACTIONS = Buffer.from([64, 32, 32]);
+/** A file up to this size is read through at each start: some milliseconds. */
+const CHECKED_BYTES = 8 * 1024 * 1024;
 
-/** Rejects with StoreError: `damaged` where the file is no SQLite database; it is left as it is then. */
-export async function openFile(path: string): Promise<Database> {
-  const Engine = await loadEngine();
-  const before = process.umask(0o077);
+/** The engine gives its side files (`-wal`, `-shm`) the permissions of the file itself. */
+export function createFile(file: string): void {
+  const existing = statOf(file);
+  if (existing?.isFile() === false) {
+    throw new StoreError('unavailable', `the database ${file} is not a file; name a file`);
+  }
+  if (existing !== undefined) return;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  closeSync(openSync(file, 'a', 0o600));
+}
+
+/** A database that was copied or made with a wider mode is narrowed, where it is ours to narrow. */
+export function keepPrivate(file: string): void {
+  if (((statOf(file)?.mode ?? 0) & 0o077) === 0) return;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    checkHeader(path);
-    const db = new Engine(path, { timeout: BUSY_MS });
-    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
-    try {
-      db.pragma('journal_mode = WAL');
-      db.pragma('synchronous = NORMAL');
-      db.pragma('foreign_keys = ON');
-      db.pragma(`wal_autocheckpoint = ${AUTO_CHECKPOINT_PAGES}`);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-    return db;
+    chmodSync(file, 0o600);
+  } catch {
+    // Another user's file: who may read it is theirs to decide.
+  }
+}
+
+/** Which file stands at the path: another one is told by it. undefined: none. */
+export function identityOf(file: string): string | undefined {
+  const stat = statOf(file);
+  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
+}
+
+function statOf(file: string): Stats | undefined {
+  return statSync(file, { throwIfNoEntry: false });
+}
+
+/** Throws StoreError `damaged`, having changed nothing. An empty file is a database that is not made yet. */
+export function inspectFile(engine: Engine, file: string): void {
+  const descriptor = openSync(file, 'r');
+  let size: number;
+  let changedAt: number;
+  const header = Buffer.alloc(HEADER_BYTES);
+  try {
+    ({ size, mtimeMs: changedAt } = fstatSync(descriptor));
+    if (size === 0) return;
+    if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) throw damaged(file);
+  } finally {
+    closeSync(descriptor);
+  }
+  const pageSize = readPageSize(header);
+  if (pageSize === undefined) throw damaged(file);
+  // What is missing in the file may stand in a log that a crashed process left, or that a running one writes.
+  if (hasContent(`${file}-journal`)) return;
+  const logged = hasContent(`${file}-wal`);
+  if (!logged && size < pageSize * countPages(header)) throw damaged(file, undefined, 'its end is missing');
+  if (size > CHECKED_BYTES) return;
+  const fault = logged ? checkWithLog(engine, file) : checkCopy(engine, file);
+  if (fault === undefined) return;
+  const now = statOf(file);
+  const steady = now?.size === size && now.mtimeMs === changedAt && hasContent(`${file}-wal`) === logged;
+  // A process that wrote meanwhile may have shown us two halves; what it left is found out with the first query.
+  if (steady || logged) throw damaged(file, fault);
+}
+
+function hasContent(file: string): boolean {
+  return (statOf(file)?.size ?? 0) > 0;
+}
+
+function readPageSize(header: Buffer): number | undefined {
+  const told = header.readUInt16BE(AT.pageSize);
+  const size = told === 1 ? 65_536 : told;
+  const versions = [header[AT.writeVersion], header[AT.readVersion]];
+  const sound =
+    header.subarray(0, MAGIC.length).equals(MAGIC) &&
+    size >= 512 &&
+    (size & (size - 1)) === 0 &&
+    versions.every((version) => version === 1 || version === 2) &&
+    header.subarray(AT.payload, AT.payload + PAYLOAD_FRACTIONS.length).equals(PAYLOAD_FRACTIONS);
+  return sound ? size : undefined;
+}
+
+/** 0 where the header does not tell it reliably. */
+function countPages(header: Buffer): number {
+  const reliable = header.readUInt32BE(AT.changes) === header.readUInt32BE(AT.validFor);
+  return reliable ? header.readUInt32BE(AT.pages) : 0;
+}
+
+/** Checks a copy in memory. Its header is told that it has no log, which a database in memory cannot have. */
+function checkCopy(engine: Engine, file: string): unknown {
+  const bytes = readFileSync(file);
+  bytes[AT.writeVersion] = 1;
+  bytes[AT.readVersion] = 1;
+  return check(() => new engine(bytes));
+}
+
+/** With a log the file alone is half the truth. A reader reads both, and writes neither. */
+function checkWithLog(engine: Engine, file: string): unknown {
+  return check(() => new engine(file, { readonly: true, fileMustExist: true }));
+}
+
+function check(open: () => Db): unknown {
+  let db: Db | undefined;
+  try {
+    db = open();
+    const verdict = db.pragma('quick_check(1)', { simple: true });
+    return verdict === 'ok' ? undefined : new Error(String(verdict));
   } catch (error) {
-    throw storeError(error, path);
+    const { code } = error as { code?: string };
+    return /^SQLITE_(CORRUPT|NOTADB)/.test(code ?? '') ? error : undefined;
   } finally {
-    process.umask(before);
+    db?.close();
   }
-}
-
-/** Version 13 ships its binaries but needs Node 22; npm leaves it out where it does not fit. */
-async function loadEngine(): Promise<typeof BetterSqlite3> {
-  const [major = 0] = process.versions.node.split('.').map(Number);
-  const name: string = 'better-sqlite3-napi';
-  if (major >= 22) {
-    try {
-      return ((await import(name)) as { default: typeof BetterSqlite3 }).default;
-    } catch {
-      // It was not installed, or has no binary for this machine.
-    }
-  }
-  return (await import('better-sqlite3')).default;
-}
-
-function checkHeader(path: string): void {
-  if (!existsSync(path)) return;
-  const fd = openSync(path, 'r');
-  try {
-    const head = Buffer.alloc(MAGIC.length);
-    const length = readSync(fd, head, 0, head.length, 0);
-    if (length > 0 && head.toString('latin1') !== MAGIC) throw damaged(path);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function damaged(path: string, cause?: unknown): StoreError {
-  const message = `${path} is damaged or no database; it was left as it is (restore it, move it away, or choose another with --database)`;
-  return new StoreError('damaged', message, cause);
-}
-
-/** SQLite's words as ours: what happened to which file, and whether to try again. */
-export function storeError(error: unknown, path: string): StoreError {
-  if (error instanceof StoreError) return error;
-  const { code = '', message } = error as { code?: string; message: string };
-  if (code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB')) return damaged(path, error);
-  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
-    return new StoreError('unavailable', `${path} is locked by another program`, error);
-  }
-  return new StoreError('unavailable', `${path} cannot be used: ${message}`, error);
 }

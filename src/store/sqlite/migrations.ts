@@ -1,16 +1,18 @@
-// The schema, as steps that are only ever appended. A database whose applied steps are not a prefix of these is not ours.
-import type { Database } from 'better-sqlite3';
+// The schema as a list of steps that is only ever added to. A database whose applied steps are not a beginning of this
+// list is not touched: it belongs to a newer gateway, or to another program.
 import { StoreError } from '../store.ts';
+import type { Db } from './engine.ts';
 
 interface Migration {
   name: string;
   sql: string;
 }
 
-/** Times are milliseconds since the epoch; a key is kept as its SHA-256 only. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0001-accounts-keys-usage',
+    // Times are milliseconds since the epoch. Usage rows name accounts and keys without a foreign key: a batch of them
+    // is never refused for the sake of one. Counts lie together by account, so that an admission is one look-up.
     sql: `
       CREATE TABLE accounts (
         id INTEGER PRIMARY KEY,
@@ -65,22 +67,45 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Brings the schema up to date in one transaction; two processes may do so at once. */
-export function migrate(db: Database, location: string): void {
+/** Brings the schema up to date. Several processes may do it at once: the first one does it, the others see it done. */
+export function migrate(
+  db: Db,
+  file: string,
+  now: number,
+  migrations: readonly Migration[] = MIGRATIONS,
+): void {
+  if (countApplied(db, file, migrations) === migrations.length) return;
   db.transaction(() => {
-    db.exec(
-      'CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT',
-    );
-    const applied = db.prepare('SELECT name FROM migrations ORDER BY name').pluck().all() as string[];
-    const isPrefix = applied.every((name, index) => MIGRATIONS[index]?.name === name);
-    if (!isPrefix) {
-      const message = `${location} was written by another version of the gateway (it has ${applied.at(-1) ?? ''}); update the gateway, or choose another database`;
-      throw new StoreError('foreign', message);
+    const applied = countApplied(db, file, migrations);
+    if (applied === 0) {
+      db.exec('CREATE TABLE migrations (name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT');
     }
-    const insert = db.prepare('INSERT INTO migrations (name, applied_at) VALUES (?, ?)');
-    for (const { name, sql } of MIGRATIONS.slice(applied.length)) {
+    const note = db.prepare('INSERT INTO migrations (name, applied_at) VALUES (?, ?)');
+    for (const [index, { name, sql }] of migrations.entries()) {
+      if (index < applied) continue;
       db.exec(sql);
-      insert.run(name, Date.now());
+      note.run(name, now);
     }
   }).immediate();
+}
+
+/** How many steps are applied; throws StoreError `foreign`. Reads only. */
+export function countApplied(db: Db, file: string, migrations: readonly Migration[] = MIGRATIONS): number {
+  const tables = db
+    .prepare<[], string>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+    )
+    .pluck()
+    .all();
+  if (tables.length === 0) return 0;
+  if (!tables.includes('migrations'))
+    throw foreign(file, `it holds tables of another program (${tables[0]})`);
+  const applied = db.prepare<[], string>('SELECT name FROM migrations ORDER BY name').pluck().all();
+  const stranger = applied.find((name, index) => name !== migrations[index]?.name);
+  if (stranger === undefined) return applied.length;
+  throw foreign(file, `a newer gateway wrote it (step ${stranger} is not known here)`);
+}
+
+function foreign(file: string, why: string): StoreError {
+  return new StoreError('foreign', `the database ${file} is not used: ${why}; it was left as it is`);
 }

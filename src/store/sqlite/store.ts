@@ -1,132 +1,168 @@
-// The store on one SQLite file. Calls are synchronous underneath, a few microseconds each; every process on the machine may
-// share the file.
-import type { Grouping, Store, UsageRow } from '../store.ts';
-import { openFile, storeError } from './file.ts';
-import { migrate } from './migrations.ts';
-import { accountOf, keyOf, totalsOf, type AccountRow, type KeyRow, type TotalsRow } from './rows.ts';
-import { prepareStatements } from './statements.ts';
+// The store on a SQLite file: accounts, keys and admissions, one prepared statement each. Every admission is committed
+// before it is told, so a killed process has counted what it let through.
+import type { Clock } from '../../clock.ts';
+import type { Account, Key, NewKey, Permission, Store } from '../store.ts';
+import { connect } from './connection.ts';
+import { loadEngine, type Db } from './engine.ts';
+import { prepareUsage, prune } from './usage.ts';
 
-export async function openSqlite(path: string): Promise<Store> {
-  const db = await openFile(path);
-  try {
-    migrate(db, path);
-  } catch (error) {
-    db.close();
-    throw storeError(error, path);
-  }
-  const sql = prepareStatements(db);
+interface AccountRow {
+  id: number;
+  name: string;
+  tier: string;
+  created_at: number;
+}
 
-  /** Whatever SQLite throws becomes a rejection with StoreError. */
-  async function run<Result>(task: () => Result): Promise<Result> {
-    try {
-      return task();
-    } catch (error) {
-      throw storeError(error, path);
-    }
-  }
+interface KeyRow {
+  id: string;
+  account_id: number;
+  account: string;
+  tier: string;
+  prefix: string;
+  label: string | null;
+  permissions: string;
+  models: string | null;
+  created_at: number;
+  last_used_at: number | null;
+  expires_at: number | null;
+  revoked_at: number | null;
+}
 
-  function readKey(id: string): ReturnType<typeof keyOf> | undefined {
-    const row = sql.keyById.get(id) as KeyRow | undefined;
-    return row === undefined ? undefined : keyOf(row);
-  }
-
-  const addAll = db.transaction((rows: readonly UsageRow[]) => {
-    for (const row of rows) sql.addUsage.run({ ...row, streamed: row.streamed ? 1 : 0 });
-  });
-  const touchAll = db.transaction((uses: ReadonlyMap<string, number>) => {
-    for (const [key, at] of uses) sql.touch.run(at, key);
-  });
-
+export async function openSqlite(file: string, clock: Clock): Promise<Store> {
+  const engine = await loadEngine();
+  const connection = await connect({ engine, file, clock, prepare });
+  const run = connection.run;
   return {
-    location: path,
-    admit: (account, hour, limit) => run(() => sql.admit.get({ account, hour, limit }) as number | undefined),
-    used: (account, hour) => run(() => (sql.used.get(account, hour) as number | undefined) ?? 0),
+    location: file,
 
-    findKey: (hash) =>
-      run(() => {
-        const row = sql.findKey.get(hash) as KeyRow | undefined;
-        return row === undefined ? undefined : keyOf(row);
-      }),
-    createKey: (key) =>
-      run(() =>
-        db
-          .transaction(() => {
-            sql.addAccount.run(key.account, key.tier, key.createdAt);
-            const account = sql.account.get(key.account) as AccountRow;
-            const { id, hash, prefix, label, createdAt, expiresAt } = key;
-            const models = key.models === null ? null : JSON.stringify(key.models);
-            const permissions = key.permissions.join(',');
-            sql.addKey.run({
-              ...{ id, account: account.id, hash, prefix, label, permissions, models, createdAt, expiresAt },
-            });
-            const created = readKey(id);
-            if (created === undefined) throw new Error('the key that was just written is not there');
-            return created;
-          })
-          .immediate(),
-      ),
-    listKeys: (account) => run(() => (sql.keys.all({ account: account ?? null }) as KeyRow[]).map(keyOf)),
-    revokeKey: (id, at) =>
-      run(() => {
-        sql.revoke.run(at, id);
-        return readKey(id);
-      }),
-    touchKeys: (uses) => run(() => touchAll.immediate(uses)),
+    admit: (accountId, hour, limit) => run((sql) => sql.admit.all(accountId, hour, limit, limit)[0]),
+    used: (accountId, hour) => run((sql) => sql.used.get(accountId, hour) ?? 0),
 
-    findAccount: (name) =>
-      run(() => {
-        const row = sql.account.get(name) as AccountRow | undefined;
-        return row === undefined ? undefined : accountOf(row);
-      }),
+    findKey: (hash) => run((sql) => optional(sql.findKey.get(hash), toKey)),
+    createKey: (key) => run((sql) => toKey(sql.createKey(key))),
+    listKeys: (account) =>
+      run((sql) => (account === undefined ? sql.listKeys.all() : sql.listKeysOf.all(account)).map(toKey)),
+    revokeKey: (id, at) => run((sql) => optional(sql.revokeKey(id, at), toKey)),
+    touchKeys: (uses) => run((sql) => sql.touchKeys(uses)),
+
+    findAccount: (name) => run((sql) => optional(sql.findAccount.get(name), toAccount)),
     listAccounts: () =>
-      run(() =>
-        (sql.accounts.all() as (AccountRow & { keys: number })[]).map((row) => ({
-          ...accountOf(row),
-          keys: row.keys,
-        })),
-      ),
-    assignTier: (name, tier) =>
-      run(() => {
-        sql.assignTier.run(tier, name);
-        const row = sql.account.get(name) as AccountRow | undefined;
-        return row === undefined ? undefined : accountOf(row);
-      }),
+      run((sql) => sql.listAccounts.all().map((row) => ({ ...toAccount(row), keys: row.keys }))),
+    assignTier: (account, tier) => run((sql) => optional(sql.assignTier.all(tier, account)[0], toAccount)),
 
-    recordUsage: (rows) => run(() => addAll.immediate(rows)),
-    admissionsByHour: (account, since) =>
-      run(() => sql.hours.all(account, since) as { hour: number; requests: number }[]),
-    totals: (account, since) =>
-      run(() => totalsOf(sql.totals.get({ account: account ?? null, since }) as TotalsRow)),
-    totalsBy: (grouping, account, since) =>
-      run(() =>
-        (sql.totalsBy[grouping].all({ account: account ?? null, since }) as GroupRow[]).map((row) => ({
-          group: groupOf(grouping, row),
-          totals: totalsOf(row),
-        })),
-      ),
-    async prune(before) {
-      while ((await run(() => sql.pruneUsage.run(before))).changes > 0) await new Promise(setImmediate);
-      await run(() => sql.pruneHours.run(before));
-    },
-    idle: () => run(() => void db.pragma('wal_checkpoint(PASSIVE)')),
-    close: () => run(() => void db.close()),
+    recordUsage: (rows) => run(({ usage }) => usage.record(rows)),
+    admissionsByHour: (accountId, since) => run(({ usage }) => usage.byHour(accountId, since)),
+    totals: (accountId, since) => run(({ usage }) => usage.totals(accountId, since)),
+    totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
+    prune: (before) => prune(connection, before),
+    idle: () => run((_, db) => void db.pragma('wal_checkpoint(PASSIVE)')),
+    close: () => Promise.resolve(connection.close()),
   };
 }
 
-type GroupRow = TotalsRow & {
-  account?: string | null;
-  key?: string;
-  model?: string | null;
-  provider?: string | null;
-  hour?: number;
-};
+const KEY = `
+  SELECT keys.id, account_id, accounts.name AS account, accounts.tier, prefix, label, permissions, models,
+    keys.created_at, last_used_at, expires_at, revoked_at
+  FROM keys JOIN accounts ON accounts.id = account_id`;
 
-function groupOf(grouping: Grouping, row: GroupRow): Record<string, string | null> {
-  const groups = {
-    account: () => ({ account: row.account ?? null }),
-    key: () => ({ key: row.key ?? null }),
-    model: () => ({ model: row.model ?? null, provider: row.provider ?? null }),
-    hour: () => ({ hour: new Date(row.hour ?? 0).toISOString() }),
-  } satisfies Record<Grouping, () => Record<string, string | null>>;
-  return groups[grouping]();
+function prepare(db: Db) {
+  return { ...prepareAccounts(db), ...prepareKeys(db), usage: prepareUsage(db) };
+}
+
+export type Statements = ReturnType<typeof prepare>;
+
+/** Statements that write are run to their end, with `all` or `run`: `get` stops at the first row, and says nothing where
+ *  the commit that follows fails (a full disk). */
+function prepareAccounts(db: Db) {
+  return {
+    admit: db
+      .prepare<[accountId: number, hour: number, limit: number, again: number], number>(
+        `INSERT INTO hours (account_id, hour, requests) SELECT ?, ?, 1 WHERE ? >= 1
+         ON CONFLICT DO UPDATE SET requests = requests + 1 WHERE requests < ? RETURNING requests`,
+      )
+      .pluck(),
+    used: db
+      .prepare<[number, number], number>('SELECT requests FROM hours WHERE account_id = ? AND hour = ?')
+      .pluck(),
+    findAccount: db.prepare<[string], AccountRow>('SELECT * FROM accounts WHERE name = ?'),
+    listAccounts: db.prepare<[], AccountRow & { keys: number }>(
+      `SELECT accounts.*, (SELECT count(*) FROM keys WHERE account_id = accounts.id) AS keys
+       FROM accounts ORDER BY accounts.id`,
+    ),
+    assignTier: db.prepare<[tier: string, account: string], AccountRow>(
+      'UPDATE accounts SET tier = ? WHERE name = ? RETURNING *',
+    ),
+  };
+}
+
+function prepareKeys(db: Db) {
+  const findById = db.prepare<[string], KeyRow>(`${KEY} WHERE keys.id = ?`);
+  const addAccount = db.prepare(
+    'INSERT INTO accounts (name, tier, created_at) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING',
+  );
+  const addKey = db.prepare(
+    `INSERT INTO keys (id, hash, account_id, prefix, label, permissions, models, created_at, expires_at)
+     VALUES (?, ?, (SELECT id FROM accounts WHERE name = ?), ?, ?, ?, ?, ?, ?)`,
+  );
+  const revoke = db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
+  const touch = db.prepare(
+    'UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)',
+  );
+  const create = db.transaction((key: NewKey): KeyRow => {
+    addAccount.run(key.account, key.tier, key.createdAt);
+    const models = key.models === null ? null : JSON.stringify(key.models);
+    addKey.run(
+      ...[key.id, key.hash, key.account, key.prefix, key.label, key.permissions.join(',')],
+      ...[models, key.createdAt, key.expiresAt],
+    );
+    return existing(findById.get(key.id));
+  });
+  const revokeFound = db.transaction((id: string, at: number): KeyRow | undefined => {
+    revoke.run(at, id);
+    return findById.get(id);
+  });
+  const touchAll = db.transaction((uses: ReadonlyMap<string, number>): void => {
+    for (const [id, at] of uses) touch.run(at, id, at);
+  });
+  return {
+    findKey: db.prepare<[Buffer], KeyRow>(`${KEY} WHERE hash = ?`),
+    listKeys: db.prepare<[], KeyRow>(`${KEY} ORDER BY keys.created_at, keys.rowid`),
+    listKeysOf: db.prepare<[string], KeyRow>(
+      `${KEY} WHERE accounts.name = ? ORDER BY keys.created_at, keys.rowid`,
+    ),
+    // A transaction that reads and then writes takes its lock at once: a later one would fail without a wait.
+    createKey: (key: NewKey) => create.immediate(key),
+    revokeKey: (id: string, at: number) => revokeFound.immediate(id, at),
+    touchKeys: (uses: ReadonlyMap<string, number>) => touchAll.immediate(uses),
+  };
+}
+
+function existing<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw new Error('a row that was just written is not there');
+  return row;
+}
+
+function optional<Row, Value>(row: Row | undefined, read: (row: Row) => Value): Value | undefined {
+  return row === undefined ? undefined : read(row);
+}
+
+function toAccount({ id, name, tier, created_at: createdAt }: AccountRow): Account {
+  return { id, name, tier, createdAt };
+}
+
+function toKey(row: KeyRow): Key {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    account: row.account,
+    tier: row.tier,
+    prefix: row.prefix,
+    label: row.label,
+    permissions: row.permissions === '' ? [] : (row.permissions.split(',') as Permission[]),
+    models: row.models === null ? null : (JSON.parse(row.models) as string[]),
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  };
 }

@@ -1,0 +1,139 @@
+// One connection to the database's file, and what must hold of it while it lives: it is still the file that the path
+// names, a lock of another process does not hold up every request, and its log does not grow without end.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../clock.ts';
+import { StoreError } from '../store.ts';
+import type { Db, Engine } from './engine.ts';
+import { isBusy, storeError } from './errors.ts';
+import { createFile, identityOf, inspectFile, keepPrivate } from './file.ts';
+import { countApplied, migrate } from './migrations.ts';
+
+/** A wait for a lock holds up the whole process, so once it was in vain the next ones are short, until one succeeds. */
+const BUSY_MS = 2000;
+const BUSY_AGAIN_MS = 20;
+/** Processes that make a new database at once get in each other's way. */
+const OPEN_TRIES = 40;
+const OPEN_AGAIN_MS = 50;
+/** 32 MiB of log at most, where nobody is ever idle. */
+const MOST_LOG_PAGES = 8192;
+const MOST_LOG_BYTES = 64 * 1024 * 1024;
+const LOOK_EVERY_MS = 200;
+
+export interface Connection<Statements> {
+  /** Runs `task` now, with the prepared statements; rejects with StoreError. */
+  run: <Result>(task: (statements: Statements, db: Db) => Result) => Promise<Result>;
+  readonly closed: boolean;
+  close(): void;
+}
+
+interface Link<Statements> {
+  db: Db;
+  statements: Statements;
+  identity: string | undefined;
+}
+
+interface ConnectionOptions<Statements> {
+  engine: Engine;
+  file: string;
+  clock: Clock;
+  prepare: (db: Db) => Statements;
+}
+
+export async function connect<Statements>(
+  options: ConnectionOptions<Statements>,
+): Promise<Connection<Statements>> {
+  const { file, clock } = options;
+  let link = await openPatiently(options);
+  let closed = false;
+  let lookedAt = clock.monotonic();
+  let hurried = false;
+
+  /** A file that was replaced is opened anew; one that is gone is waited for: nothing may be counted where it is lost. */
+  function current(): Link<Statements> {
+    if (closed) throw new StoreError('unavailable', `the database ${file} was closed`);
+    const now = clock.monotonic();
+    if (now - lookedAt < LOOK_EVERY_MS) return link;
+    const identity = identityOf(file);
+    if (identity === undefined) {
+      throw new StoreError('unavailable', `the database ${file} is gone; it was moved or deleted`);
+    }
+    if (identity !== link.identity) {
+      const next = open(options);
+      link.db.close();
+      link = next;
+      hurried = false;
+    }
+    lookedAt = now;
+    return link;
+  }
+
+  function wait(ms: number): void {
+    link.db.pragma(`busy_timeout = ${ms}`);
+    hurried = ms !== BUSY_MS;
+  }
+
+  return {
+    run(task) {
+      try {
+        const { statements, db } = current();
+        const result = task(statements, db);
+        if (hurried) wait(BUSY_MS);
+        return Promise.resolve(result);
+      } catch (error) {
+        if (!closed && !hurried && isBusy(error)) wait(BUSY_AGAIN_MS);
+        return Promise.reject(asError(storeError(error, file)));
+      }
+    },
+    get closed() {
+      return closed;
+    },
+    close() {
+      if (closed) return;
+      closed = true;
+      link.db.close();
+    },
+  };
+}
+
+async function openPatiently<Statements>(options: ConnectionOptions<Statements>): Promise<Link<Statements>> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return open(options);
+    } catch (error) {
+      if (!isBusy(error) || tries === OPEN_TRIES) throw asError(storeError(error, options.file));
+      await sleep(OPEN_AGAIN_MS);
+    }
+  }
+}
+
+function open<Statements>({ engine, file, clock, prepare }: ConnectionOptions<Statements>): Link<Statements> {
+  createFile(file);
+  inspectFile(engine, file);
+  const identity = identityOf(file);
+  const db = new engine(file, { timeout: BUSY_AGAIN_MS, fileMustExist: true });
+  try {
+    // Before anything is written: a database of another program stays as it is.
+    countApplied(db, file);
+    if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
+      throw new StoreError(
+        'unavailable',
+        `the database ${file} lies where several processes cannot share it`,
+      );
+    }
+    db.pragma('synchronous = NORMAL');
+    db.pragma(`wal_autocheckpoint = ${MOST_LOG_PAGES}`);
+    db.pragma(`journal_size_limit = ${MOST_LOG_BYTES}`);
+    migrate(db, file, clock.now());
+    keepPrivate(file);
+    const statements = prepare(db);
+    db.pragma(`busy_timeout = ${BUSY_MS}`);
+    return { db, statements, identity };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
