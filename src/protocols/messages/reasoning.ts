@@ -31,15 +31,19 @@ export interface Thinking {
   on: boolean;
 }
 
-/** The nearest effort that the model takes: itself, else a lower one, else the lowest. Undefined: the field is not sent. */
-function fitEffort(effort: Effort, encoding: Encoding): string | undefined {
-  const known: Effort = effort === 'minimal' || effort === 'none' ? 'low' : effort;
-  const { efforts } = encoding.traits;
-  const taken = EFFORTS.filter((item) => item !== 'none' && item !== 'minimal' && efforts.includes(item));
-  // Above `high` the next step is the nearer one in meaning.
-  if (known === 'xhigh' && !taken.includes('xhigh') && taken.includes('max')) return 'max';
-  const rank = EFFORTS.indexOf(known);
-  const fitted = taken.filter((item) => EFFORTS.indexOf(item) <= rank).at(-1) ?? taken[0];
+/** The nearest effort that the model takes. Above `high` a higher one is nearer in meaning; else a lower one, else the lowest. */
+function nearestEffort(effort: Effort, taken: readonly Effort[]): Effort | undefined {
+  if (effort === 'xhigh' && !taken.includes('xhigh') && taken.includes('max')) return 'max';
+  const rank = EFFORTS.indexOf(effort);
+  return taken.filter((item) => EFFORTS.indexOf(item) <= rank).at(-1) ?? taken[0];
+}
+
+/** Undefined: the field is not sent. */
+function fitEffort(effort: Effort, encoding: Encoding): Effort | undefined {
+  const taken = EFFORTS.filter(
+    (item) => item !== 'none' && item !== 'minimal' && encoding.traits.efforts.includes(item),
+  );
+  const fitted = nearestEffort(effort, taken);
   if (fitted !== undefined && fitted !== effort) {
     encoding.warn('changed', 'reasoning.effort', `${effort} was sent as ${fitted}`);
   }
@@ -84,6 +88,18 @@ function withBudget(reasoning: Reasoning, wanted: number, maxTokens: number, enc
   return { thinking: { type: 'enabled', budget_tokens: budget, ...display(reasoning, encoding) }, on: true };
 }
 
+function wantedBudget({ mode, effort, budgetTokens }: Reasoning): number {
+  return budgetTokens ?? BUDGETS[effort ?? (mode === 'adaptive' ? 'high' : 'medium')];
+}
+
+/** Tokens that thinking may take where nobody set a limit: the answer's own default comes on top. */
+export function thinkingRoom({ request, traits }: Encoding): number {
+  const { reasoning } = request;
+  const thinks = reasoning?.mode === 'on' || (reasoning?.mode === undefined && request.protocol === 'chat');
+  if (reasoning === undefined || !thinks || traits.thinking === false || !traits.thinkingBudget) return 0;
+  return wantedBudget(reasoning);
+}
+
 function thinkingOn(reasoning: Reasoning, maxTokens: number, encoding: Encoding): Thinking {
   const { traits } = encoding;
   const { budgetTokens } = reasoning;
@@ -98,8 +114,7 @@ function thinkingOn(reasoning: Reasoning, maxTokens: number, encoding: Encoding)
     );
   }
   if (traits.thinkingBudget) {
-    const wanted = budgetTokens ?? BUDGETS[effort ?? (reasoning.mode === 'adaptive' ? 'high' : 'medium')];
-    const result = withBudget(reasoning, wanted, maxTokens, encoding);
+    const result = withBudget(reasoning, wantedBudget(reasoning), maxTokens, encoding);
     // An effort beside a budget is the client's own only in this protocol.
     return encoding.request.protocol === 'messages' ? withEffort(result, reasoning.effort, encoding) : result;
   }

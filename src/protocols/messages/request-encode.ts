@@ -7,7 +7,7 @@ import type { EncodedRequest } from '../protocol.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
 import { createEncoding, leaveOut, type Encoding } from './encoding.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
-import { encodeReasoning, thinkingOff, type Thinking } from './reasoning.ts';
+import { encodeReasoning, thinkingOff, thinkingRoom, type Thinking } from './reasoning.ts';
 import {
   encodeTools,
   forceStructuredTool,
@@ -25,7 +25,7 @@ function encodeMaxTokens(encoding: Encoding): number {
   const most = traits.maxOutput;
   const asked = request.maxOutputTokens;
   if (asked === undefined) {
-    const limit = most ?? DEFAULT_MAX_TOKENS;
+    const limit = most ?? DEFAULT_MAX_TOKENS + thinkingRoom(encoding);
     encoding.warn('changed', 'maxOutputTokens', `none was given: sent as ${limit}`);
     return limit;
   }
