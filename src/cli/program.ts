@@ -96,6 +96,7 @@ export function createProgram(context: Context): Command {
     .exitOverride()
     .configureHelp({
       showGlobalOptions: true,
+      minWidthToWrap: 20,
       visibleGlobalOptions: ({ parent }) =>
         parent ? rootOf(parent).options.filter(({ long }) => long !== '--version') : [],
     })

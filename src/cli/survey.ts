@@ -1,7 +1,7 @@
 // The providers and models as a server would know them: the configuration, what is found on this machine, what providers
 // list. For commands that answer without a running server.
 import type { Command } from 'commander';
-import { simProvider } from '../app.ts';
+import { simAt } from '../app.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { LOCAL_CANDIDATES } from '../config/zero.ts';
 import { createProviderClient, type ProviderClient } from '../providers/client.ts';
@@ -35,7 +35,7 @@ export async function withSurvey<Result>(
   const sim = await startSim({ clock, ids });
   try {
     const routing = createRouting({ config, clock });
-    routing.addProviders([simProvider(sim.url)]);
+    routing.addProviders([simAt(sim.url)]);
     if (config.file === null) {
       const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
       routing.addProviders(found.map(({ provider }) => provider));

@@ -16,7 +16,7 @@ export interface Column<Row> {
 }
 
 const GAP = 2;
-const SHORTEST = 10;
+const SHORTEST = 8;
 
 const segmenter = new Intl.Segmenter();
 const NARROW = /^[\u0020-\u10ff]$/;

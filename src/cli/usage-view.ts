@@ -51,10 +51,9 @@ export async function printUsage(
     now: clock.now(),
     height: heightFor(rows.length),
   };
-  const head = canvas.style.dim(
-    `Since ${formatTime(Date.parse(rows[0]?.hours[0]?.hour ?? ''))}, times in UTC`,
-  );
-  printLines(stdout, [head, ...rows.flatMap((row) => ['', ...block(row, window.by, canvas)])]);
+  const since = `since ${formatTime(Date.parse(rows[0]?.hours[0]?.hour ?? ''))}`;
+  const head = wrapWords([since, 'times in UTC'], ', ', canvas.width).map(canvas.style.dim);
+  printLines(stdout, [...head, ...rows.flatMap((row) => ['', ...block(row, window.by, canvas)])]);
 }
 
 function heightFor(accounts: number): number {

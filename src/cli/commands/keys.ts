@@ -99,8 +99,10 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
       },
     );
     sayWritten(context, store);
-    if (options.json) printJson(context, { key: plaintext, ...describeKey(key) });
-    else await printCreated(key, plaintext, config, context);
+    if (options.json) {
+      const { id, ...rest } = describeKey(key);
+      printJson(context, { id, key: plaintext, ...rest });
+    } else await printCreated(key, plaintext, config, context);
   });
 }
 
@@ -153,10 +155,10 @@ function howToUse(key: Key, config: Config, dim: (text: string) => string): stri
   return [
     'Give it to a client as its API key, with the base URL',
     ...(key.permissions.includes('chat')
-      ? [`  ${chat}  ${dim('chat completions, e.g. OPENAI_BASE_URL and OPENAI_API_KEY')}`]
+      ? [`  ${chat}  ${dim('chat completions (OPENAI_BASE_URL, OPENAI_API_KEY)')}`]
       : []),
     ...(key.permissions.includes('messages')
-      ? [`  ${base}  ${dim('messages, e.g. ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY')}`]
+      ? [`  ${base.padEnd(chat.length)}  ${dim('messages (ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY)')}`]
       : []),
   ];
 }
@@ -195,12 +197,12 @@ async function printKeys(keys: readonly Key[], context: Context): Promise<void> 
     keys,
     [
       { title: 'ID', value: (key) => key.id },
-      { title: 'KEY', value: (key) => `${key.prefix}…` },
+      { title: 'KEY', value: (key) => key.prefix },
       { title: 'ACCOUNT', value: (key) => clean(key.account), shrinks: true },
       { title: 'NAME', value: (key) => clean(key.label ?? '-'), shrinks: true },
       { title: 'MAY USE', value: (key) => mayUse(key), shrinks: true },
       {
-        title: 'LAST USED',
+        title: 'USED',
         value: (key) => (key.lastUsedAt === null ? 'never' : `${formatDuration(now - key.lastUsedAt)} ago`),
       },
       { title: 'STATE', value: (key) => stateOf(key, now) },
@@ -219,7 +221,7 @@ function stateOf(key: Key, now: number): Cell {
   if (key.revokedAt !== null) return { text: 'revoked', paint: 'red' };
   if (key.expiresAt === null) return { text: 'active', paint: 'green' };
   if (key.expiresAt <= now) return { text: 'expired', paint: 'red' };
-  return { text: `active, ${formatDuration(key.expiresAt - now)} left`, paint: 'green' };
+  return { text: `${formatDuration(key.expiresAt - now)} left`, paint: 'green' };
 }
 
 async function revokeKey(
