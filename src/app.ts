@@ -2,6 +2,7 @@
 import { HOUR_MS, type Clock } from './clock.ts';
 import type { Config, ProviderConfig } from './config/config.ts';
 import { LOCAL_CANDIDATES } from './config/zero.ts';
+import { simProvider } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
 import { createGate } from './gateway/gate.ts';
 import type { GatewayDeps } from './gateway/inference.ts';
@@ -53,7 +54,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const client = createProviderClient({ clock, env });
   const routing = createRouting({ config, clock });
   const sim = await startSim({ clock, ids });
-  routing.addProviders([simProvider(sim.url)]);
+  routing.addProviders([simAt(sim.url)]);
   const recorder = createRecorder({ store, clock, log });
   const gate = createGate();
   let cancelled = false;
@@ -166,25 +167,9 @@ function unchangeable(before: Config, after: Config): string[] {
   return changed;
 }
 
-const SIM_TIMEOUT_MS = 3000;
-
-export function simProvider(url: string): ProviderConfig {
-  return {
-    name: 'sim',
-    protocols: ['chat', 'messages'],
-    baseUrls: { chat: `${url}/v1`, messages: `${url}/v1` },
-    apiKey: undefined,
-    auth: 'protocol',
-    headers: {},
-    traits: {},
-    timeout: {
-      connect: SIM_TIMEOUT_MS,
-      firstByte: SIM_TIMEOUT_MS,
-      idle: SIM_TIMEOUT_MS,
-      whole: SIM_TIMEOUT_MS,
-    },
-    models: SIM_MODELS.map((id) => ({ id, upstream: id })),
-    defaultModel: 'echo',
-    source: 'builtin',
-  };
+/** The built-in provider at the address on which it listens. */
+export function simAt(url: string): ProviderConfig {
+  const base = `${url}/v1`;
+  const models = SIM_MODELS.map((id) => ({ id, upstream: id }));
+  return { ...simProvider(models), baseUrls: { chat: base, messages: base } };
 }
