@@ -51,18 +51,19 @@ export function truncate(text: string, width: number): string {
 }
 
 /** Lines of whole words in at most `width` columns; a word longer than that has a line of its own. */
-export function wrapWords(words: readonly string[], separator: string, width: number | undefined): string[] {
+export function wrapWords(words: readonly string[], separator: string, width: number = Infinity): string[] {
   const lines: string[] = [];
-  let line: string | undefined;
-  for (const word of words) {
-    const longer: string = line === undefined ? word : line + separator + word;
-    if (line !== undefined && width !== undefined && displayWidth(longer) > width) {
-      lines.push(line + separator.trimEnd());
-      line = word;
-    } else line = longer;
+  let line = '';
+  for (const [index, word] of words.entries()) {
+    const last = index === words.length - 1;
+    const piece = last ? word : word + separator;
+    if (line !== '' && displayWidth((line + piece).trimEnd()) > width) {
+      lines.push(line.trimEnd());
+      line = '';
+    }
+    line += piece;
   }
-  if (line !== undefined) lines.push(line);
-  return lines;
+  return line === '' ? lines : [...lines, line.trimEnd()];
 }
 
 function pad(text: string, width: number, align: 'left' | 'right'): string {

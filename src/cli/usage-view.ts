@@ -76,7 +76,7 @@ function block(row: AccountUsage, by: Grouping | undefined, canvas: Canvas): str
     `${style.bold(name)}  ${style.dim(tier)}`,
     ...[
       ...limitLines(row, width, canvas),
-      ...(idle ? [style.dim('no requests in this window')] : ['', ...bars, '']),
+      ...(idle ? [style.dim('nothing in this window')] : ['', ...bars, '']),
       ...wrapWords(totalsWords(row.totals), ' · ', width),
       ...split,
     ].map((line) => (line === '' ? '' : INDENT + line)),
