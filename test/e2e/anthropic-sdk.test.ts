@@ -198,8 +198,8 @@ describe('counting and models', () => {
       expect(type).toBe('model');
       ids.push(id);
     }
-    expect(ids).toEqual(expect.arrayContaining(['auto', 'echo']));
-    expect((await client.models.retrieve('echo')).id).toBe('echo');
+    expect(ids).toEqual(expect.arrayContaining(['auto', 'sim/echo']));
+    expect((await client.models.retrieve('sim/echo')).id).toBe('sim/echo');
   });
 });
 

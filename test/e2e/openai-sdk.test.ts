@@ -46,7 +46,7 @@ describe('a completion', () => {
 
   it('says who answered', async () => {
     const { response } = await client.chat.completions
-      .create({ model: 'echo', messages: say('hello') })
+      .create({ model: 'sim/echo', messages: say('hello') })
       .withResponse();
     expect(response.headers.get('x-gateway-provider')).toBe('sim');
     expect(response.headers.get('x-gateway-model')).toBe('echo');
@@ -207,7 +207,7 @@ describe('models', () => {
   it('are listed and found', async () => {
     const ids: string[] = [];
     for await (const { id } of client.models.list()) ids.push(id);
-    expect(ids).toEqual(expect.arrayContaining(['auto', 'echo']));
+    expect(ids).toEqual(expect.arrayContaining(['auto', 'sim/echo']));
     expect(await client.models.retrieve('sim/echo')).toMatchObject({ object: 'model' });
     expect((await client.models.retrieve('sim/echo')).id).toBe('sim/echo');
   });

@@ -50,7 +50,7 @@ export async function gateway(options: GatewayOptions = {}): Promise<TestGateway
 
 export async function startGateway({
   config: members,
-  tier,
+  tier = 'enterprise',
   clock = systemClock,
 }: GatewayOptions): Promise<TestGateway> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-test-'));

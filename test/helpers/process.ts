@@ -35,6 +35,8 @@ export interface Server {
   child: ChildProcess;
   stdout(): string;
   stderr(): string;
+  /** Fulfilled once the log says so. */
+  logged(mark: string): Promise<void>;
   ended: Promise<Ended>;
 }
 
@@ -95,10 +97,15 @@ export function home(): Home {
         ...args,
       ]);
       const url = await Promise.race([
-        shown(child, () => /http:\/\/127\.0\.0\.1:\d+(?=\s)/.exec(output.stdout)?.[0]),
+        shown(child.stdout, () => /http:\/\/127\.0\.0\.1:\d+(?=\s)/.exec(output.stdout)?.[0]),
         ended.then(({ stderr }) => Promise.reject(new Error(`the server did not start: ${stderr}`))),
       ]);
-      return { url, child, ended, stdout: () => output.stdout, stderr: () => output.stderr };
+      return {
+        ...{ url, child, ended, stdout: () => output.stdout, stderr: () => output.stderr },
+        async logged(mark) {
+          await shown(child.stderr, () => (output.stderr.includes(mark) ? mark : undefined));
+        },
+      };
     },
     configure: (config) => writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(config)),
   };
@@ -106,15 +113,16 @@ export function home(): Home {
 }
 
 /** Looks at the output again whenever some came. */
-function shown(child: ChildProcess, find: () => string | undefined): Promise<string> {
+function shown(stream: NodeJS.ReadableStream | null, find: () => string | undefined): Promise<string> {
   return new Promise((resolve) => {
     const look = (): void => {
       const found = find();
       if (found === undefined) return;
-      child.stdout?.off('data', look);
+      stream?.off('data', look);
       resolve(found);
     };
-    child.stdout?.on('data', look);
+    stream?.on('data', look);
+    look();
   });
 }
 
