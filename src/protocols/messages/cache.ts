@@ -1,13 +1,12 @@
 // Prompt-cache marks: what clients set is kept as far as the wire takes it; chat clients, which have none, get some.
-import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import { estimateBody } from '../../canonical/estimate.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { CacheMark } from '../../canonical/request.ts';
-import { isObject } from '../../canonical/json.ts';
 import type { Encoding } from './encoding.ts';
 import { list, type WireCacheControl, type WireTurn } from './schema.ts';
 
 /** More marks are refused. */
 const MAX_MARKS = 4;
-const CHARACTERS_A_TOKEN = 4;
 
 export function cacheControl(mark: CacheMark): WireCacheControl {
   return mark.ttl === undefined ? { type: 'ephemeral' } : { type: 'ephemeral', ttl: mark.ttl };
@@ -45,15 +44,6 @@ function keepMost(prompt: Prompt, most: number, encoding: Encoding): void {
   encoding.warn('dropped', 'messages.cache', `only ${MAX_MARKS} cache marks are taken`);
 }
 
-/** A rough size that costs no copy of the texts. */
-function characters(value: JsonValue | undefined): number {
-  if (typeof value === 'string') return value.length;
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + characters(item), 0);
-  if (!isObject(value)) return 0;
-  if (value.type === 'base64') return 0;
-  return Object.keys(value).reduce((sum, name) => sum + name.length + characters(value[name]), 0);
-}
-
 function mark(block: JsonObject | undefined): void {
   if (block !== undefined) block.cache_control = cacheControl({});
 }
@@ -78,6 +68,6 @@ export function placeCacheMarks(prompt: Prompt, encoding: Encoding): void {
     prompt.turns.every((turn) => marksIn(turn.content).length === 0);
   if (!unmarked) return keepMost(prompt, most, encoding);
   if (request.protocol !== 'chat' || traits.promptCache === 'off') return;
-  const size = characters(prompt.tools) + characters(prompt.system) + characters(prompt.turns);
-  if (size / CHARACTERS_A_TOKEN >= traits.minCacheTokens) addMarks(prompt);
+  const { tools, system, turns } = prompt;
+  if (estimateBody({ tools, system, messages: turns }) >= traits.minCacheTokens) addMarks(prompt);
 }

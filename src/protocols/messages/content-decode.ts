@@ -15,7 +15,7 @@ import type {
 } from '../../canonical/request.ts';
 import { decodeCitations } from './citations.ts';
 import { refuse } from './envelope.ts';
-import { nativeFields } from './ledger.ts';
+import { addNativeFields } from './ledger.ts';
 import { callExtra, inputText } from './reply.ts';
 import { flag, text } from './schema.ts';
 
@@ -135,7 +135,7 @@ function decodeBlock(block: JsonValue, at: string, native: NativeField[]): Part 
     const kind = text(block.type) ?? refuse(`${at}.type`, 'must be a string');
     return { type: 'native', protocol: 'messages', kind, value: block, at };
   }
-  native.push(...nativeFields(block, 'messages[].content[].'));
+  addNativeFields(native, block, 'messages[].content[].');
   if (block.cache_control === undefined || part.type === 'reasoning') return part;
   const cache = decodeCache(block.cache_control);
   return cache === undefined ? part : ({ ...part, cache } as Part);

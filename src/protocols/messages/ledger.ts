@@ -106,7 +106,18 @@ export const MESSAGES_FIELDS = {
   'messages[].content[].transformations': LEFT_OUT,
 } as const satisfies Record<string, Row>;
 
-const ROWS: ReadonlyMap<string, Row> = new Map(Object.entries(MESSAGES_FIELDS));
+/** By the path up to the last name, then by that name: decoding asks for every member of every block. */
+const ROWS: ReadonlyMap<string, ReadonlyMap<string, Row>> = byPrefix();
+
+function byPrefix(): Map<string, Map<string, Row>> {
+  const rows = new Map<string, Map<string, Row>>();
+  for (const [path, row] of Object.entries(MESSAGES_FIELDS)) {
+    const cut = path.lastIndexOf('.') + 1;
+    const inner = rows.get(path.slice(0, cut)) ?? new Map<string, Row>();
+    rows.set(path.slice(0, cut), inner.set(path.slice(cut), row));
+  }
+  return rows;
+}
 
 const FATES = { 'left out': 'report', quiet: 'quiet', rejected: 'reject' } as const;
 
@@ -117,18 +128,16 @@ function isNeutral(path: string, value: JsonValue | undefined): boolean {
   return path === 'mcp_servers' && Array.isArray(value) && value.length === 0;
 }
 
-/** The members of `object` that have no canonical name, with the fate of each. `prefix` ends before the member's name. */
-export function nativeFields(object: JsonObject, prefix: string): NativeField[] {
-  const fields: NativeField[] = [];
+/** Adds the members of `object` that have no canonical name, with the fate of each. `prefix` ends before the member's name. */
+export function addNativeFields(fields: NativeField[], object: JsonObject, prefix: string): void {
+  const rows = ROWS.get(prefix);
   for (const name of Object.keys(object)) {
-    const path = prefix + name;
-    const row = ROWS.get(path) ?? LEFT_OUT;
+    const row = rows?.get(name) ?? LEFT_OUT;
+    if (row.fate === 'carried' || row.fate === 'mapped') continue;
     const value = object[name];
-    if (row.fate === 'carried' || row.fate === 'mapped' || value === undefined || isNeutral(path, value))
-      continue;
-    fields.push(nativeField(path, name, value, row));
+    const path = prefix + name;
+    if (value !== undefined && !isNeutral(path, value)) fields.push(nativeField(path, name, value, row));
   }
-  return fields;
 }
 
 /** One field by its path, where its value, and not its name, has no canonical form. */

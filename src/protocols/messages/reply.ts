@@ -76,7 +76,7 @@ function decodePart(block: JsonObject): ReplyPart {
 }
 
 function isEmptyText(part: ReplyPart): boolean {
-  return part.type === 'text' && part.text === '';
+  return part.type === 'text' && part.text === '' && part.citations === undefined;
 }
 
 export function decodeReply(value: unknown): Reply {

@@ -12,7 +12,7 @@ import {
 } from '../../canonical/request.ts';
 import { decodeCache, decodeParts } from './content-decode.ts';
 import { refuse } from './envelope.ts';
-import { nativeField, nativeFields } from './ledger.ts';
+import { addNativeFields, nativeField } from './ledger.ts';
 import { count, list, text } from './schema.ts';
 import { decodeToolChoice, decodeTools } from './tools-decode.ts';
 
@@ -34,7 +34,7 @@ function decodeMessage(value: JsonValue, index: number, native: NativeField[]): 
   if (role !== 'user' && role !== 'assistant' && role !== 'system') {
     return refuse(`messages[${index}].role`, 'must be "user", "assistant" or "system"');
   }
-  native.push(...nativeFields(value, 'messages[].'));
+  addNativeFields(native, value, 'messages[].');
   return { role, parts: decodeParts(value.content, `messages[${index}].content`, native) };
 }
 
@@ -57,7 +57,7 @@ function decodeReasoning(value: JsonObject, native: NativeField[]): Reasoning | 
   const { thinking, output_config: output } = value;
   const reasoning: Reasoning = {};
   if (isObject(thinking)) {
-    native.push(...nativeFields(thinking, 'thinking.'));
+    addNativeFields(native, thinking, 'thinking.');
     if (isMode(thinking.type)) reasoning.mode = MODES[thinking.type];
     else native.push(nativeField('thinking', 'thinking', thinking));
     const budget = count(thinking.budget_tokens);
@@ -101,11 +101,11 @@ function decodeLimits(value: JsonObject, request: Request): void {
 function decodeOptions(value: JsonObject, request: Request): void {
   const { metadata, output_config: output, service_tier: tier } = value;
   if (isObject(metadata)) {
-    request.native.push(...nativeFields(metadata, 'metadata.'));
+    addNativeFields(request.native, metadata, 'metadata.');
     const user = text(metadata.user_id);
     if (user !== undefined) request.user = user;
   }
-  if (isObject(output)) request.native.push(...nativeFields(output, 'output_config.'));
+  if (isObject(output)) addNativeFields(request.native, output, 'output_config.');
   if (typeof tier === 'string') request.serviceTier = tier;
   const cache = decodeCache(value.cache_control);
   if (cache !== undefined) request.cache = cache;
@@ -122,7 +122,8 @@ function distinct(fields: readonly NativeField[]): NativeField[] {
 }
 
 export function decodeRequest(value: JsonObject): Request {
-  const native = nativeFields(value, '');
+  const native: NativeField[] = [];
+  addNativeFields(native, value, '');
   const messages = decodeSystem(value.system, native);
   list(value.messages).forEach((message, index) => messages.push(decodeMessage(message, index, native)));
   const request: Request = {

@@ -1,9 +1,16 @@
 // A client's tools and its choice among them. Tools that the provider runs or defines stay whole.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import type { FunctionTool, Request, Tool, ToolChoice, WebSearch } from '../../canonical/request.ts';
+import type {
+  FunctionTool,
+  NativeField,
+  Request,
+  Tool,
+  ToolChoice,
+  WebSearch,
+} from '../../canonical/request.ts';
 import { decodeCache } from './content-decode.ts';
 import { refuse } from './envelope.ts';
-import { nativeFields } from './ledger.ts';
+import { addNativeFields } from './ledger.ts';
 import { flag, list, text } from './schema.ts';
 
 function decodeFunction(tool: JsonObject, at: string): FunctionTool {
@@ -19,7 +26,8 @@ function decodeFunction(tool: JsonObject, at: string): FunctionTool {
   if (strict !== undefined) result.strict = strict;
   if (deferred !== undefined) result.deferred = deferred;
   if (cache !== undefined) result.cache = cache;
-  const native = nativeFields(tool, 'tools[].');
+  const native: NativeField[] = [];
+  addNativeFields(native, tool, 'tools[].');
   if (native.length > 0) result.native = native;
   return result;
 }
@@ -77,7 +85,7 @@ function choiceOf(choice: JsonObject): ToolChoice {
 export function decodeToolChoice(value: JsonObject, request: Request): void {
   const { tool_choice: choice } = value;
   if (!isObject(choice)) return;
-  request.native.push(...nativeFields(choice, 'tool_choice.'));
+  addNativeFields(request.native, choice, 'tool_choice.');
   request.toolChoice = choiceOf(choice);
   const single = flag(choice.disable_parallel_tool_use);
   if (single !== undefined) request.parallelToolCalls = !single;

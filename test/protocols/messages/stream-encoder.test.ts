@@ -2,6 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createCollector } from '../../../src/canonical/collect.ts';
 import type { Event } from '../../../src/canonical/events.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
@@ -348,6 +349,26 @@ describe('any answer', () => {
         const again = framesOf(encodeAll(events)).flatMap((frame) => decoder.push(frame));
         const content = (list: readonly Event[]) => list.slice(1, -1);
         expect(content(again)).toEqual(content(events));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is the same answer whole and streamed', () => {
+    const collect = (events: readonly Event[]) => {
+      const collector = createCollector();
+      for (const event of events) collector.push(event);
+      const result = collector.result();
+      if ('failure' in result) throw new Error(result.failure.message);
+      return result.reply;
+    };
+    fc.assert(
+      fc.property(fc.array(block, { maxLength: 6 }), (blocks) => {
+        const events = eventsOf(blocks, true);
+        const whole = messages.decodeReply(messages.encodeReply(collect(events), context()));
+        const decoder = messages.createStreamDecoder({ ids: context().ids, traits: DEFAULT_TRAITS });
+        const streamed = collect(framesOf(encodeAll(events)).flatMap((frame) => decoder.push(frame)));
+        expect(streamed).toEqual(whole);
       }),
       { numRuns: 60 },
     );

@@ -273,7 +273,7 @@ describe('cache marks', () => {
       const block = value as JsonObject | null;
       if (block !== null && typeof block === 'object' && block.cache_control !== undefined) {
         expect(block.cache_control).toEqual(MARK);
-        found.push(String((block.text ?? block.name)));
+        found.push((block.text ?? block.name) as string);
       }
       return value;
     });
