@@ -1,8 +1,10 @@
 // Names, ids and arguments of tool calls in the forms that a wire takes: pure functions of the text alone, so that the same
 // conversation is always written the same way and a call and its result agree without any state.
 import { createHash } from 'node:crypto';
+import { bareId } from '../canonical/call-results.ts';
 import { isObject } from '../canonical/json.ts';
 import type { JsonObject, JsonValue } from '../canonical/json.ts';
+import { wellFormedValue } from '../canonical/well-formed.ts';
 
 /** What a target takes as the id of a tool call: `messages` letters, digits, `_` and `-`; `openai` at most 40 characters; `mistral` nine letters or digits. */
 export type ToolIdRule = 'any' | 'messages' | 'openai' | 'mistral';
@@ -31,16 +33,10 @@ const VALID = {
 
 /** `id` as a target takes it: unchanged where it is valid; else derived from it, alike for a call and for its result. */
 export function fitToolId(id: string, rule: ToolIdRule): string {
-  const own = withoutThought(id);
+  const own = bareId(id);
   if (VALID[rule].test(own)) return own;
   const hash = base62(createHash('sha256').update(own).digest(), ID_HASH);
   return rule === 'mistral' ? hash.slice(0, MISTRAL_ID) : `call_${hash}`;
-}
-
-/** Some gateways pack a reasoning signature into ids, as `<id>__thought__<signature>`; clients replay it to us. */
-function withoutThought(id: string): string {
-  const at = id.indexOf('__thought__');
-  return at > 0 ? id.slice(0, at) : id;
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -67,5 +63,7 @@ export function argumentsToObject(text: string): { value: JsonObject; repaired: 
   } catch {
     return { value: { _raw: text }, repaired: true };
   }
+  // JSON can spell halves of surrogate pairs, which strict parsers refuse.
+  if (/\\u[dD][89a-fA-F]/.test(text)) value = wellFormedValue(value);
   return isObject(value) ? { value, repaired: false } : { value: { value }, repaired: true };
 }

@@ -85,6 +85,11 @@ describe('argumentsToObject', () => {
     expect(argumentsToObject(text)).toEqual({ value, repaired });
   });
 
+  it('replaces halves of surrogate pairs and keeps whole ones', () => {
+    const text = '{"a":["\\ud83c"],"b":"\\ud83c\\udf89"}';
+    expect(argumentsToObject(text).value).toEqual({ a: ['\ufffd'], b: '🎉' });
+  });
+
   it('keeps the order of members', () => {
     expect(JSON.stringify(argumentsToObject('{"z":1,"a":2}').value)).toBe('{"z":1,"a":2}');
   });

@@ -1,0 +1,137 @@
+// Every tool call gets exactly one result, in the user message directly after its turn, and every result a call: providers
+// refuse a whole conversation for less. Ids become unique, as some models count theirs anew in every turn.
+import type { Message, Part, TextPart, ToolCallPart, ToolResultPart, Warning } from './request.ts';
+
+/** Says what was done, each thing once. */
+export type Warn = (effect: Warning['effect'], field: Warning['field'], detail: string) => void;
+
+const NO_RESULT = '[no result: interrupted]';
+const ORPHAN = '[orphan tool result]';
+
+interface Call {
+  /** As the client wrote it, in the call and in its result. */
+  asked: string;
+  /** Unique in the conversation. */
+  id: string;
+  result?: ToolResultPart;
+}
+
+/** Some gateways pack a reasoning signature into ids, as `<id>__thought__<signature>`; clients replay it to us. */
+export function bareId(id: string): string {
+  const at = id.indexOf('__thought__');
+  return at > 0 ? id.slice(0, at) : id;
+}
+
+export function pairCalls(messages: readonly Message[], warn: Warn): Message[] {
+  const unique = createUniqueIds();
+  const paired: Message[] = [];
+  let at = 0;
+  while (at < messages.length) {
+    const turn = messages[at];
+    const isTurn = turn?.role === 'assistant';
+    let end = at + 1;
+    while (end < messages.length && messages[end]?.role !== 'assistant') end++;
+    const calls: Call[] = [];
+    if (isTurn) paired.push(withUniqueIds(turn, calls, unique, warn));
+    paired.push(...answer(calls, messages.slice(isTurn ? at + 1 : at, end), warn));
+    at = end;
+  }
+  return paired;
+}
+
+/** The first use of an id keeps it; others get `_2`, `_3` … by occurrence. */
+function createUniqueIds(): (id: string) => string {
+  const used = new Set<string>();
+  const counts = new Map<string, number>();
+  return (asked) => {
+    let id = asked;
+    let count = counts.get(asked) ?? 1;
+    while (used.has(id)) id = `${asked}_${++count}`;
+    counts.set(asked, count);
+    used.add(id);
+    return id;
+  };
+}
+
+function withUniqueIds(turn: Message, calls: Call[], unique: (id: string) => string, warn: Warn): Message {
+  const parts = turn.parts.map((part): Part => {
+    if (part.type !== 'tool_call') return part;
+    const asked = bareId(part.id);
+    const call: Call = { asked, id: unique(asked) };
+    calls.push(call);
+    if (call.id === part.id) return part;
+    warn('quiet', 'messages.toolCall', 'ids of tool calls were made unique');
+    return { ...part, id: call.id } satisfies ToolCallPart;
+  });
+  return parts.every((part, index) => part === turn.parts[index]) ? turn : { ...turn, parts };
+}
+
+/** `between`: all up to the next assistant turn. Results of that turn's calls come first, the rest follows as it stood. */
+function answer(calls: readonly Call[], between: readonly Message[], warn: Warn): Message[] {
+  const native: Message['native'] = [];
+  const answered: Call[] = [];
+  const rest: Message[] = [];
+  for (const message of between) {
+    const parts: Part[] = [];
+    for (const part of message.parts) {
+      const call = part.type === 'tool_result' ? callOf(part, calls) : undefined;
+      if (part.type !== 'tool_result') parts.push(part);
+      else if (call === undefined) parts.push(...orphan(part, warn));
+      else {
+        if (call.result === undefined) answered.push(call);
+        if (parts.length > 0 || rest.length > 0) {
+          warn('quiet', 'messages.toolResult', 'results of tools were put directly after their calls');
+        }
+        call.result = addResult(call, part, warn);
+      }
+    }
+    if (parts.length === 0) native.push(...(message.native ?? []));
+    else rest.push({ ...message, parts });
+  }
+  const results = [...answered, ...calls.filter((call) => call.result === undefined)].map(
+    (call) => call.result ?? interrupted(call, warn),
+  );
+  if (results.length === 0) return rest;
+  return [{ role: 'user', parts: results, ...(native.length > 0 && { native }) }, ...rest];
+}
+
+/** The nearest call of that id that waits for its result; else one that has its own already. */
+function callOf(part: ToolResultPart, calls: readonly Call[]): Call | undefined {
+  const asked = bareId(part.callId);
+  const own = calls.filter((call) => call.asked === asked);
+  return own.find((call) => call.result === undefined) ?? own.at(-1);
+}
+
+function addResult(call: Call, part: ToolResultPart, warn: Warn): ToolResultPart {
+  const result = part.callId === call.id ? part : { ...part, callId: call.id };
+  const earlier = call.result;
+  if (earlier === undefined) return result;
+  warn(
+    'changed',
+    'messages.toolResult',
+    'of two results of one call the last stands first, the other after it',
+  );
+  if (typeof result.content === 'string' && typeof earlier.content === 'string') {
+    return { ...result, content: `${result.content}\n${earlier.content}` };
+  }
+  return { ...result, content: [...asParts(result.content), ...asParts(earlier.content)] };
+}
+
+function interrupted(call: Call, warn: Warn): ToolResultPart {
+  warn('changed', 'messages.toolCall', 'a tool call without a result was given one that says so');
+  return { type: 'tool_result', callId: call.id, content: NO_RESULT, isError: true };
+}
+
+function orphan(part: ToolResultPart, warn: Warn): Part[] {
+  warn('changed', 'messages.toolResult', 'a tool result without a call was sent as text');
+  const parts = asParts(part.content);
+  const text = parts.flatMap((inner) => (inner.type === 'text' ? [inner.text] : [])).join('\n');
+  const told: TextPart = { type: 'text', text: text === '' ? ORPHAN : `${ORPHAN} ${text}` };
+  if (part.cache !== undefined) told.cache = part.cache;
+  return [told, ...parts.filter((inner) => inner.type !== 'text')];
+}
+
+function asParts(content: string | Part[]): Part[] {
+  if (typeof content !== 'string') return content;
+  return content === '' ? [] : [{ type: 'text', text: content }];
+}

@@ -1,0 +1,77 @@
+// Repairs a conversation before it is encoded, so that encoders meet only whole turns and providers refuse nothing for how a
+// client kept its history. What needs a model's own rules stays with the encoders: where system text goes, prefills, the first
+// turn, blank text, wrapped arguments, the form of ids and names, and whether thinking must be off (a tool turn that came back
+// without its thinking, a last turn with thinking that is off). A pure function of the request, and append-only: all before the
+// last assistant turn stays the same when the conversation grows, since prompt caches and signatures go by it.
+import { pairCalls, type Warn } from './call-results.ts';
+import type { Message, Part, ProtocolName, ReasoningPart, Request, Warning } from './request.ts';
+import type { Traits } from './traits.ts';
+import { wellFormedPart } from './well-formed.ts';
+
+export function repair(
+  request: Request,
+  { target, traits }: { target: ProtocolName; traits: Traits },
+): { request: Request; warnings: Warning[] } {
+  const warnings: Warning[] = [];
+  const warn: Warn = (effect, field, detail) => {
+    if (!warnings.some((known) => known.detail === detail)) warnings.push({ effect, field, detail });
+  };
+  const returns = (part: ReasoningPart): boolean => takesBack(part, request, target, traits);
+  const tidy = request.messages
+    .map((message) => tidyMessage(message, returns, warn))
+    .filter((message) => !isEmpty(message, warn));
+  const messages = mergeNeighbours(pairCalls(mergeNeighbours(tidy), warn));
+  return { request: { ...request, messages }, warnings };
+}
+
+/**
+ * A provider of messages takes thinking only with a signature, and only its own: what came by way of another protocol is not.
+ * A provider of chat takes it as its traits say; which turns those are, its encoder knows.
+ */
+function takesBack(part: ReasoningPart, request: Request, target: ProtocolName, traits: Traits): boolean {
+  if (target === 'chat') return traits.replayReasoning !== 'never' && part.redacted === undefined;
+  return request.protocol === 'messages' && (part.redacted !== undefined || Boolean(part.signature));
+}
+
+function tidyMessage(message: Message, returns: (part: ReasoningPart) => boolean, warn: Warn): Message {
+  const parts: Part[] = [];
+  for (const part of message.parts) {
+    if (part.type === 'reasoning' && !returns(part)) {
+      warn('quiet', 'messages.reasoning', 'reasoning that this provider does not take back was left out');
+      continue;
+    }
+    if (part.type === 'text' && part.text === '') continue;
+    const whole = wellFormedPart(part);
+    if (whole !== part) warn('quiet', 'messages', 'halves of surrogate pairs were replaced');
+    parts.push(whole);
+  }
+  const same = parts.length === message.parts.length && parts.every((part, at) => part === message.parts[at]);
+  return same ? message : { ...message, parts };
+}
+
+function isEmpty(message: Message, warn: Warn): boolean {
+  if (message.parts.length > 0) return false;
+  warn('quiet', 'messages', 'messages without content were left out');
+  return true;
+}
+
+/** One turn is one message: some clients send a turn's text and calls apart. Never across system text, nor of other authors. */
+function mergeNeighbours(messages: readonly Message[]): Message[] {
+  const merged: Message[] = [];
+  for (const message of messages) {
+    const last = merged.at(-1);
+    if (
+      last === undefined ||
+      last.role !== message.role ||
+      last.role === 'system' ||
+      last.name !== message.name
+    ) {
+      merged.push(message);
+      continue;
+    }
+    const both: Message = { ...last, parts: [...last.parts, ...message.parts] };
+    if (message.native !== undefined) both.native = [...(last.native ?? []), ...message.native];
+    merged[merged.length - 1] = both;
+  }
+  return merged;
+}
