@@ -116,5 +116,5 @@ export interface Protocol {
   cleanBody(bytes: Buffer, value: JsonObject): Buffer;
 }
 
-export type { Admission, Needs };
+export type { Admission, Needs, Restore };
 export { FailureError } from '../canonical/failure.ts';
