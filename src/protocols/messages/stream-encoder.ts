@@ -1,8 +1,5 @@
-// Canonical events as this protocol's stream. Only one block may be open, with indexes 0, 1, 2 … and no gap (readers look
-// blocks up by position): the open one streams live, what belongs to others waits until it closes. Nothing is lost.
+// Canonical events as this protocol's stream: one synchronous machine over the writer of blocks.
 import type { Event } from '../../canonical/events.ts';
-import { isObject, type JsonObject } from '../../canonical/json.ts';
-import type { NativePart } from '../../canonical/request.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { ReplyContext, StreamEncoder } from '../protocol.ts';
 import { fitToolId } from '../tool-calls.ts';
@@ -10,6 +7,14 @@ import { encodeStreamFailure } from './errors.ts';
 import { messageId } from './reply.ts';
 import type { WireMessage } from './schema.ts';
 import { encodeStop } from './stop.ts';
+import {
+  createBlockWriter,
+  nativeBlock,
+  TEXT_START,
+  THINKING_START,
+  wholeBlock,
+  type Pending,
+} from './stream-writer.ts';
 import { encodeDeltaUsage, encodeUsage, estimateUsage } from './usage.ts';
 
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
@@ -17,35 +22,6 @@ const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
 type StartEvent = Extract<Event, { type: 'start' }>;
 type EndEvent = Extract<Event, { type: 'end' }>;
-
-/** A canonical block on its way out. Its frames without the index, which is known only when its turn comes. */
-interface Pending {
-  kind: 'text' | 'reasoning' | 'tool' | 'native';
-  /** The `content_block` of its start; '' while nothing is worth a start. */
-  start: string;
-  /** Text (or the call's arguments) that waits: written as one delta. */
-  held: string;
-  /** Further `delta`s that wait: a signature, citations. */
-  deltas: string[];
-  ended: boolean;
-  /** Free text of a custom call, which is one JSON string in the end. */
-  free?: string;
-}
-
-const DELTA = {
-  text: ['{"type":"text_delta","text":', '}'],
-  reasoning: ['{"type":"thinking_delta","thinking":', '}'],
-  tool: ['{"type":"input_json_delta","partial_json":', '}'],
-  native: ['{"type":"input_json_delta","partial_json":', '}'],
-} as const satisfies Record<Pending['kind'], readonly [string, string]>;
-
-const TEXT_START = '{"type":"text","text":"","citations":null}';
-const THINKING_START = '{"type":"thinking","thinking":"","signature":""}';
-
-function deltaOf(kind: Pending['kind'], piece: string): string {
-  const [before, after] = DELTA[kind];
-  return before + JSON.stringify(piece) + after;
-}
 
 function startOfCall(event: Extract<Event, { type: 'tool_start' }>): string {
   return JSON.stringify({
@@ -57,27 +33,13 @@ function startOfCall(event: Extract<Event, { type: 'tool_start' }>): string {
   });
 }
 
-function whole(value: JsonObject, held: string): Pending {
-  return { kind: 'native', start: JSON.stringify(value), held, deltas: [], ended: true };
-}
-
-/** A block of this protocol, whole; the input of a server tool goes as a delta, where readers look for it. */
-function nativeBlock(part: NativePart): Pending {
-  const { input } = part.value;
-  if (!isObject(input) || Object.keys(input).length === 0) return whole(part.value, '');
-  return whole({ ...part.value, input: {} }, JSON.stringify(input));
-}
-
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   const hideThinking = context.request.reasoning?.display === 'omitted';
   const blocks = new Map<number, Pending>();
-  const waiting: Pending[] = [];
+  const writer = createBlockWriter();
   let opened: StartEvent | undefined;
   let begun = false;
   let over = false;
-  /** The block on the wire, and its index there. */
-  let current: Pending | undefined;
-  let wireIndex = -1;
   let hasCalls = false;
   let characters = 0;
 
@@ -101,48 +63,8 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     return `event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message })}\n\n${PING}`;
   }
 
-  function deltaFrame(delta: string): string {
-    return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${wireIndex},"delta":${delta}}\n\n`;
-  }
-
-  function stopFrame(): string {
-    return `event: content_block_stop\ndata: {"type":"content_block_stop","index":${wireIndex}}\n\n`;
-  }
-
-  /** Puts the next waiting block on the wire, and the one after it if that one was complete already. */
-  function advance(): string {
-    let frames = '';
-    while (current === undefined) {
-      const block = waiting.shift();
-      if (block === undefined) break;
-      wireIndex++;
-      frames += `event: content_block_start\ndata: {"type":"content_block_start","index":${wireIndex},"content_block":${block.start}}\n\n`;
-      if (block.held !== '') frames += deltaFrame(deltaOf(block.kind, block.held));
-      for (const delta of block.deltas) frames += deltaFrame(delta);
-      block.held = '';
-      block.deltas = [];
-      if (block.ended) frames += stopFrame();
-      else current = block;
-    }
-    return frames;
-  }
-
   function enqueue(block: Pending): string {
-    waiting.push(block);
-    const start = messageStart();
-    return start + advance();
-  }
-
-  function write(block: Pending, delta: string): string {
-    if (block === current) return deltaFrame(delta);
-    block.deltas.push(delta);
-    return '';
-  }
-
-  function writePiece(block: Pending, text: string): string {
-    if (block === current) return deltaFrame(deltaOf(block.kind, text));
-    block.held += text;
-    return '';
+    return messageStart() + writer.enqueue(block);
   }
 
   /** Text and thinking start with their first piece: an empty block would be refused when it comes back in a history. */
@@ -153,21 +75,18 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     let frames = '';
     if (block.start === '') {
       // White space between calls is no text of its own.
-      if (kind === 'text' && current?.kind === 'tool' && text.trim() === '') return '';
+      if (kind === 'text' && writer.inCall() && text.trim() === '') return '';
       block.start = start;
       frames = enqueue(block);
     }
-    return kind === 'reasoning' && hideThinking ? frames : frames + writePiece(block, text);
+    return kind === 'reasoning' && hideThinking ? frames : frames + writer.writePiece(block, text);
   }
 
   function end(index: number): string {
     const block = blocks.get(index);
     if (block === undefined) return '';
     blocks.delete(index);
-    block.ended = true;
-    if (block !== current) return '';
-    current = undefined;
-    return stopFrame() + advance();
+    return writer.end(block);
   }
 
   function endReasoning(index: number, signature: string | undefined): string {
@@ -182,7 +101,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     // Strict readers wait for a signature; an empty one is taken out when the client sends it back.
     return (
       frames +
-      write(block, `{"type":"signature_delta","signature":${JSON.stringify(signature ?? '')}}`) +
+      writer.write(block, `{"type":"signature_delta","signature":${JSON.stringify(signature ?? '')}}`) +
       end(index)
     );
   }
@@ -200,7 +119,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     const block = blocks.get(index);
     if (block === undefined || text === '') return '';
     characters += text.length;
-    if (block.free === undefined) return writePiece(block, text);
+    if (block.free === undefined) return writer.writePiece(block, text);
     block.free += text;
     return '';
   }
@@ -208,7 +127,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   function endTool(index: number): string {
     const block = blocks.get(index);
     if (block?.free === undefined) return end(index);
-    return writePiece(block, JSON.stringify({ input: block.free })) + end(index);
+    return writer.writePiece(block, JSON.stringify({ input: block.free })) + end(index);
   }
 
   function finish(event: EndEvent): string {
@@ -235,7 +154,9 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
       block.start = TEXT_START;
       frames = enqueue(block);
     }
-    return frames + write(block, JSON.stringify({ type: 'citations_delta', citation: event.citation.raw }));
+    return (
+      frames + writer.write(block, JSON.stringify({ type: 'citations_delta', citation: event.citation.raw }))
+    );
   }
 
   function push(event: Event): string {
@@ -264,7 +185,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
       case 'tool_end':
         return endTool(event.index);
       case 'redacted':
-        return enqueue(whole({ type: 'redacted_thinking', data: event.data }, ''));
+        return enqueue(wholeBlock({ type: 'redacted_thinking', data: event.data }, ''));
       case 'native':
         return event.part.protocol === 'messages' ? enqueue(nativeBlock(event.part)) : '';
       case 'end':
