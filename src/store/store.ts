@@ -74,7 +74,9 @@ export interface UsageRow {
 }
 
 export interface Totals {
+  /** Admissions, where the grouping is by account and hour alone: a crash loses none of them. By key and by model: usage rows. */
   requests: number;
+  /** Not fully answered. */
   errors: number;
   /** Answered requests whose usage is unknown: left out of the sums. */
   unknown: number;
@@ -119,8 +121,10 @@ export interface Store {
 
   /** One transaction for the batch. */
   recordUsage(rows: readonly UsageRow[]): Promise<void>;
-  /** Admissions of each hour at or after `since`, oldest first, hours without any left out. */
+  /** Admissions of each hour, oldest first, hours without any left out. Here and in the totals the window begins with
+   *  the whole hour that holds `since`, so that both are of the same time. */
   admissionsByHour(accountId: number, since: number): Promise<{ hour: number; requests: number }[]>;
+  /** A usage row counts for the hour in which its request ended, an admission for the one in which it began. */
   totals(accountId: number | undefined, since: number): Promise<Totals>;
   totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<GroupedTotals[]>;
   /** Deletes usage rows and hourly counts older than `before`; in small steps, so that nobody waits. */

@@ -30,6 +30,7 @@ interface Link<Statements> {
   db: Db;
   statements: Statements;
   identity: string | undefined;
+  logIdentity: string | undefined;
 }
 
 interface ConnectionOptions<Statements> {
@@ -48,7 +49,7 @@ export async function connect<Statements>(
   let lookedAt = clock.monotonic();
   let hurried = false;
 
-  /** A file that was replaced is opened anew; one that is gone is waited for: nothing may be counted where it is lost. */
+  /** A file that is gone is waited for: nothing may be counted where it is lost. */
   function current(): Link<Statements> {
     if (closed) throw new StoreError('unavailable', `the database ${file} was closed`);
     const now = clock.monotonic();
@@ -57,14 +58,23 @@ export async function connect<Statements>(
     if (identity === undefined) {
       throw new StoreError('unavailable', `the database ${file} is gone; it was moved or deleted`);
     }
-    if (identity !== link.identity) {
-      const next = open(options);
-      link.db.close();
-      link = next;
-      hurried = false;
-    }
+    if (identity !== link.identity) replace();
     lookedAt = now;
     return link;
+  }
+
+  /** A database that was made anew is opened anew. The log of the old one beside a new file would be read as its own:
+   *  that is for a person to mend (https://www.sqlite.org/howtocorrupt.html). */
+  function replace(): void {
+    if (identityOf(`${file}-wal`) === link.logIdentity) {
+      const how =
+        'was replaced while it was in use; stop every gateway, then put it in place without its -wal and -shm';
+      throw new StoreError('unavailable', `the database ${file} ${how}`);
+    }
+    const next = open(options);
+    link.db.close();
+    link = next;
+    hurried = false;
   }
 
   function wait(ms: number): void {
@@ -127,7 +137,7 @@ function open<Statements>({ engine, file, clock, prepare }: ConnectionOptions<St
     keepPrivate(file);
     const statements = prepare(db);
     db.pragma(`busy_timeout = ${BUSY_MS}`);
-    return { db, statements, identity };
+    return { db, statements, identity, logIdentity: identityOf(`${file}-wal`) };
   } catch (error) {
     db.close();
     throw error;

@@ -1,0 +1,67 @@
+// A process of its own on a shared database. `dist` is compiled before the tests run.
+// child.mjs TASK FILE …: what it did is said in lines of JSON.
+import { Buffer } from 'node:buffer';
+import process from 'node:process';
+import { openStore } from '../../dist/store/open.js';
+
+const [task, file, ...rest] = process.argv.slice(2);
+const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+
+const tasks = {
+  /** Opens at a given time, so that several do it at once. */
+  async open() {
+    while (Date.now() < Number(rest[0]));
+    const store = await openStore(file);
+    say({ admitted: await store.admit(1, 0, 1000) });
+    await store.close();
+  },
+  /** Asks for many admissions at once. */
+  async admit() {
+    const [count, limit] = rest.map(Number);
+    const store = await openStore(file);
+    say('ready');
+    await new Promise((resolve) => process.stdin.once('data', resolve));
+    const answers = await Promise.all(Array.from({ length: count }, () => store.admit(1, 0, limit)));
+    say(answers.filter((used) => used !== undefined));
+    await store.close();
+    process.stdin.destroy();
+  },
+  /** Admits and says so, one after the other, so many times at most, until it is killed or fails. */
+  async oneByOne() {
+    const store = await openStore(file);
+    for (let left = Number(rest[0]); left > 0; left -= 1) {
+      try {
+        say({ used: await store.admit(1, 0, 1e9) });
+      } catch (error) {
+        say({ kind: error.kind });
+        // Not through close, whose checkpoint would fail for want of space.
+        process.exit(0);
+      }
+    }
+  },
+  /** Writes as the command line does. */
+  async write() {
+    const [name, count] = rest;
+    for (let n = 0; n < Number(count); n += 1) {
+      const store = await openStore(file);
+      const id = `key_${name}_${n}`;
+      await store.createKey({
+        ...{
+          id,
+          hash: Buffer.from(id.padEnd(32)),
+          prefix: 'p',
+          account: `account ${n}`,
+          tier: 'free',
+          label: null,
+        },
+        ...{ permissions: ['chat'], models: null, createdAt: n, expiresAt: null },
+      });
+      await store.revokeKey(id, 1);
+      await store.assignTier(`account ${n}`, name);
+      await store.close();
+    }
+    say('done');
+  },
+};
+
+await tasks[task]();

@@ -1,0 +1,359 @@
+// What every engine must do, whichever keeps the data. `open` gives a store on a new, empty database.
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HOUR_MS } from '../../src/clock.ts';
+import type { NewKey, Store, UsageRow } from '../../src/store/store.ts';
+
+export const HOUR = Date.parse('2026-11-21T14:00:00Z');
+
+export function newKey(change: Partial<NewKey> = {}): NewKey {
+  const id = change.id ?? 'key_one';
+  return {
+    id,
+    hash: createHash('sha256').update(id).digest(),
+    prefix: 'sk-gw-abc',
+    account: 'alice',
+    tier: 'free',
+    label: null,
+    permissions: ['chat', 'messages'],
+    models: null,
+    createdAt: HOUR,
+    expiresAt: null,
+    ...change,
+  };
+}
+
+export function usageRow(change: Partial<UsageRow> = {}): UsageRow {
+  return {
+    at: HOUR + 1,
+    accountId: 1,
+    keyId: 'key_one',
+    endpoint: 'chat',
+    modelAsked: 'auto',
+    provider: 'sim',
+    model: 'echo',
+    status: 200,
+    streamed: true,
+    input: 100,
+    cacheRead: 10,
+    cacheWrite: 5,
+    output: 20,
+    reasoning: 7,
+    costUsd: 0.5,
+    firstByteMs: 1.5,
+    durationMs: 2.25,
+    error: null,
+    ...change,
+  };
+}
+
+const NOTHING_KNOWN = {
+  input: null,
+  cacheRead: null,
+  cacheWrite: null,
+  output: null,
+  reasoning: null,
+  costUsd: null,
+};
+
+export function storeContract(name: string, open: () => Promise<Store>): void {
+  let store: Store;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+
+  async function accountId(account = 'alice'): Promise<number> {
+    const found = await store.findAccount(account);
+    if (found === undefined) throw new Error(`no account ${account}`);
+    return found.id;
+  }
+
+  describe(`${name}: keys and accounts`, () => {
+    it('gives a key back as it was made, with its account', async () => {
+      const spec = newKey({
+        label: 'laptop',
+        models: ['auto', 'sim/echo'],
+        permissions: ['messages'],
+        expiresAt: 5,
+      });
+      const created = await store.createKey(spec);
+      expect(created).toEqual({
+        ...{ id: 'key_one', account: 'alice', tier: 'free', prefix: 'sk-gw-abc', label: 'laptop' },
+        ...{ permissions: ['messages'], models: ['auto', 'sim/echo'], createdAt: HOUR, expiresAt: 5 },
+        ...{ accountId: await accountId(), lastUsedAt: null, revokedAt: null },
+      });
+      expect(await store.findKey(spec.hash)).toEqual(created);
+      expect(await store.listKeys()).toEqual([created]);
+    });
+
+    it('finds no key by another hash, its beginning or nothing', async () => {
+      const { hash } = newKey();
+      await store.createKey(newKey());
+      for (const other of [Buffer.alloc(32), hash.subarray(0, 31), Buffer.alloc(0)]) {
+        expect(await store.findKey(other)).toBeUndefined();
+      }
+    });
+
+    it('adds a key to an account that exists, whose tier stays', async () => {
+      await store.createKey(newKey());
+      const second = await store.createKey(newKey({ id: 'key_two', tier: 'pro' }));
+      expect(second.tier).toBe('free');
+      expect(await store.listAccounts()).toEqual([
+        { id: await accountId(), name: 'alice', tier: 'free', createdAt: HOUR, keys: 2 },
+      ]);
+    });
+
+    it('makes nothing at all where the key exists already', async () => {
+      await store.createKey(newKey());
+      await expect(store.createKey(newKey({ account: 'mallory' }))).rejects.toThrow();
+      const sameHash = newKey({ id: 'key_two', account: 'mallory', hash: newKey().hash });
+      await expect(store.createKey(sameHash)).rejects.toThrow();
+      expect((await store.listAccounts()).map((account) => account.name)).toEqual(['alice']);
+    });
+
+    it('lists keys oldest first, of one account or of all', async () => {
+      await store.createKey(newKey({ id: 'key_b', createdAt: HOUR + 2 }));
+      await store.createKey(newKey({ id: 'key_a', createdAt: HOUR + 1, account: 'bob' }));
+      await store.createKey(newKey({ id: 'key_c', createdAt: HOUR + 2 }));
+      const ids = async (account?: string): Promise<string[]> =>
+        (await store.listKeys(account)).map(({ id }) => id);
+      expect(await ids()).toEqual(['key_a', 'key_b', 'key_c']);
+      expect(await ids('alice')).toEqual(['key_b', 'key_c']);
+      expect(await ids('nobody')).toEqual([]);
+    });
+
+    it('takes account names as they are: no wildcards, no folding, no SQL', async () => {
+      const names = ['alice', 'Alice', 'al%', "x'); DROP TABLE keys;--", 'Zoë 🦊', ' '];
+      for (const [index, account] of names.entries()) {
+        await store.createKey(newKey({ id: `key_${index}`, account }));
+      }
+      for (const account of names) {
+        expect(await store.listKeys(account)).toHaveLength(1);
+        expect((await store.findAccount(account))?.name).toBe(account);
+      }
+      expect(await store.findAccount('ALICE')).toBeUndefined();
+    });
+
+    it('revokes a key once; again changes nothing', async () => {
+      await store.createKey(newKey());
+      expect((await store.revokeKey('key_one', HOUR + 5))?.revokedAt).toBe(HOUR + 5);
+      expect((await store.revokeKey('key_one', HOUR + 9))?.revokedAt).toBe(HOUR + 5);
+      expect((await store.findKey(newKey().hash))?.revokedAt).toBe(HOUR + 5);
+      expect(await store.revokeKey('key_none', HOUR)).toBeUndefined();
+    });
+
+    it('remembers the latest use of each key, never an earlier one', async () => {
+      await store.createKey(newKey());
+      await store.createKey(newKey({ id: 'key_two' }));
+      await store.touchKeys(
+        new Map([
+          ['key_one', 20],
+          ['key_gone', 20],
+        ]),
+      );
+      await store.touchKeys(new Map([['key_one', 10]]));
+      expect((await store.listKeys()).map(({ lastUsedAt }) => lastUsedAt)).toEqual([20, null]);
+    });
+
+    it('gives an account another tier, which its keys show at once', async () => {
+      await store.createKey(newKey());
+      expect((await store.assignTier('alice', 'pro'))?.tier).toBe('pro');
+      expect((await store.findKey(newKey().hash))?.tier).toBe('pro');
+      expect(await store.assignTier('bob', 'pro')).toBeUndefined();
+    });
+  });
+
+  describe(`${name}: admissions`, () => {
+    it('admits exactly the limit, and counts no refusal', async () => {
+      const answers = await Promise.all(Array.from({ length: 25 }, () => store.admit(1, HOUR, 10)));
+      expect(answers.filter((used) => used !== undefined).sort((a, b) => a - b)).toEqual([
+        1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+      ]);
+      expect(await store.used(1, HOUR)).toBe(10);
+    });
+
+    it('counts accounts and hours apart', async () => {
+      await store.admit(1, HOUR, 1);
+      expect(await store.admit(2, HOUR, 1)).toBe(1);
+      expect(await store.admit(1, HOUR + HOUR_MS, 1)).toBe(1);
+      expect(await store.admit(1, HOUR, 1)).toBeUndefined();
+      expect(await store.used(3, HOUR)).toBe(0);
+    });
+
+    it('follows a limit that rises or falls within the hour', async () => {
+      for (let n = 0; n < 3; n += 1) await store.admit(1, HOUR, 5);
+      expect(await store.admit(1, HOUR, 2)).toBeUndefined();
+      expect(await store.used(1, HOUR)).toBe(3);
+      expect(await store.admit(1, HOUR, 4)).toBe(4);
+    });
+
+    it('admits nobody at a limit of none', async () => {
+      expect(await store.admit(1, HOUR, 0)).toBeUndefined();
+      expect(await store.used(1, HOUR)).toBe(0);
+    });
+
+    it('equals a plain counter, whatever comes in which order', async () => {
+      const attempt = fc.record({
+        account: fc.integer({ min: 1, max: 3 }),
+        hour: fc.integer({ min: 0, max: 2 }),
+        limit: fc.integer({ min: 0, max: 4 }),
+      });
+      let round = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.array(attempt, { maxLength: 40 }), async (attempts) => {
+          round += 1;
+          const counts = new Map<string, number>();
+          for (const { account, hour, limit } of attempts) {
+            const place = `${account} ${hour}`;
+            const before = counts.get(place) ?? 0;
+            const expected = before < limit ? before + 1 : undefined;
+            if (expected !== undefined) counts.set(place, expected);
+            expect(await store.admit(account + 10 * round, HOUR + hour * HOUR_MS, limit)).toBe(expected);
+          }
+        }),
+        { numRuns: 30 },
+      );
+    });
+  });
+
+  describe(`${name}: usage`, () => {
+    it('sums up nothing as nothing, not as a cost of 0', async () => {
+      expect(await store.totals(undefined, HOUR)).toEqual({
+        ...{ requests: 0, errors: 0, unknown: 0, inputTokens: 0, outputTokens: 0, costUsd: null },
+      });
+      expect(await store.totalsBy('model', 1, HOUR)).toEqual([]);
+    });
+
+    it('counts requests from admissions, even those of which no row is left', async () => {
+      for (let n = 0; n < 4; n += 1) await store.admit(1, HOUR, 10);
+      await store.admit(2, HOUR, 10);
+      await store.recordUsage([usageRow()]);
+      expect(await store.totals(1, HOUR)).toMatchObject({ requests: 4, inputTokens: 115 });
+      expect(await store.totals(undefined, HOUR)).toMatchObject({ requests: 5, inputTokens: 115 });
+    });
+
+    it('keeps errors, unknown usage and known usage apart', async () => {
+      await store.recordUsage([
+        usageRow(),
+        usageRow({ cacheRead: null, cacheWrite: null, costUsd: null }),
+        usageRow({ ...NOTHING_KNOWN }),
+        usageRow({ ...NOTHING_KNOWN, error: 'upstream', status: 502, provider: null, model: null }),
+        usageRow({
+          error: 'client_closed',
+          status: 499,
+          input: 1,
+          cacheRead: 0,
+          cacheWrite: 0,
+          output: 2,
+          costUsd: 0.25,
+        }),
+      ]);
+      expect(await store.totals(1, HOUR)).toEqual({
+        ...{ requests: 0, errors: 2, unknown: 1, inputTokens: 115 + 100 + 1, outputTokens: 20 + 20 + 2 },
+        costUsd: 0.75,
+      });
+    });
+
+    it('takes the window from the whole hour that holds its beginning', async () => {
+      for (const hour of [HOUR - HOUR_MS, HOUR, HOUR + HOUR_MS]) await store.admit(1, hour, 10);
+      await store.recordUsage([
+        usageRow({ at: HOUR - 1 }),
+        usageRow({ at: HOUR }),
+        usageRow({ at: HOUR + HOUR_MS }),
+      ]);
+      for (const since of [HOUR, HOUR + 1, HOUR + HOUR_MS - 1]) {
+        expect(await store.admissionsByHour(1, since)).toEqual([
+          { hour: HOUR, requests: 1 },
+          { hour: HOUR + HOUR_MS, requests: 1 },
+        ]);
+        expect(await store.totals(1, since)).toMatchObject({ requests: 2, outputTokens: 40 });
+      }
+    });
+
+    it('groups by account, key, model and hour, each with its own order', async () => {
+      await store.createKey(newKey({ account: 'zoe' }));
+      await store.createKey(newKey({ id: 'key_two', account: 'alice' }));
+      const zoe = await accountId('zoe');
+      const alice = await accountId('alice');
+      await store.admit(zoe, HOUR, 10);
+      await store.admit(alice, HOUR + HOUR_MS, 10);
+      await store.recordUsage([
+        usageRow({ accountId: zoe }),
+        usageRow({ accountId: alice, keyId: 'key_two', model: 'slow', at: HOUR + HOUR_MS }),
+        usageRow({
+          accountId: alice,
+          keyId: 'key_two',
+          at: HOUR + HOUR_MS + 1,
+          error: 'upstream',
+          ...NOTHING_KNOWN,
+        }),
+      ]);
+      const one = { requests: 1, errors: 0, unknown: 0, inputTokens: 115, outputTokens: 20, costUsd: 0.5 };
+      expect(await store.totalsBy('account', undefined, HOUR)).toEqual([
+        { group: { account: 'alice' }, totals: { ...one, errors: 1 } },
+        { group: { account: 'zoe' }, totals: one },
+      ]);
+      expect(await store.totalsBy('key', undefined, HOUR)).toEqual([
+        { group: { key: 'key_two' }, totals: { ...one, requests: 2, errors: 1 } },
+        { group: { key: 'key_one' }, totals: one },
+      ]);
+      expect(await store.totalsBy('model', undefined, HOUR)).toEqual([
+        { group: { model: 'echo', provider: 'sim' }, totals: { ...one, requests: 2, errors: 1 } },
+        { group: { model: 'slow', provider: 'sim' }, totals: one },
+      ]);
+      expect(await store.totalsBy('hour', undefined, HOUR)).toEqual([
+        { group: { hour: '2026-11-21T14:00:00.000Z' }, totals: one },
+        { group: { hour: '2026-11-21T15:00:00.000Z' }, totals: { ...one, errors: 1 } },
+      ]);
+      expect(await store.totalsBy('account', zoe, HOUR)).toEqual([
+        { group: { account: 'zoe' }, totals: one },
+      ]);
+    });
+
+    it('groups requests that reached no target under null', async () => {
+      await store.recordUsage([usageRow({ provider: null, model: null, error: 'upstream' })]);
+      expect((await store.totalsBy('model', 1, HOUR)).map(({ group }) => group)).toEqual([
+        { model: null, provider: null },
+      ]);
+    });
+
+    it('prunes what is older, and keeps what is not, counts of a begun hour too', async () => {
+      await store.createKey(newKey());
+      const id = await accountId();
+      const before = HOUR + 10;
+      await store.admit(id, HOUR - HOUR_MS, 10);
+      await store.admit(id, HOUR, 10);
+      const old = Array.from({ length: 1203 }, (_, n) => usageRow({ accountId: id, at: before - 1 - n }));
+      await store.recordUsage([...old, usageRow({ accountId: id, at: before })]);
+      await store.prune(before);
+      expect(await store.totals(id, 0)).toMatchObject({ requests: 1, outputTokens: 20 });
+      expect(await store.admissionsByHour(id, 0)).toEqual([{ hour: HOUR, requests: 1 }]);
+    });
+
+    it('takes an empty batch, and a name of any length', async () => {
+      await store.recordUsage([]);
+      await store.recordUsage([usageRow({ modelAsked: 'x'.repeat(100_000), model: 'y'.repeat(100_000) })]);
+      const [row] = await store.totalsBy('model', 1, HOUR);
+      expect(row?.group.model?.length).toBeLessThan(1000);
+    });
+  });
+
+  describe(`${name}: after its end`, () => {
+    it('rejects what comes after close, and closes twice without complaint', async () => {
+      await store.close();
+      await store.close();
+      await expect(store.admit(1, HOUR, 10)).rejects.toMatchObject({
+        name: 'StoreError',
+        kind: 'unavailable',
+      });
+    });
+
+    it('does its housekeeping without a word', async () => {
+      await store.admit(1, HOUR, 10);
+      await store.idle();
+      expect(await store.used(1, HOUR)).toBe(1);
+    });
+  });
+}

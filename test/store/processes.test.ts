@@ -1,0 +1,128 @@
+// Several processes on one database, and processes that die: real ones.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
+import { contentsOf, faultOf, opened, temporaryFile } from './support.ts';
+import { writeFileSync } from 'node:fs';
+
+const CHILD = fileURLToPath(new URL('child.mjs', import.meta.url));
+
+interface Child {
+  process: ChildProcess;
+  /** What it said so far. */
+  said: unknown[];
+  /** The first thing that it says, as soon as it does. */
+  first: Promise<unknown>;
+  /** Its exit code, or the signal that ended it. */
+  ended: Promise<number | string>;
+  stderr: () => string;
+}
+
+function start(
+  args: (string | number)[],
+  wrap: (command: string[]) => string[] = (command) => command,
+): Child {
+  const [program = '', ...rest] = wrap([process.execPath, CHILD, ...args.map(String)]);
+  const child = spawn(program, rest, { stdio: ['pipe', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const said: unknown[] = [];
+  let stderr = '';
+  child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
+  const lines = createInterface(child.stdout);
+  lines.on('line', (line) => said.push(JSON.parse(line)));
+  const first = once(lines, 'line').then(([line]) => JSON.parse(String(line)) as unknown);
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
+  return { process: child, said, first, ended, stderr: () => stderr };
+}
+
+describe('several processes', () => {
+  it('admit exactly 10 of 200 concurrent requests', async () => {
+    const file = temporaryFile();
+    const children = [start(['admit', file, 100, 10]), start(['admit', file, 100, 10])];
+    await Promise.all(children.map(({ first }) => first));
+    for (const child of children) child.process.stdin?.end('go');
+    await Promise.all(children.map(({ ended }) => ended));
+    const admitted = children.flatMap(({ said }) => said[1] as number[]);
+    expect(admitted.sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(await (await opened(file)).used(1, 0)).toBe(10);
+  });
+
+  it('make a new database together', async () => {
+    const file = temporaryFile('new/gateway.db');
+    const at = Date.now() + 700;
+    const children = Array.from({ length: 4 }, () => start(['open', file, at]));
+    expect(
+      await Promise.all(children.map(({ ended }) => ended)),
+      children.map((c) => c.stderr()).join(''),
+    ).toEqual([0, 0, 0, 0]);
+    expect(await (await opened(file)).used(1, 0)).toBe(4);
+  });
+
+  it('write and serve side by side without an error', async () => {
+    const file = temporaryFile();
+    const store = await opened(file);
+    const writers = ['a', 'b', 'c'].map((name) => start(['write', file, name, 8]));
+    let serving = true;
+    const ended = Promise.all(writers.map((writer) => writer.ended)).then((codes) => {
+      serving = false;
+      return codes;
+    });
+    let served = 0;
+    while (serving) {
+      expect(await store.admit(1, 0, 1e9)).toBe(++served);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await ended, writers.map((writer) => writer.stderr()).join('')).toEqual([0, 0, 0]);
+    expect(await store.listKeys()).toHaveLength(24);
+    expect(await store.listAccounts()).toHaveLength(8);
+  });
+});
+
+describe('a process that dies', () => {
+  it('has counted every request that it let through, and leaves a sound file', async () => {
+    const file = temporaryFile();
+    const child = start(['oneByOne', file, 1e9]);
+    await child.first;
+    for (const _ of Array.from({ length: 200 })) await new Promise((resolve) => setImmediate(resolve));
+    child.process.kill('SIGKILL');
+    expect(await child.ended).toBe('SIGKILL');
+    const told = (child.said.at(-1) as { used: number }).used;
+    const store = await opened(file);
+    expect(await store.used(1, 0)).toBeGreaterThanOrEqual(told);
+    expect(await store.admit(1, 0, 1e9)).toBeGreaterThan(told);
+  });
+
+  it('leaves a log that still counts where the file is damaged: nothing of either is touched', async () => {
+    const file = temporaryFile();
+    const child = start(['oneByOne', file, 1e9]);
+    await child.first;
+    child.process.kill('SIGKILL');
+    await child.ended;
+    writeFileSync(file, Buffer.alloc(9000, 'x'));
+    const before = contentsOf(dirname(file));
+    expect(await faultOf(openStore(file))).toMatchObject({ kind: 'damaged' });
+    expect(contentsOf(dirname(file))).toEqual(before);
+  });
+
+  it('tells no admission that a full disk did not take', async () => {
+    const file = temporaryFile();
+    await (await openStore(file)).close();
+    // Blocks of 1 KiB: a limit on the size of each file is met like the end of a disk.
+    const child = start(['oneByOne', file, 3000], (command) => [
+      'bash',
+      '-c',
+      'ulimit -f 256; exec "$0" "$@"',
+      ...command,
+    ]);
+    expect(await child.ended, child.stderr()).toBe(0);
+    const told = child.said.filter((line) => typeof line === 'object' && line !== null && 'used' in line);
+    expect(told.length).toBeGreaterThan(10);
+    expect(child.said.at(-1)).toEqual({ kind: 'unavailable' });
+    const store = await opened(file);
+    expect(await store.used(1, 0)).toBeGreaterThanOrEqual(told.length);
+  });
+});

@@ -1,0 +1,278 @@
+// The SQLite engine: the contract of every engine, and what is its own: the file.
+import {
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  chmodSync,
+  truncateSync,
+  mkdirSync,
+} from 'node:fs';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createKey } from '../../src/accounts/key.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createIds } from '../../src/ids.ts';
+import { openStore } from '../../src/store/open.ts';
+import { manualClock } from '../helpers/clock.ts';
+import { HOUR, newKey, storeContract, usageRow } from './contract.ts';
+import { contentsOf, faultOf, opened, temporaryFile } from './support.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gateway-contract-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let databases = 0;
+storeContract('sqlite', () => openStore(join(folder, `${databases++}.db`)));
+
+describe('the location', () => {
+  it.each(['postgres://gateway:secret@db/x', 'postgresql://h/x', 'mysql://root:secret@h/x'])(
+    'refuses %s in one line that holds no secret',
+    async (location) => {
+      const { kind, message } = await faultOf(openStore(location));
+      expect(kind).toBe('unavailable');
+      expect(message).toMatch(/^\S.* not supported yet; .*file$/);
+      expect(message).not.toContain('secret');
+    },
+  );
+
+  it('is told as an absolute path', async () => {
+    const file = temporaryFile();
+    expect((await opened(file)).location).toBe(file);
+  });
+
+  it('names a folder that is given for a file', async () => {
+    const file = temporaryFile();
+    mkdirSync(file);
+    expect((await faultOf(openStore(file))).message).toContain(`${file} is not a file`);
+  });
+
+  it('names a path that leads through a file', async () => {
+    const file = temporaryFile();
+    writeFileSync(file, 'x');
+    const fault = await faultOf(openStore(join(file, 'gateway.db')));
+    expect(fault).toMatchObject({ kind: 'unavailable', message: expect.stringContaining(file) as string });
+  });
+});
+
+describe('who can read it', () => {
+  it('makes folder, file and side files for the owner alone, whatever the umask', async () => {
+    const file = temporaryFile('a/b/gateway.db');
+    const before = process.umask(0);
+    try {
+      const store = await opened(file);
+      await store.admit(1, HOUR, 10);
+    } finally {
+      process.umask(before);
+    }
+    const modes = ['', '-wal', '-shm'].map((end) => (statSync(file + end).mode & 0o777).toString(8));
+    expect(modes).toEqual(['600', '600', '600']);
+    expect((statSync(dirname(file)).mode & 0o777).toString(8)).toBe('700');
+    expect(process.umask()).toBe(before);
+  });
+
+  it('narrows a file that others could read', async () => {
+    const file = temporaryFile();
+    await (await openStore(file)).close();
+    chmodSync(file, 0o644);
+    await opened(file);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('never holds the plaintext of a key', async () => {
+    const file = temporaryFile();
+    const store = await opened(file);
+    const spec = {
+      account: 'a',
+      tier: 'free',
+      label: null,
+      permissions: ['chat' as const],
+      models: null,
+      expiresAt: null,
+    };
+    const { plaintext } = await createKey({ store, clock: systemClock, ids: createIds() }, spec);
+    const bytes = Object.values(contentsOf(dirname(file))).join('');
+    expect(bytes).toContain(plaintext.slice(0, 12));
+    expect(bytes).not.toContain(plaintext.slice(0, 20));
+    expect(bytes).not.toContain(plaintext.slice(-20));
+  });
+});
+
+describe('a file that is no database of ours', () => {
+  /** Some pages of data, closed properly: no log beside it. */
+  async function filled(): Promise<string> {
+    const file = temporaryFile();
+    const store = await openStore(file);
+    await store.createKey(newKey());
+    await store.recordUsage(Array.from({ length: 300 }, (_, n) => usageRow({ at: HOUR + n })));
+    await store.close();
+    return file;
+  }
+
+  const damages: Record<string, (file: string) => void> = {
+    garbage: (file) => writeFileSync(file, Buffer.alloc(20_000, 'not a database ')),
+    'a text of a few bytes': (file) => writeFileSync(file, 'hello'),
+    'zeros all over': (file) => writeFileSync(file, Buffer.alloc(8192)),
+    'the half of it': (file) => truncateSync(file, Math.floor(statSync(file).size / 8192) * 4096),
+    'a cut in its first page': (file) => truncateSync(file, 1000),
+    'a header over garbage': (file) => {
+      const bytes = readFileSync(file).fill(0xa5, 100);
+      writeFileSync(file, bytes);
+    },
+    'a garbled page in the middle': (file) => {
+      const bytes = readFileSync(file);
+      writeFileSync(file, bytes.fill(0xa5, 4096 * 6, 4096 * 7));
+    },
+    'a page size that cannot be': (file) => {
+      const bytes = readFileSync(file);
+      bytes.writeUInt16BE(1234, 16);
+      writeFileSync(file, bytes);
+    },
+  };
+
+  it.each(Object.keys(damages))('%s: named, and left untouched with nothing beside it', async (how) => {
+    const file = await filled();
+    damages[how]?.(file);
+    const before = contentsOf(dirname(file));
+    const { kind, message } = await faultOf(openStore(file));
+    expect(kind).toBe('damaged');
+    expect(message).toContain(file);
+    expect(message).not.toContain('\n');
+    expect(contentsOf(dirname(file))).toEqual(before);
+  });
+
+  it('another program’s database: named as such, untouched', async () => {
+    const file = temporaryFile();
+    const other = new Database(file);
+    other.exec('CREATE TABLE recipes (name TEXT)');
+    other.close();
+    const before = contentsOf(dirname(file));
+    const { kind, message } = await faultOf(openStore(file));
+    expect(kind).toBe('foreign');
+    expect(message).toMatch(/another program \(recipes\)/);
+    expect(contentsOf(dirname(file))).toEqual(before);
+  });
+
+  it('a newer gateway’s database: named as such, untouched', async () => {
+    const file = await filled();
+    const newer = new Database(file);
+    newer.prepare("INSERT INTO migrations (name, applied_at) VALUES ('9999-tomorrow', 1)").run();
+    newer.close();
+    const before = contentsOf(dirname(file));
+    const { kind, message } = await faultOf(openStore(file));
+    expect(kind).toBe('foreign');
+    expect(message).toContain('9999-tomorrow');
+    expect(contentsOf(dirname(file))).toEqual(before);
+  });
+
+  it('an empty file is a database that is yet to be made', async () => {
+    const file = temporaryFile();
+    writeFileSync(file, '');
+    expect(await (await opened(file)).admit(1, HOUR, 1)).toBe(1);
+  });
+
+  it('a damage that only a query meets is told as such, and does not end the process', async () => {
+    const file = await filled();
+    const store = await opened(file);
+    const bytes = readFileSync(file);
+    // Behind the back of the open connection, which has read only its first pages.
+    writeFileSync(file, bytes.fill(0xa5, 4096 * 3));
+    expect((await faultOf(store.totals(1, 0))).kind).toBe('damaged');
+  });
+});
+
+describe('a database that is away', () => {
+  it('tells a lock as unavailable, waits for it shortly once it knows, and recovers', async () => {
+    const file = temporaryFile();
+    const store = await opened(file);
+    const other = new Database(file);
+    other.exec('BEGIN IMMEDIATE');
+    expect((await faultOf(store.admit(1, HOUR, 10))).kind).toBe('unavailable');
+    const startedAt = performance.now();
+    for (let n = 0; n < 5; n += 1) expect((await faultOf(store.admit(1, HOUR, 10))).kind).toBe('unavailable');
+    expect(performance.now() - startedAt).toBeLessThan(1500);
+    // Readers are not held up by a writer.
+    expect(await store.used(1, HOUR)).toBe(0);
+    other.exec('COMMIT');
+    other.close();
+    expect(await store.admit(1, HOUR, 10)).toBe(1);
+  });
+
+  it('is unavailable while the file is gone, and goes on when it is back', async () => {
+    const file = temporaryFile();
+    const clock = manualClock();
+    const store = await opened(file, { clock });
+    await store.admit(1, HOUR, 10);
+    renameSync(file, `${file}.away`);
+    clock.advance(1000);
+    const fault = await faultOf(store.admit(1, HOUR, 10));
+    expect(fault).toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('is gone') as string,
+    });
+    renameSync(`${file}.away`, file);
+    expect(await store.admit(1, HOUR, 10)).toBe(2);
+  });
+
+  it('opens a database anew that was made anew in its place', async () => {
+    const file = temporaryFile();
+    const clock = manualClock();
+    const store = await opened(file, { clock });
+    await store.createKey(newKey());
+    for (const end of ['', '-wal', '-shm']) rmSync(file + end);
+    const other = await opened(file);
+    await other.createKey(newKey({ account: 'bob' }));
+    clock.advance(1000);
+    expect((await store.listAccounts()).map(({ name }) => name)).toEqual(['bob']);
+    await store.createKey(newKey({ id: 'key_two', account: 'bob' }));
+    expect(await other.listKeys()).toHaveLength(2);
+  });
+
+  it('does not mix a file that took the place of its own with the log of the old one', async () => {
+    const file = temporaryFile();
+    const copy = temporaryFile();
+    await (await openStore(copy)).close();
+    const clock = manualClock();
+    const store = await opened(file, { clock });
+    await store.createKey(newKey());
+    const before = readFileSync(copy);
+    renameSync(copy, file);
+    clock.advance(1000);
+    const fault = await faultOf(store.admit(1, HOUR, 10));
+    expect(fault).toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('was replaced') as string,
+    });
+    await store.close();
+    expect(readFileSync(file)).toEqual(before);
+  });
+});
+
+describe('its log', () => {
+  it('is emptied into the file when nobody waits', async () => {
+    const file = temporaryFile();
+    const store = await opened(file);
+    await store.recordUsage(Array.from({ length: 2000 }, (_, n) => usageRow({ at: HOUR + n })));
+    const before = statSync(file).size;
+    await store.idle();
+    expect(statSync(file).size).toBeGreaterThan(before);
+  });
+
+  it('stays within bounds where nobody is ever idle', async () => {
+    const file = temporaryFile();
+    const store = await opened(file);
+    for (let n = 0; n < 10_000; n += 1) await store.admit(n % 7, HOUR, 1e9);
+    expect(statSync(`${file}-wal`).size).toBeLessThan(48 * 1024 * 1024);
+  });
+
+  it('goes away with the last process', async () => {
+    const file = temporaryFile();
+    const store = await openStore(file);
+    await store.admit(1, HOUR, 10);
+    await store.close();
+    expect(existsSync(`${file}-wal`)).toBe(false);
+  });
+});

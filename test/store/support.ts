@@ -1,0 +1,36 @@
+// Folders and databases that go away with their test.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
+import { StoreError, type Store } from '../../src/store/store.ts';
+
+export function temporaryFile(name = 'gateway.db'): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-store-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, name);
+}
+
+/** Closed when the test ends, before its folder is removed. */
+export async function opened(file: string, options?: Parameters<typeof openStore>[1]): Promise<Store> {
+  const store = await openStore(file, options);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+export async function faultOf(promise: Promise<unknown>): Promise<StoreError> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof StoreError) return error;
+  throw new Error(`expected a StoreError, got ${String(error)}`);
+}
+
+/** Every file of the folder, byte for byte. */
+export function contentsOf(folder: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name)).toString('latin1')]),
+  );
+}
