@@ -1,0 +1,169 @@
+// Holds the floors: a folder imports only downward, and each package has one owner. Type imports count.
+import { readFileSync, readdirSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join } from 'node:path/posix';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = ['errors', 'log', 'clock', 'ids'];
+const FLOOR_1 = [...ROOT, 'canonical'];
+const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config'];
+const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
+const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'sim'];
+
+/** Folders of `src`, or its own files, and what they may import besides themselves. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  errors: [],
+  log: [],
+  clock: [],
+  ids: [],
+  canonical: ROOT,
+  protocols: FLOOR_1,
+  store: FLOOR_1,
+  config: FLOOR_1,
+  accounts: [...FLOOR_1, 'store', 'config'],
+  routing: [...FLOOR_1, 'store', 'config'],
+  providers: [...FLOOR_1, 'store', 'config'],
+  gateway: FLOOR_3,
+  observe: FLOOR_3,
+  server: [...FLOOR_1, 'protocols', 'config', 'accounts', 'routing', 'gateway', 'observe'],
+  sim: [...FLOOR_1, 'protocols'],
+  app: FLOOR_5,
+  cli: [...FLOOR_5, 'app'],
+};
+
+/** Where a package may be imported: folders, or files (as far as given). */
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  undici: ['providers/client'],
+  'better-sqlite3': ['store/sqlite/'],
+  'better-sqlite3-napi': ['store/sqlite/'],
+  pg: ['store/postgres/'],
+  commander: ['cli/'],
+  chalk: ['cli/'],
+  ora: ['cli/'],
+  yaml: ['config/load'],
+  'env-paths': ['config/load'],
+  zod: [
+    'config/schema',
+    'protocols/chat/schema',
+    'protocols/chat/envelope',
+    'protocols/messages/schema',
+    'protocols/messages/envelope',
+  ],
+  '@pydantic/genai-prices': ['routing/facts'],
+  pino: ['log.ts'],
+  'prom-client': ['observe/metrics'],
+  'node:http': ['server/', 'sim/'],
+  'node:https': ['server/', 'sim/'],
+  'node:http2': ['server/', 'sim/'],
+};
+
+/** What is wrong with the imports of a file; `path` below `src`. */
+function faults(path: string, source: string): string[] {
+  return importsOf(source).flatMap((name) => {
+    const problem = name.startsWith('.')
+      ? floorFault(path, join(dirname(path), name))
+      : ownerFault(path, name);
+    return problem === undefined ? [] : [`${path} imports ${name}: ${problem}`];
+  });
+}
+
+function importsOf(source: string): string[] {
+  return ts.preProcessFile(source, true, true).importedFiles.map(({ fileName }) => fileName);
+}
+
+function houseOf(path: string): string {
+  return (path.split('/')[0] ?? '').replace(/\.ts$/, '');
+}
+
+function floorFault(path: string, target: string): string | undefined {
+  const [from, to] = [houseOf(path), houseOf(target)];
+  const allowed = MAY_IMPORT[from];
+  if (allowed === undefined) return `${from} stands on no floor`;
+  if (from === to) return protocolFault(path, target);
+  return allowed.includes(to) ? undefined : `${from} must not know ${to}`;
+}
+
+/** Folders of protocols do not know one another; nor the registry, which knows them all. */
+function protocolFault(path: string, target: string): string | undefined {
+  const [house, own, file] = path.split('/');
+  if (house !== 'protocols' || file === undefined) return undefined;
+  const [, other, otherFile] = target.split('/');
+  if (otherFile === undefined)
+    return other === 'registry.ts' ? `${own} must not know the registry` : undefined;
+  return own === other ? undefined : `${own} must not know ${other}`;
+}
+
+function ownerFault(path: string, name: string): string | undefined {
+  const parts = name.split('/');
+  const bare = name.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
+  const owners = OWNERS[bare];
+  if (owners !== undefined) {
+    return owners.some((owner) => path.startsWith(owner)) ? undefined : `it belongs to ${owners.join(', ')}`;
+  }
+  if (bare.startsWith('node:')) return undefined;
+  return builtinModules.includes(bare) ? 'written without node:' : 'the package has no owner';
+}
+
+const SRC = new URL('../src/', import.meta.url);
+const FILES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => path.endsWith('.ts'));
+
+describe('the house', () => {
+  it('imports only downward, and every package at its owner', () => {
+    expect(FILES.length).toBeGreaterThan(50);
+    expect(FILES.flatMap((path) => faults(path, readFileSync(new URL(path, SRC), 'utf8')))).toEqual([]);
+  });
+
+  it('gives every dependency an owner', () => {
+    const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+      dependencies: Record<string, string>;
+      optionalDependencies?: Record<string, string>;
+    };
+    const names = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+    expect(names.filter((name) => OWNERS[name] === undefined)).toEqual([]);
+  });
+});
+
+describe('what the house refuses', () => {
+  it.each([
+    ['upward', 'canonical/a.ts', `import { x } from '../protocols/sse.ts';`],
+    ['upward, types too', 'protocols/a.ts', `import type { X } from '../routing/auto.ts';`],
+    ['upward, types in place too', 'store/store.ts', `let x: import('../accounts/key.ts').Key;`],
+    ['upward, by a hand-on', 'config/a.ts', `export * from '../gateway/relay.ts';`],
+    ['upward, later', 'gateway/a.ts', `const x = await import('../server/server.ts');`],
+    ['upward, for its effect', 'clock.ts', `import './app.ts';`],
+    ['beside, on floor 0', 'clock.ts', `import { x } from './errors.ts';`],
+    ['beside, on floor 2', 'store/a.ts', `import { x } from '../config/config.ts';`],
+    ['beside, on floor 3', 'accounts/a.ts', `import { x } from '../routing/auto.ts';`],
+    ['beside, on floor 4', 'observe/a.ts', `import { x } from '../gateway/relay.ts';`],
+    ['beside, on floor 5', 'sim/a.ts', `import { x } from '../server/server.ts';`],
+    ['past what a server may know', 'server/a.ts', `import { x } from '../store/store.ts';`],
+    ['another protocol', 'protocols/chat/a.ts', `import { x } from '../messages/stop.ts';`],
+    ['the registry from a protocol', 'protocols/chat/a.ts', `import { x } from '../registry.ts';`],
+    ['from a folder without a floor', 'utils/a.ts', `import { x } from '../errors.ts';`],
+    ['into a folder without a floor', 'cli/a.ts', `import { x } from '../utils/a.ts';`],
+    ['another owner', 'gateway/a.ts', `import { request } from 'undici';`],
+    ['the server of HTTP', 'providers/client.ts', `import { request } from 'node:http';`],
+    ['a package of a package', 'gateway/a.ts', `import x from 'zod/v4';`],
+    ['an unknown package', 'cli/a.ts', `import x from 'left-pad';`],
+    ['Node without its prefix', 'cli/a.ts', `import { readFileSync } from 'fs';`],
+  ])('%s', (_, path, source) => {
+    expect(faults(path, source)).toHaveLength(1);
+  });
+
+  it.each([
+    ['downward', 'gateway/a.ts', `import { x } from '../protocols/chat/index.ts';`],
+    ['within a folder', 'cli/commands/a.ts', `import { x } from '../output.ts';`],
+    [
+      'within a protocol',
+      'protocols/chat/a.ts',
+      `import { x } from './usage.ts';\nimport { y } from '../sse.ts';`,
+    ],
+    ['its own package', 'cli/commands/a.ts', `import { Command } from 'commander';`],
+    ['Node', 'ids.ts', `import { randomBytes } from 'node:crypto';`],
+  ])('but not: %s', (_, path, source) => {
+    expect(faults(path, source)).toEqual([]);
+  });
+});
