@@ -1,11 +1,11 @@
 // Where client and provider speak the same protocol nothing is written anew: the bytes go through, but for the model's name.
-import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { PROVIDER_KEY, provider, startGateway } from '../helpers/gateway.ts';
 import type { TestGateway } from '../helpers/gateway.ts';
 import { inPieces, startScriptedProvider } from '../helpers/scripted-provider.ts';
 import type { ScriptedProvider } from '../helpers/scripted-provider.ts';
+import { CORPUS } from '../fixtures/corpus.ts';
 import { goodAnswer, STREAM, WHOLE } from './replies.ts';
 
 const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' } as const;
@@ -128,22 +128,8 @@ test('thinking that no provider signed is taken out, signed thinking stays', asy
 
 // -- what real programs send --
 
-interface Line {
-  path: string;
-  headers: Record<string, string>;
-  body: Record<string, unknown> & { stream?: boolean };
-}
-
-const CORPORA = new URL('../fixtures/corpora/', import.meta.url);
-const lines = readdirSync(CORPORA).flatMap((file) =>
-  readFileSync(new URL(file, CORPORA), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line, at): [string, Line] => [`${file} line ${at + 1}`, JSON.parse(line) as Line]),
-);
-
 describe('a request of a real program reaches the provider unchanged but for the model name', () => {
-  test.each(lines)('%s', async (_, { path, headers, body }) => {
+  test.each(CORPUS)('%s', async (_, { path, headers, body }) => {
     const protocol: ProtocolName = path === PATHS.chat ? 'chat' : 'messages';
     const counts = path.endsWith('/count_tokens');
     upstream.play(counts ? { body: { input_tokens: 42 } } : goodAnswer(protocol, body.stream === true));

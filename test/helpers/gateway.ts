@@ -19,6 +19,8 @@ export interface GatewayOptions {
   /** Of the account `test`, whose key is given. */
   tier?: string;
   clock?: Clock;
+  /** The environment of the running gateway: its proxies. */
+  env?: Record<string, string | undefined>;
 }
 
 export interface KeyOptions {
@@ -38,6 +40,10 @@ export interface TestGateway {
   newKey(options?: KeyOptions): Promise<string>;
   /** What was logged so far, as JSON lines. */
   log(): string;
+  /** The configuration file. */
+  file: string;
+  /** The text of a file with these members beside the usual ones. */
+  text(members: Record<string, unknown>): string;
   stop(): Promise<void>;
 }
 
@@ -52,24 +58,26 @@ export async function startGateway({
   config: members,
   tier = 'enterprise',
   clock = systemClock,
+  env = {},
 }: GatewayOptions): Promise<TestGateway> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const file = join(directory, 'gateway.yaml');
   // JSON is YAML.
-  const text = {
-    providers: { sim: {} },
-    database: './gateway.db',
-    listen: { hosts: ['127.0.0.1'], port: 0 },
-    ...members,
-  };
-  writeFileSync(file, JSON.stringify(text));
+  const text = (more: Record<string, unknown> = {}): string =>
+    JSON.stringify({
+      providers: { sim: {} },
+      database: './gateway.db',
+      listen: { hosts: ['127.0.0.1'], port: 0 },
+      ...more,
+    });
+  writeFileSync(file, text(members));
   const load = () => loadConfig({ flags: { config: file }, env: {}, cwd: directory });
   const config = load();
   const ids = createIds();
   let logged = '';
   const log = createLog({ format: 'json', stream: { write: (lines: string) => (logged += lines) } });
   const store = await openStore(config.database);
-  const app = await startApp({ config, reload: async () => load(), store, log, clock, ids, env: {} });
+  const app = await startApp({ config, reload: async () => load(), store, log, clock, ids, env });
 
   async function newKey(options: KeyOptions = {}): Promise<string> {
     const { plaintext } = await createKey(
@@ -86,8 +94,7 @@ export async function startGateway({
   return {
     url: app.urls[0] ?? '',
     key: await newKey({ tier }),
-    store,
-    newKey,
+    ...{ store, newKey, file, text },
     log() {
       log.flush();
       return logged;

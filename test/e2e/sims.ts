@@ -1,0 +1,24 @@
+// A gateway before the simulated model in three ways: spoken to in the client's protocol, or in one of them alone.
+import { createIds } from '../../src/ids.ts';
+import { SIM_MODELS, startSim } from '../../src/sim/sim.ts';
+import { startGateway } from '../helpers/gateway.ts';
+import type { TestGateway } from '../helpers/gateway.ts';
+
+/** The built-in provider is `sim`; `chat` and `messages` are the same model as a stranger that speaks that protocol alone. */
+export async function startSims(): Promise<TestGateway> {
+  const stranger = await startSim({ ids: createIds() });
+  const alone = (protocol: string): object => ({
+    ...{ protocol, base_url: stranger.url, api_key: 'none', models: [...SIM_MODELS] },
+    timeout: { first_byte: '3s', idle: '3s', whole: '3s' },
+  });
+  const gateway = await startGateway({
+    config: { providers: { sim: {}, chat: alone('chat'), messages: alone('messages') } },
+  });
+  return {
+    ...gateway,
+    async stop() {
+      await gateway.stop();
+      await stranger.close();
+    },
+  };
+}
