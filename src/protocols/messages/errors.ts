@@ -37,7 +37,7 @@ const FAILURE_TYPE = {
 } as const satisfies Record<FailureKind, string>;
 
 /** The words after which agents begin to compact their history. */
-function overflowMessage(message: string, tokens: { sent?: number; limit?: number } | undefined): string {
+function overflowMessage(message: string, tokens?: { sent?: number; limit?: number }): string {
   if (tokens?.sent !== undefined && tokens.limit !== undefined) {
     return `prompt is too long: ${tokens.sent} tokens > ${tokens.limit} maximum`;
   }

@@ -43,12 +43,12 @@ describe('an error of the gateway', () => {
   });
 
   it.each([
-    [{ sent: 210_000, limit: 200_000 }, 'nope', 'prompt is too long: 210000 tokens > 200000 maximum'],
-    [undefined, 'prompt is too long: 5 tokens > 4 maximum', 'prompt is too long: 5 tokens > 4 maximum'],
-    [{ limit: 4 }, 'the window is full', 'prompt is too long: the window is full'],
-  ])('of a context overflow is in the words that agents look for (%o)', (tokens, message, expected) => {
+    ['full', { sent: 5, limit: 4 }, 'prompt is too long: 5 tokens > 4 maximum'],
+    ['prompt is too long: 5 tokens > 4 maximum', undefined, 'prompt is too long: 5 tokens > 4 maximum'],
+    ['the window is full', { limit: 4 }, 'prompt is too long: the window is full'],
+  ])('of a context overflow is in the words that agents look for (%s)', (message, tokens, expected) => {
     const error = new GatewayError('context_overflow', message, { tokens });
-    expect(messages.encodeError(error, 'r').error).toMatchObject({
+    expect(messages.encodeError(error, 'r').error).toEqual({
       type: 'invalid_request_error',
       message: expected,
     });

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createCollector } from '../../../src/canonical/collect.ts';
 import type { Event } from '../../../src/canonical/events.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
+import type { FailureKind } from '../../../src/errors.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
 import { context, dataOf, encodeAll, framesOf } from './support.ts';
@@ -371,6 +372,25 @@ describe('any answer', () => {
         expect(streamed).toEqual(whole);
       }),
       { numRuns: 60 },
+    );
+  });
+});
+
+describe('a failure inside a stream', () => {
+  it.each<[FailureKind, string]>([
+    ['invalid_request', 'invalid_request_error'],
+    ['provider_key', 'api_error'],
+    ['rate_limited', 'overloaded_error'],
+    ['timeout', 'api_error'],
+  ])('of kind %s is a %s', (kind, type) => {
+    const text = encodeAll([START, { type: 'error', failure: { kind, message: 'why' } }]);
+    expect(dataOf(text)).toEqual([{ type: 'error', error: { type, message: 'why' } }]);
+  });
+
+  it('is a context overflow with its numbers', () => {
+    const failure = { kind: 'context_overflow', message: 'x', tokens: { sent: 9, limit: 8 } } as const;
+    expect(encodeAll([START, { type: 'error', failure }])).toContain(
+      'prompt is too long: 9 tokens > 8 maximum',
     );
   });
 });
