@@ -52,7 +52,7 @@ export async function printUsage(
     height: heightFor(rows.length),
   };
   const since = `since ${formatTime(Date.parse(rows[0]?.hours[0]?.hour ?? ''))}`;
-  const head = wrapWords([since, 'times in UTC'], ', ', canvas.width).map(canvas.style.dim);
+  const head = wrapWords([since, 'times in UTC'], ', ', canvas.width).map((line) => canvas.style.dim(line));
   printLines(stdout, [...head, ...rows.flatMap((row) => ['', ...block(row, window.by, canvas)])]);
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { displayWidth } from '../../src/cli/table.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -183,7 +184,11 @@ describe('usage for people', () => {
 
   it('is coloured on a terminal, and not in CI', async () => {
     const shell = await usedShell();
-    expect((await shell.run('usage', { columns: 80 })).stdout).toContain('\u001b[');
+    const { stdout } = await shell.run('usage', { columns: 80 });
+    expect(stdout).toContain('\u001b[');
+    expect(stripVTControlCharacters(stdout)).toBe(
+      (await shell.run('usage', { columns: 80, env: { NO_COLOR: '1' } })).stdout,
+    );
     expect((await shell.run('usage', { columns: 80, env: { CI: 'true' } })).stdout).not.toContain('\u001b[');
   });
 
