@@ -42,6 +42,8 @@ function joined(parts: JsonObject[]): JsonValue {
 }
 
 function textOf(parts: JsonObject[]): string {
+  const [only] = parts;
+  if (parts.length === 1 && typeof only?.text === 'string') return only.text;
   return parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('\n\n');
 }
 

@@ -52,39 +52,12 @@ export function commits(frame: Frame): boolean {
 const NOTHING: Sighting = Object.freeze({});
 const TERMINAL: Sighting = Object.freeze({ terminal: true });
 
-const SPACE = 32;
-const COLON = 58;
-const QUOTE = 34;
-const OPEN_BRACE = 123;
-const LETTER_N = 110;
-
 /**
- * Whether `"name":` stands there with a value that begins as `wanted` says. Inside a JSON string the quotes are escaped, so
- * text can't fool it; a tool that is called so can, and costs one parse.
+ * JSON is parsed only where a usage object, a finish or an error is in the frame; a `"usage": null` is none of them. Inside a
+ * JSON string the quotes are escaped, so text can't fool it; a tool that is called so can, and costs one parse. One expression
+ * takes a quarter of the time of three searches: every other character of a chunk is a quote, on which those stop.
  */
-function holds(text: string, mark: string, wanted: (code: number) => boolean): boolean {
-  for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + mark.length)) {
-    let end = at + mark.length;
-    while (text.charCodeAt(end) === SPACE || text.charCodeAt(end) === COLON) end++;
-    if (wanted(text.charCodeAt(end))) return true;
-  }
-  return false;
-}
-
-const isBrace = (code: number) => code === OPEN_BRACE;
-const isQuote = (code: number) => code === QUOTE;
-const isNotNull = (code: number) => code !== LETTER_N;
-
-/** JSON is parsed only where a usage object, a finish or an error is in the frame; a `"usage": null` is none of them. */
-function worthParsing(frame: Frame): boolean {
-  const { text } = frame;
-  return (
-    holds(text, '"usage"', isBrace) ||
-    holds(text, '"finish_reason"', isQuote) ||
-    holds(text, '"error"', isNotNull) ||
-    frame.event === 'error'
-  );
-}
+const WORTH_PARSING = /"usage"\s*:\s*\{|"finish_reason"\s*:\s*"|"error"(?!\s*:\s*null)/;
 
 function finishOf(choices: JsonValue[]): string | undefined {
   for (const choice of choices) {
@@ -125,7 +98,7 @@ export function createWatch({ usageAsked }: { usageAsked: boolean }): Watch {
   return (frame) => {
     if (frame.data === '') return NOTHING;
     if (isDone(frame)) return TERMINAL;
-    if (!worthParsing(frame)) return NOTHING;
+    if (!WORTH_PARSING.test(frame.text) && frame.event !== 'error') return NOTHING;
     const value = parse(frame.data);
     if (frame.event === 'error') return { failure: failureOf(value ?? frame.data) };
     if (Array.isArray(value)) return { failure: failureOf(value) };

@@ -2,6 +2,7 @@ import OpenAI from 'openai';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createCollector } from '../../../src/canonical/collect.ts';
 import type { Event } from '../../../src/canonical/events.ts';
 import type { Reply } from '../../../src/canonical/reply.ts';
 import type { Request } from '../../../src/canonical/request.ts';
@@ -278,24 +279,11 @@ function eventsOf([blocks, made]: [
 
 /** The reply that events add up to. */
 function collect(events: readonly Event[]): Reply {
-  const parts = new Map<number, Reply['parts'][number]>();
-  const reply: Reply = { id: '', model: '', parts: [], stop: { reason: 'other' } };
-  for (const event of events) {
-    if (event.type === 'start')
-      Object.assign(reply, { id: event.id, model: event.model, created: event.created });
-    else if (event.type === 'text_start') parts.set(event.index, { type: 'text', text: '' });
-    else if (event.type === 'reasoning_start') parts.set(event.index, { type: 'reasoning', text: '' });
-    else if (event.type === 'tool_start')
-      parts.set(event.index, { type: 'tool_call', id: event.id, name: event.name, arguments: '' });
-    else if (event.type === 'end') Object.assign(reply, { stop: event.stop, usage: event.usage });
-    else if ('text' in event) {
-      const part = parts.get(event.index);
-      if (part?.type === 'tool_call') part.arguments += event.text;
-      else if (part?.type === 'text' || part?.type === 'reasoning') part.text += event.text;
-    }
-  }
-  reply.parts = [...parts.values()];
-  return reply;
+  const collector = createCollector();
+  for (const event of events) collector.push(event);
+  const result = collector.result();
+  if ('failure' in result) throw new Error(result.failure.message);
+  return result.reply;
 }
 
 describe('laws', () => {
