@@ -191,7 +191,13 @@ class Exchange implements Dispatcher.DispatchHandler, ReplyBody {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
+    const first = this.#lastByteAt === 0;
     this.#lastByteAt = this.#clock.monotonic();
+    // The one timer still runs for the first byte, which may be allowed much longer than a silence after it.
+    if (first && this.#stream && this.#timeout.idle < this.#timeout.firstByte) {
+      this.#cancelTimer();
+      this.#arm(this.#timeout.idle);
+    }
     if (this.#released >= 0) {
       this.#released += chunk.length;
       if (this.#released > RELEASE_BYTES) controller.abort(new Error('more than is worth reading'));

@@ -174,6 +174,19 @@ describe('while it replies', () => {
     expect(await ended).toMatchObject({ kind: 'timeout', reason: 'idle_timeout' });
   });
 
+  it('allows a silence no longer than `idle`, even where the first byte was allowed longer', async () => {
+    const clock = manualClock();
+    const url = await rawServer((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n'),
+    );
+    const timeout = { connect: 1000, firstByte: 120_000, idle: 5000, whole: 900_000 };
+    const reply = await client(clock).open(call(url, { timeout }), signal());
+    const ended = await new Promise<ProviderFailure>((resolve) => {
+      reply.body.start({ chunk: () => clock.advance(5000), end: () => undefined, fail: resolve });
+    });
+    expect(ended).toMatchObject({ kind: 'timeout', reason: 'idle_timeout' });
+  });
+
   it('ends the request within the abort, in the middle of a body', async () => {
     let closed = (): void => undefined;
     const gone = new Promise<void>((resolve) => (closed = resolve));
