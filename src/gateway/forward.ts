@@ -192,8 +192,10 @@ function untilCommitted(source: FrameSource, { protocol }: Prepared): Promise<re
           if (committed) continue;
           const seen = watch(frame);
           if (seen.failure !== undefined) return fail(seen.failure);
+          // A terminal frame after nothing ends nothing, and bytes that can't be read are no content.
+          if (seen.terminal === true) return fail(EMPTY);
+          if (frame.data !== '' && !isJson(frame.data)) return fail(MALFORMED);
           committed = seen.stopped === true || protocol.commits(frame);
-          if (!committed && seen.terminal === true) return fail(EMPTY);
         }
         if (!committed) return;
         source.hold();
@@ -210,6 +212,21 @@ const EMPTY: ProviderFailure = {
   message: "the provider's stream ended before any content",
   reason: 'empty',
 };
+
+const MALFORMED: ProviderFailure = {
+  kind: 'failed',
+  message: "the provider's stream began with a frame that is not JSON",
+  reason: 'malformed',
+};
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function logAttempt(
   log: Logger,
