@@ -3,6 +3,7 @@
 import type { Admission } from '../canonical/admission.ts';
 import { HOUR_MS, type Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
+import type { Logger } from '../log.ts';
 import type { Key, Store } from '../store/store.ts';
 import { databaseAway } from './authenticate.ts';
 
@@ -26,9 +27,11 @@ export async function admit(
   key: Key,
   tiers: ReadonlyMap<string, number>,
   clock: Clock,
+  log: Pick<Logger, 'warn'>,
 ): Promise<Admission> {
   const now = clock.now();
   const hour = hourOf(now);
+  if (!tiers.has(key.tier)) warnOfLostTier(key, tiers, log);
   const limit = limitOf(key.tier, tiers);
   const resetsAt = hour + HOUR_MS;
   let used: number | undefined;
@@ -41,6 +44,23 @@ export async function admit(
   }
   if (used !== undefined) return { limit, used, resetsAt };
   throw refusal(key, { limit, used: standing, resetsAt }, now);
+}
+
+/** What was warned of, for as long as a configuration lives: once each. */
+const warned = new WeakMap<ReadonlyMap<string, number>, Set<string>>();
+
+function warnOfLostTier(
+  { account, tier }: Key,
+  tiers: ReadonlyMap<string, number>,
+  log: Pick<Logger, 'warn'>,
+): void {
+  const accounts = warned.get(tiers) ?? new Set();
+  if (accounts.has(account)) return;
+  warned.set(tiers, accounts.add(account));
+  log.warn(`an account's tier is not in the configuration: it is held to ${FALLBACK_TIER}`, {
+    account,
+    tier,
+  });
 }
 
 function refusal({ account, tier }: Key, admission: Admission, now: number): GatewayError {

@@ -17,6 +17,9 @@ const OWN = {
   list: 'x-api-key',
 } as const satisfies Record<Endpoint, Source>;
 
+/** Another scheme's credentials. */
+const NOT_A_KEY = '?';
+
 /** Rejects with GatewayError: 401, 403, or 503 where the database is away. */
 export async function authenticate(
   request: { headers: Headers; endpoint: Endpoint },
@@ -67,9 +70,11 @@ function keyOf(headers: Headers, endpoint: Endpoint): string {
   return read(headers, own) || read(headers, other);
 }
 
+/** '' where nothing is sent. A header that bears something else than a key still counts as sent. */
 function read(headers: Headers, source: Source): string {
   const value = headers[source];
-  const text = (Array.isArray(value) ? (value[0] ?? '') : (value ?? '')).trim();
-  if (source === 'x-api-key') return text;
-  return /^bearer(?:\s|$)/i.test(text) ? text.slice('bearer'.length).trim() : '';
+  const text = (Array.isArray(value) ? value.join(', ') : (value ?? '')).trim();
+  if (source === 'x-api-key' || text === '') return text;
+  const bearer = /^bearer(?:\s+(.*))?$/is.exec(text);
+  return bearer === null ? NOT_A_KEY : (bearer[1] ?? '');
 }

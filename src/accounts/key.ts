@@ -1,6 +1,6 @@
 // A key is a secret that exists in plaintext once: in the answer of its creation. What is kept is its SHA-256 and the
 // beginning that a person recognises it by.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Key, NewKey, Store } from '../store/store.ts';
@@ -19,7 +19,7 @@ export function looksLikeKey(text: string): boolean {
 }
 
 export function hashKey(plaintext: string): Buffer {
-  return createHash('sha256').update(plaintext).digest();
+  return hash('sha256', plaintext, 'buffer');
 }
 
 export type KeySpec = Pick<NewKey, 'account' | 'tier' | 'label' | 'permissions' | 'models' | 'expiresAt'>;

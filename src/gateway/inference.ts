@@ -57,7 +57,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const { targets, lone } = await resolved(question, exchange.signal, deps);
     const toTarget = (target: Target): Prepared => prepare(inbound, target, passed, config.strict);
     const { first, rest } = firstPrepared(targets, toTarget);
-    const admission = await admit(store, key, config.tiers, clock);
+    const admission = await admit(store, key, config.tiers, clock, deps.log);
 
     let outcome: Outcome = { status: 500, error: 'internal' };
     let upstream: Upstream | undefined;

@@ -7,13 +7,15 @@ import type { ProviderClient } from './client.ts';
 const MAX_REPLY = 8 * 1024 * 1024;
 /** Pages of a thousand: more than any provider lists. */
 const MAX_PAGES = 10;
+const LONGEST_NAME = 256;
 
 export interface Found {
   provider: ProviderConfig;
   models: string[];
 }
 
-/** Local servers that answer properly within `timeoutMs`, in the order of the candidates. No credential is sent. */
+/** Local servers that answer properly within `timeoutMs` and have a model, in the order of the candidates. No credential
+ *  is sent. One without a model could answer nothing, and would only stand in the way of the built-in provider. */
 export async function probeLocal(
   client: ProviderClient,
   candidates: readonly ProviderConfig[],
@@ -22,7 +24,7 @@ export async function probeLocal(
   const probes = candidates.map(async (candidate): Promise<Found[]> => {
     try {
       const models = await listModels(client, { ...candidate, apiKey: undefined, headers: {} }, options);
-      return [{ provider: candidate, models }];
+      return models.length === 0 ? [] : [{ provider: candidate, models }];
     } catch {
       return [];
     }
@@ -44,15 +46,25 @@ export async function listModels(
   let query = protocol === 'messages' ? '?limit=1000' : '';
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const value = await getJson(client, url + query, headers, deadline, options.timeoutMs);
-    const list = isObject(value) && Array.isArray(value.data) ? value.data : value;
-    if (!Array.isArray(list)) throw new Error(`${provider.name} did not answer with a list of models`);
-    names.push(
-      ...list.flatMap((entry) => (isObject(entry) && typeof entry.id === 'string' ? [entry.id] : [])),
-    );
+    const list = listIn(value);
+    if (list === undefined) throw new Error(`${provider.name} did not answer with a list of models`);
+    names.push(...list.flatMap((entry) => (isObject(entry) && isName(entry.id) ? [entry.id] : [])));
     if (!isObject(value) || value.has_more !== true || typeof value.last_id !== 'string') break;
     query = `?limit=1000&after_id=${encodeURIComponent(value.last_id)}`;
   }
   return [...new Set(names)];
+}
+
+/** Under `data`, or the whole answer; Ollama without models says null. */
+function listIn(value: unknown): unknown[] | undefined {
+  if (Array.isArray(value)) return value as unknown[];
+  if (!isObject(value)) return undefined;
+  if (value.data === null && value.object === 'list') return [];
+  return Array.isArray(value.data) ? value.data : undefined;
+}
+
+function isName(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && id.length <= LONGEST_NAME && !/\p{Cc}/u.test(id);
 }
 
 function listHeaders(provider: ProviderConfig): string[] {
@@ -100,5 +112,9 @@ async function getJson(
     });
   });
   if (reply.status !== 200) throw new Error(`the list of models was refused with status ${reply.status}`);
-  return JSON.parse(body.toString('utf8'));
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,0 +1,141 @@
+// The hour of an account: how much of it is left, what a refusal says, and that nothing uncounted is served.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { admit, limitOf } from '../../src/accounts/admission.ts';
+import { HOUR_MS } from '../../src/clock.ts';
+import { silentLog } from '../../src/log.ts';
+import type { Key, Store } from '../../src/store/store.ts';
+import { manualClock } from '../helpers/clock.ts';
+import { makeKey, NOW, refusalOf, temporaryStore } from './support.ts';
+
+const TIERS = new Map([
+  ['free', 2],
+  ['pro', 5],
+]);
+const NEXT_HOUR = Date.parse('2026-11-21T15:00:00Z');
+
+async function known(tier = 'free'): Promise<{ store: Store; key: Key }> {
+  const store = await temporaryStore();
+  const { key } = await makeKey(store, { tier });
+  return { store, key };
+}
+
+describe('admit', () => {
+  it('counts up to the limit, then refuses with limit, use and time', async () => {
+    const { store, key } = await known();
+    const clock = manualClock(NOW);
+    expect(await admit(store, key, TIERS, clock, silentLog)).toEqual({
+      limit: 2,
+      used: 1,
+      resetsAt: NEXT_HOUR,
+    });
+    expect(await admit(store, key, TIERS, clock, silentLog)).toEqual({
+      limit: 2,
+      used: 2,
+      resetsAt: NEXT_HOUR,
+    });
+    const refusal = await refusalOf(admit(store, key, TIERS, clock, silentLog));
+    expect(refusal).toMatchObject({ kind: 'rate_limited', status: 429 });
+    expect(refusal.message).toContain('2 of 2 requests');
+    expect(refusal.message).toContain('2026-11-21T15:00:00.000Z');
+    expect(refusal.options).toEqual({
+      retryAfter: 34 * 60 + 30,
+      shouldRetry: false,
+      admission: { limit: 2, used: 2, resetsAt: NEXT_HOUR },
+    });
+  });
+
+  it('begins anew with the next hour', async () => {
+    const { store, key } = await known();
+    const clock = manualClock(NEXT_HOUR - 1);
+    for (let n = 0; n < 2; n += 1) await admit(store, key, TIERS, clock, silentLog);
+    await refusalOf(admit(store, key, TIERS, clock, silentLog));
+    clock.advance(1);
+    expect(await admit(store, key, TIERS, clock, silentLog)).toEqual({
+      ...{ limit: 2, used: 1, resetsAt: NEXT_HOUR + HOUR_MS },
+    });
+  });
+
+  it('counts all keys of an account together, and another account apart', async () => {
+    const { store, key } = await known();
+    const { key: second } = await makeKey(store);
+    const { key: other } = await makeKey(store, { account: 'bob' });
+    const clock = manualClock(NOW);
+    await admit(store, key, TIERS, clock, silentLog);
+    await admit(store, second, TIERS, clock, silentLog);
+    await refusalOf(admit(store, key, TIERS, clock, silentLog));
+    expect((await admit(store, other, TIERS, clock, silentLog)).used).toBe(1);
+  });
+
+  it.each([
+    [NEXT_HOUR - 1, 1, undefined],
+    [NEXT_HOUR - 1001, 2, undefined],
+    [NEXT_HOUR - 60_000, 60, undefined],
+    [NEXT_HOUR - 60_001, 61, false],
+    [NEXT_HOUR - HOUR_MS, 3600, false],
+  ])('at %i asks to wait %i s; the SDKs may retry: %s', async (now, retryAfter, shouldRetry) => {
+    const { store, key } = await known();
+    const clock = manualClock(now);
+    const full = new Map([['free', 1]]);
+    await admit(store, key, full, clock, silentLog);
+    const { options } = await refusalOf(admit(store, key, full, clock, silentLog));
+    expect(options.retryAfter).toBe(retryAfter);
+    expect(options.shouldRetry).toBe(shouldRetry);
+  });
+
+  it('never asks to wait for less than a second, nor past the hour', async () => {
+    const { store, key } = await known();
+    const none = new Map([['free', 0]]);
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 4e12 }), async (now) => {
+        const { options } = await refusalOf(admit(store, key, none, manualClock(now), silentLog));
+        const wait = options.retryAfter ?? 0;
+        expect(wait).toBeGreaterThanOrEqual(1);
+        expect(Number.isInteger(wait)).toBe(true);
+        const reset = options.admission?.resetsAt ?? 0;
+        expect(now + wait * 1000).toBeGreaterThanOrEqual(reset);
+        expect(now + (wait - 1) * 1000).toBeLessThan(reset);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('tells what was used where the tier fell below it', async () => {
+    const { store, key } = await known('pro');
+    const clock = manualClock(NOW);
+    for (let n = 0; n < 4; n += 1) await admit(store, key, TIERS, clock, silentLog);
+    const { options } = await refusalOf(admit(store, { ...key, tier: 'free' }, TIERS, clock, silentLog));
+    expect(options.admission).toMatchObject({ limit: 2, used: 4 });
+  });
+
+  it('holds an account whose tier is gone to free, and warns once for each configuration', async () => {
+    const { store, key } = await known('gold');
+    const said: unknown[] = [];
+    const log = { warn: (message: string, fields?: object) => void said.push([message, fields]) };
+    const clock = manualClock(NOW);
+    const tiers = new Map(TIERS);
+    expect((await admit(store, key, tiers, clock, log)).limit).toBe(2);
+    await admit(store, key, tiers, clock, log);
+    expect(said).toEqual([[expect.stringContaining('free'), { account: 'alice', tier: 'gold' }]]);
+    await refusalOf(admit(store, key, new Map(TIERS), clock, log));
+    expect(said).toHaveLength(2);
+  });
+
+  it('serves nothing that cannot be counted', async () => {
+    const { store, key } = await known();
+    await store.close();
+    const refusal = await refusalOf(admit(store, key, TIERS, manualClock(NOW), silentLog));
+    expect(refusal).toMatchObject({ kind: 'unavailable', status: 503, options: { retryAfter: 1 } });
+  });
+});
+
+describe('limitOf', () => {
+  it.each([
+    ['pro', TIERS, 5],
+    ['gone', TIERS, 2],
+    ['gone', new Map(), 10],
+    ['__proto__', TIERS, 2],
+  ])('%s', (tier, tiers, limit) => {
+    expect(limitOf(tier, tiers)).toBe(limit);
+  });
+});
