@@ -172,6 +172,8 @@ function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject
     }
   }
   if (refusal === '' && reply.stop.reason === 'refusal') refusal = reply.stop.explanation ?? '';
+  // A provider that refuses in its text and explains it in the same words has said it once.
+  if (refusal === content) content = '';
   const message: JsonObject = {
     role: 'assistant',
     content: content === '' && (calls.length > 0 || refusal !== '') ? null : content,
