@@ -25,6 +25,7 @@ export function encodeMessages(encoding: Encoding): JsonObject[] {
     else encodeAssistant(message, history, encoding);
   }
   flushAttached(history);
+  endWithUser(history, encoding);
   limitMarks(history.out, encoding);
   return encoding.traits.strictAlternation ? alternate(history.out) : history.out;
 }
@@ -45,6 +46,14 @@ function textOf(parts: JsonObject[]): string {
   const [only] = parts;
   if (parts.length === 1 && typeof only?.text === 'string') return only.text;
   return parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('\n\n');
+}
+
+/** A model that can't go on from its own turn is asked to. */
+function endWithUser({ out }: History, encoding: Encoding): void {
+  const last = out.at(-1);
+  if (encoding.traits.prefill || last?.role !== 'assistant' || last.tool_calls !== undefined) return;
+  out.push({ role: 'user', content: 'Continue.' });
+  encoding.warn('changed', 'messages', 'this model goes on only after the user');
 }
 
 function withMembers(wire: JsonObject, message: Message, encoding: Encoding): JsonObject {

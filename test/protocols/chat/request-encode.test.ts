@@ -229,6 +229,19 @@ describe('system text', () => {
   });
 });
 
+describe('a conversation that ends with the assistant', () => {
+  const messages = [user(text('a')), assistant(text('The answer is'))];
+  test('stays so where the model goes on from there', () => {
+    expect(history(messages).at(-1)).toEqual({ role: 'assistant', content: 'The answer is' });
+  });
+  test('gets a word of the user elsewhere', () => {
+    expect(history(messages, { prefill: false }).at(-1)).toEqual({ role: 'user', content: 'Continue.' });
+    expect(history([user(text('a')), assistant(call('x'))], { prefill: false }).at(-1)).toHaveProperty(
+      'tool_calls',
+    );
+  });
+});
+
 describe('tool turns', () => {
   test('results are messages right after their calls, what else the user said follows', () => {
     const messages = [
