@@ -1,11 +1,7 @@
 // Takes unsigned thinking out of a relayed request: a real provider refuses it, and the gateway itself hands it out for models
 // of other protocols. Every other byte stays, since prompt caches go by bytes.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-
-interface Span {
-  start: number;
-  end: number;
-}
+import { rangesOf, scanMembers, splice, type Range } from '../json-members.ts';
 
 function isUnsigned(block: JsonValue | undefined): boolean {
   return (
@@ -23,75 +19,12 @@ function unsignedBlocks(turn: JsonValue): number[] {
   return found;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-function skipSpace(bytes: Buffer, at: number): number {
-  while (isSpace(bytes[at])) at++;
-  return at;
-}
-
-function stringEnd(bytes: Buffer, at: number): number {
-  for (at++; bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
-  return at + 1;
-}
-
-/** The end of the value at `at`, in bytes that are known to be valid JSON. */
-function valueEnd(bytes: Buffer, at: number): number {
-  if (bytes[at] === QUOTE) return stringEnd(bytes, at);
-  let depth = 0;
-  for (; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) at = stringEnd(bytes, at) - 1;
-    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
-    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
-      if (depth === 0) return at;
-      if (--depth === 0) return at + 1;
-    } else if (depth === 0 && (byte === COMMA || isSpace(byte))) return at;
-  }
-  return at;
-}
-
-function elements(bytes: Buffer, array: Span): Span[] {
-  const spans: Span[] = [];
-  let at = skipSpace(bytes, array.start + 1);
-  while (bytes[at] !== CLOSE_ARRAY) {
-    const end = valueEnd(bytes, at);
-    spans.push({ start: at, end });
-    at = skipSpace(bytes, end);
-    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
-  }
-  return spans;
-}
-
-/** The value of a member; the last one of that name counts, as for JSON.parse. */
-function member(bytes: Buffer, object: Span, name: string): Span | undefined {
-  let found: Span | undefined;
-  let at = skipSpace(bytes, object.start + 1);
-  while (bytes[at] === QUOTE) {
-    const nameEnd = stringEnd(bytes, at);
-    const own = JSON.parse(bytes.toString('utf8', at, nameEnd)) as string;
-    // Past the colon.
-    const start = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1);
-    const end = valueEnd(bytes, start);
-    if (own === name) found = { start, end };
-    at = skipSpace(bytes, end);
-    if (bytes[at] === COMMA) at = skipSpace(bytes, at + 1);
-  }
-  return found;
+function member(bytes: Buffer, object: Range, name: string): Range | undefined {
+  return rangesOf(bytes, object.start, object.end).findLast((item) => item.name === name);
 }
 
 /** What to cut so that the elements at `indexes` are gone and the commas are right; never all of them. */
-function cuts(spans: readonly Span[], indexes: readonly number[]): Span[] {
+function cuts(spans: readonly Range[], indexes: readonly number[]): Range[] {
   const gone = new Set(indexes);
   const firstKept = spans.findIndex((_, index) => !gone.has(index));
   return indexes.flatMap((index) => {
@@ -103,17 +36,6 @@ function cuts(spans: readonly Span[], indexes: readonly number[]): Span[] {
     if (index < firstKept) return next === undefined ? [] : [{ start: span.start, end: next.start }];
     return previous === undefined ? [] : [{ start: previous.end, end: span.end }];
   });
-}
-
-function without(bytes: Buffer, spans: readonly Span[]): Buffer {
-  const pieces: Buffer[] = [];
-  let at = 0;
-  for (const span of [...spans].sort((a, b) => a.start - b.start)) {
-    pieces.push(bytes.subarray(at, span.start));
-    at = span.end;
-  }
-  pieces.push(bytes.subarray(at));
-  return Buffer.concat(pieces);
 }
 
 /**
@@ -136,14 +58,17 @@ export function cleanBody(bytes: Buffer, value: JsonObject): Buffer {
   }
   const wholeTurns = dirty.filter((item) => item.whole).map((item) => item.turn);
   if (dirty.length === 0 || wholeTurns.length === messages.length) return bytes;
-  const list = member(bytes, { start: skipSpace(bytes, 0), end: bytes.length }, 'messages');
+  const list = scanMembers(bytes, Infinity).get('messages');
   if (list === undefined) return bytes;
-  const turns = elements(bytes, list);
+  const turns = rangesOf(bytes, list.start, list.end);
   const spans = cuts(turns, wholeTurns);
   for (const { turn, blocks, whole } of dirty) {
     const span = turns[turn];
     const content = whole || span === undefined ? undefined : member(bytes, span, 'content');
-    if (content !== undefined) spans.push(...cuts(elements(bytes, content), blocks));
+    if (content !== undefined) spans.push(...cuts(rangesOf(bytes, content.start, content.end), blocks));
   }
-  return without(bytes, spans);
+  return splice(
+    bytes,
+    spans.map((span) => ({ ...span, text: '' })),
+  );
 }
