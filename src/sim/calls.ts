@@ -55,12 +55,8 @@ function atLeastOne(offered: Callable[], prompt: Prompt): Callable[] {
 /** As a word of its own: `search` is not in `web-search`, nor `get` in `together`. -1: nowhere. */
 function positionOf(name: string, text: string): number {
   if (name === '') return -1;
-  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-    const before = text.charAt(at - 1);
-    const after = text.charAt(at + name.length);
-    if (!/[\w-]/.test(before) && !/[\w-]/.test(after)) return at;
-  }
-  return -1;
+  const literal = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  return text.search(new RegExp(`(?<![\\w-])${literal}(?![\\w-])`));
 }
 
 function callOf(tool: Callable, index: number, request: Request, prompt: Prompt): ToolCallPart {

@@ -40,7 +40,7 @@ function answerText(request: Request, prompt: Prompt): string {
 
 function thoughtFor(request: Request, prompt: Prompt): string | undefined {
   if (!wantsThought(request, prompt)) return undefined;
-  return `The user wrote ${tokensOf(prompt.text)} tokens; the answer follows from them alone.`;
+  return `The user wrote ${tokensOf([prompt.text])} tokens; the answer follows from them alone.`;
 }
 
 function wantsThought({ reasoning, protocol }: Request, prompt: Prompt): boolean {
@@ -106,7 +106,7 @@ function signatureOf(thought: string): string {
 
 /** The input as the model sees it: names, texts, descriptions of media, and the tools that are offered. */
 export function inputTokens({ messages, tools = [] }: Request): number {
-  return tokensOf(...messages.flatMap(({ parts }) => parts.map(describePart)), ...tools.map(toolText));
+  return tokensOf([...messages.flatMap(({ parts }) => parts.map(describePart)), ...tools.map(toolText)]);
 }
 
 function toolText(tool: Tool): string {
@@ -117,8 +117,8 @@ function toolText(tool: Tool): string {
 
 function usageOf(request: Request, parts: ReplyPart[]): Usage {
   const thoughts = parts.flatMap((part) => (part.type === 'reasoning' ? [part.text] : []));
-  const usage: Usage = { input: inputTokens(request), output: tokensOf(...parts.map(describePart)) };
-  return thoughts.length > 0 ? { ...usage, reasoning: tokensOf(...thoughts) } : usage;
+  const usage: Usage = { input: inputTokens(request), output: tokensOf(parts.map(describePart)) };
+  return thoughts.length > 0 ? { ...usage, reasoning: tokensOf(thoughts) } : usage;
 }
 
 // -- streaming --

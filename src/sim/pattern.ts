@@ -4,11 +4,14 @@
 const PREFERRED =
   'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_ .:/@#,;+*=!?%&$()[]{}<>|~^\'"`\\\t\n';
 const MAX_LENGTH = 10_000;
+/** Longer ones are given up: groups in groups are read by recursion. */
+const MAX_PATTERN = 2000;
 
 class Unsupported extends Error {}
 
 /** A matching text of `min` to `max` characters, or undefined where none was found. */
 export function textForPattern(pattern: string, min: number, max: number): string | undefined {
+  if (pattern.length > MAX_PATTERN) return undefined;
   const most = Math.min(min, MAX_LENGTH) + 1;
   for (let repeats = 1; repeats <= most; repeats = repeats < 64 ? repeats + 1 : repeats * 2) {
     const text = build(pattern, repeats);

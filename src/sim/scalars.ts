@@ -7,29 +7,31 @@ const MAX_TEXT = 100_000;
 const two = (n: number): string => String((n % 28) + 1).padStart(2, '0');
 const hex = (n: number, width: number): string => n.toString(16).padStart(width, '0');
 
-const FORMATS: Record<string, (nth: number) => string> = {
-  'date-time': (nth) => `2026-01-${two(nth)}T12:00:00Z`,
-  date: (nth) => `2026-01-${two(nth)}`,
-  time: (nth) => `12:00:${two(nth)}Z`,
-  duration: (nth) => `PT${nth + 1}H`,
-  email: (nth) => `user${nth + 1}@example.com`,
-  'idn-email': (nth) => `user${nth + 1}@example.com`,
-  hostname: (nth) => `host${nth + 1}.example.com`,
-  'idn-hostname': (nth) => `host${nth + 1}.example.com`,
-  ipv4: (nth) => `192.0.2.${(nth % 254) + 1}`,
-  ipv6: (nth) => `2001:db8::${hex(nth + 1, 1)}`,
-  uri: (nth) => `https://example.com/${nth + 1}`,
-  url: (nth) => `https://example.com/${nth + 1}`,
-  iri: (nth) => `https://example.com/${nth + 1}`,
-  'uri-reference': (nth) => `/${nth + 1}`,
-  'iri-reference': (nth) => `/${nth + 1}`,
-  'uri-template': (nth) => `/${nth + 1}`,
-  uuid: (nth) => `00000000-0000-4000-8000-${hex(nth + 1, 12)}`,
-  'json-pointer': (nth) => `/${nth + 1}`,
-  'relative-json-pointer': (nth) => String(nth),
-  regex: (nth) => 'a'.repeat(nth + 1),
-  byte: () => 'c2lt',
-};
+const FORMATS = new Map<string, (nth: number) => string>(
+  Object.entries({
+    'date-time': (nth: number) => `2026-01-${two(nth)}T12:00:00Z`,
+    date: (nth: number) => `2026-01-${two(nth)}`,
+    time: (nth: number) => `12:00:${two(nth)}Z`,
+    duration: (nth: number) => `PT${nth + 1}H`,
+    email: (nth: number) => `user${nth + 1}@example.com`,
+    'idn-email': (nth: number) => `user${nth + 1}@example.com`,
+    hostname: (nth: number) => `host${nth + 1}.example.com`,
+    'idn-hostname': (nth: number) => `host${nth + 1}.example.com`,
+    ipv4: (nth: number) => `192.0.2.${(nth % 254) + 1}`,
+    ipv6: (nth: number) => `2001:db8::${hex(nth + 1, 1)}`,
+    uri: (nth: number) => `https://example.com/${nth + 1}`,
+    url: (nth: number) => `https://example.com/${nth + 1}`,
+    iri: (nth: number) => `https://example.com/${nth + 1}`,
+    'uri-reference': (nth: number) => `/${nth + 1}`,
+    'iri-reference': (nth: number) => `/${nth + 1}`,
+    'uri-template': (nth: number) => `/${nth + 1}`,
+    uuid: (nth: number) => `00000000-0000-4000-8000-${hex(nth + 1, 12)}`,
+    'json-pointer': (nth: number) => `/${nth + 1}`,
+    'relative-json-pointer': (nth: number) => String(nth),
+    regex: (nth: number) => 'a'.repeat(nth + 1),
+    byte: () => 'c2lt',
+  }),
+);
 
 /** `name`: what a free text says; the name of its property. */
 export function stringFor(schema: JsonObject, name: string, nth: number): string {
@@ -39,7 +41,7 @@ export function stringFor(schema: JsonObject, name: string, nth: number): string
     const text = textForPattern(schema.pattern, min, max);
     if (text !== undefined) return text;
   }
-  const formatted = typeof schema.format === 'string' ? FORMATS[schema.format]?.(nth) : undefined;
+  const formatted = typeof schema.format === 'string' ? FORMATS.get(schema.format)?.(nth) : undefined;
   if (formatted !== undefined) return formatted;
   const chars = [...(nth === 0 ? name : `${nth + 1} ${name}`)].slice(0, max);
   return chars.join('') + '.'.repeat(Math.max(0, min - chars.length));

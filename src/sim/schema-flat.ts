@@ -2,16 +2,27 @@
 import { isObject } from '../canonical/json.ts';
 import type { JsonObject, JsonValue } from '../canonical/json.ts';
 
+/** How much may still be looked at: parts that refer to parts can be many more than their text is long. */
+export interface Budget {
+  left: number;
+}
+
 /** Own properties only; a reference that leads nowhere or back to itself asks for nothing. */
-export function flatten(schema: JsonObject, root: JsonObject, seen: readonly string[] = []): JsonObject {
+export function flatten(
+  schema: JsonObject,
+  root: JsonObject,
+  budget: Budget,
+  seen: readonly string[] = [],
+): JsonObject {
   const { $ref: reference, allOf, ...rest } = schema;
+  if ((budget.left -= 1) < 0) return rest;
   let flat: JsonObject = rest;
   if (typeof reference === 'string' && !seen.includes(reference)) {
     const target = lookUp(reference, root);
-    if (target !== undefined) flat = merge(flat, flatten(target, root, [...seen, reference]));
+    if (target !== undefined) flat = merge(flat, flatten(target, root, budget, [...seen, reference]));
   }
   if (Array.isArray(allOf)) {
-    for (const part of allOf) if (isObject(part)) flat = merge(flat, flatten(part, root, seen));
+    for (const part of allOf) if (isObject(part)) flat = merge(flat, flatten(part, root, budget, seen));
   }
   return flat;
 }

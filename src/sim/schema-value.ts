@@ -4,6 +4,7 @@ import { isObject } from '../canonical/json.ts';
 import type { JsonObject, JsonValue } from '../canonical/json.ts';
 import { count, numberFor, stringFor } from './scalars.ts';
 import { flatten, merge } from './schema-flat.ts';
+import type { Budget } from './schema-flat.ts';
 
 const MAX_NODES = 10_000;
 const MAX_DEPTH = 24;
@@ -13,7 +14,7 @@ const MAX_ITEMS = 1000;
 
 interface Place {
   root: JsonObject;
-  budget: { left: number };
+  budget: Budget;
   depth: number;
   /** The property's name: what a free text says. */
   name: string;
@@ -29,7 +30,7 @@ export function valueFor(schema: JsonObject, name = 'text'): JsonValue | undefin
 function make(schema: JsonValue | undefined, place: Place): JsonValue | undefined {
   if (schema === false) return undefined;
   if (place.depth > MAX_DEPTH || (place.budget.left -= 1) < 0) return undefined;
-  const flat = flatten(isObject(schema) ? schema : {}, place.root);
+  const flat = flatten(isObject(schema) ? schema : {}, place.root, place.budget);
   if (flat.const !== undefined) return flat.const;
   if (Array.isArray(flat.enum)) return member(flat.enum, flat.type, place.nth);
   const choices = flat.anyOf ?? flat.oneOf;
@@ -71,7 +72,9 @@ function choose(flat: JsonObject, choices: JsonValue[], place: Place): JsonValue
   // `anyOf` and `oneOf` side by side: the second becomes part of every branch of the first.
   const { anyOf, oneOf, ...rest } = flat;
   const common = anyOf !== undefined && oneOf !== undefined ? { ...rest, oneOf } : rest;
-  const inOrder = choices.filter(isObject).map((branch) => merge(common, flatten(branch, place.root)));
+  const inOrder = choices
+    .filter(isObject)
+    .map((branch) => merge(common, flatten(branch, place.root, place.budget)));
   const ordered = place.depth < SHALLOW ? inOrder : [...inOrder].sort((a, b) => weight(a) - weight(b));
   for (const branch of ordered) {
     const value = make(branch, { ...place, depth: place.depth + 1 });

@@ -2,7 +2,7 @@
 
 const BYTES = 4;
 
-export function tokensOf(...texts: string[]): number {
+export function tokensOf(texts: readonly string[]): number {
   let bytes = 0;
   for (const text of texts) bytes += Buffer.byteLength(text);
   return Math.ceil(bytes / BYTES);

@@ -87,6 +87,17 @@ describe('echo calls the tool that the prompt names', () => {
     expect(choose(prompt, choice)).toEqual(expected);
   });
 
+  it('whatever signs its name holds', () => {
+    const odd = [tool('a.b(c)*'), tool('x')];
+    expect(calls(ask('call a.b(c)* please', { tools: odd }))).toEqual([['a.b(c)*', {}]]);
+    expect(calls(ask('call aXb(c)* please', { tools: odd }))).toEqual([]);
+  });
+
+  it('found quickly in a long text that is full of its beginnings', () => {
+    const tools = Array.from({ length: 128 }, (_, at) => tool('a'.repeat(at + 1)));
+    expect(calls(ask('a'.repeat(200_000), { tools }))).toEqual([]);
+  });
+
   it('with arguments that fit its schema, and no text beside the call', () => {
     const request = ask('get_weather', { tools });
     expect(calls(request)).toEqual([['get_weather', { city: 'city' }]]);
@@ -302,6 +313,10 @@ describe('tokens are four bytes', () => {
     ['with the tools', ask('', { tools: [{ type: 'function', name: 'abcd', description: 'efgh' }] }), 2],
   ])('%s', (_, request, expected) => {
     expect(inputTokens(request)).toBe(expected);
+  });
+
+  it('of any number of messages', () => {
+    expect(inputTokens(conversation(Array.from({ length: 150_000 }, () => user('abcd'))))).toBe(150_000);
   });
 
   it('in the answer too', () => {

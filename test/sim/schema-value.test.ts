@@ -182,6 +182,18 @@ describe('a schema that nothing fits, or that never ends', () => {
     ).toEqual({ a: 'a' });
   });
 
+  it('parts that double at every step are not followed to their end', () => {
+    const names = Array.from({ length: 40 }, (_, at) => `d${at}`);
+    const $defs = Object.fromEntries(
+      names.map((name, at) => [name, { allOf: Array<JsonObject>(2).fill({ $ref: `#/$defs/d${at + 1}` }) }]),
+    );
+    expect(valueFor({ $ref: '#/$defs/d0', $defs })).toBe('text');
+  });
+
+  it('a format that is no format is a text like any other', () => {
+    expect(valueFor({ type: 'string', format: 'constructor' })).toBe('text');
+  });
+
   it('giant lengths do not eat the memory', () => {
     expect((valueFor({ type: 'string', minLength: 1e9 }) as string).length).toBe(100_000);
     expect(valueFor({ type: 'array', minItems: 1e9, items: { type: 'string' } })).toBeUndefined();
@@ -237,10 +249,15 @@ describe('a text that a pattern matches', () => {
     expect(textForPattern('^a*$', 0, 0)).toBe('');
   });
 
-  test.each(['^(?=(a+)+b)a{40}$', '(a', '\\1', '[z-a]', '(a{9999}){9999}', '\\p{Nothing}'])(
-    'gives up on %s at once',
-    (pattern) => {
-      expect(textForPattern(pattern, 0, Infinity)).toBeUndefined();
-    },
-  );
+  test.each([
+    '('.repeat(100_000),
+    '^(?=(a+)+b)a{40}$',
+    '(a',
+    '\\1',
+    '[z-a]',
+    '(a{9999}){9999}',
+    '\\p{Nothing}',
+  ])('gives up at once on %#: %.20s', (pattern) => {
+    expect(textForPattern(pattern, 0, Infinity)).toBeUndefined();
+  });
 });
