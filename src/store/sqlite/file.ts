@@ -30,7 +30,7 @@ const AT = {
 };
 const PAYLOAD_FRACTIONS = Buffer.from([64, 32, 32]);
 /** A file up to this size is read through at each start: some milliseconds. */
-const CHECKED_BYTES = 8 * 1024 * 1024;
+const CHECKED_BYTES = 4 * 1024 * 1024;
 
 /** The engine gives its side files (`-wal`, `-shm`) the permissions of the file itself. */
 export function createFile(file: string): void {
