@@ -52,7 +52,16 @@ async function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids })
       client.encodeStreamError(gatewayError(cause, options), exchange.requestId);
     sink.open(head, client.keepAlive);
     const { held, source } = upstream;
-    return pump({ held, source, mover, sink, signal: exchange.signal, errorEvent, onFirstByte });
+    return pump({
+      held,
+      source,
+      mover,
+      sink,
+      signal: exchange.signal,
+      clock: deps.clock,
+      errorEvent,
+      onFirstByte,
+    });
   }
   onFirstByte();
   if (inbound.stream) {

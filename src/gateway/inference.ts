@@ -80,7 +80,8 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
           facts: {
             protocol: protocol.name,
             estimate: inbound.estimate,
-            coolingMs: (target) => routing.health.state(target.key).coolingMs,
+            // A lone target is tried whether it cools or not: its client need not wait for that.
+            coolingMs: (target) => (lone ? undefined : routing.health.state(target.key).coolingMs),
           },
           onAttempt: (prepared, attempts) => {
             inFlight = { prepared, attempts };

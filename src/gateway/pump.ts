@@ -1,6 +1,7 @@
 // Moves a committed stream to the client: frames in, bytes out, one write a network chunk, back-pressure both ways. What a
 // frame becomes is the business of relay and translate; how a stream may end is decided here.
 import { GatewayError, type ProviderFailure } from '../errors.ts';
+import type { Clock } from '../clock.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Frame } from '../protocols/sse.ts';
 import type { Outcome, Sink } from './exchange.ts';
@@ -20,7 +21,12 @@ export interface Mover {
   /** The provider's body is over without a terminal frame before it. */
   finish(clean: boolean): Moved;
   usage(): Usage | undefined;
+  /** The answer's finish was seen, its end was not: silence is waited out for a short time only. */
+  readonly stopped?: boolean;
 }
+
+/** Some servers keep a stream open after the finish; what may still come is usage. */
+const SETTLE_MS = 5000;
 
 export interface PumpOptions {
   held: readonly Frame[];
@@ -28,6 +34,7 @@ export interface PumpOptions {
   mover: Mover;
   sink: Sink;
   signal: AbortSignal;
+  clock: Clock;
   /** The client's error event for a failure, complete. */
   errorEvent: (error: ProviderFailure | GatewayError) => string;
   /** Told with the first bytes that were written. */
@@ -40,6 +47,7 @@ export function pump(options: PumpOptions): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     let over = false;
     let begun = false;
+    let cancelSettling = (): void => undefined;
 
     function write(bytes: Buffer | string): void {
       if (bytes.length === 0) return;
@@ -57,6 +65,7 @@ export function pump(options: PumpOptions): Promise<Outcome> {
 
     function close(error: string | null): void {
       over = true;
+      cancelSettling();
       signal.removeEventListener('abort', onAbort);
       sink.end();
       resolve({ status: 200, error, usage: mover.usage() });
@@ -74,6 +83,9 @@ export function pump(options: PumpOptions): Promise<Outcome> {
       else if (moved.complete === true) {
         source.release();
         close(null);
+      } else if (mover.stopped === true) {
+        cancelSettling();
+        cancelSettling = options.clock.after(SETTLE_MS, () => guarded(() => take(mover.finish(true))));
       }
     }
 
@@ -84,6 +96,7 @@ export function pump(options: PumpOptions): Promise<Outcome> {
         step();
       } catch (error) {
         over = true;
+        cancelSettling();
         signal.removeEventListener('abort', onAbort);
         source.abort();
         reject(error as Error);
@@ -96,6 +109,7 @@ export function pump(options: PumpOptions): Promise<Outcome> {
       if (reason instanceof GatewayError) return fail(reason);
       source.abort();
       over = true;
+      cancelSettling();
       resolve({ status: 499, error: 'client_closed', usage: mover.usage() });
     }
 

@@ -48,6 +48,9 @@ export function createTranslation(
       return moveEvents(decoder.finish(clean), into) ?? { bytes: into.text, failure: TRUNCATED };
     },
     usage: () => known(usage),
+    get stopped() {
+      return decoder.stopped;
+    },
   };
 }
 

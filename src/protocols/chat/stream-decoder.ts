@@ -52,6 +52,10 @@ class ChatStream implements StreamDecoder {
     });
   }
 
+  get stopped(): boolean {
+    return this.#finish !== undefined;
+  }
+
   push(frame: Frame): Event[] {
     if (this.#ended || frame.data === '') return NONE;
     const out: Event[] = [];

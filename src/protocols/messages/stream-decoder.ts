@@ -106,6 +106,9 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
   }
 
   return {
+    get stopped() {
+      return stop !== undefined;
+    },
     push(frame: Frame) {
       const { data } = frame;
       if (state === 'over' || data === '' || data === '[DONE]') return NONE;
