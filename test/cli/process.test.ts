@@ -143,6 +143,27 @@ describe('serve', () => {
     });
   });
 
+  it('finishes a stream after one signal, and ends at once after a second', async () => {
+    for (const signals of [1, 2]) {
+      const child = start(['serve', '--port', '0', '--host', '127.0.0.1', '--log', 'json']);
+      const banner = await until(child.stdout, /^curl .*\n/m);
+      const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(banner) ?? [];
+      const [key = ''] = /sk-gw-\w+/.exec(banner) ?? [];
+      const response = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'sim/slow', stream: true, messages: [{ role: 'user', content: 'x' }] }),
+      });
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await until(child.stderr, /"stopping"/);
+      if (signals === 2) child.kill('SIGTERM');
+      const streamed = await response.text().catch(() => 'broken');
+      expect(await ended).toEqual(signals === 1 ? [0, null] : [null, 'SIGTERM']);
+      expect(streamed.includes('[DONE]')).toBe(signals === 1);
+    }
+  });
+
   it('names a busy port in one line', async () => {
     const squatter = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void squatter.close());

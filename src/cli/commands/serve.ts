@@ -108,6 +108,7 @@ async function serveUntilSignal(parts: {
   }
   const signal = await ending.first;
   logger.info('stopping', { signal });
+  logger.flush();
   await app.stop();
 }
 
@@ -151,18 +152,19 @@ function sayWarnings(config: Config, logger: Logger, { stderr }: Context): void 
   logger.flush();
 }
 
-const LISTEN_ADVICE: Record<string, (where: string) => string> = {
-  EADDRINUSE: (where) => `${where} is in use by another program: stop it, or choose another with --port`,
-  EACCES: (where) => `${where} needs more rights: choose a port above 1023 with --port`,
-  EADDRNOTAVAIL: (where) => `${where} is not an address of this machine: choose another with --host`,
-  ENOTFOUND: (where) => `${where} cannot be resolved: choose another with --host`,
+const LISTEN_ADVICE: Record<string, (host: string, port: number) => string> = {
+  EADDRINUSE: (host, port) =>
+    `port ${port} on ${host} is in use by another program: stop it, or choose another with --port`,
+  EACCES: (host, port) => `port ${port} on ${host} needs more rights: choose one above 1023 with --port`,
+  EADDRNOTAVAIL: (host) => `${host} is not an address of this machine: choose another with --host`,
+  ENOTFOUND: (host) => `${host} cannot be resolved: choose another with --host`,
 };
 
 function listenFailure(error: unknown, config: Config): unknown {
-  if (!(error instanceof Error) || error instanceof CliError || !('code' in error)) return error;
+  if (!(error instanceof Error) || !('code' in error)) return error;
   const advice = LISTEN_ADVICE[String(error.code)];
   if (advice === undefined) return error;
   const { address, hostname, port } = error as { address?: string; hostname?: string; port?: number };
   const host = address ?? hostname ?? config.listen.hosts.join(', ');
-  return new CliError(advice(`port ${port ?? config.listen.port} on ${host}`), 1, error);
+  return new CliError(advice(host, port ?? config.listen.port), 1, error);
 }
