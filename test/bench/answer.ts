@@ -1,0 +1,46 @@
+// Reads an answer as a client would, in either protocol, to see that every word came.
+import type { Wire } from './replies.ts';
+
+/** Throws where the body is not a complete answer of the protocol. */
+export function answerText(wire: Wire, streamed: boolean, body: string): string {
+  if (!streamed) return wire === 'chat' ? wholeChat(body) : wholeMessage(body);
+  const frames = body.split('\n\n').filter((frame) => frame !== '');
+  return wire === 'chat' ? streamedChat(frames) : streamedMessage(frames);
+}
+
+/** What a stream's last frame holds. */
+export const TERMINAL: Record<Wire, string> = { chat: 'data: [DONE]', messages: 'event: message_stop' };
+
+function wholeChat(body: string): string {
+  const { choices } = JSON.parse(body) as { choices: { message: { content: string } }[] };
+  return choices[0]?.message.content ?? '';
+}
+
+function wholeMessage(body: string): string {
+  const { content } = JSON.parse(body) as { content: { type: string; text?: string }[] };
+  return content.map(({ text = '' }) => text).join('');
+}
+
+function streamedChat(frames: string[]): string {
+  if (frames.at(-1) !== TERMINAL.chat) throw new Error('the stream has no [DONE]');
+  return frames
+    .slice(0, -1)
+    .map(dataOf)
+    .map((value) => (value as { choices?: { delta?: { content?: string | null } }[] }).choices)
+    .map((choices) => choices?.[0]?.delta?.content ?? '')
+    .join('');
+}
+
+function streamedMessage(frames: string[]): string {
+  if (frames.at(-1)?.startsWith(TERMINAL.messages) !== true)
+    throw new Error('the stream has no message_stop');
+  return frames
+    .map(dataOf)
+    .map((value) => (value as { delta?: { text?: string } }).delta?.text ?? '')
+    .join('');
+}
+
+function dataOf(frame: string): unknown {
+  const line = frame.split('\n').find((text) => text.startsWith('data:'));
+  return line === undefined ? {} : JSON.parse(line.slice('data:'.length));
+}

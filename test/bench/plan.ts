@@ -1,0 +1,23 @@
+// How long and how often: the three sizes of a run.
+
+export interface Plan {
+  rounds: number;
+  /** Before a route is measured: so many units (requests or chunks), for so long at most. */
+  warmUnits: number;
+  warmMs: number;
+  /** One measurement of processor time. */
+  runMs: number;
+  latencyMs: number;
+  streamRounds: number;
+  startRounds: number;
+}
+
+export const FULL: Plan = {
+  ...{ rounds: 7, warmUnits: 20_000, warmMs: 8000, runMs: 1500, latencyMs: 4000 },
+  ...{ streamRounds: 3, startRounds: 7 },
+};
+
+export const QUICK: Plan = {
+  ...{ rounds: 3, warmUnits: 4000, warmMs: 700, runMs: 300, latencyMs: 1000 },
+  ...{ streamRounds: 1, startRounds: 3 },
+};

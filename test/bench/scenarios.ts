@@ -1,0 +1,104 @@
+// What is measured, and how much it may cost: rows of data. PERFORMANCE's release gates stand here.
+import type { Size } from './bodies.ts';
+import { PACES, type Kind, type Wire } from './replies.ts';
+
+export interface Gate {
+  /** A ratio to a reference's median, or to nothing: then the limits are the row's own unit. */
+  against: 'bare' | 'floor' | null;
+  release: number;
+  /** What we are out for. */
+  goal: number;
+}
+
+/** Processor time of one request, or of one text frame of a stream. */
+export interface Scenario {
+  id: string;
+  client: Wire;
+  provider: Wire;
+  size: Size;
+  kind: Kind;
+  connections: number;
+  gate: Gate;
+}
+
+interface Family {
+  name: string;
+  size: Size;
+  kind: Kind;
+  connections: number;
+  relayed: Gate;
+  /** Absent: not measured. */
+  translated?: Gate;
+}
+
+const bare = (release: number, goal: number): Gate => ({ against: 'bare', release, goal });
+const floor = (release: number, goal: number): Gate => ({ against: 'floor', release, goal });
+const absolute = (release: number, goal: number): Gate => ({ against: null, release, goal });
+
+const FAMILIES: readonly Family[] = [
+  {
+    name: 'small',
+    size: 'small',
+    kind: 'whole',
+    connections: 16,
+    relayed: bare(1.5, 1.1),
+    translated: bare(1.8, 1.3),
+  },
+  {
+    name: 'paced',
+    size: 'small',
+    kind: 'paced',
+    connections: 24,
+    relayed: bare(1.2, 1.05),
+    translated: bare(1.5, 1.25),
+  },
+  {
+    name: 'burst',
+    size: 'small',
+    kind: 'burst',
+    connections: 24,
+    relayed: bare(1.2, 1.05),
+    translated: bare(2, 1.4),
+  },
+  {
+    name: 'agent',
+    size: 'agent',
+    kind: 'whole',
+    connections: 4,
+    relayed: floor(1.2, 0.5),
+    translated: floor(1.5, 1.1),
+  },
+  { name: 'image', size: 'image', kind: 'whole', connections: 4, relayed: floor(1.1, 0.4) },
+];
+
+const WIRES: readonly Wire[] = ['chat', 'messages'];
+
+/** `small chat`, `small chat to messages`, …; those of one family and client follow each other. */
+export const SCENARIOS: readonly Scenario[] = FAMILIES.flatMap((family) =>
+  WIRES.flatMap((client) => pairs(family, client)),
+);
+
+function pairs({ name, relayed, translated, ...workload }: Family, client: Wire): Scenario[] {
+  const relay: Scenario = { id: `${name} ${client}`, client, provider: client, gate: relayed, ...workload };
+  if (translated === undefined) return [relay];
+  const provider = client === 'chat' ? 'messages' : 'chat';
+  const crossing = { ...relay, id: `${name} ${client} to ${provider}`, provider, gate: translated } as const;
+  return [relay, crossing];
+}
+
+/** Rows that are not processor time. */
+export const OTHER_ROWS = {
+  latency: { unit: 'µs added, p50 at 100/s', gate: bare(1.5, 1.1) },
+  streams: { unit: 'KiB a slow stream', gate: absolute(70, 50) },
+  start: { unit: 'ms to the first 200', gate: absolute(300, 200) },
+  idle: { unit: 'MiB when idle', gate: absolute(90, 75) },
+} as const;
+
+export function unitOf({ kind }: Scenario): string {
+  return kind === 'whole' ? 'µs a request' : 'µs a chunk';
+}
+
+/** How many units an answer is. */
+export function unitsOf(kind: Kind): number {
+  return kind === 'whole' ? 1 : PACES[kind].chunks;
+}
