@@ -66,6 +66,8 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const cancelOpening = clock.after(OPEN_AFTER_MS, () => {
       if (!inbound.stream || exchange.signal.aborted) return;
       exchange.sink.open(headOf(inFlight, protocol, admission, clock), protocol.keepAlive);
+      // A sign of life at once: clients and proxies count silence until the first byte of the body.
+      exchange.sink.write(protocol.keepAlive);
     });
     try {
       upstream = await forward(
