@@ -24,14 +24,7 @@ async function place(): Promise<Place> {
     tiers: { enterprise: 100_000 },
   });
   const server = await shell.serve();
-  const { key } = await shell.json<{ key: string }>(
-    'keys',
-    'create',
-    '--account',
-    'a',
-    '--tier',
-    'enterprise',
-  );
+  const key = await shell.newKey('enterprise');
   return { shell, server, upstream, key };
 }
 

@@ -7,6 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { createKey } from '../../src/accounts/key.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createIds } from '../../src/ids.ts';
+import { openStore } from '../../src/store/open.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/gateway.js', import.meta.url));
 
@@ -19,6 +23,8 @@ export interface Home {
   json<Value>(...args: string[]): Promise<Value>;
   /** Starts a server on a free port of 127.0.0.1 and waits until it says where it listens. */
   serve(...args: string[]): Promise<Server>;
+  /** A key of account `a`, made without the cost of a process. */
+  newKey(tier: string): Promise<string>;
   /** Writes `gateway.yaml` beside the database. */
   configure(config: object): void;
 }
@@ -106,6 +112,16 @@ export function home(): Home {
           await shown(child.stderr, () => (output.stderr.includes(mark) ? mark : undefined));
         },
       };
+    },
+    async newKey(tier) {
+      const store = await openStore(home.database);
+      const spec = { account: 'a', tier, label: null, models: null, expiresAt: null };
+      const { plaintext } = await createKey(
+        { store, clock: systemClock, ids: createIds() },
+        { ...spec, permissions: ['chat', 'messages'] },
+      );
+      await store.close();
+      return plaintext;
     },
     configure: (config) => writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(config)),
   };

@@ -287,7 +287,7 @@ describe('limits', () => {
 
   it('the output is never longer than the limit', () => {
     const arbitrary = fc.record({
-      prompt: fc.string({ unit: 'binary' }),
+      prompt: fc.string({ unit: 'grapheme' }),
       limit: fc.nat(20),
       thinks: fc.boolean(),
     });
