@@ -1,10 +1,11 @@
 // What `serve` says on stdout once it listens: where clients go, what answers them, where the data is.
 import type { App } from '../app.ts';
-import type { Config } from '../config/config.ts';
+import type { Config, ProviderConfig } from '../config/config.ts';
 import type { Store } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { clean, createStyle, printLines, widthOf, type Style } from './output.ts';
 import { version } from './program.ts';
+import { shownProviders } from './shown.ts';
 import { displayWidth, wrapWords } from './table.ts';
 
 interface Served {
@@ -38,7 +39,7 @@ export async function printBanner(served: Served, context: Context): Promise<voi
     row('config', config.file === null ? 'none: made from what the environment offers' : clean(config.file)),
     ...app.notes.map((note) => row('note', clean(note))),
     '',
-    ...providerLines(app, widthOf(context.stdout), style),
+    ...providerLines(shownProviders(app.providers, config), widthOf(context.stdout), style),
     '',
     ...(firstKey === undefined ? await keyLines(store, style) : firstKeyLines(firstKey, app, style)),
   ]);
@@ -51,14 +52,11 @@ const SOURCES = {
   builtin: 'built in, for trying out',
 } as const;
 
-/** The built-in provider is always there; it is worth a line only where there is no other. */
-function shown(providers: App['providers']): App['providers'] {
-  const others = providers.filter(({ source }) => source !== 'builtin');
-  return others.length > 0 ? others : providers;
-}
-
-function providerLines(app: App, width: number | undefined, style: Style): string[] {
-  const providers = shown(app.providers);
+function providerLines(
+  providers: readonly ProviderConfig[],
+  width: number | undefined,
+  style: Style,
+): string[] {
   const names = providers.map(({ name }) => clean(name));
   const column = Math.max(9, ...names.map(displayWidth)) + 2;
   const indent = ' '.repeat(2 + column);

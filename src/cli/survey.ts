@@ -11,12 +11,13 @@ import { startSim } from '../sim/sim.ts';
 import type { Context } from './context.ts';
 import { clean } from './output.ts';
 import { readConfig } from './session.ts';
+import { shownProviders } from './shown.ts';
 
 export interface Survey {
   config: Config;
   client: ProviderClient;
   routing: Routing;
-  /** The providers that matter: the built-in one only where there is no other. */
+  /** Those worth a line, in order of preference. */
   providers: readonly ProviderConfig[];
 }
 
@@ -42,9 +43,7 @@ export async function withSurvey<Result>(
       for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
     }
     await routing.loadFacts();
-    const all = routing.providers();
-    const others = all.filter(({ source }) => source !== 'builtin');
-    return await use({ config, client, routing, providers: others.length > 0 ? others : all });
+    return await use({ config, client, routing, providers: shownProviders(routing.providers(), config) });
   } finally {
     await Promise.all([client.close(), sim.close()]);
   }

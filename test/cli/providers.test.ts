@@ -58,6 +58,18 @@ describe('check', () => {
     expect(stdout).toMatch(/✓ streaming +good\/echo/);
   });
 
+  it('asks the built-in provider where the file names it, or where there is no other', async () => {
+    const url = await workingProvider();
+    const other = `good: { protocol: chat, base_url: '${url}', models: [echo] }`;
+    const named = async (providers: string): Promise<string[]> => {
+      const reports = (await configured(`providers: { ${providers} }`).json('check')) as Report[];
+      return reports.map(({ provider }) => provider);
+    };
+    expect(await named(`${other}, sim: `)).toEqual(['good', 'sim']);
+    expect(await named('sim: ')).toEqual(['sim']);
+    expect(await named(other)).toEqual(['good']);
+  });
+
   it('gives each fault a line of its own, and exit 1', async () => {
     const good = await workingProvider();
     const away = await refusingProvider(500, '');
