@@ -74,8 +74,11 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     characters += text.length;
     let frames = '';
     if (block.start === '') {
-      // White space between calls is no text of its own.
-      if (kind === 'text' && writer.inCall() && text.trim() === '') return '';
+      // White space between calls is no text of its own: it waits for a visible character.
+      if (kind === 'text' && writer.inCall() && text.trim() === '') {
+        block.held += text;
+        return '';
+      }
       block.start = start;
       frames = enqueue(block);
     }
