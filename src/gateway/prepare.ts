@@ -50,7 +50,10 @@ export function prepare(inbound: Inbound, target: Target, passed: Passed, strict
     headers: headersFor(target.provider, name, inbound.stream, crossing ? undefined : passed),
   };
   if (!crossing) {
-    return { ...shared, bytes: spliced(inbound, target), warnings: [], dropped: [], restore: NO_RESTORE };
+    const { bytes, warnings } = spliced(inbound, target);
+    const dropped = droppedPaths(warnings, inbound.protocol);
+    if (strict && dropped.length > 0) throw strictError(dropped, target);
+    return { ...shared, bytes, warnings, dropped, restore: NO_RESTORE };
   }
   const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
   const repaired = repair(asked, { target: name, traits: target.traits });
@@ -103,8 +106,9 @@ function strictError(dropped: readonly string[], target: Target): GatewayError {
 }
 
 /** The client's bytes, unchanged but for the model's name, the question for usage and thinking blocks without a signature. */
-function spliced(inbound: Inbound, target: Target): Buffer {
-  const bytes = inbound.protocol.cleanBody(inbound.bytes, inbound.value);
+function spliced(inbound: Inbound, target: Target): { bytes: Buffer; warnings: readonly Warning[] } {
+  const cut = target.withoutThinking === true ? 'all' : 'unsigned';
+  const bytes = inbound.protocol.cleanBody(inbound.bytes, inbound.value, cut);
   const members = bytes === inbound.bytes ? inbound.members : scanMembers(bytes, Infinity);
   const edits: Edit[] = [];
   const model = members.get('model');
@@ -115,8 +119,18 @@ function spliced(inbound: Inbound, target: Target): Buffer {
     const edit = usageQuestion(inbound, members);
     if (edit !== undefined) edits.push(edit);
   }
-  return edits.length === 0 ? bytes : splice(bytes, edits);
+  const foreign = cut === 'all' && bytes !== inbound.bytes;
+  const thinking = members.get('thinking');
+  if (foreign && thinking !== undefined) {
+    edits.push({ start: thinking.start, end: thinking.end, text: '{"type":"disabled"}' });
+  }
+  return {
+    bytes: edits.length === 0 ? bytes : splice(bytes, edits),
+    warnings: foreign ? [FOREIGN_THINKING] : NO_WARNINGS,
+  };
 }
+
+const NO_WARNINGS: readonly Warning[] = [];
 
 function usageQuestion(inbound: Inbound, members: Members): Edit | undefined {
   const given = inbound.value.stream_options;

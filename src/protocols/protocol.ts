@@ -115,7 +115,7 @@ export interface Protocol {
    * The body of a relayed request without what no provider takes back (messages: unsigned thinking); every other byte as it
    * was, and the same Buffer where there is nothing to take out. `value` is the parsed body.
    */
-  cleanBody(bytes: Buffer, value: JsonObject): Buffer;
+  cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned' | 'all'): Buffer;
 }
 
 export type { Admission, Needs, Restore };

@@ -3,6 +3,10 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { rangesOf, scanMembers, splice, type Range } from '../json-members.ts';
 
+function isThinking(block: JsonValue | undefined): boolean {
+  return isObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking');
+}
+
 function isUnsigned(block: JsonValue | undefined): boolean {
   return (
     isObject(block) &&
@@ -11,11 +15,10 @@ function isUnsigned(block: JsonValue | undefined): boolean {
   );
 }
 
-function unsignedBlocks(turn: JsonValue): number[] {
+function blocksToCut(turn: JsonValue, cut: (block: JsonValue | undefined) => boolean): number[] {
   if (!isObject(turn) || turn.role !== 'assistant' || !Array.isArray(turn.content)) return [];
   const found: number[] = [];
-  for (let index = 0; index < turn.content.length; index++)
-    if (isUnsigned(turn.content[index])) found.push(index);
+  for (let index = 0; index < turn.content.length; index++) if (cut(turn.content[index])) found.push(index);
   return found;
 }
 
@@ -39,16 +42,17 @@ function cuts(spans: readonly Range[], indexes: readonly number[]): Range[] {
 }
 
 /**
- * A turn of nothing but unsigned thinking goes whole: providers refuse an empty turn, and join the user turns around it.
+ * Unsigned thinking, or all of it where the target is another family's. A turn of nothing else goes whole: providers refuse an empty turn, and join the user turns around it.
  * If no turn at all would be left, the body stays as it is: the provider says what is wrong with it.
  */
-export function cleanBody(bytes: Buffer, value: JsonObject): Buffer {
+export function cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned' | 'all'): Buffer {
+  const cut = thinking === 'all' ? isThinking : isUnsigned;
   const { messages } = value;
   if (!Array.isArray(messages)) return bytes;
   const dirty: { turn: number; blocks: number[]; whole: boolean }[] = [];
   for (let turn = 0; turn < messages.length; turn++) {
     const message = messages[turn];
-    const blocks = message === undefined ? [] : unsignedBlocks(message);
+    const blocks = message === undefined ? [] : blocksToCut(message, cut);
     if (blocks.length === 0) continue;
     dirty.push({
       turn,

@@ -103,7 +103,7 @@ describe('the watch on a relayed stream', () => {
 });
 
 function clean(text: string): string {
-  return messages.cleanBody(Buffer.from(text), JSON.parse(text) as JsonObject).toString();
+  return messages.cleanBody(Buffer.from(text), JSON.parse(text) as JsonObject, 'unsigned').toString();
 }
 
 describe('the body of a relayed request', () => {
@@ -111,7 +111,7 @@ describe('the body of a relayed request', () => {
     const text =
       '{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"a","signature":"s"}]}]}';
     const bytes = Buffer.from(text);
-    expect(messages.cleanBody(bytes, JSON.parse(text) as JsonObject)).toBe(bytes);
+    expect(messages.cleanBody(bytes, JSON.parse(text) as JsonObject, 'unsigned')).toBe(bytes);
   });
 
   const unsigned = '{ "signature" : "", "type":"thinking", "thinking":"],}\\"{[" }';
