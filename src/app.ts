@@ -127,7 +127,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       routing.update(config);
       log.info('the configuration was read anew', { providers: config.providers.length });
       for (const warning of next.warnings) log.warn(warning);
-      await refreshLists();
+      // Not waited for: a provider that is slow to tell must not hold the next change back.
+      void refreshLists();
     } catch (error) {
       const faults = (error as { faults?: string[] }).faults ?? [String(error)];
       for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);
@@ -164,6 +165,8 @@ function unchangeable(before: Config, after: Config): string[] {
   if (before.listen.hosts.join() !== after.listen.hosts.join()) changed.push('listen.hosts');
   if (before.listen.port !== after.listen.port) changed.push('listen.port');
   if (before.database !== after.database) changed.push('database');
+  if (before.limits.headerTimeout !== after.limits.headerTimeout) changed.push('limits.header_timeout');
+  if (before.limits.requestTimeout !== after.limits.requestTimeout) changed.push('limits.request_timeout');
   return changed;
 }
 

@@ -91,6 +91,13 @@ export async function startGateway({
     return plaintext;
   }
 
+  let stopped: Promise<void> | undefined;
+  async function stop(): Promise<void> {
+    await app.stop();
+    await store.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+
   return {
     url: app.urls[0] ?? '',
     key: await newKey({ tier }),
@@ -99,11 +106,7 @@ export async function startGateway({
       log.flush();
       return logged;
     },
-    async stop() {
-      await app.stop();
-      await store.close();
-      rmSync(directory, { recursive: true, force: true });
-    },
+    stop: () => (stopped ??= stop()),
   };
 }
 
