@@ -1,6 +1,6 @@
 // The HTTP server: one listener a host, every request through the same few steps, an end that lets streams finish.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { GatewayError } from '../errors.ts';
 import { ClientGone } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/gate.ts';
@@ -8,6 +8,7 @@ import type { GatewayDeps } from '../gateway/inference.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { readBody } from './body.ts';
+import { createConnections } from './connections.ts';
 import { isOwnHost } from './host.ts';
 import { createResponse } from './respond.ts';
 import { route } from './router.ts';
@@ -37,6 +38,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
 export function createGatewayServer(deps: GatewayDeps): GatewayServer {
   const servers: Server[] = [];
   const running = new Set<AbortController>();
+  const connections = createConnections();
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const requestId = `req_${deps.ids.random(24)}`;
@@ -47,11 +49,14 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     const controller = new AbortController();
     const { signal } = controller;
     running.add(controller);
-    response.on('error', () => undefined);
-    response.on('close', () => {
+    const over = (): void => {
+      ended();
       running.delete(controller);
       if (!response.writableFinished) controller.abort(new ClientGone());
-    });
+    };
+    const ended = connections.begin(request.socket, over);
+    response.on('error', () => undefined);
+    response.on('close', over);
     const sink = createResponse(response, { requestId, clock: deps.clock, closing: () => deps.gate.closed });
     const serve = async (): Promise<void> => {
       const config = deps.config();
@@ -109,6 +114,8 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       handle,
     );
     server.on('clientError', answerBadHttp);
+    server.on('connection', (socket: Socket) => connections.add(socket));
+    server.closeIdleConnections = () => connections.closeIdle();
     return new Promise((resolve, reject) => {
       server.once('error', reject);
       server.listen({ host, port }, () => {
@@ -139,7 +146,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       return { hosts: served, port: bound, skipped };
     },
     async stop(graceMs) {
-      const finished = deps.gate.close();
+      const finished = Promise.all([deps.gate.close(), connections.allAnswered()]);
       const closed = Promise.all(servers.map(closeServer));
       await within(finished, graceMs);
       for (const controller of running) controller.abort(shuttingDown());
@@ -159,12 +166,11 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
-    server.closeIdleConnections();
   });
 }
 
 /** A real timer: it must keep the process alive until the streams had their time. */
-function within(done: Promise<void>, ms: number): Promise<void> {
+function within(done: Promise<unknown>, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
     void done.then(() => {
