@@ -84,6 +84,8 @@ function withBudget(reasoning: Reasoning, wanted: number, maxTokens: number, enc
   const budget = Math.min(Math.max(LEAST_BUDGET, Math.min(wanted, maxTokens - ANSWER_ROOM)), maxTokens - 1);
   if (reasoning.budgetTokens !== undefined && budget !== reasoning.budgetTokens) {
     encoding.warn('changed', 'reasoning.budgetTokens', `${reasoning.budgetTokens} was sent as ${budget}`);
+  } else if (reasoning.effort !== undefined && budget < wanted) {
+    encoding.warn('changed', 'reasoning.effort', `the limit of ${maxTokens} leaves a budget of ${budget}`);
   }
   return { thinking: { type: 'enabled', budget_tokens: budget, ...display(reasoning, encoding) }, on: true };
 }

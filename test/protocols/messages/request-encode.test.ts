@@ -140,11 +140,13 @@ describe('thinking', () => {
       request: { maxOutputTokens: 3000, reasoning: { effort: 'high' } },
       traits: budget,
       body: { max_tokens: 3000, thinking: { type: 'enabled', budget_tokens: 2488 } },
+      warnings: ['changed reasoning.effort'],
     },
     'has at least 1024 tokens': {
       request: { maxOutputTokens: 1200, reasoning: { effort: 'high' } },
       traits: budget,
       body: { thinking: { budget_tokens: 1024 } },
+      warnings: ['changed reasoning.effort'],
     },
     'of 500 tokens is 1024': {
       request: { maxOutputTokens: 9000, reasoning: { mode: 'on', budgetTokens: 500 } },

@@ -156,7 +156,7 @@ describe('a written stream', () => {
     ]);
   });
 
-  it('keeps text that came between calls until they are out, and drops white space there', async () => {
+  it('keeps text that came between calls until they are out, and drops nothing but white space alone', async () => {
     const message = await read(
       encodeAll([
         START,
@@ -166,13 +166,16 @@ describe('a written stream', () => {
         { type: 'text_delta', index: 1, text: 'done' },
         { type: 'tool_delta', index: 0, text: '{"x":1}' },
         { type: 'text_end', index: 1 },
+        { type: 'text_start', index: 2 },
+        { type: 'text_delta', index: 2, text: '\n' },
+        { type: 'text_end', index: 2 },
         { type: 'tool_end', index: 0 },
         END,
       ]),
     );
     expect(message.content).toMatchObject([
       { type: 'tool_use', input: { x: 1 } },
-      { type: 'text', text: 'done' },
+      { type: 'text', text: '\n done' },
     ]);
     expect(message.stop_reason).toBe('tool_use');
   });
