@@ -60,7 +60,13 @@ export function openFrames(body: ReplyBody, maxFrame: number): FrameSource {
         body.start({
           chunk: (bytes) => void pass(() => splitter.push(bytes)),
           end: (clean) => {
-            if (pass(() => splitter.finish())) close((to) => to.end(clean));
+            let whole = true;
+            const rest = (): Frame[] => {
+              const [last] = splitter.finish();
+              whole = last === undefined || last.data === '' || isWhole(last);
+              return last === undefined || last.data === '' || !whole ? [] : [ended(last)];
+            };
+            if (pass(rest)) close((to) => to.end(clean && whole));
           },
           fail: (failure) => close((to) => to.fail(failure)),
         });
@@ -79,4 +85,20 @@ export function openFrames(body: ReplyBody, maxFrame: number): FrameSource {
     abort: () => body.abort(),
     release: () => body.release(),
   };
+}
+
+/** Some servers forget the last blank line; what broke off in mid-frame is no frame. */
+function isWhole({ data, event }: Frame): boolean {
+  if (event === 'error' || data.trim() === '[DONE]') return true;
+  try {
+    JSON.parse(data);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** With its blank line: a reader passes over a frame without one, and would take what follows for a part of it. */
+function ended({ bytes, text, event, data }: Frame): Frame {
+  return { bytes: Buffer.concat([bytes, Buffer.from('\n\n')]), text: `${text}\n\n`, event, data };
 }
