@@ -99,7 +99,7 @@ export function pump(options: PumpOptions): Promise<Outcome> {
         cancelSettling();
         signal.removeEventListener('abort', onAbort);
         source.abort();
-        reject(error as Error);
+        reject(error);
       }
     }
 

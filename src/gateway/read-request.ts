@@ -19,9 +19,9 @@ export interface Inbound {
   readonly stream: boolean;
   readonly needs: Needs;
   /** The canonical request: computed at the first target that crosses protocols, and once. */
-  decode(): Request;
+  readonly decode: () => Request;
   /** Tokens of the input, roughly; computed once. */
-  estimate(): number;
+  readonly estimate: () => number;
 }
 
 /** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol. */

@@ -201,7 +201,7 @@ const BAD_HTTP: Record<string, [status: string, message: string]> = {
 };
 
 /** Bytes that are no HTTP request: an answer that a person can read, then the end of the connection. */
-function answerBadHttp(error: Error, socket: import('node:stream').Duplex): void {
+function answerBadHttp(error: Error, socket: Duplex): void {
   const { code = '' } = error as { code?: string };
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
