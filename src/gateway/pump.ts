@@ -99,7 +99,7 @@ export function pump(options: PumpOptions): Promise<Outcome> {
         cancelSettling();
         signal.removeEventListener('abort', onAbort);
         source.abort();
-        reject(error);
+        reject(error instanceof Error ? error : new Error(String(error)));
       }
     }
 

@@ -1,6 +1,7 @@
 // The HTTP server: one listener a host, every request through the same few steps, an end that lets streams finish.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { GatewayError } from '../errors.ts';
 import { ClientGone } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/gate.ts';
