@@ -46,8 +46,8 @@ export interface Server {
   ended: Promise<Ended>;
 }
 
-/** Goes away, with all its processes, when the test is over. */
-export function home(): Home {
+/** Goes away, with all its processes, when the test is over. `environment`: further variables of its programs. */
+export function home(environment: Record<string, string> = {}): Home {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-home-'));
   const children = new Set<ChildProcess>();
   onTestFinished(async () => {
@@ -65,6 +65,7 @@ export function home(): Home {
       HOME: directory,
       XDG_CONFIG_HOME: directory,
       XDG_DATA_HOME: directory,
+      ...environment,
     };
     const child = spawn(process.execPath, [BIN, ...args], {
       cwd: directory,

@@ -1,0 +1,131 @@
+// Corporate networks: the way to providers leads over a proxy, and over certificates that a company made itself.
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { ask } from '../helpers/ask.ts';
+import { selfSigned } from '../helpers/certificate.ts';
+import { gateway, provider } from '../helpers/gateway.ts';
+import { home } from '../helpers/process.ts';
+import { closedPort } from '../helpers/raw-server.ts';
+import { scriptedProvider } from '../helpers/scripted-provider.ts';
+import { wholeOf } from './wire.ts';
+
+const NAME = 'models.example.test';
+
+/** Takes `CONNECT` and leads everything to one port of this machine; remembers where it was to lead. */
+async function proxyTo(port: number) {
+  const asked: string[] = [];
+  const server = createServer();
+  server.on('connect', (request, socket, head) => {
+    asked.push(request.url ?? '');
+    const upstream = connect(port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      upstream.write(head);
+      upstream.pipe(socket).pipe(upstream);
+    });
+    upstream.on('error', () => socket.destroy());
+    socket.on('error', () => upstream.destroy());
+    socket.on('close', () => upstream.destroy());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+async function upstream() {
+  const scripted = await scriptedProvider();
+  scripted.playAlways({ body: wholeOf('chat', 'hello') });
+  return { scripted, port: Number(new URL(scripted.url).port) };
+}
+
+const far = { providers: { far: provider(`http://${NAME}/v1`, 'chat', ['m']) } };
+
+test.each(['HTTP_PROXY', 'http_proxy'])('%s leads to a provider that is elsewhere', async (variable) => {
+  const { scripted, port } = await upstream();
+  const proxy = await proxyTo(port);
+  const server = await gateway({ config: far, env: { [variable]: proxy.url } });
+  expect(await ask(server, { model: 'm' })).toMatchObject({ status: 200, content: 'hello' });
+  expect(proxy.asked).toEqual([`${NAME}:80`]);
+  expect(scripted.requests[0]?.headers.host).toBe(NAME);
+  expect(scripted.requests[0]?.headers).not.toHaveProperty('proxy-connection');
+});
+
+test('NO_PROXY names what is reached directly', async () => {
+  const { port } = await upstream();
+  const proxy = await proxyTo(port);
+  const server = await gateway({ config: far, env: { HTTP_PROXY: proxy.url, NO_PROXY: '.example.test' } });
+  // Directly, that name does not resolve.
+  expect((await ask(server, { model: 'm' })).status).toBe(502);
+  expect(proxy.asked).toEqual([]);
+});
+
+test('never for this machine', async () => {
+  const { scripted, port } = await upstream();
+  const proxy = await proxyTo(port);
+  const bases = [`http://127.0.0.1:${port}/v1`, `http://localhost:${port}/v1`];
+  const providers = Object.fromEntries(bases.map((url, at) => [`near${at}`, provider(url, 'chat', ['m'])]));
+  const env = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
+  const server = await gateway({ config: { providers }, env });
+  for (const name of Object.keys(providers))
+    expect((await ask(server, { model: `${name}/m` })).status).toBe(200);
+  expect(scripted.requests).toHaveLength(2);
+  expect(proxy.asked).toEqual([]);
+});
+
+test('a proxy that is away or refuses is a 502 that does not name it', async () => {
+  const refusing = createServer((_request, response) => response.writeHead(403).end());
+  refusing.on('connect', (_request, socket) => socket.end('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n'));
+  await once(refusing.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void refusing.close());
+  for (const port of [await closedPort(), (refusing.address() as AddressInfo).port]) {
+    const env = { HTTP_PROXY: `http://user:secret-of-proxy@127.0.0.1:${port}` };
+    const server = await gateway({ config: far, env });
+    const { status, text } = await ask(server, { model: 'm' });
+    expect(status).toBe(502);
+    expect(text + server.log()).not.toMatch(/secret-of-proxy|127\.0\.0\.1/);
+  }
+});
+
+test('HTTPS_PROXY and NODE_EXTRA_CA_CERTS: TLS is verified through the tunnel', async () => {
+  const { key, cert } = selfSigned(NAME);
+  const secure = createTlsServer({ key, cert }, (request, response) => {
+    request.resume();
+    const body = JSON.stringify(wholeOf('chat', 'hello'));
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  });
+  await once(secure.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    secure.close();
+    secure.closeAllConnections();
+  });
+  const proxy = await proxyTo((secure.address() as AddressInfo).port);
+  const config = { providers: { far: provider(`https://${NAME}/v1`, 'chat', ['m']) } };
+
+  // A certificate of nobody that is trusted.
+  const strict = await gateway({ config, env: { HTTPS_PROXY: proxy.url } });
+  expect((await ask(strict, { model: 'm' })).status).toBe(502);
+  expect(strict.log()).toContain('"reason":"tls"');
+  expect(proxy.asked).toEqual([`${NAME}:443`]);
+
+  // What the company trusts is only read when a process starts.
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, 'company.pem');
+  writeFileSync(file, cert);
+  const shell = home({ HTTPS_PROXY: proxy.url, NODE_EXTRA_CA_CERTS: file });
+  shell.configure(config);
+  const server = await shell.serve();
+  expect(await ask({ url: server.url, key: await shell.newKey('free') }, { model: 'm' })).toMatchObject({
+    status: 200,
+    content: 'hello',
+  });
+});
