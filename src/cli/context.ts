@@ -21,6 +21,8 @@ export interface Context {
   ids: Ids;
   /** Calls the listener at every SIGINT and SIGTERM until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
+  /** Calls the listener with what nothing else caught, instead of ending the process, until the returned function is called. */
+  onFault(listener: (error: unknown) => void): () => void;
   /** Ends the process now, as that signal would have. */
   die(signal: NodeJS.Signals): void;
 }

@@ -20,6 +20,10 @@ function createContext(): Context {
         for (const signal of SIGNALS) process.off(signal, listener);
       };
     },
+    onFault(listener) {
+      process.on('uncaughtException', listener);
+      return () => process.off('uncaughtException', listener);
+    },
     die(signal) {
       for (const name of SIGNALS) process.removeAllListeners(name);
       process.kill(process.pid, signal);

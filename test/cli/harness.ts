@@ -68,6 +68,7 @@ export function createShell(): Shell {
     cwd: directory,
     clock,
     ids: createIds(),
+    onFault: () => () => undefined,
     onSignal(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

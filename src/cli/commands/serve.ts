@@ -96,6 +96,11 @@ async function serveUntilSignal(parts: {
       throw listenFailure(error, config);
     },
   );
+  // One request's fault must not end all others; it is in the log, whole, to be mended.
+  const forgetFaults = context.onFault((error) => {
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    logger.error('a fault that nothing caught', { detail });
+  });
   ending.onSecond((signal) => {
     app.kill();
     context.die(signal);
@@ -110,6 +115,7 @@ async function serveUntilSignal(parts: {
   logger.info('stopping', { signal });
   logger.flush();
   await app.stop();
+  forgetFaults();
 }
 
 async function greet(app: App, config: Config, store: Store, context: Context): Promise<void> {
