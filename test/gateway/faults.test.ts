@@ -337,7 +337,7 @@ beforeAll(async () => {
     'mute-tls': mute.url.replace('http:', 'https:'),
   };
   const timeouts: Partial<Record<Place, object>> = {
-    hasty: { first_byte: '150ms', whole: '150ms' },
+    hasty: { first_byte: '150ms', idle: '150ms', whole: '150ms' },
     lulled: { idle: '150ms' },
     'mute-tls': { connect: '100ms' },
   };
