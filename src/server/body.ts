@@ -4,12 +4,12 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Transform } from 'node:stream';
 import { GatewayError } from '../errors.ts';
 
-const DECODERS: Record<string, () => Transform> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  br: createBrotliDecompress,
-  deflate: createInflate,
-};
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['br', createBrotliDecompress],
+  ['deflate', createInflate],
+]);
 
 function tooLarge(limit: number): GatewayError {
   return new GatewayError('too_large', `the body is larger than ${limit} bytes (limits.max_body)`);
@@ -21,12 +21,12 @@ export async function readBody(
   limit: number,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  checkType(request.headers['content-type']);
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limit) throw tooLarge(limit);
+  checkType(request.headers['content-type']);
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return gather(request, request, limit, signal);
-  const decoder = DECODERS[encoding]?.();
+  const decoder = DECODERS.get(encoding)?.();
   if (decoder === undefined) {
     throw new GatewayError(
       'invalid_request',
@@ -66,8 +66,11 @@ function gather(
     };
     const fail = (error: Error): void => {
       settle(() => {
-        if (source !== request) request.unpipe().resume();
-        else request.resume();
+        if (source !== request) {
+          request.unpipe();
+          source.destroy();
+        }
+        request.resume();
         reject(error);
       });
     };
