@@ -3,6 +3,18 @@ import { isIP } from 'node:net';
 
 const WILDCARDS = new Set(['0.0.0.0', '::']);
 
+/** The Host header of flat names and values; undefined where there is none, or more than one: readers differ in which counts. */
+export function hostOf(rawHeaders: readonly string[]): string | undefined {
+  let host: string | undefined;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length !== 4 || name.toLowerCase() !== 'host') continue;
+    if (host !== undefined) return undefined;
+    host = rawHeaders[at + 1];
+  }
+  return host;
+}
+
 /** `host` as the header says it, with or without a port. */
 export function isOwnHost(
   host: string | undefined,

@@ -10,7 +10,7 @@ import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { readBody } from './body.ts';
 import { createConnections } from './connections.ts';
-import { isOwnHost } from './host.ts';
+import { hostOf, isOwnHost } from './host.ts';
 import { createResponse } from './respond.ts';
 import { route } from './router.ts';
 import { handlers } from './routes/index.ts';
@@ -55,13 +55,13 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       running.delete(controller);
       if (!response.writableFinished) controller.abort(new ClientGone());
     };
-    const ended = connections.begin(request.socket, over);
+    const ended = connections.begin(response, over);
     response.on('error', () => undefined);
     response.on('close', over);
     const sink = createResponse(response, { requestId, clock: deps.clock, closing: () => deps.gate.closed });
     const serve = async (): Promise<void> => {
       const config = deps.config();
-      if (!isOwnHost(request.headers.host, config.listen)) {
+      if (!isOwnHost(hostOf(request.rawHeaders), config.listen)) {
         throw new GatewayError(
           'forbidden_host',
           'this Host name is not served here (listen.names in the configuration adds one)',
@@ -114,7 +114,10 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       },
       handle,
     );
-    server.on('clientError', answerBadHttp);
+    server.on('clientError', (error, socket) => {
+      if (connections.isSilent(socket)) answerBadHttp(error, socket);
+      else socket.destroy();
+    });
     server.on('connection', (socket: Socket) => connections.add(socket));
     server.closeIdleConnections = () => connections.closeIdle();
     return new Promise((resolve, reject) => {
