@@ -1,0 +1,64 @@
+// P22 and P28, of the real process: nothing is left of what is over, and neither a request nor a closed log ends it.
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { ask, send } from '../helpers/ask.ts';
+import { provider } from '../helpers/gateway.ts';
+import { home } from '../helpers/process.ts';
+import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
+import { content, START, streamOf, wholeOf } from '../gateway/wire.ts';
+
+async function place() {
+  const upstream = await scriptedProvider();
+  const shell = home();
+  shell.configure({
+    providers: { p: provider(upstream.url, 'chat', ['m']) },
+    tiers: { enterprise: 100_000 },
+  });
+  const server = await shell.serve();
+  return { upstream, server, to: { url: server.url, key: await shell.newKey('enterprise') } };
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'P22: descriptors of answered, failed and abandoned requests',
+  async () => {
+    const { upstream, server, to } = await place();
+    const count = (): number => readdirSync(`/proc/${server.child.pid}/fd`).length;
+    upstream.playAlways({ body: wholeOf('chat', 'a') });
+    await ask(to, { model: 'm' });
+    const before = count();
+    for (let round = 0; round < 8; round += 1) {
+      const leaving = new AbortController();
+      for (let at = 0; at < 5; at += 1) {
+        upstream.play({ status: 500, body: '' }, { steps: [streamOf('chat', 'a')] });
+        await ask(to, { model: 'm' });
+        await ask(to, { model: 'm', stream: true });
+      }
+      for (let at = 0; at < 20; at += 1)
+        upstream.play({ steps: [START.chat, content('chat', 'a'), gate().opened] });
+      await Promise.all(
+        Array.from({ length: 20 }, () => send(to, { model: 'm', stream: true, signal: leaving.signal })),
+      );
+      leaving.abort();
+      await Promise.all(upstream.requests.slice(-20).map(({ left }) => left));
+    }
+    // At most as many connections as there were streams at once are kept for what comes next, on either side.
+    await expect.poll(count, { timeout: 5000 }).toBeLessThan(before + 2 * 20 + 10);
+  },
+);
+
+test('P28: a log that nobody reads any more', async () => {
+  const { upstream, server, to } = await place();
+  upstream.playAlways({ body: wholeOf('chat', 'a') });
+  server.child.stderr?.destroy();
+  server.child.stdout?.destroy();
+  for (let at = 0; at < 30; at += 1) {
+    upstream.play({ status: 500, body: '' });
+    expect((await ask(to, { model: 'm' })).status).toBe(502);
+    expect((await ask(to, { model: 'm' })).status).toBe(200);
+    // Records leave in batches, a moment later.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(server.child.exitCode).toBeNull();
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toMatchObject({ code: 0 });
+});
