@@ -12,6 +12,8 @@ export interface Moved {
   bytes: Buffer | string;
   /** The answer is complete: nothing more is read. */
   complete?: true;
+  /** With `complete`: by the gateway, while the provider would still go on. */
+  cut?: boolean;
   /** The answer failed: an error event follows `bytes`. */
   failure?: ProviderFailure;
 }
@@ -81,7 +83,8 @@ export function pump(options: PumpOptions): Promise<Outcome> {
       write(moved.bytes);
       if (moved.failure !== undefined) fail(moved.failure);
       else if (moved.complete === true) {
-        source.release();
+        if (moved.cut === true) source.abort();
+        else source.release();
         close(null);
       } else if (mover.stopped === true) {
         cancelSettling();

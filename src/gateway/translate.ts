@@ -28,7 +28,7 @@ export function createTranslation(
         into.text += encoder.push(event);
         if (event.type !== 'end') continue;
         usage = event.usage;
-        return { bytes: into.text, complete: true };
+        return { bytes: into.text, complete: true, cut: restorer.done };
       }
     }
     return undefined;

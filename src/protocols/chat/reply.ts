@@ -12,7 +12,7 @@ import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
 import { decodeStop, encodeFinish, encodeServiceTier } from './finish.ts';
 import { reasoningParts, thinkingChunkText } from './reasoning.ts';
 import { failureOfFinish } from './relay.ts';
-import { argumentsText } from './stream-calls.ts';
+import { argumentsText, createUniqueIds } from './stream-calls.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 
 interface Checked {
@@ -102,7 +102,11 @@ function contentParts(message: JsonObject): ReplyPart[] {
 function replyCalls(message: JsonObject, replyId: string): ToolCallPart[] {
   const items: JsonValue[] = Array.isArray(message.tool_calls) ? [...message.tool_calls] : [];
   if (items.length === 0 && isObject(message.function_call)) items.push({ function: message.function_call });
-  return items.filter(isObject).map((item, position) => decodeCall(item, `${replyId}/${position}`));
+  const unique = createUniqueIds();
+  return items
+    .filter(isObject)
+    .map((item, position) => decodeCall(item, `${replyId}/${position}`))
+    .map((call) => ({ ...call, id: unique(call.id) }));
 }
 
 function decodeCall(item: JsonObject, seed: string): ToolCallPart {

@@ -35,6 +35,16 @@ export function argumentsText(value: JsonValue | undefined): string {
   return text(value);
 }
 
+/** Results are told apart by the ids of their calls: the second call of an id in one answer gets `_2`. */
+export function createUniqueIds(): (id: string) => string {
+  const counts = new Map<string, number>();
+  return (id) => {
+    const count = (counts.get(id) ?? 0) + 1;
+    counts.set(id, count);
+    return count === 1 ? id : `${id}_${count}`;
+  };
+}
+
 export interface CallTracker {
   readonly count: number;
   /** One item of `delta.tool_calls`; `position` is its place in that list. */
@@ -47,6 +57,7 @@ export interface CallTracker {
 export function createCallTracker(ids: Ids, open: (out: Event[]) => number): CallTracker {
   const calls: Call[] = [];
   const byIndex = new Map<number, Call>();
+  const unique = createUniqueIds();
 
   function create(index: number | undefined, id: string): Call {
     const call: Call = {
@@ -98,7 +109,7 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
     const block = open(out);
     call.block = block;
     if (call.id === '') call.id = `call_${ids.random(24)}`;
-    const event: Event = { type: 'tool_start', index: block, id: call.id, name: call.name };
+    const event: Event = { type: 'tool_start', index: block, id: unique(call.id), name: call.name };
     if (call.custom) event.custom = true;
     if (call.extra) {
       event.extra = call.extra;
