@@ -1,6 +1,6 @@
 // HTTP towards providers: connections, proxies, time-outs and aborts. Knows bytes, not protocols. Follows no redirect,
 // asks for no compression, sends only the headers that it is given.
-import { EnvHttpProxyAgent, Agent } from 'undici';
+import { EnvHttpProxyAgent, Agent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
 import { FailureError } from '../canonical/failure.ts';
@@ -78,7 +78,7 @@ export function createProviderClient(options: {
       const settings = {
         connections: null,
         pipelining: 1,
-        connect: { timeout: connect },
+        connect: connectorFor(connect),
         headersTimeout: 0,
         bodyTimeout: 0,
       };
@@ -335,7 +335,23 @@ function reusedConnectionClosed(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, socket } = error as { code?: string; socket?: { bytesRead?: number } };
   if (code === 'UND_ERR_SOCKET') return (socket?.bytesRead ?? 0) > 0;
-  return false;
+  return brokeAfterUse.has(error);
+}
+
+/** Errors of sockets that had read something before: undici hands on the system's own error, which does not tell. */
+const brokeAfterUse = new WeakSet<Error>();
+
+function connectorFor(timeout: number): buildConnector.connector {
+  const connect = buildConnector({ timeout });
+  return (options, callback) => {
+    connect(options, (...connected) => {
+      const [, socket] = connected;
+      socket?.prependListener('error', (error: Error) => {
+        if (socket.bytesRead > 0) brokeAfterUse.add(error);
+      });
+      callback(...connected);
+    });
+  };
 }
 
 const REASONS: Record<string, string> = {

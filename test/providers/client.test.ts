@@ -119,20 +119,24 @@ describe('before a reply', () => {
     expect(await reply).toMatchObject({ kind: 'timeout', reason: 'first_byte_timeout' });
   });
 
-  it('sends once more where a reused connection closes before any byte of a reply, and only then', async () => {
-    let requests = 0;
-    const url = await rawServer((socket, before) => {
-      requests += 1;
-      if (before > 0) socket.destroy();
-      else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
-    });
-    const providers = client();
-    expect(await drain(await providers.open(call(url), signal()))).toEqual({ text: 'ok', end: true });
-    // The client waits a turn of the loop before it uses a connection again.
-    await new Promise(setImmediate);
-    expect(await drain(await providers.open(call(url), signal()))).toEqual({ text: 'ok', end: true });
-    expect(requests).toBe(3);
-  });
+  it.each(['closes', 'is reset'])(
+    'sends once more where a reused connection %s before any byte of a reply, and only then',
+    async (how) => {
+      let requests = 0;
+      const url = await rawServer((socket, before) => {
+        requests += 1;
+        if (before > 0 && how === 'closes') socket.destroy();
+        else if (before > 0) socket.resetAndDestroy();
+        else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+      });
+      const providers = client();
+      expect(await drain(await providers.open(call(url), signal()))).toEqual({ text: 'ok', end: true });
+      // The client waits a turn of the loop before it uses a connection again.
+      await new Promise(setImmediate);
+      expect(await drain(await providers.open(call(url), signal()))).toEqual({ text: 'ok', end: true });
+      expect(requests).toBe(3);
+    },
+  );
 });
 
 describe('while it replies', () => {
