@@ -132,16 +132,16 @@ function firstPrepared(
   targets: readonly Target[],
   toTarget: (target: Target) => Prepared,
 ): { first: Prepared; rest: readonly Target[] } {
-  let refusal: unknown = new GatewayError('unavailable', 'no target can be tried', { retryAfter: 1 });
+  let refusal: GatewayError | undefined;
   for (const [index, target] of targets.entries()) {
     try {
       return { first: toTarget(target), rest: targets.slice(index + 1) };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      if (index === 0) refusal = error;
+      refusal ??= error;
     }
   }
-  throw refusal;
+  throw refusal ?? new GatewayError('unavailable', 'no target can be tried', { retryAfter: 1 });
 }
 
 function outcomeOf(error: unknown, opened: boolean): Outcome {

@@ -70,6 +70,22 @@ export function createProviderClient(options: {
   const { clock, env } = options;
   const agents = new Map<string, Dispatcher>();
 
+  /** Parsing a URL costs 2 µs; a configuration has few of them. */
+  const places = new Map<string, Place>();
+
+  function placeOf(call: Call): Place {
+    const { connect } = call.timeout;
+    const key = `${connect} ${call.url}`;
+    let place = places.get(key);
+    if (place === undefined) {
+      const url = new URL(call.url);
+      place = { agent: agentFor(url, connect), origin: url.origin, path: url.pathname + url.search };
+      if (places.size >= MOST_PLACES) places.clear();
+      places.set(key, place);
+    }
+    return place;
+  }
+
   function agentFor(url: URL, connect: number): Dispatcher {
     const proxied = usesProxy(url, env);
     const key = `${connect} ${String(proxied)}`;
@@ -90,13 +106,12 @@ export function createProviderClient(options: {
 
   return {
     async open(call, signal) {
-      const url = new URL(call.url);
-      const agent = agentFor(url, call.timeout.connect);
+      const place = placeOf(call);
       try {
-        return await send(agent, url, call, signal, clock);
+        return await send(place, call, signal, clock);
       } catch (error) {
         if (!closedBeforeReply(error) || signal.aborted) throw error;
-        return send(agent, url, call, signal, clock);
+        return send(place, call, signal, clock);
       }
     },
     async close() {
@@ -105,13 +120,16 @@ export function createProviderClient(options: {
   };
 }
 
-function send(
-  agent: Dispatcher,
-  url: URL,
-  call: Call,
-  signal: AbortSignal,
-  clock: Clock,
-): Promise<ProviderReply> {
+interface Place {
+  agent: Dispatcher;
+  origin: string;
+  path: string;
+}
+
+const MOST_PLACES = 1000;
+
+function send(place: Place, call: Call, signal: AbortSignal, clock: Clock): Promise<ProviderReply> {
+  const { agent, origin, path } = place;
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
       reject(signal.reason as Error);
@@ -120,8 +138,8 @@ function send(
     const exchange = new Exchange(call, clock, signal, resolve, reject);
     agent.dispatch(
       {
-        origin: url.origin,
-        path: url.pathname + url.search,
+        origin,
+        path,
         method: call.method,
         headers: call.headers,
         body: call.body ?? null,
