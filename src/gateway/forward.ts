@@ -6,13 +6,14 @@ import type { ProviderFailure } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Frame } from '../protocols/sse.ts';
-import type { ProviderClient, ProviderReply } from '../providers/client.ts';
+import type { ProviderClient } from '../providers/client.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { Health } from '../routing/health.ts';
 import { errorOf, mayTryNext, type Attempt, type Facts } from './failures.ts';
 import { openFrames, type FrameSource } from './frames.ts';
 import type { Prepared } from './prepare.ts';
 import { readWhole } from './read-whole.ts';
+import { refusal } from './refusal.ts';
 import { scrub } from './scrub.ts';
 
 export const MAX_ATTEMPTS = 3;
@@ -130,7 +131,7 @@ async function attempt(prepared: Prepared, options: ForwardOptions, deps: Forwar
   );
   const upstreamId = reply.headers.get('request-id') ?? reply.headers.get('x-request-id');
   const shared = { prepared, upstreamId };
-  if (reply.status !== 200) throw new FailureError(await refusal(reply, prepared));
+  if (reply.status !== 200) throw new FailureError(await refusal(reply, prepared.protocol, deps.clock));
   const type = reply.headers.get('content-type') ?? '';
   if (options.stream && !type.includes('json')) {
     const source = openFrames(reply.body, deps.maxReply);
@@ -140,28 +141,6 @@ async function attempt(prepared: Prepared, options: ForwardOptions, deps: Forwar
   const value = parseReply(body);
   prepared.protocol.inspectReply(value);
   return { ...shared, kind: 'whole', body, value };
-}
-
-/** Much longer than any error that a person reads. */
-const MAX_ERROR_BODY = 64 * 1024;
-
-async function refusal(reply: ProviderReply, prepared: Prepared): Promise<ProviderFailure> {
-  let text = '';
-  try {
-    text = (await readWhole(reply.body, MAX_ERROR_BODY)).toString('utf8');
-  } catch (error) {
-    // A refusal whose body broke is still a refusal: its status is known.
-    if (!(error instanceof FailureError) || error.failure.reason === 'aborted') throw error;
-  }
-  if (reply.status < 300) {
-    return {
-      kind: 'failed',
-      message: `unexpected status ${reply.status}`,
-      status: reply.status,
-      reason: 'status',
-    };
-  }
-  return { ...prepared.protocol.decodeError(reply.status, reply.headers, text), status: reply.status };
 }
 
 function parseReply(body: Buffer): unknown {

@@ -95,6 +95,18 @@ test('one that cools is spared while another is well, and first again afterwards
   expect(await content('c')).toBe('first');
 });
 
+test.each([false, true])('a refusal whose body never ends is one after 5 s (stream: %s)', async (stream) => {
+  const { first, second, clock, server } = await twoProviders();
+  first.play({ status: 500, steps: ['{"error":', new Promise(() => undefined)] });
+  second.playAlways({ status: 400, body: { error: { message: 'the second says no' } } });
+  const asking = ask(server, { model: 'm', stream });
+  await clock.waitedFor(5000);
+  expect(second.requests).toHaveLength(0);
+  clock.advance(5000);
+  expect((await asking).text).toContain('the second says no');
+  expect(await first.requests[0]?.left).toBe(true);
+});
+
 /** Answers each request with its own text, and may die and come back at the same port. */
 async function mortal() {
   const answered: string[] = [];
