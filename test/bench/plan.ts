@@ -18,6 +18,6 @@ export const FULL: Plan = {
 };
 
 export const QUICK: Plan = {
-  ...{ rounds: 3, warmUnits: 4000, warmMs: 700, runMs: 300, latencyMs: 1000 },
-  ...{ streamRounds: 1, startRounds: 3 },
+  ...{ rounds: 2, warmUnits: 4000, warmMs: 500, runMs: 250, latencyMs: 1000 },
+  ...{ streamRounds: 1, startRounds: 2 },
 };
