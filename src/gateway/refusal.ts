@@ -33,7 +33,7 @@ function errorText(body: ReplyBody, clock: Clock): Promise<string> {
     readWhole(body, MAX_ERROR_BODY)
       .then(
         (bytes) => resolve(bytes.toString('utf8')),
-        (error: unknown) => {
+        (error: Error) => {
           if (error instanceof FailureError && error.failure.reason !== 'aborted') resolve('');
           else reject(error);
         },
