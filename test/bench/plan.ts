@@ -18,6 +18,6 @@ export const FULL: Plan = {
 };
 
 export const QUICK: Plan = {
-  ...{ rounds: 2, warmUnits: 4000, warmMs: 500, runMs: 250, latencyMs: 1000 },
+  ...{ rounds: 2, warmUnits: 4000, warmMs: 1500, runMs: 250, latencyMs: 1000 },
   ...{ streamRounds: 1, startRounds: 2 },
 };
