@@ -29,6 +29,10 @@ export interface Traits {
   toolResultImages: boolean;
   /** Roles must alternate, with system text only at the beginning. */
   strictAlternation: boolean;
+  /** Takes a user's message directly after `tool` messages; else a word of the assistant is put between. */
+  userAfterTool: boolean;
+  /** Refuses a turn with calls whose first has no signature (Gemini's `extra_content`): one that lost it gets the word for "none". */
+  thoughtSignatures: boolean;
   /** The member of history messages that takes a model's reasoning back, and for which turns. */
   reasoningField: 'reasoning_content' | 'reasoning';
   replayReasoning: 'never' | 'tool_turns' | 'always';
@@ -89,6 +93,8 @@ export const DEFAULT_TRAITS: Traits = {
   webSearchOptions: false,
   toolResultImages: false,
   strictAlternation: false,
+  userAfterTool: true,
+  thoughtSignatures: false,
   reasoningField: 'reasoning_content',
   replayReasoning: 'never',
   toolIds: 'any',

@@ -27,6 +27,8 @@ const FLAGS = {
   webSearchOptions: TRUTH,
   toolResultImages: TRUTH,
   strictAlternation: TRUTH,
+  userAfterTool: TRUTH,
+  thoughtSignatures: TRUTH,
   reasoningField: choice('reasoning_content', 'reasoning'),
   replayReasoning: choice('never', 'tool_turns', 'always'),
   toolIds: choice('any', 'openai', 'mistral'),

@@ -61,7 +61,11 @@ export const PRESETS: readonly Preset[] = [
     auth: 'protocol',
     defaultModel: 'gemini-flash-latest',
     // It refuses members that it does not know: https://github.com/looplj/axonhub/issues/1123
-    traits: { maxStop: 5, rejectFields: ['metadata', 'store', 'top_k', 'frequency_penalty', 'logit_bias'] },
+    traits: {
+      maxStop: 5,
+      thoughtSignatures: true,
+      rejectFields: ['metadata', 'store', 'top_k', 'frequency_penalty', 'logit_bias'],
+    },
   },
   {
     name: 'mistral',
@@ -71,9 +75,11 @@ export const PRESETS: readonly Preset[] = [
     keys: ['MISTRAL_API_KEY'],
     auth: 'protocol',
     defaultModel: 'mistral-medium-latest',
-    // Usage comes unasked in the last chunk; members that it does not know are a 422.
+    // Usage comes unasked in the last chunk; members that it does not know are a 422, a user after a tool is a 400:
+    // https://github.com/datapizza-labs/datapizza-ai/issues/98
     traits: {
       toolIds: 'mistral',
+      userAfterTool: false,
       streamUsage: false,
       pdfInput: false,
       rejectFields: ['user', 'seed', 'logit_bias', 'logprobs', 'top_logprobs', 'service_tier', 'store'],

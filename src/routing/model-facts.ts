@@ -13,6 +13,8 @@ export const WIRE_TRAITS = [
   'webSearchOptions',
   'toolResultImages',
   'strictAlternation',
+  'userAfterTool',
+  'thoughtSignatures',
   'reasoningField',
   'replayReasoning',
   'toolIds',

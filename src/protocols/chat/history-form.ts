@@ -53,6 +53,17 @@ export function alternate(messages: JsonObject[]): JsonObject[] {
   return out;
 }
 
+const BRIDGE = 'I have read the results.';
+
+/** For servers on which only the assistant may speak after a tool. */
+export function bridgeTools(messages: readonly JsonObject[], encoding: Encoding): JsonObject[] {
+  return messages.flatMap((message, at) => {
+    if (message.role !== 'user' || messages[at - 1]?.role !== 'tool') return [message];
+    encoding.warn('changed', 'messages', 'a word of the assistant was put between a tool and the user');
+    return [{ role: 'assistant', content: BRIDGE }, message];
+  });
+}
+
 function isSystem(message: JsonObject): boolean {
   return message.role === 'system' || message.role === 'developer';
 }

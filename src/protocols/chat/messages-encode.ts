@@ -2,8 +2,8 @@
 // hold text alone: images of results follow in a user message after the whole run.
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../canonical/request.ts';
-import { chatExtra, type Encoding } from './encoding.ts';
-import { alternate, isMarked, limitMarks } from './history-form.ts';
+import { signedExtra, type Encoding } from './encoding.ts';
+import { alternate, bridgeTools, isMarked, limitMarks } from './history-form.ts';
 import { encodeMark, encodeUserPart, nativeText } from './media.ts';
 
 /** Claude Code's attribution: it changes with every call and would spoil a prompt cache. */
@@ -27,7 +27,8 @@ export function encodeMessages(encoding: Encoding): JsonObject[] {
   flushAttached(history);
   endWithUser(history, encoding);
   limitMarks(history.out, encoding);
-  return encoding.traits.strictAlternation ? alternate(history.out) : history.out;
+  const written = encoding.traits.strictAlternation ? alternate(history.out) : history.out;
+  return encoding.traits.userAfterTool ? written : bridgeTools(written, encoding);
 }
 
 /** One plain text is a string, the form that every server takes. */
@@ -213,7 +214,7 @@ function encodeAssistant(message: Message, history: History, encoding: Encoding)
   const wire: JsonObject = { role: 'assistant', content: assistantContent(turn) };
   if (turn.refusal !== '') wire.refusal = turn.refusal;
   if (replays) wire[encoding.traits.reasoningField] = turn.reasoning;
-  if (turn.calls.length > 0) wire.tool_calls = turn.calls.map((call) => encodeCall(call, encoding));
+  if (turn.calls.length > 0) wire.tool_calls = turn.calls.map((call, at) => encodeCall(call, at, encoding));
   history.out.push(withMembers(wire, message, encoding));
 }
 
@@ -229,11 +230,11 @@ function replaysReasoning(turn: Turn, { traits, request }: Encoding): boolean {
   return turn.reasoning !== '' || request.reasoning?.mode !== 'off';
 }
 
-function encodeCall(call: ToolCallPart, encoding: Encoding): JsonObject {
+function encodeCall(call: ToolCallPart, at: number, encoding: Encoding): JsonObject {
   const id = encoding.toolId(call.id);
   const name = encoding.toolName(call.name);
   if (call.custom) return { id, type: 'custom', custom: { name, input: call.arguments } };
-  const extra = encoding.request.protocol === 'chat' ? call.extra : chatExtra(call.extra);
+  const extra = signedExtra(call.extra, at, encoding);
   if (call.extra && encoding.request.protocol !== 'chat') {
     encoding.warn('quiet', 'messages.toolCall.extra', 'chat has no such member of a call');
   }

@@ -318,6 +318,30 @@ describe('tool turns', () => {
     expect(written?.function.name).toHaveLength(64);
     expect(restore.toolNames.get(written?.function.name ?? '')).toBe(name);
   });
+  test('a word of the assistant stands between tools and the user where the server wants it', () => {
+    const messages = [assistant(call('a')), user(result('a', 'x'), text('and?'))];
+    expect(history(messages, { userAfterTool: false }).map(({ role }) => role)).toEqual([
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ]);
+    expect(history(messages).map(({ role }) => role)).toEqual(['assistant', 'tool', 'user']);
+    expect(history([user(text('a')), user(text('b'))], { userAfterTool: false })).toHaveLength(2);
+  });
+  test('the first call of a turn says that its signature is lost where the server insists on one', () => {
+    const lost = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } };
+    const calls = (turn: Message) =>
+      history([turn], { thoughtSignatures: true })[0]?.tool_calls as JsonObject[];
+    const [first, second] = calls(assistant(call('a'), call('b')));
+    expect(first).toMatchObject(lost);
+    expect(second).not.toHaveProperty('extra_content');
+    const own = { extra_content: { google: { thought_signature: 's' } } };
+    expect(calls(assistant({ ...call('a'), extra: own } as Part))[0]).toMatchObject(own);
+    expect(history([assistant(call('a'))])[0]?.tool_calls).toEqual([
+      expect.not.objectContaining({ extra_content: expect.anything() as unknown }),
+    ]);
+  });
   test('text after a call moves before it', () => {
     expect(history([assistant(text('a'), call('x'), text('b'))])[0]).toMatchObject({ content: 'ab' });
   });
@@ -365,6 +389,10 @@ describe('parts', () => {
   };
   test.each<[Part, unknown]>([
     [image, [imageWire]],
+    [
+      { type: 'image', source: { kind: 'base64', mediaType: 'image/webp', data: 'UklG' } },
+      [{ type: 'image_url', image_url: { url: 'data:image/webp;base64,UklG' } }],
+    ],
     [
       { type: 'image', source: { kind: 'url', url: 'https://a.example/b.png' }, detail: 'low' },
       [{ type: 'image_url', image_url: { url: 'https://a.example/b.png', detail: 'low' } }],
