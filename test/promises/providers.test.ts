@@ -206,3 +206,24 @@ test('P16: a provider that breaks in every way is an answer in bounded time', as
     expect(await response.text()).not.toMatch(/\bat .*\(|node:|\.ts:\d|127\.0\.0\.1/);
   }
 });
+
+test.each(['constructor', '__proto__', 'toString'])(
+  'P16: words that every object knows: %s',
+  async (word) => {
+    const { upstream, server } = await place();
+    for (const error of [
+      { message: 'x', code: word },
+      { message: 'x', type: word },
+    ]) {
+      upstream.play({ body: { error } });
+      expect(await ask(server, { protocol: 'messages', model: 'm' })).toMatchObject({ status: 502 });
+      upstream.play({ steps: [`data: ${JSON.stringify({ error })}\n\n`] });
+      expect(await ask(server, { model: 'm', stream: true })).toMatchObject({ status: 502 });
+    }
+    const choice = { index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: word };
+    for (const protocol of ['chat', 'messages'] as const) {
+      upstream.play({ body: { ...wholeOf('chat', ''), choices: [choice] } });
+      expect(await ask(server, { protocol, model: 'm' })).toMatchObject({ status: 200, content: 'a' });
+    }
+  },
+);

@@ -77,31 +77,34 @@ function readBody(value: JsonValue | undefined): Said | undefined {
   return undefined;
 }
 
-const BY_WORD: Readonly<Record<string, FailureKind | undefined>> = {
-  invalid_request_error: 'invalid_request',
-  invalid_argument: 'invalid_request',
-  bad_request: 'invalid_request',
-  badrequesterror: 'invalid_request',
-  authentication_error: 'provider_key',
-  permission_error: 'provider_key',
-  permission_denied: 'provider_key',
-  unauthenticated: 'provider_key',
-  invalid_api_key: 'provider_key',
-  billing_error: 'billing',
-  insufficient_quota: 'billing',
-  not_found_error: 'not_found',
-  not_found: 'not_found',
-  model_not_found: 'not_found',
-  request_too_large: 'too_large',
-  rate_limit_error: 'rate_limited',
-  rate_limit_exceeded: 'rate_limited',
-  resource_exhausted: 'rate_limited',
-  overloaded_error: 'overloaded',
-  service_unavailable: 'overloaded',
-  unavailable: 'overloaded',
-  timeout_error: 'timeout',
-  deadline_exceeded: 'timeout',
-};
+/** A map, since the words are strangers': an object would know `constructor`. */
+const BY_WORD: ReadonlyMap<string, FailureKind> = new Map(
+  Object.entries<FailureKind>({
+    invalid_request_error: 'invalid_request',
+    invalid_argument: 'invalid_request',
+    bad_request: 'invalid_request',
+    badrequesterror: 'invalid_request',
+    authentication_error: 'provider_key',
+    permission_error: 'provider_key',
+    permission_denied: 'provider_key',
+    unauthenticated: 'provider_key',
+    invalid_api_key: 'provider_key',
+    billing_error: 'billing',
+    insufficient_quota: 'billing',
+    not_found_error: 'not_found',
+    not_found: 'not_found',
+    model_not_found: 'not_found',
+    request_too_large: 'too_large',
+    rate_limit_error: 'rate_limited',
+    rate_limit_exceeded: 'rate_limited',
+    resource_exhausted: 'rate_limited',
+    overloaded_error: 'overloaded',
+    service_unavailable: 'overloaded',
+    unavailable: 'overloaded',
+    timeout_error: 'timeout',
+    deadline_exceeded: 'timeout',
+  }),
+);
 
 const BY_STATUS: Readonly<Record<number, FailureKind | undefined>> = {
   400: 'invalid_request',
@@ -128,7 +131,7 @@ function kindOf(status: number | undefined, said: Said): FailureKind {
   // OpenRouter and Gemini give the status as a number in `code`, also inside a stream.
   const told = /^[1-5]\d\d$/.test(code) ? Number(code) : undefined;
   const outside = status === undefined || status === 200 ? told : status;
-  const word = BY_WORD[code] ?? BY_WORD[type];
+  const word = BY_WORD.get(code) ?? BY_WORD.get(type);
   const rate = word === 'rate_limited' || word === 'overloaded' || word === 'billing';
   if (!rate && !(outside !== undefined && NEVER_OVERFLOW.has(outside)) && saysOverflow(said.message)) {
     return 'context_overflow';

@@ -4,25 +4,27 @@ import type { Stop } from '../../canonical/reply.ts';
 import type { FailureKind } from '../../errors.ts';
 
 /** Finish reasons that are errors, not stops. */
-export const FAILED_FINISH: Readonly<Record<string, FailureKind | undefined>> = {
-  error: 'failed',
-  insufficient_system_resource: 'overloaded',
-};
+export const FAILED_FINISH: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
+  ['error', 'failed'],
+  ['insufficient_system_resource', 'overloaded'],
+]);
 
-const KNOWN: Readonly<Record<string, Stop['reason'] | undefined>> = {
-  stop: 'end',
-  // Aliases of servers that pass their runtime's own words on.
-  eos: 'end',
-  end_turn: 'end',
-  completed: 'end',
-  length: 'length',
-  model_length: 'length',
-  max_tokens: 'length',
-  max_output_tokens: 'length',
-  tool_calls: 'tool_calls',
-  function_call: 'tool_calls',
-  content_filter: 'refusal',
-};
+const KNOWN: ReadonlyMap<string, Stop['reason']> = new Map(
+  Object.entries<Stop['reason']>({
+    stop: 'end',
+    // Aliases of servers that pass their runtime's own words on.
+    eos: 'end',
+    end_turn: 'end',
+    completed: 'end',
+    length: 'length',
+    model_length: 'length',
+    max_tokens: 'length',
+    max_output_tokens: 'length',
+    tool_calls: 'tool_calls',
+    function_call: 'tool_calls',
+    content_filter: 'refusal',
+  }),
+);
 
 export interface Ending {
   finish: string;
@@ -36,7 +38,7 @@ export interface Ending {
 
 export function decodeStop(ending: Ending): Stop {
   const { finish, stopReason, hasCalls, hasContent, refusal } = ending;
-  const known = KNOWN[finish] ?? (hasContent || hasCalls ? 'end' : 'other');
+  const known = KNOWN.get(finish) ?? (hasContent || hasCalls ? 'end' : 'other');
   if (refusal && known !== 'length') return { reason: 'refusal', raw: finish, explanation: refusal };
   // Many servers say `stop` with calls, and some `tool_calls` without one.
   if (known === 'end' && hasCalls) return { reason: 'tool_calls', raw: finish };

@@ -68,7 +68,7 @@ function finishOf(choices: JsonValue[]): string | undefined {
 
 /** The failure that a finish reason stands for, with what the choice says of it. */
 export function failureOfFinish(finish: string, choices: JsonValue[]) {
-  const kind = FAILED_FINISH[finish];
+  const kind = FAILED_FINISH.get(finish);
   if (kind === undefined) return undefined;
   const choice = choices.find((item) => isObject(item) && isObject(item.error));
   if (isObject(choice) && isObject(choice.error)) return failureOf({ error: choice.error });
