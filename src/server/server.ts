@@ -40,9 +40,10 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
   const servers: Server[] = [];
   const running = new Set<AbortController>();
   const connections = createConnections();
+  const newRequestId = (): string => `req_${deps.ids.random(24)}`;
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
-    const requestId = `req_${deps.ids.random(24)}`;
+    const requestId = newRequestId();
     const url = request.url ?? '/';
     const at = url.indexOf('?');
     const path = at < 0 ? url : url.slice(0, at);
@@ -111,11 +112,13 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
         maxHeaderSize: MAX_HEADER_BYTES,
         noDelay: true,
         keepAliveTimeout: 60_000,
+        // A request without a Host is refused as one with a foreign Host: by us, in words.
+        requireHostHeader: false,
       },
       handle,
     );
     server.on('clientError', (error, socket) => {
-      if (connections.isSilent(socket)) answerBadHttp(error, socket);
+      if (connections.isSilent(socket)) answerBadHttp(error, socket, newRequestId());
       else socket.destroy();
     });
     server.on('connection', (socket: Socket) => connections.add(socket));
@@ -205,7 +208,7 @@ const BAD_HTTP: Record<string, [status: string, message: string]> = {
 };
 
 /** Bytes that are no HTTP request: an answer that a person can read, then the end of the connection. */
-function answerBadHttp(error: Error, socket: Duplex): void {
+function answerBadHttp(error: Error, socket: Duplex, requestId: string): void {
   const { code = '' } = error as { code?: string };
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -214,6 +217,6 @@ function answerBadHttp(error: Error, socket: Duplex): void {
   const [status, message] = BAD_HTTP[code] ?? ['400 Bad Request', 'this is not a proper HTTP request'];
   const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } });
   socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\nx-request-id: ${requestId}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
 }
