@@ -103,6 +103,12 @@ async function route(path: string, request: IncomingMessage, stage: Stage): Prom
 
 async function generate(body: JsonObject, stage: Stage): Promise<void> {
   stage.protocol.readEnvelope(body);
+  // One answer for several would pass for what was asked.
+  if (stage.protocol.name === 'chat' && typeof body.n === 'number' && body.n > 1) {
+    throw new GatewayError('invalid_request', 'the simulated provider gives one choice; n must be 1', {
+      param: 'n',
+    });
+  }
   await play(stage.protocol.decodeRequest(body), stage);
 }
 

@@ -32,6 +32,14 @@ const chat = (model: string, more: object = {}): object => ({
 });
 const messages = (model: string, more: object = {}): object => ({ max_tokens: 100, ...chat(model, more) });
 
+test('several choices are refused, not answered with one', async () => {
+  const started = await sim();
+  const refused = await post(started, CHAT, chat('echo', { n: 2 }));
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({ error: { param: 'n' } });
+  expect((await post(started, CHAT, chat('echo', { n: 1 }))).status).toBe(200);
+});
+
 describe('answers in the protocol that it is asked in', () => {
   test('chat', async () => {
     const response = await post(await sim(), CHAT, chat('echo'));
