@@ -91,7 +91,7 @@ export function createProgram(context: Context): Command {
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .option('--config <file>', 'configuration file')
-    .option('--database <url>', 'database: a file or a URL')
+    .option('--database <url>', 'database: a file')
     .option('--debug', 'show stack traces')
     .exitOverride()
     .configureHelp({

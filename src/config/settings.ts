@@ -124,7 +124,7 @@ function chooseDatabase(given: Given, lines: string[], faults: Fault[]): string 
   if (scheme === 'postgres' || scheme === 'postgresql') return text;
   if (scheme === undefined && text.trim() !== '') return path.resolve(base, fromHome(text.trim()));
   // The text may hold a password: not repeated.
-  const message = 'is not a database; write a file, or postgres://…';
+  const message = 'is not a database; write a file';
   if (source === undefined) faults.push({ path: ['database'], message });
   else lines.push(`${source}: ${message}`);
   return given.defaultDatabase;

@@ -97,7 +97,7 @@ export const HOST_NAME = text(
 
 export const DATABASE = text(
   'is not a database',
-  'write a file (relative to this one), or postgres://…',
+  'write a file (relative to this one)',
   /\S/,
 );
 
