@@ -500,3 +500,39 @@ it('nothing follows the end, whatever the provider still says', async () => {
     }
   }
 });
+
+describe.each([
+  ['chat', 'messages'],
+  ['messages', 'chat'],
+] as const)('a finish after which the provider says nothing more, for a %s client', (client, speaks) => {
+  it('is waited out for five seconds, then it is the end', async () => {
+    const clock = manualClock();
+    let waits = (): void => undefined;
+    const waiting = new Promise<void>((resolve) => (waits = resolve));
+    const watched = {
+      ...clock,
+      now: () => clock.now(),
+      after(ms: number, task: () => void) {
+        if (ms === 5000) waits();
+        return clock.after(ms, task);
+      },
+    };
+    const still = await startAlone({
+      clock: watched,
+      config: { providers: { [speaks]: configured(upstream.url, speaks, ['m']) } },
+    });
+    const never = gate();
+    upstream.play({ steps: [START[speaks] + content(speaks, 'all') + FINISH[speaks], never.opened] });
+    let over = false;
+    const asked = ask(still, { protocol: client, model: `${speaks}/m`, stream: true }).finally(
+      () => (over = true),
+    );
+    await waiting;
+    clock.advance(4999);
+    expect(over).toBe(false);
+    clock.advance(1);
+    const seen = await asked;
+    expect([seen.content, seen.error, isWhole(seen)]).toEqual(['all', undefined, true]);
+    never.open();
+  });
+});
