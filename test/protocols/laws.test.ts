@@ -263,6 +263,23 @@ describe.each(FIXTURES)('%s of %s', (_name, protocol, sse, response) => {
       expect(send(cutAt(sse, [at]), mover(client, protocol)), `cut at ${at}`).toEqual(whole);
     const bytes = Array.from(sse, (byte) => Buffer.of(byte));
     expect(send(bytes, mover(client, protocol))).toEqual(whole);
+    // Other ends of lines, a BOM, comments between: a translation is the same, a relay passes them on.
+    for (const [mark, end] of [
+      ['', '\r\n'],
+      ['\ufeff', '\r'],
+      [': waiting\n\n', '\n'],
+    ] as const) {
+      const other = Buffer.from(mark + sse.toString().replaceAll('\n', end));
+      const expected = client === protocol ? { ...whole, text: other.toString() } : whole;
+      const halves = cutAt(other, [other.length / 2, other.length / 3].map(Math.floor));
+      expect(send(halves, mover(client, protocol))).toEqual(expected);
+      expect(
+        send(
+          Array.from(other, (byte) => Buffer.of(byte)),
+          mover(client, protocol),
+        ),
+      ).toEqual(expected);
+    }
   });
 
   it('means relayed what it means decoded and encoded again', () => {
