@@ -21,7 +21,7 @@ export interface Restore {
 export interface Restorer {
   push(event: Event): Event[];
   /** A stop sequence was met and the `end` given: whatever else the provider would say is not wanted. */
-  readonly done: boolean;
+  done(): boolean;
 }
 
 type ToolStart = Extract<Event, { type: 'tool_start' }>;
@@ -120,9 +120,7 @@ export function createRestorer(restore: Restore): Restorer {
 
   return {
     push: (event) => (done ? [] : push(event)),
-    get done() {
-      return done;
-    },
+    done: () => done,
   };
 }
 

@@ -6,20 +6,35 @@ import type { Question } from '../routing/routing.ts';
 import type { Inbound } from './read-request.ts';
 
 export function questionOf(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>): Question {
-  let conversation: string | undefined;
-  return {
-    protocol: inbound.protocol.name,
-    model: inbound.model,
-    needs: inbound.needs,
-    allowed: key.models,
-    accountId: key.accountId,
-    // Hashed only where several targets make it matter.
-    get conversation() {
-      return (conversation ??= beginningOf(inbound));
-    },
-    openToolTurn: endsWithToolResult(inbound.value.messages),
-    estimate: inbound.estimate,
-  };
+  return new InboundQuestion(inbound, key);
+}
+
+class InboundQuestion implements Question {
+  readonly protocol: Question['protocol'];
+  readonly model: string;
+  readonly needs: Question['needs'];
+  readonly allowed: Question['allowed'];
+  readonly accountId: number;
+  readonly openToolTurn: boolean;
+  readonly estimate: () => number;
+  readonly #inbound: Inbound;
+  #conversation: string | undefined;
+
+  constructor(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>) {
+    this.protocol = inbound.protocol.name;
+    this.model = inbound.model;
+    this.needs = inbound.needs;
+    this.allowed = key.models;
+    this.accountId = key.accountId;
+    this.openToolTurn = endsWithToolResult(inbound.value.messages);
+    this.estimate = inbound.estimate;
+    this.#inbound = inbound;
+  }
+
+  /** Hashed only where several targets make it matter. */
+  get conversation(): string {
+    return (this.#conversation ??= beginningOf(this.#inbound));
+  }
 }
 
 /** System text is long and often shared; what tells conversations apart is at its end and in the first user message. */

@@ -24,7 +24,7 @@ export interface Mover {
   finish(clean: boolean): Moved;
   usage(): Usage | undefined;
   /** The answer's finish was seen, its end was not: silence is waited out for a short time only. */
-  readonly stopped?: boolean;
+  stopped?(): boolean;
 }
 
 /** Some servers keep a stream open after the finish; what may still come is usage. */
@@ -86,7 +86,7 @@ export function pump(options: PumpOptions): Promise<Outcome> {
         if (moved.cut === true) source.abort();
         else source.release();
         close(null);
-      } else if (mover.stopped === true) {
+      } else if (mover.stopped?.() === true) {
         cancelSettling();
         cancelSettling = options.clock.after(SETTLE_MS, () => guarded(() => take(mover.finish(true))));
       }

@@ -28,7 +28,7 @@ export function createTranslation(
         into.text += encoder.push(event);
         if (event.type !== 'end') continue;
         usage = event.usage;
-        return { bytes: into.text, complete: true, cut: restorer.done };
+        return { bytes: into.text, complete: true, cut: restorer.done() };
       }
     }
     return undefined;
@@ -48,9 +48,7 @@ export function createTranslation(
       return moveEvents(decoder.finish(clean), into) ?? { bytes: into.text, failure: TRUNCATED };
     },
     usage: () => known(usage),
-    get stopped() {
-      return decoder.stopped;
-    },
+    stopped: () => decoder.stopped(),
   };
 }
 

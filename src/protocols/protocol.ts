@@ -32,7 +32,7 @@ export interface StreamDecoder {
   /** The body is over. `clean`: it ended as HTTP says (last chunk, content-length met); else the connection broke. */
   finish(clean: boolean): Event[];
   /** A finish or stop reason was seen: of the answer itself nothing is missing. */
-  readonly stopped: boolean;
+  stopped(): boolean;
 }
 
 /** Writes canonical events as this protocol's frames, ready to send; '' where nothing is to be written yet. */

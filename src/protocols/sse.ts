@@ -47,11 +47,11 @@ export function createSplitter({ maxFrame }: { maxFrame: number }): Splitter {
 
   function cut(into: Frame[], source: string, chunk: Buffer, start: number, end: number): void {
     if (broken) return;
-    if (carry.length + end - start > maxFrame) {
+    if (carry.length() + end - start > maxFrame) {
       broken = true;
       return;
     }
-    if (carry.length === 0) {
+    if (carry.length() === 0) {
       into.push(new BytesFrame(chunk, source, start, end, first));
     } else {
       const bytes = carry.take(chunk.subarray(start, end));
@@ -63,12 +63,12 @@ export function createSplitter({ maxFrame }: { maxFrame: number }): Splitter {
   /** The common case: no \r anywhere, so that a frame's end is found with one search. */
   function pushLines(frames: Frame[], source: string, chunk: Buffer): number {
     let start = 0;
-    if (lineStart && carry.length > 0 && chunk[0] === LF) {
+    if (lineStart && carry.length() > 0 && chunk[0] === LF) {
       start = 1;
       cut(frames, source, chunk, 0, 1);
     }
     for (;;) {
-      if (carry.length === 0 && chunk[start] === LF) {
+      if (carry.length() === 0 && chunk[start] === LF) {
         cut(frames, source, chunk, start, ++start);
         continue;
       }
@@ -118,14 +118,14 @@ export function createSplitter({ maxFrame }: { maxFrame: number }): Splitter {
       const source = chunk.toString('latin1');
       const lines = !carriage && source.indexOf('\r') === -1;
       const rest = lines ? pushLines(frames, source, chunk) : pushBytes(frames, source, chunk);
-      if (carry.length + chunk.length - rest > maxFrame) broken = true;
+      if (carry.length() + chunk.length - rest > maxFrame) broken = true;
       else if (rest < chunk.length) carry.append(rest === 0 ? chunk : chunk.subarray(rest));
       if (broken && frames.length === 0) throw new FrameTooLarge(maxFrame);
       return frames;
     },
     finish() {
       if (broken) throw new FrameTooLarge(maxFrame);
-      if (carry.length === 0) return [];
+      if (carry.length() === 0) return [];
       const bytes = carry.take(Buffer.alloc(0));
       return [new BytesFrame(bytes, undefined, 0, bytes.length, first)];
     },
@@ -137,9 +137,7 @@ function createCarry() {
   let bytes = Buffer.alloc(0);
   let length = 0;
   return {
-    get length() {
-      return length;
-    },
+    length: () => length,
     append(piece: Buffer): void {
       if (length + piece.length > bytes.length) {
         const larger = Buffer.allocUnsafeSlow(Math.max(512, 2 * (length + piece.length)));

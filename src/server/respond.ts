@@ -6,6 +6,7 @@ import type { HeaderList, Sink } from '../gateway/exchange.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 
 const KEEP_ALIVE_MS = 10_000;
+const ONE_WRITE_BYTES = 16 * 1024;
 /** The SDKs read milliseconds first, and sleep any length: only for waits that a person would sit through. */
 const SHORT_WAIT_S = 60;
 
@@ -14,83 +15,95 @@ export interface Response extends Sink {
   fail(error: GatewayError, protocol: Protocol): void;
 }
 
-export function createResponse(
-  response: ServerResponse,
-  options: {
-    requestId: string;
-    clock: Clock;
-    /** The connection is not used again. */ closing: () => boolean;
-  },
-): Response {
-  const { requestId, clock } = options;
-  let lastWriteAt = 0;
-  let cancelKeepAlive = (): void => undefined;
+/** A class, not a literal with a getter: such a literal gets a hidden class of its own each time (100 µs a request in all). */
+export class ClientResponse implements Response {
+  readonly #response: ServerResponse;
+  readonly #requestId: string;
+  readonly #clock: Clock;
+  /** The connection is not used again. */
+  readonly #closing: () => boolean;
+  #lastWriteAt = 0;
+  #cancelKeepAlive: (() => void) | undefined;
 
-  function head(status: number, headers: HeaderList): void {
-    const ids = ['x-request-id', requestId, 'request-id', requestId];
-    if (options.closing()) ids.push('connection', 'close');
-    response.writeHead(status, [...ids, ...headers]);
+  constructor(
+    response: ServerResponse,
+    options: { requestId: string; clock: Clock; closing: () => boolean },
+  ) {
+    this.#response = response;
+    this.#requestId = options.requestId;
+    this.#clock = options.clock;
+    this.#closing = options.closing;
+  }
+
+  get opened(): boolean {
+    return this.#response.headersSent;
+  }
+
+  send(status: number, headers: HeaderList, body: Buffer | string): void {
+    this.#head(status, headers, 'content-length', String(Buffer.byteLength(body)));
+    // As a string, a small body leaves in one write with its head; as a Buffer it would be a writev of two (10 µs more).
+    if (typeof body === 'string' || body.length > ONE_WRITE_BYTES) this.#response.end(body);
+    else this.#response.end(body.toString('latin1'), 'latin1');
+  }
+
+  open(headers: HeaderList, keepAlive: string): void {
+    if (this.#response.headersSent) return;
+    this.#head(200, headers, ...STREAM_HEADERS);
+    this.#lastWriteAt = this.#clock.monotonic();
+    this.#keepAlive(keepAlive, KEEP_ALIVE_MS);
+  }
+
+  write(bytes: Buffer | string): boolean {
+    this.#lastWriteAt = this.#clock.monotonic();
+    return this.#response.write(bytes);
+  }
+
+  onDrain(listener: () => void): void {
+    this.#response.once('drain', listener);
+  }
+
+  end(): void {
+    this.#cancelKeepAlive?.();
+    this.#response.end();
+  }
+
+  fail(error: GatewayError, protocol: Protocol): void {
+    this.#cancelKeepAlive?.();
+    if (this.#response.headersSent) {
+      this.#response.end(protocol.encodeStreamError(error, this.#requestId));
+      return;
+    }
+    const body = JSON.stringify(protocol.encodeError(error, this.#requestId));
+    const headers = ['content-type', 'application/json', ...errorHeaders(error, protocol, this.#clock)];
+    this.send(error.status, headers, body);
+  }
+
+  #head(status: number, headers: HeaderList, ...own: HeaderList): void {
+    const list = ['x-request-id', this.#requestId, 'request-id', this.#requestId];
+    if (this.#closing()) list.push('connection', 'close');
+    list.push(...own, ...headers);
+    this.#response.writeHead(status, list);
   }
 
   /** One timer a stream: it looks at the time of the last write instead of being set anew for each. */
-  function keepAlive(text: string, inMs: number): void {
-    cancelKeepAlive = clock.after(inMs, () => {
-      const silent = clock.monotonic() - lastWriteAt;
-      if (silent < KEEP_ALIVE_MS) return keepAlive(text, KEEP_ALIVE_MS - silent);
-      if (!response.writableNeedDrain) write(text);
-      keepAlive(text, KEEP_ALIVE_MS);
+  #keepAlive(text: string, inMs: number): void {
+    this.#cancelKeepAlive = this.#clock.after(inMs, () => {
+      const silent = this.#clock.monotonic() - this.#lastWriteAt;
+      if (silent < KEEP_ALIVE_MS) return this.#keepAlive(text, KEEP_ALIVE_MS - silent);
+      if (!this.#response.writableNeedDrain) this.write(text);
+      this.#keepAlive(text, KEEP_ALIVE_MS);
     });
   }
-
-  function write(bytes: Buffer | string): boolean {
-    lastWriteAt = clock.monotonic();
-    return response.write(bytes);
-  }
-
-  function send(status: number, headers: HeaderList, body: Buffer | string): void {
-    head(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
-    response.end(body);
-  }
-
-  function end(): void {
-    cancelKeepAlive();
-    response.end();
-  }
-
-  return {
-    get opened() {
-      return response.headersSent;
-    },
-    send,
-    open(headers, text) {
-      if (response.headersSent) return;
-      head(200, [
-        'content-type',
-        'text/event-stream; charset=utf-8',
-        'cache-control',
-        'no-cache',
-        'x-accel-buffering',
-        'no',
-        ...headers,
-      ]);
-      lastWriteAt = clock.monotonic();
-      response.flushHeaders();
-      keepAlive(text, KEEP_ALIVE_MS);
-    },
-    write,
-    onDrain: (listener) => void response.once('drain', listener),
-    end,
-    fail(error, protocol) {
-      cancelKeepAlive();
-      if (response.headersSent) {
-        response.end(protocol.encodeStreamError(error, requestId));
-        return;
-      }
-      const body = JSON.stringify(protocol.encodeError(error, requestId));
-      send(error.status, ['content-type', 'application/json', ...errorHeaders(error, protocol, clock)], body);
-    },
-  };
 }
+
+const STREAM_HEADERS = [
+  'content-type',
+  'text/event-stream; charset=utf-8',
+  'cache-control',
+  'no-cache',
+  'x-accel-buffering',
+  'no',
+] as const;
 
 function errorHeaders({ options }: GatewayError, protocol: Protocol, clock: Clock): HeaderList {
   const headers: HeaderList = [];

@@ -11,7 +11,7 @@ import type { Protocol } from '../protocols/protocol.ts';
 import { readBody } from './body.ts';
 import { createConnections } from './connections.ts';
 import { hostOf, isOwnHost } from './host.ts';
-import { createResponse } from './respond.ts';
+import { ClientResponse } from './respond.ts';
 import { route } from './router.ts';
 import { handlers } from './routes/index.ts';
 
@@ -59,7 +59,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     const ended = connections.begin(response, over);
     response.on('error', () => undefined);
     response.on('close', over);
-    const sink = createResponse(response, { requestId, clock: deps.clock, closing: () => deps.gate.closed });
+    const sink = new ClientResponse(response, { requestId, clock: deps.clock, closing: () => deps.gate.closed });
     const serve = async (): Promise<void> => {
       const config = deps.config();
       if (!isOwnHost(hostOf(request.rawHeaders), config.listen)) {

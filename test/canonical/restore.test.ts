@@ -188,14 +188,14 @@ describe('stop sequences', () => {
     const restorer = createRestorer({ ...NOTHING, stop: ['STOP'] });
     restorer.push({ type: 'tool_start', index: 0, id: 'c', name: 'read' });
     restorer.push({ type: 'text_start', index: 1 });
-    expect(restorer.done).toBe(false);
+    expect(restorer.done()).toBe(false);
     expect(restorer.push({ type: 'text_delta', index: 1, text: 'x STOP y' })).toEqual([
       { type: 'text_delta', index: 1, text: 'x ' },
       { type: 'text_end', index: 1 },
       { type: 'tool_end', index: 0 },
       { type: 'end', stop: { reason: 'stop_sequence', sequence: 'STOP' } },
     ]);
-    expect(restorer.done).toBe(true);
+    expect(restorer.done()).toBe(true);
     expect(restorer.push({ type: 'end', stop: { reason: 'end' } })).toEqual([]);
   });
 });

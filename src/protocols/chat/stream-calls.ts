@@ -46,7 +46,7 @@ export function createUniqueIds(): (id: string) => string {
 }
 
 export interface CallTracker {
-  readonly count: number;
+  count(): number;
   /** One item of `delta.tool_calls`; `position` is its place in that list. */
   push(item: JsonObject, position: number, out: Event[]): void;
   /** Ends every call in order of opening; false: one had no name, so it can't be told. */
@@ -121,9 +121,7 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
   }
 
   return {
-    get count() {
-      return calls.length;
-    },
+    count: () => calls.length,
     push(item, position, out) {
       const custom = isObject(item.custom) ? item.custom : undefined;
       const body = custom ?? (isObject(item.function) ? item.function : {});

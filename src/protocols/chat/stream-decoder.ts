@@ -52,7 +52,7 @@ class ChatStream implements StreamDecoder {
     });
   }
 
-  get stopped(): boolean {
+  stopped(): boolean {
     return this.#finish !== undefined;
   }
 
@@ -182,7 +182,7 @@ class ChatStream implements StreamDecoder {
   }
 
   #text(kind: 'text' | 'refusal', text: string, out: Event[]): void {
-    if (this.#calls.count > 0 && this.#open?.kind !== kind && text.trim() === '') {
+    if (this.#calls.count() > 0 && this.#open?.kind !== kind && text.trim() === '') {
       this.#held += text;
       return;
     }
@@ -232,7 +232,7 @@ class ChatStream implements StreamDecoder {
 
   /** `[DONE]`: the provider says that it ended, so a missing finish reason is forgiven where there was an answer. */
   #done(out: Event[]): void {
-    if (this.#finish !== undefined || this.#hasContent || this.#calls.count > 0) this.#end(out);
+    if (this.#finish !== undefined || this.#hasContent || this.#calls.count() > 0) this.#end(out);
     else
       this.#fail(
         { kind: 'failed', reason: 'empty', message: 'The provider ended its stream without an answer.' },
@@ -253,7 +253,7 @@ class ChatStream implements StreamDecoder {
   }
 
   #stop(): Stop {
-    const hasCalls = this.#calls.count > 0;
+    const hasCalls = this.#calls.count() > 0;
     if (this.#finish === undefined) return { reason: hasCalls ? 'tool_calls' : 'end' };
     return decodeStop({
       finish: this.#finish,

@@ -106,9 +106,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
   }
 
   return {
-    get stopped() {
-      return stop !== undefined;
-    },
+    stopped: () => stop !== undefined,
     push(frame: Frame) {
       const { data } = frame;
       if (state === 'over' || data === '' || data === '[DONE]') return NONE;
