@@ -55,6 +55,38 @@ function blocks(...values: JsonObject[]): Event[] {
 describe('blocks of a stream', () => {
   it.each<[string, JsonObject[], Event[]]>([
     [
+      'the start of an open call once more',
+      [
+        begin(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
+        delta(0, json('{"x":')),
+        begin(0, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
+        delta(0, json('1}')),
+        end(0),
+      ],
+      [
+        { type: 'tool_start', index: 0, id: 'a', name: 'f' },
+        { type: 'tool_delta', index: 0, text: '{"x":' },
+        { type: 'tool_delta', index: 0, text: '1}' },
+        { type: 'tool_end', index: 0 },
+      ],
+    ],
+    [
+      'the start of an open text once more',
+      [
+        begin(0, { type: 'text', text: '' }),
+        delta(0, text('a')),
+        begin(0, { type: 'text', text: '' }),
+        delta(0, text('b')),
+        end(0),
+      ],
+      [
+        { type: 'text_start', index: 0 },
+        { type: 'text_delta', index: 0, text: 'a' },
+        { type: 'text_delta', index: 0, text: 'b' },
+        { type: 'text_end', index: 0 },
+      ],
+    ],
+    [
       'text',
       [begin(0, { type: 'text', text: '' }), delta(0, text('a')), delta(0, text('b')), end(0)],
       [
