@@ -7,6 +7,7 @@ const SYSTEM: Record<string, string> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'no space left',
   ENOTDIR: 'a part of its path is not a folder',
+  EEXIST: 'a part of its path is not a folder',
   EISDIR: 'it is a folder',
   ENOENT: 'it does not exist',
 };
