@@ -47,6 +47,9 @@ export interface Facts {
   coolingMs: (target: Target) => number | undefined;
 }
 
+/** Longer than a person would sit through; the SDKs sleep any length without a word. */
+const LONG_WAIT_S = 60;
+
 /** The one error that the client gets for all attempts of a request: 502 if any failed so, else 503, else 400. */
 export function errorOf(attempts: readonly Attempt[], facts: Facts): GatewayError {
   const last = attempts.at(-1);
@@ -61,6 +64,7 @@ export function errorOf(attempts: readonly Attempt[], facts: Facts): GatewayErro
   }
   if (busy.length > 0) {
     options.retryAfter = shortestWait(busy, facts);
+    if (options.retryAfter > LONG_WAIT_S) options.shouldRetry = false;
     return new GatewayError('unavailable', messageOf(attempts), keepOne(busy, options));
   }
   return clientError(last, facts, attempts.length);
