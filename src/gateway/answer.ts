@@ -71,14 +71,13 @@ async function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids })
     sink.end();
     return { status: 200, error: null, usage };
   }
-  const type = ['content-type', 'application/json'];
+  head.push('content-type', 'application/json');
   if (!prepared.crossing) {
-    const { usage } = prepared.protocol.inspectReply(upstream.value);
-    sink.send(200, [...type, ...head], upstream.body);
-    return { status: 200, error: null, usage };
+    sink.send(200, head, upstream.body);
+    return { status: 200, error: null, usage: upstream.usage };
   }
   const { body, usage } = translateWhole(upstream.value, prepared, client, context());
-  sink.send(200, [...type, ...head], body);
+  sink.send(200, head, body);
   return { status: 200, error: null, usage };
 }
 

@@ -1,6 +1,7 @@
 // Targets in turn until one has an answer worth writing. Nothing has been sent to the client before this returns, so a
 // provider that fails at birth costs the client nothing but time.
 import { FailureError } from '../canonical/failure.ts';
+import type { Usage } from '../canonical/usage.ts';
 import type { Clock } from '../clock.ts';
 import type { ProviderFailure } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
@@ -27,7 +28,7 @@ export type Upstream = {
   upstreamId: string | undefined;
 } & (
   | { kind: 'stream'; held: readonly Frame[]; source: FrameSource }
-  | { kind: 'whole'; body: Buffer; value: unknown }
+  | { kind: 'whole'; body: Buffer; value: unknown; usage: Usage | undefined }
 );
 
 export interface ForwardOptions {
@@ -43,14 +44,15 @@ export interface ForwardOptions {
   /** Told before each target is contacted. */
   onAttempt: (prepared: Prepared, attempts: number) => void;
   requestId: string;
+  /** Bytes of a whole reply, and of one event. */
+  maxReply: number;
 }
 
 export interface ForwardDeps {
   client: ProviderClient;
-  health: Health;
+  routing: { readonly health: Health };
   clock: Clock;
   log: Logger;
-  maxReply: number;
 }
 
 /** Throws the one GatewayError for all attempts; the signal's reason where it was aborted. */
@@ -80,15 +82,15 @@ async function contact(
 ): Promise<Upstream | 'stop' | undefined> {
   const prepared = target === options.first.target ? options.first : prepareNext(options, target);
   if (prepared === undefined) return undefined;
-  const health = deps.health.begin(target.key, lone);
+  const health = deps.routing.health.begin(target.key, lone);
   if (health === undefined) return undefined;
   const nth = attempts.length + 1;
   options.onAttempt(prepared, nth);
   const startedAt = deps.clock.monotonic();
   try {
-    const began = await attempt(prepared, options, deps);
+    const upstream = await attempt(prepared, nth, options, deps);
     health.succeeded(deps.clock.monotonic() - startedAt);
-    return { ...began, attempts: nth };
+    return upstream;
   } catch (error) {
     if (options.signal.aborted || !(error instanceof FailureError)) {
       health.abandoned();
@@ -112,11 +114,12 @@ function prepareNext(options: ForwardOptions, target: Target): Prepared | undefi
   }
 }
 
-type Began =
-  | Omit<Extract<Upstream, { kind: 'stream' }>, 'attempts'>
-  | Omit<Extract<Upstream, { kind: 'whole' }>, 'attempts'>;
-
-async function attempt(prepared: Prepared, options: ForwardOptions, deps: ForwardDeps): Promise<Began> {
+async function attempt(
+  prepared: Prepared,
+  attempts: number,
+  options: ForwardOptions,
+  deps: ForwardDeps,
+): Promise<Upstream> {
   const { provider } = prepared.target;
   const reply = await deps.client.open(
     {
@@ -130,17 +133,17 @@ async function attempt(prepared: Prepared, options: ForwardOptions, deps: Forwar
     options.signal,
   );
   const upstreamId = reply.headers.get('request-id') ?? reply.headers.get('x-request-id');
-  const shared = { prepared, upstreamId };
   if (reply.status !== 200) throw new FailureError(await refusal(reply, prepared.protocol, deps.clock));
   const type = reply.headers.get('content-type') ?? '';
   if (options.stream && !type.includes('json')) {
-    const source = openFrames(reply.body, deps.maxReply);
-    return { ...shared, kind: 'stream', held: await untilCommitted(source, prepared), source };
+    const source = openFrames(reply.body, options.maxReply);
+    const held = await untilCommitted(source, prepared);
+    return { prepared, attempts, upstreamId, kind: 'stream', held, source };
   }
-  const body = await readWhole(reply.body, deps.maxReply);
+  const body = await readWhole(reply.body, options.maxReply);
   const value = parseReply(body);
-  prepared.protocol.inspectReply(value);
-  return { ...shared, kind: 'whole', body, value };
+  const { usage } = prepared.protocol.inspectReply(value);
+  return { prepared, attempts, upstreamId, kind: 'whole', body, value, usage };
 }
 
 function parseReply(body: Buffer): unknown {

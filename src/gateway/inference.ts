@@ -63,12 +63,13 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     let upstream: Upstream | undefined;
     let inFlight = { prepared: first, attempts: 0 };
     let firstByteAt: number | undefined;
-    const cancelOpening = clock.after(OPEN_AFTER_MS, () => {
-      if (!inbound.stream || exchange.signal.aborted) return;
+    const openInSilence = (): void => {
+      if (exchange.signal.aborted) return;
       exchange.sink.open(headOf(inFlight, protocol, admission, clock), protocol.keepAlive);
       // A sign of life at once: clients and proxies count silence until the first byte of the body.
       exchange.sink.write(protocol.keepAlive);
-    });
+    };
+    const cancelOpening = inbound.stream ? clock.after(OPEN_AFTER_MS, openInSilence) : (): void => undefined;
     try {
       upstream = await forward(
         {
@@ -79,6 +80,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
           stream: inbound.stream,
           signal: exchange.signal,
           requestId: exchange.requestId,
+          maxReply: config.limits.maxReply,
           facts: {
             protocol: protocol.name,
             estimate: inbound.estimate,
@@ -89,7 +91,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
             inFlight = { prepared, attempts };
           },
         },
-        { ...deps, health: routing.health, maxReply: config.limits.maxReply },
+        deps,
       );
       cancelOpening();
       if (targets.length > 1) routing.remember(question, upstream.prepared.target);
@@ -104,7 +106,11 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       cancelOpening();
       const now = clock.monotonic();
       const ended = {
-        ...{ key, inbound, outcome, requestId: exchange.requestId, at: clock.now() },
+        key,
+        inbound,
+        outcome,
+        requestId: exchange.requestId,
+        at: clock.now(),
         reached: upstream?.prepared ?? (inFlight.attempts > 0 ? inFlight.prepared : undefined),
         attempts: upstream?.attempts ?? inFlight.attempts,
         upstreamId: upstream?.upstreamId,

@@ -33,6 +33,7 @@ export interface Passed {
   query: string;
 }
 
+const NOTHING_DROPPED: readonly string[] = [];
 const NO_RESTORE: Restore = { toolNames: new Map(), customTools: new Set(), stop: [] };
 const DEFAULT_VERSION = '2023-06-01';
 
@@ -42,18 +43,13 @@ export function prepare(inbound: Inbound, target: Target, passed: Passed, strict
   const base = target.provider.baseUrls[name];
   if (base === undefined) throw new Error(`${target.provider.name} has no base URL for ${name}`);
   const crossing = name !== inbound.protocol.name;
-  const shared = {
-    target,
-    protocol,
-    crossing,
-    url: base + protocol.path + (crossing ? '' : passed.query),
-    headers: headersFor(target.provider, name, inbound.stream, crossing ? undefined : passed),
-  };
+  const url = base + protocol.path + (crossing ? '' : passed.query);
+  const headers = headersFor(target.provider, name, inbound.stream, crossing ? undefined : passed);
   if (!crossing) {
     const { bytes, warnings } = spliced(inbound, target);
     const dropped = droppedPaths(warnings, inbound.protocol);
     if (strict && dropped.length > 0) throw strictError(dropped, target);
-    return { ...shared, bytes, warnings, dropped, restore: NO_RESTORE };
+    return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore: NO_RESTORE };
   }
   const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
   const repaired = repair(asked, { target: name, traits: target.traits });
@@ -65,13 +61,8 @@ export function prepare(inbound: Inbound, target: Target, passed: Passed, strict
   ];
   const dropped = droppedPaths(warnings, inbound.protocol);
   if (strict && dropped.length > 0) throw strictError(dropped, target);
-  return {
-    ...shared,
-    bytes: Buffer.from(JSON.stringify(encoded.body)),
-    warnings,
-    dropped,
-    restore: encoded.restore,
-  };
+  const bytes = Buffer.from(JSON.stringify(encoded.body));
+  return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore: encoded.restore };
 }
 
 const FOREIGN_THINKING: Warning = {
@@ -92,7 +83,8 @@ function withoutThinking(request: Request): Request {
   return { ...request, messages, reasoning: { mode: 'off' } };
 }
 
-function droppedPaths(warnings: readonly Warning[], client: Protocol): string[] {
+function droppedPaths(warnings: readonly Warning[], client: Protocol): readonly string[] {
+  if (warnings.length === 0) return NOTHING_DROPPED;
   const paths = new Set<string>();
   for (const { effect, field } of warnings) {
     if (effect === 'dropped') paths.add(typeof field === 'string' ? client.wirePath(field) : field.path);
@@ -153,6 +145,26 @@ export function headersFor(
   stream: boolean,
   passed: Passed | undefined,
 ): HeaderList {
+  const usual = usualHeaders(provider, protocol, stream);
+  if (protocol !== 'messages') return usual;
+  const headers = [...usual, 'anthropic-version', passed?.version ?? DEFAULT_VERSION];
+  if (passed?.beta !== undefined) headers.push('anthropic-beta', passed.beta);
+  return headers;
+}
+
+/** The same for every request to a provider, so made once. */
+const usualLists = new WeakMap<ProviderConfig, Map<string, HeaderList>>();
+
+function usualHeaders(provider: ProviderConfig, protocol: ProtocolName, stream: boolean): HeaderList {
+  let lists = usualLists.get(provider);
+  if (lists === undefined) usualLists.set(provider, (lists = new Map<string, HeaderList>()));
+  const kind = stream ? `${protocol} stream` : protocol;
+  let list = lists.get(kind);
+  if (list === undefined) lists.set(kind, (list = makeHeaders(provider, protocol, stream)));
+  return list;
+}
+
+function makeHeaders(provider: ProviderConfig, protocol: ProtocolName, stream: boolean): HeaderList {
   const headers: HeaderList = [
     'content-type',
     'application/json',
@@ -163,10 +175,6 @@ export function headersFor(
     'user-agent',
     'local-llm-gateway',
   ];
-  if (protocol === 'messages') {
-    headers.push('anthropic-version', passed?.version ?? DEFAULT_VERSION);
-    if (passed?.beta !== undefined) headers.push('anthropic-beta', passed.beta);
-  }
   headers.push(...credential(provider, protocol));
   for (const [name, value] of Object.entries(provider.headers)) headers.push(name, value);
   return headers;
