@@ -37,12 +37,7 @@ async function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids })
   const { sink } = exchange;
   const { protocol: client } = inbound;
   const head = headOf(upstream, client, admission, deps.clock);
-  const context = (): ReplyContext => ({
-    ids: deps.ids,
-    created: Math.floor(deps.clock.now() / 1000),
-    request: inbound.decode(),
-    estimateInput: inbound.estimate,
-  });
+  const context = (): ReplyContext => replyContext(inbound, deps);
 
   if (upstream.kind === 'stream') {
     const mover = prepared.crossing
@@ -79,6 +74,12 @@ async function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids })
   const { body, usage } = translateWhole(upstream.value, prepared, client, context());
   sink.send(200, head, body);
   return { status: 200, error: null, usage };
+}
+
+/** What an encoder of answers needs to know of the request. */
+export function replyContext(inbound: Inbound, deps: { clock: Clock; ids: Ids }): ReplyContext {
+  const created = Math.floor(deps.clock.now() / 1000);
+  return { ids: deps.ids, created, request: inbound.decode(), estimateInput: inbound.estimate };
 }
 
 /** A failure in mid-stream in the words that a failure before the stream would have had. */

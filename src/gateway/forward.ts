@@ -5,12 +5,15 @@ import type { Usage } from '../canonical/usage.ts';
 import type { Clock } from '../clock.ts';
 import type { ProviderFailure } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
+import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
+import type { ReplyContext } from '../protocols/protocol.ts';
 import type { Frame } from '../protocols/sse.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { Health } from '../routing/health.ts';
 import { errorOf, mayTryNext, type Attempt, type Facts } from './failures.ts';
+import { foldStream } from './fold.ts';
 import { openFrames, type FrameSource } from './frames.ts';
 import type { Prepared } from './prepare.ts';
 import { readWhole } from './read-whole.ts';
@@ -44,6 +47,8 @@ export interface ForwardOptions {
   /** Told before each target is contacted. */
   onAttempt: (prepared: Prepared, attempts: number) => void;
   requestId: string;
+  /** For an answer that has to be written anew. */
+  context: () => ReplyContext;
   /** Bytes of a whole reply, and of one event. */
   maxReply: number;
 }
@@ -52,6 +57,7 @@ export interface ForwardDeps {
   client: ProviderClient;
   routing: { readonly health: Health };
   clock: Clock;
+  ids: Ids;
   log: Logger;
 }
 
@@ -139,6 +145,12 @@ async function attempt(
     const source = openFrames(reply.body, options.maxReply);
     const held = await untilCommitted(source, prepared);
     return { prepared, attempts, upstreamId, kind: 'stream', held, source };
+  }
+  if (type.includes('event-stream')) {
+    const folded = await foldStream(reply.body, prepared, deps.ids, options.maxReply);
+    const value = prepared.protocol.encodeReply(folded, options.context());
+    const body = Buffer.from(JSON.stringify(value));
+    return { prepared, attempts, upstreamId, kind: 'whole', body, value, usage: folded.usage };
   }
   const body = await readWhole(reply.body, options.maxReply);
   const value = parseReply(body);

@@ -251,12 +251,6 @@ const bodies: Fault[] = [
     wire: (protocol) => ({ bytes: json(200, wholeOf(protocol, 'x'.repeat(70_000))) }),
     sight: UPSTREAM,
   },
-  {
-    name: 'a stream though none was asked',
-    mode: 'whole',
-    wire: (protocol) => ({ bytes: closed(streamOf(protocol, 'hello')) }),
-    sight: UPSTREAM,
-  },
   ...(
     [
       ['overloaded_error', busy('1')],
