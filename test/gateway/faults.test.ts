@@ -17,7 +17,6 @@ import {
   opened,
   PING,
   START,
-  streamOf,
   TERMINAL,
   wholeOf,
 } from './wire.ts';
