@@ -59,7 +59,11 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     const ended = connections.begin(response, over);
     response.on('error', () => undefined);
     response.on('close', over);
-    const sink = new ClientResponse(response, { requestId, clock: deps.clock, closing: () => deps.gate.closed });
+    const sink = new ClientResponse(response, {
+      requestId,
+      clock: deps.clock,
+      closing: () => deps.gate.closed,
+    });
     const serve = async (): Promise<void> => {
       const config = deps.config();
       if (!isOwnHost(hostOf(request.rawHeaders), config.listen)) {
