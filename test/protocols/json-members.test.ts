@@ -167,19 +167,22 @@ describe('laws', () => {
   );
   const json = fc.dictionary(key, fc.jsonValue({ maxDepth: 4 }), { maxKeys: 6 });
 
-  it('finds the members that JSON.parse finds', () => {
+  // Not held to JSON.parse: Node 24 gives names of one escaped character wrongly once it has seen another one there.
+  it('finds the members that JSON.stringify wrote', () => {
     fc.assert(
       fc.property(json, space, (value, gap) => {
         const text = gap + JSON.stringify(value, null, gap) + gap;
-        const parsed = JSON.parse(text) as Record<string, unknown>;
+        const bytes = Buffer.from(text);
         const { list, duplicates, tooDeep } = scan(text);
         expect(tooDeep).toBe(false);
         expect(duplicates).toEqual([]);
-        expect(new Set(list.map(({ name }) => name))).toEqual(new Set(Object.keys(parsed)));
-        for (const member of list) {
-          expect(JSON.stringify(valueAt(text, member))).toBe(
-            JSON.stringify(Object.getOwnPropertyDescriptor(parsed, member.name)?.value),
-          );
+        expect(list.map(({ name }) => name)).toEqual(Object.keys(value));
+        for (const { name, start, end } of list) {
+          const alone = JSON.stringify({ [name]: value[name] }, null, gap);
+          const found = bytes.toString('utf8', start, end);
+          const line = gap === '' ? ['', ''] : [`\n${gap}`, '\n'];
+          const colon = gap === '' ? ':' : ': ';
+          expect(`{${line[0]}${JSON.stringify(name)}${colon}${found}${line[1]}}`).toBe(alone);
         }
       }),
       { numRuns: 500 },
