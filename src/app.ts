@@ -125,6 +125,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       for (const fixed of unchangeable(config, next)) log.warn(`${fixed} changes only with a restart`);
       config = { ...next, listen: { ...config.listen, names: next.listen.names }, database: config.database };
       routing.update(config);
+      await routing.loadFacts();
       log.info('the configuration was read anew', { providers: config.providers.length });
       for (const warning of next.warnings) log.warn(warning);
       // Not waited for: a provider that is slow to tell must not hold the next change back.

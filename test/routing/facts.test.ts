@@ -224,6 +224,18 @@ describe('the price book', () => {
     await routing.loadFacts();
     expect(priced()).toBe(true);
   });
+
+  it('is not loaded for servers on this machine alone, and is once another comes', async () => {
+    const local = provider('local', ['m'], { baseUrls: { chat: 'http://127.0.0.1:1/v1' } });
+    const routing = createRouting({ config: config([local]), clock: fakeClock() });
+    await routing.loadFacts();
+    routing.update(config([local, anthropic]));
+    const priced = (): boolean =>
+      routing.resolve(question('mine/claude-sonnet-5')).targets[0]?.price !== undefined;
+    expect(priced()).toBe(false);
+    await routing.loadFacts();
+    expect(priced()).toBe(true);
+  });
 });
 
 describe('what an answer cost', () => {
