@@ -6,6 +6,7 @@ import { simProvider } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
 import { createGate } from './gateway/gate.ts';
 import type { GatewayDeps } from './gateway/inference.ts';
+import { createHealthPublisher } from './gateway/publish-health.ts';
 import { createRecorder } from './gateway/recorder.ts';
 import type { Ids } from './ids.ts';
 import type { Logger } from './log.ts';
@@ -45,6 +46,7 @@ export interface App {
 const PROBE_MS = 300;
 const LIST_MS = 10_000;
 const LIST_EVERY_MS = 10 * 60_000;
+const HEALTH_EVERY_MS = 1000;
 const PRUNE_EVERY_MS = HOUR_MS;
 
 /** Rejects where a host can't be listened on. */
@@ -116,6 +118,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     run();
   }
   void discovered.then(() => repeat(LIST_EVERY_MS, refreshLists));
+  repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }));
   repeat(PRUNE_EVERY_MS, () => store.prune(clock.now() - config.usage.keep));
   void routing.loadFacts();
 

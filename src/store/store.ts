@@ -93,6 +93,15 @@ export interface GroupedTotals {
   totals: Totals;
 }
 
+/** A target that is out of turn: `cooling` after a rate limit, `failing` while its breaker is open. */
+export interface TargetHealth {
+  /** `provider/model`. */
+  target: string;
+  state: 'cooling' | 'failing';
+  /** When it is due again, or this is too old to be believed. */
+  until: number;
+}
+
 export interface Store {
   /** What the user is told it is: the file's path, or the URL without its secret. */
   readonly location: string;
@@ -127,6 +136,10 @@ export interface Store {
   /** A usage row counts for the hour in which its request ended, an admission for the one in which it began. */
   totals(accountId: number | undefined, since: number): Promise<Totals>;
   totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<GroupedTotals[]>;
+  /** What a server has learnt: targets out of turn, and those that are well again. One transaction. */
+  publishHealth(outOfTurn: readonly TargetHealth[], well: readonly string[]): Promise<void>;
+  /** Those still out of turn at `now`, over all servers on this database. */
+  listHealth(now: number): Promise<TargetHealth[]>;
   /** Deletes usage rows and hourly counts older than `before`; in small steps, so that nobody waits. */
   prune(before: number): Promise<void>;
   /** Housekeeping while nobody waits: SQLite's passive checkpoint. */

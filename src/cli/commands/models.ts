@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { ModelEntry } from '../../routing/listing.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatShort, printJson, printLines, widthOf } from '../output.ts';
+import { readConfig, withStore } from '../session.ts';
 import { table, type Cell } from '../table.ts';
 
 export function defineModels(models: Command, context: Context): void {
@@ -15,15 +16,37 @@ export function defineModels(models: Command, context: Context): void {
         await learnModels(survey, context);
         return survey.routing.models(null);
       });
-      if (options.json) printJson(context, entries.map(describe));
-      else await printModels(entries, context);
+      const states = await statesOf(command, context);
+      if (options.json)
+        printJson(
+          context,
+          entries.map((entry) => describe(entry, states)),
+        );
+      else await printModels(entries, states, context);
     });
 }
 
-function describe(entry: ModelEntry) {
+type States = ReadonlyMap<string, string>;
+
+/** What running servers know: targets that cool down or fail. Without a database there is no server. */
+async function statesOf(command: Command, context: Context): Promise<States> {
+  const config = await readConfig(command, context);
+  const { existsSync } = await import('node:fs');
+  if (!existsSync(config.database)) return new Map();
+  return withStore(command, context, async (store) => {
+    const known = await store.listHealth(context.clock.now());
+    return new Map(known.map(({ target, state }) => [target, state]));
+  });
+}
+
+function describe(entry: ModelEntry, states: States) {
   return {
     name: entry.name,
-    targets: entry.targets.map(({ provider, model }) => ({ provider: provider.name, model })),
+    targets: entry.targets.map(({ key, provider, model }) => ({
+      provider: provider.name,
+      model,
+      ...(states.has(key) && { state: states.get(key) }),
+    })),
     vision: entry.vision,
     tools: entry.tools,
     thinking: entry.thinking,
@@ -35,7 +58,12 @@ function describe(entry: ModelEntry) {
 const mark = (can: boolean): Cell => (can ? { text: 'yes', paint: 'green' } : { text: '-', paint: 'dim' });
 const tokens = (count: number | null): string => (count === null ? '-' : formatShort(count));
 
-async function printModels(entries: readonly ModelEntry[], context: Context): Promise<void> {
+function shown(key: string, states: States): string {
+  const state = states.get(key);
+  return state === undefined ? clean(key) : `${clean(key)} (${state})`;
+}
+
+async function printModels(entries: readonly ModelEntry[], states: States, context: Context): Promise<void> {
   const { stdout, env } = context;
   const lines = table(
     entries,
@@ -43,7 +71,7 @@ async function printModels(entries: readonly ModelEntry[], context: Context): Pr
       { title: 'NAME', value: ({ name }) => clean(name) },
       {
         title: 'TARGETS',
-        value: ({ targets }) => targets.map(({ key }) => clean(key)).join(', '),
+        value: ({ targets }) => targets.map(({ key }) => shown(key, states)).join(', '),
         shrinks: true,
       },
       { title: 'VISION', value: ({ vision }) => mark(vision) },

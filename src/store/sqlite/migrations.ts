@@ -65,6 +65,17 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX usage_account ON usage (account_id, at);
     `,
   },
+  {
+    name: '0002-health',
+    // What running servers know of targets that are out of turn, for those who look from outside.
+    sql: `
+      CREATE TABLE health (
+        target TEXT PRIMARY KEY,
+        state TEXT NOT NULL,
+        until INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ];
 
 /** Brings the schema up to date. Several processes may do it at once: the first one does it, the others see it done. */

@@ -1,7 +1,7 @@
 // The store on a SQLite file: accounts, keys and admissions, one prepared statement each. Every admission is committed
 // before it is told, so a killed process has counted what it let through.
 import type { Clock } from '../../clock.ts';
-import type { Account, Key, NewKey, Permission, Store } from '../store.ts';
+import type { Account, Key, NewKey, Permission, Store, TargetHealth } from '../store.ts';
 import { connect } from './connection.ts';
 import { loadEngine, type Db } from './engine.ts';
 import { prepareUsage, prune } from './usage.ts';
@@ -54,6 +54,8 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     admissionsByHour: (accountId, since) => run(({ usage }) => usage.byHour(accountId, since)),
     totals: (accountId, since) => run(({ usage }) => usage.totals(accountId, since)),
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
+    publishHealth: (outOfTurn, well) => run((sql) => sql.publishHealth(outOfTurn, well)),
+    listHealth: (now) => run((sql) => sql.listHealth.all(now)),
     prune: (before) => prune(connection, before),
     idle: () => run((_, db) => void db.pragma('wal_checkpoint(PASSIVE)')),
     close: () => Promise.resolve(connection.close()),
@@ -66,7 +68,7 @@ const KEY = `
   FROM keys JOIN accounts ON accounts.id = account_id`;
 
 function prepare(db: Db) {
-  return { ...prepareAccounts(db), ...prepareKeys(db), usage: prepareUsage(db) };
+  return { ...prepareAccounts(db), ...prepareKeys(db), ...prepareHealth(db), usage: prepareUsage(db) };
 }
 
 export type Statements = ReturnType<typeof prepare>;
@@ -92,6 +94,23 @@ function prepareAccounts(db: Db) {
     assignTier: db.prepare<[tier: string, account: string], AccountRow>(
       'UPDATE accounts SET tier = ? WHERE name = ? RETURNING *',
     ),
+  };
+}
+
+function prepareHealth(db: Db) {
+  const set = db.prepare<[string, string, number]>(
+    `INSERT INTO health (target, state, until) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET state = excluded.state, until = excluded.until`,
+  );
+  const remove = db.prepare<[string]>('DELETE FROM health WHERE target = ?');
+  const publish = db.transaction((outOfTurn: readonly TargetHealth[], well: readonly string[]): void => {
+    for (const target of well) remove.run(target);
+    for (const { target, state, until } of outOfTurn) set.run(target, state, until);
+  });
+  return {
+    publishHealth: (outOfTurn: readonly TargetHealth[], well: readonly string[]) =>
+      publish.immediate(outOfTurn, well),
+    listHealth: db.prepare<[number], TargetHealth>('SELECT * FROM health WHERE until > ? ORDER BY target'),
   };
 }
 
