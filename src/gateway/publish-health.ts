@@ -15,7 +15,7 @@ export function createHealthPublisher(deps: {
   log: Logger;
 }): () => Promise<void> {
   const { health, store, clock, log } = deps;
-  let told = new Map<string, TargetHealth>();
+  const told = new Map<string, TargetHealth>();
 
   function outOfTurn(): Map<string, TargetHealth> {
     const found = new Map<string, TargetHealth>();
@@ -43,14 +43,8 @@ export function createHealthPublisher(deps: {
       if (told.get(target)?.state !== state) log.warn('a target is out of turn', { target, state });
     }
     for (const target of well) log.info('a target is in turn again', { target });
-    const unchanged = [...now.values()].filter((next) => !isNews(next));
-    const before = told;
-    told = new Map(
-      [...news, ...unchanged.map((next) => before.get(next.target) ?? next)].map((next) => [
-        next.target,
-        next,
-      ]),
-    );
+    for (const next of news) told.set(next.target, next);
+    for (const target of well) told.delete(target);
     await store.publishHealth(news, well);
   };
 }
