@@ -22,7 +22,9 @@ export function bareId(id: string): string {
   return at > 0 ? id.slice(0, at) : id;
 }
 
-export function pairCalls(messages: readonly Message[], warn: Warn): Message[] {
+/** The same list where every call has its result already, directly after its turn: see `inOrder`. */
+export function pairCalls(messages: Message[], warn: Warn): Message[] {
+  if (inOrder(messages)) return messages;
   const unique = createUniqueIds();
   const paired: Message[] = [];
   let at = 0;
@@ -37,6 +39,49 @@ export function pairCalls(messages: readonly Message[], warn: Warn): Message[] {
     at = end;
   }
   return paired;
+}
+
+/**
+ * What most conversations are: every turn's calls are answered by the first parts of the next message, in their order, and no id
+ * comes twice. Pairing would only build the same list anew.
+ */
+function inOrder(messages: readonly Message[]): boolean {
+  const used = new Set<string>();
+  /** The calls of the turn before, until they are answered. */
+  let asked: string[] = [];
+  for (const message of messages) {
+    if (message.role === 'assistant') {
+      if (asked.length > 0 || !asksInOrder(message, asked, used)) return false;
+    } else {
+      if (!answersInOrder(message, asked)) return false;
+      if (asked.length > 0) asked = [];
+    }
+  }
+  return asked.length === 0;
+}
+
+function asksInOrder({ parts }: Message, asked: string[], used: Set<string>): boolean {
+  for (const part of parts) {
+    if (part.type === 'tool_result') return false;
+    if (part.type !== 'tool_call') continue;
+    if (used.has(part.id) || bareId(part.id) !== part.id) return false;
+    used.add(part.id);
+    asked.push(part.id);
+  }
+  return true;
+}
+
+/** The results lose a name where they have to be put in order, so that a named message is not in order. */
+function answersInOrder({ role, name, parts }: Message, asked: readonly string[]): boolean {
+  if (parts.length === 0 || (asked.length > 0 && (role !== 'user' || name !== undefined))) return false;
+  let answered = 0;
+  for (const part of parts) {
+    if (part.type === 'tool_result') {
+      if (part.callId !== asked[answered]) return false;
+      answered++;
+    } else if (answered < asked.length) return false;
+  }
+  return answered === asked.length;
 }
 
 /** The first use of an id keeps it; others get `_2`, `_3` … by occurrence. */

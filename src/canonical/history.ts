@@ -17,10 +17,15 @@ export function repair(
     if (!warnings.some((known) => known.detail === detail)) warnings.push({ effect, field, detail });
   };
   const returns = (part: ReasoningPart): boolean => takesBack(part, request, target, traits);
-  const tidy = request.messages
-    .map((message) => tidyMessage(message, returns, warn))
-    .filter((message) => !isEmpty(message, warn));
-  const messages = mergeNeighbours(pairCalls(mergeNeighbours(tidy), warn));
+  const tidy: Message[] = [];
+  for (const message of request.messages) {
+    const whole = tidyMessage(message, returns, warn);
+    if (!isEmpty(whole, warn)) tidy.push(whole);
+  }
+  const merged = mergeNeighbours(tidy);
+  const paired = pairCalls(merged, warn);
+  // Most conversations are in order: then nothing was moved, and no new neighbours can have come of it.
+  const messages = paired === merged ? merged : mergeNeighbours(paired);
   return { request: { ...request, messages }, warnings };
 }
 
@@ -33,20 +38,34 @@ function takesBack(part: ReasoningPart, request: Request, target: ProtocolName, 
   return request.protocol === 'messages' && (part.redacted !== undefined || Boolean(part.signature));
 }
 
+/** The same message where all of it stays: no list is made for it. */
 function tidyMessage(message: Message, returns: (part: ReasoningPart) => boolean, warn: Warn): Message {
-  const parts: Part[] = [];
-  for (const part of message.parts) {
-    if (part.type === 'reasoning' && !returns(part)) {
-      warn('quiet', 'messages.reasoning', 'reasoning that this provider does not take back was left out');
+  const { parts } = message;
+  let kept: Part[] | undefined;
+  for (let at = 0; at < parts.length; at++) {
+    const part = parts[at];
+    if (part === undefined) continue;
+    const tidy = tidyPart(part, returns, warn);
+    if (tidy === part) {
+      kept?.push(part);
       continue;
     }
-    if (part.type === 'text' && part.text === '') continue;
-    const whole = wellFormedPart(part);
-    if (whole !== part) warn('quiet', 'messages', 'halves of surrogate pairs were replaced');
-    parts.push(whole);
+    kept ??= parts.slice(0, at);
+    if (tidy !== undefined) kept.push(tidy);
   }
-  const same = parts.length === message.parts.length && parts.every((part, at) => part === message.parts[at]);
-  return same ? message : { ...message, parts };
+  return kept === undefined ? message : { ...message, parts: kept };
+}
+
+/** Undefined: it is left out. */
+function tidyPart(part: Part, returns: (part: ReasoningPart) => boolean, warn: Warn): Part | undefined {
+  if (part.type === 'reasoning' && !returns(part)) {
+    warn('quiet', 'messages.reasoning', 'reasoning that this provider does not take back was left out');
+    return undefined;
+  }
+  if (part.type === 'text' && part.text === '') return undefined;
+  const whole = wellFormedPart(part);
+  if (whole !== part) warn('quiet', 'messages', 'halves of surrogate pairs were replaced');
+  return whole;
 }
 
 function isEmpty(message: Message, warn: Warn): boolean {
@@ -58,8 +77,10 @@ function isEmpty(message: Message, warn: Warn): boolean {
 /** One turn is one message: some clients send a turn's text and calls apart. Never across system text, nor of other authors. */
 function mergeNeighbours(messages: readonly Message[]): Message[] {
   const merged: Message[] = [];
+  let last: Message | undefined;
+  /** `last` was made here, so that its parts may grow: a turn of a thousand results is not copied a thousand times. */
+  let own = false;
   for (const message of messages) {
-    const last = merged.at(-1);
     if (
       last === undefined ||
       last.role !== message.role ||
@@ -67,11 +88,14 @@ function mergeNeighbours(messages: readonly Message[]): Message[] {
       last.name !== message.name
     ) {
       merged.push(message);
+      last = message;
+      own = false;
       continue;
     }
-    const both: Message = { ...last, parts: [...last.parts, ...message.parts] };
-    if (message.native !== undefined) both.native = [...(last.native ?? []), ...message.native];
-    merged[merged.length - 1] = both;
+    if (!own) merged[merged.length - 1] = last = { ...last, parts: [...last.parts] };
+    own = true;
+    for (const part of message.parts) last.parts.push(part);
+    if (message.native !== undefined) last.native = [...(last.native ?? []), ...message.native];
   }
   return merged;
 }
