@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path/posix';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
-const ROOT = ['errors', 'log', 'clock', 'ids'];
+const ROOT = ['errors', 'log', 'clock', 'ids', 'cancellation'];
 const FLOOR_1 = [...ROOT, 'canonical'];
 const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
@@ -17,6 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   log: [],
   clock: [],
   ids: [],
+  cancellation: [],
   canonical: ROOT,
   protocols: FLOOR_1,
   store: FLOOR_1,

@@ -1,5 +1,6 @@
 // One small request to a provider, written and read by the same code that serves clients: does its stream come whole, does
 // it call a tool that it must call?
+import { NEVER_CANCELLED } from '../cancellation.ts';
 import { FailureError } from '../canonical/failure.ts';
 import type { Event } from '../canonical/events.ts';
 import type { Request } from '../canonical/request.ts';
@@ -41,7 +42,7 @@ export async function probeStream(
       stream: true,
       timeout: provider.timeout,
     },
-    new AbortController().signal,
+    NEVER_CANCELLED,
   );
   if (reply.status !== 200) {
     const text = (await readWhole(reply.body, MAX_REPLY)).toString('utf8');

@@ -52,7 +52,7 @@ async function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids })
       source,
       mover,
       sink,
-      signal: exchange.signal,
+      cancellation: exchange.cancellation,
       clock: deps.clock,
       errorEvent,
       onFirstByte,

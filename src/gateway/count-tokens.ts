@@ -44,7 +44,7 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
             stream: false,
             timeout: { ...to.provider.timeout, connect: TIMEOUT_MS, whole: TIMEOUT_MS },
           },
-          exchange.signal,
+          exchange.cancellation,
         );
         const body = await readWhole(reply.body, MAX_REPLY);
         if (reply.status !== 200) return undefined;

@@ -1,4 +1,5 @@
 // One request as the server hands it to the gateway: what the client sent, and where its answer goes.
+import type { Cancellation } from '../cancellation.ts';
 import type { Usage } from '../canonical/usage.ts';
 
 /** Flat list of header names (lower case) and values. */
@@ -22,8 +23,8 @@ export interface Exchange {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** `?beta=true`, or ''. */
   readonly query: string;
-  /** Aborted with ClientGone when the client left, with a GatewayError when the server shuts down. */
-  readonly signal: AbortSignal;
+  /** Cancelled with ClientGone when the client left, with a GatewayError when the server shuts down. */
+  readonly cancellation: Cancellation;
   /** The whole body, decompressed, within the limit. */
   readBody(): Promise<Buffer>;
   readonly sink: Sink;

@@ -1,5 +1,6 @@
 // Targets in turn until one has an answer worth writing. Nothing has been sent to the client before this returns, so a
 // provider that fails at birth costs the client nothing but time.
+import type { Cancellation } from '../cancellation.ts';
 import { FailureError } from '../canonical/failure.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Clock } from '../clock.ts';
@@ -42,7 +43,7 @@ export interface ForwardOptions {
   lone: boolean;
   prepare: (target: Target) => Prepared;
   stream: boolean;
-  signal: AbortSignal;
+  cancellation: Cancellation;
   facts: Facts;
   /** Told before each target is contacted. */
   onAttempt: (prepared: Prepared, attempts: number) => void;
@@ -61,7 +62,7 @@ export interface ForwardDeps {
   log: Logger;
 }
 
-/** Throws the one GatewayError for all attempts; the signal's reason where it was aborted. */
+/** Throws the one GatewayError for all attempts; the cancellation's reason where it was cancelled. */
 export async function forward(options: ForwardOptions, deps: ForwardDeps): Promise<Upstream> {
   const attempts: Attempt[] = [];
   const targets = [options.first.target, ...options.rest];
@@ -98,9 +99,10 @@ async function contact(
     health.succeeded(deps.clock.monotonic() - startedAt);
     return upstream;
   } catch (error) {
-    if (options.signal.aborted || !(error instanceof FailureError)) {
+    const { reason } = options.cancellation;
+    if (reason !== undefined || !(error instanceof FailureError)) {
       health.abandoned();
-      throw options.signal.aborted ? options.signal.reason : error;
+      throw reason ?? error;
     }
     const { failure } = error;
     health.failed(failure);
@@ -136,7 +138,7 @@ async function attempt(
       stream: options.stream,
       timeout: provider.timeout,
     },
-    options.signal,
+    options.cancellation,
   );
   const upstreamId = reply.headers.get('request-id') ?? reply.headers.get('x-request-id');
   if (reply.status !== 200) throw new FailureError(await refusal(reply, prepared.protocol, deps.clock));

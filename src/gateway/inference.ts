@@ -1,6 +1,7 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
 import { admit } from '../accounts/admission.ts';
 import { authenticate } from '../accounts/authenticate.ts';
+import type { Cancellation } from '../cancellation.ts';
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
@@ -54,7 +55,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const passed = passedHeaders(exchange, protocol);
     await deps.discovered;
     const question = questionOf(inbound, key);
-    const { targets, lone } = await resolved(question, exchange.signal, deps);
+    const { targets, lone } = await resolved(question, exchange.cancellation, deps);
     const toTarget = (target: Target): Prepared => prepare(inbound, target, passed, config.strict);
     const { first, rest } = firstPrepared(targets, toTarget);
     const admission = await admit(store, key, config.tiers, clock, deps.log);
@@ -64,7 +65,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     let inFlight = { prepared: first, attempts: 0 };
     let firstByteAt: number | undefined;
     const openInSilence = (): void => {
-      if (exchange.signal.aborted) return;
+      if (exchange.cancellation.reason !== undefined) return;
       exchange.sink.open(headOf(inFlight, protocol, admission, clock), protocol.keepAlive);
       // A sign of life at once: clients and proxies count silence until the first byte of the body.
       exchange.sink.write(protocol.keepAlive);
@@ -78,7 +79,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
           lone,
           prepare: toTarget,
           stream: inbound.stream,
-          signal: exchange.signal,
+          cancellation: exchange.cancellation,
           requestId: exchange.requestId,
           context: () => replyContext(inbound, deps),
           maxReply: config.limits.maxReply,
@@ -127,10 +128,14 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
 }
 
 /** Where all of several targets cool down for a short time, the request waits for the first of them, once. */
-async function resolved(question: Question, signal: AbortSignal, deps: GatewayDeps): Promise<Resolution> {
+async function resolved(
+  question: Question,
+  cancellation: Cancellation,
+  deps: GatewayDeps,
+): Promise<Resolution> {
   const resolution = deps.routing.resolve(question);
   if (resolution.waitMs === undefined) return resolution;
-  await pause(resolution.waitMs, signal, deps.clock);
+  await pause(resolution.waitMs, cancellation, deps.clock);
   return deps.routing.resolve(question);
 }
 
@@ -157,17 +162,20 @@ function outcomeOf(error: unknown, opened: boolean): Outcome {
   return { status: opened ? 200 : 500, error: 'internal' };
 }
 
-function pause(ms: number, signal: AbortSignal, clock: Clock): Promise<void> {
+function pause(ms: number, cancellation: Cancellation, clock: Clock): Promise<void> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(ms, () => {
-      signal.removeEventListener('abort', onAbort);
+    if (cancellation.reason !== undefined) {
+      reject(cancellation.reason);
+      return;
+    }
+    const cancelTimer = clock.after(ms, () => {
+      cancellation.unsubscribe(onCancel);
       resolve();
     });
-    function onAbort(): void {
-      cancel();
-      reject(signal.reason as Error);
+    function onCancel(): void {
+      cancelTimer();
+      reject(cancellation.reason ?? new Error('cancelled'));
     }
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
+    cancellation.subscribe(onCancel);
   });
 }

@@ -1,6 +1,7 @@
 // Moves a committed stream to the client: frames in, bytes out, one write a network chunk, back-pressure both ways. What a
 // frame becomes is the business of relay and translate; how a stream may end is decided here.
 import { GatewayError, type ProviderFailure } from '../errors.ts';
+import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Frame } from '../protocols/sse.ts';
@@ -35,7 +36,7 @@ export interface PumpOptions {
   source: FrameSource;
   mover: Mover;
   sink: Sink;
-  signal: AbortSignal;
+  cancellation: Cancellation;
   clock: Clock;
   /** The client's error event for a failure, complete. */
   errorEvent: (error: ProviderFailure | GatewayError) => string;
@@ -45,7 +46,7 @@ export interface PumpOptions {
 
 /** Resolves when the stream has ended, however it did; never rejects for what a client or a provider does. */
 export function pump(options: PumpOptions): Promise<Outcome> {
-  const { source, mover, sink, signal } = options;
+  const { source, mover, sink, cancellation } = options;
   return new Promise((resolve, reject) => {
     let over = false;
     let begun = false;
@@ -68,7 +69,7 @@ export function pump(options: PumpOptions): Promise<Outcome> {
     function close(error: string | null): void {
       over = true;
       cancelSettling();
-      signal.removeEventListener('abort', onAbort);
+      cancellation.unsubscribe(onCancel);
       sink.end();
       resolve({ status: 200, error, usage: mover.usage() });
     }
@@ -100,15 +101,15 @@ export function pump(options: PumpOptions): Promise<Outcome> {
       } catch (error) {
         over = true;
         cancelSettling();
-        signal.removeEventListener('abort', onAbort);
+        cancellation.unsubscribe(onCancel);
         source.abort();
         reject(error instanceof Error ? error : new Error(String(error)));
       }
     }
 
-    function onAbort(): void {
+    function onCancel(): void {
       if (over) return;
-      const reason: unknown = signal.reason;
+      const { reason } = cancellation;
       if (reason instanceof GatewayError) return fail(reason);
       source.abort();
       over = true;
@@ -116,11 +117,11 @@ export function pump(options: PumpOptions): Promise<Outcome> {
       resolve({ status: 499, error: 'client_closed', usage: mover.usage() });
     }
 
-    if (signal.aborted) {
-      onAbort();
+    if (cancellation.reason !== undefined) {
+      onCancel();
       return;
     }
-    signal.addEventListener('abort', onAbort, { once: true });
+    cancellation.subscribe(onCancel);
     guarded(() => take(mover.move(options.held)));
     if (over) return;
     source.read({
@@ -128,7 +129,7 @@ export function pump(options: PumpOptions): Promise<Outcome> {
       end: (clean) => guarded(() => take(mover.finish(clean))),
       fail: (failure) =>
         guarded(() => {
-          if (signal.aborted) onAbort();
+          if (cancellation.reason !== undefined) onCancel();
           else fail(failure);
         }),
     });

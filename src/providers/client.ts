@@ -2,6 +2,7 @@
 // asks for no compression, sends only the headers that it is given.
 import { EnvHttpProxyAgent, Agent, buildConnector } from 'undici';
 import type { Dispatcher } from 'undici';
+import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { FailureError } from '../canonical/failure.ts';
 import type { ProviderFailure } from '../errors.ts';
@@ -52,9 +53,9 @@ export interface ProviderReply {
 export interface ProviderClient {
   /**
    * Sends one request. Rejects with FailureError where no reply began: refused, reset, DNS, TLS, time-out; with the
-   * signal's reason where it was aborted. Once more on a fresh connection where a reused one closed before any byte.
+   * cancellation's reason where it was cancelled. Once more on a fresh connection where a reused one closed before any byte.
    */
-  open(call: Call, signal: AbortSignal): Promise<ProviderReply>;
+  open(call: Call, cancellation: Cancellation): Promise<ProviderReply>;
   close(): Promise<void>;
 }
 
@@ -106,13 +107,13 @@ export function createProviderClient(options: {
   }
 
   return {
-    async open(call, signal) {
+    async open(call, cancellation) {
       const place = placeOf(call);
       try {
-        return await send(place, call, signal, clock);
+        return await send(place, call, cancellation, clock);
       } catch (error) {
-        if (!closedBeforeReply(error) || signal.aborted) throw error;
-        return send(place, call, signal, clock);
+        if (!closedBeforeReply(error) || cancellation.reason !== undefined) throw error;
+        return send(place, call, cancellation, clock);
       }
     },
     async close() {
@@ -129,14 +130,14 @@ interface Place {
 
 const MOST_PLACES = 1000;
 
-function send(place: Place, call: Call, signal: AbortSignal, clock: Clock): Promise<ProviderReply> {
+function send(place: Place, call: Call, cancellation: Cancellation, clock: Clock): Promise<ProviderReply> {
   const { agent, origin, path } = place;
   return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason as Error);
+    if (cancellation.reason !== undefined) {
+      reject(cancellation.reason);
       return;
     }
-    const exchange = new Exchange(call, clock, signal, resolve, reject);
+    const exchange = new Exchange(call, clock, cancellation, resolve, reject);
     agent.dispatch(
       {
         origin,
@@ -155,10 +156,10 @@ class Exchange implements Dispatcher.DispatchHandler, ReplyBody {
   readonly #timeout: Timeouts;
   readonly #stream: boolean;
   readonly #clock: Clock;
-  readonly #signal: AbortSignal;
+  readonly #cancellation: Cancellation;
   readonly #resolve: (reply: ProviderReply) => void;
   readonly #reject: (error: Error) => void;
-  readonly #onAbort = (): void => this.#break(this.#signal.reason as Error, ABORTED);
+  readonly #onCancel = (): void => this.#break(this.#cancellation.reason ?? new Error('cancelled'), ABORTED);
   readonly #startedAt: number;
   #controller: Dispatcher.DispatchController | undefined;
   #cancelTimer: () => void = () => undefined;
@@ -174,18 +175,18 @@ class Exchange implements Dispatcher.DispatchHandler, ReplyBody {
   constructor(
     call: Call,
     clock: Clock,
-    signal: AbortSignal,
+    cancellation: Cancellation,
     resolve: (reply: ProviderReply) => void,
     reject: (error: Error) => void,
   ) {
     this.#timeout = call.timeout;
     this.#stream = call.stream;
     this.#clock = clock;
-    this.#signal = signal;
+    this.#cancellation = cancellation;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#startedAt = clock.monotonic();
-    signal.addEventListener('abort', this.#onAbort, { once: true });
+    cancellation.subscribe(this.#onCancel);
     this.#arm(call.stream ? call.timeout.firstByte : call.timeout.whole);
   }
 
@@ -331,7 +332,7 @@ class Exchange implements Dispatcher.DispatchHandler, ReplyBody {
   #finish(): void {
     this.#over = true;
     this.#cancelTimer();
-    this.#signal.removeEventListener('abort', this.#onAbort);
+    this.#cancellation.unsubscribe(this.#onCancel);
   }
 }
 

@@ -1,4 +1,5 @@
 // Which models a provider has, and whether a local server is there at all: `GET /models`, which both protocols know.
+import { cancelledAfter, type Cancellation } from '../cancellation.ts';
 import { FailureError } from '../canonical/failure.ts';
 import { isObject } from '../canonical/json.ts';
 import type { ProviderConfig } from '../config/config.ts';
@@ -42,7 +43,7 @@ export async function listModels(
   const url = `${provider.baseUrls[protocol] ?? ''}/models`;
   const headers = listHeaders(provider);
   const names: string[] = [];
-  const deadline = AbortSignal.timeout(options.timeoutMs);
+  const deadline = cancelledAfter(options.timeoutMs);
   let query = protocol === 'messages' ? '?limit=1000' : '';
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const value = await getJson(client, url + query, headers, deadline, options.timeoutMs);
@@ -91,11 +92,11 @@ async function getJson(
   client: ProviderClient,
   url: string,
   headers: string[],
-  signal: AbortSignal,
+  cancellation: Cancellation,
   timeoutMs: number,
 ): Promise<unknown> {
   const timeout = { connect: timeoutMs, firstByte: timeoutMs, idle: timeoutMs, whole: timeoutMs };
-  const reply = await client.open({ url, method: 'GET', headers, stream: false, timeout }, signal);
+  const reply = await client.open({ url, method: 'GET', headers, stream: false, timeout }, cancellation);
   const chunks: Buffer[] = [];
   let length = 0;
   const body = await new Promise<Buffer>((resolve, reject) => {

@@ -3,26 +3,33 @@
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
+import type { CancellationSource } from '../cancellation.ts';
+
+/** A request between its head and the end of its answer. */
+export interface UnderWay {
+  readonly response: ServerResponse;
+  readonly cancellation: CancellationSource;
+  /** Its connection closed. */
+  closed(): void;
+}
 
 export interface Connections {
   add(socket: Socket): void;
-  /** A request begins on its connection; it ends with the returned function, or with its connection, which tells `onClosed`. */
-  begin(response: ServerResponse, onClosed: () => void): () => void;
+  begin(request: UnderWay): void;
+  /** Called once for each that began. */
+  end(request: UnderWay): void;
   /** Whether bytes that are no HTTP may be answered: nothing else is, or will be, written on it. */
   isSilent(socket: Duplex): boolean;
   /** Closes those on which nothing is under way, not even half a head. */
   closeIdle(): void;
+  cancelAll(reason: Error): void;
   /** Resolves when the last byte of every answer has left. */
   allAnswered(): Promise<void>;
 }
 
-interface UnderWay {
-  response: ServerResponse;
-  onClosed: () => void;
-}
-
 interface Connection {
-  requests: Set<UnderWay>;
+  /** More than one only where a client asks ahead. */
+  requests: UnderWay[];
   /** How much it had sent when it was last at rest. */
   restedAt: number;
 }
@@ -34,37 +41,40 @@ export function createConnections(): Connections {
 
   return {
     add(socket) {
-      const connection: Connection = { requests: new Set(), restedAt: 0 };
+      const connection: Connection = { requests: [], restedAt: 0 };
       open.set(socket, connection);
       socket.on('close', () => {
         open.delete(socket);
-        for (const { onClosed } of connection.requests) onClosed();
+        for (const request of [...connection.requests]) request.closed();
       });
     },
-    begin(response, onClosed) {
-      const { socket } = response.req;
-      const connection = open.get(socket);
-      const request = { response, onClosed };
-      connection?.requests.add(request);
+    begin(request) {
       underWay += 1;
-      let ended = false;
-      return () => {
-        if (ended) return;
-        ended = true;
-        underWay -= 1;
-        connection?.requests.delete(request);
-        if (connection?.requests.size === 0) connection.restedAt = socket.bytesRead;
-        if (underWay === 0) onEmpty();
-      };
+      open.get(request.response.req.socket)?.requests.push(request);
+    },
+    end(request) {
+      const { socket } = request.response.req;
+      const connection = open.get(socket);
+      underWay -= 1;
+      if (connection !== undefined) {
+        const at = connection.requests.indexOf(request);
+        if (at >= 0) connection.requests.splice(at, 1);
+        if (connection.requests.length === 0) connection.restedAt = socket.bytesRead;
+      }
+      if (underWay === 0) onEmpty();
     },
     isSilent(socket) {
-      const requests = [...(open.get(socket)?.requests ?? [])];
+      const requests = open.get(socket)?.requests ?? [];
       // What is wrong with the body of a request is its answer; behind one that is complete it would pass for it.
       return requests.every(({ response }) => !response.headersSent && !response.req.complete);
     },
     closeIdle() {
       for (const [socket, { requests, restedAt }] of open)
-        if (requests.size === 0 && (socket as Socket).bytesRead === restedAt) socket.destroy();
+        if (requests.length === 0 && (socket as Socket).bytesRead === restedAt) socket.destroy();
+    },
+    cancelAll(reason) {
+      for (const { requests } of open.values())
+        for (const { cancellation } of [...requests]) cancellation.cancel(reason);
     },
     allAnswered() {
       return new Promise((resolve) => {

@@ -10,23 +10,23 @@ export interface Route {
   id?: string;
 }
 
-const PATHS: Record<string, { name: RouteName; methods: readonly string[] }> = {
-  '/v1/chat/completions': { name: 'chat', methods: ['POST'] },
-  '/v1/messages': { name: 'messages', methods: ['POST'] },
-  '/v1/messages/count_tokens': { name: 'count_tokens', methods: ['POST'] },
-  '/v1/models': { name: 'models', methods: ['GET', 'HEAD'] },
-  '/health': { name: 'health', methods: ['GET', 'HEAD'] },
-  '/': { name: 'probe', methods: ['GET', 'HEAD'] },
-  '/api/hello': { name: 'probe', methods: ['HEAD', 'GET'] },
-};
+const PATHS: ReadonlyMap<string, { name: RouteName; methods: readonly string[] }> = new Map([
+  ['/v1/chat/completions', { name: 'chat', methods: ['POST'] }],
+  ['/v1/messages', { name: 'messages', methods: ['POST'] }],
+  ['/v1/messages/count_tokens', { name: 'count_tokens', methods: ['POST'] }],
+  ['/v1/models', { name: 'models', methods: ['GET', 'HEAD'] }],
+  ['/health', { name: 'health', methods: ['GET', 'HEAD'] }],
+  ['/', { name: 'probe', methods: ['GET', 'HEAD'] }],
+  ['/api/hello', { name: 'probe', methods: ['HEAD', 'GET'] }],
+] as const);
 
 const MODEL = '/v1/models/';
-const ENDPOINTS = Object.keys(PATHS).filter((path) => path.startsWith('/v1'));
+const ENDPOINTS = [...PATHS.keys()].filter((path) => path.startsWith('/v1'));
 
 /** Throws GatewayError 404 or 405, in words that say what was meant. */
 export function route(method: string, path: string): Route {
   const known =
-    PATHS[path] ??
+    PATHS.get(path) ??
     (path.startsWith(MODEL) && path !== MODEL
       ? { name: 'model' as const, methods: ['GET', 'HEAD'] }
       : undefined);
@@ -35,9 +35,7 @@ export function route(method: string, path: string): Route {
     const allow = known.methods.join(', ');
     throw new GatewayError('method_not_allowed', `${method} is not for ${path}; use ${allow}`, { allow });
   }
-  return known.name === 'model'
-    ? { name: 'model', id: decoded(path.slice(MODEL.length)) }
-    : { name: known.name };
+  return known.name === 'model' ? { name: 'model', id: decoded(path.slice(MODEL.length)) } : known;
 }
 
 function decoded(text: string): string {
@@ -61,5 +59,5 @@ function unknownPath(path: string): string {
 }
 
 function isKnown(path: string): boolean {
-  return PATHS[path] !== undefined || path.startsWith(MODEL);
+  return PATHS.has(path) || path.startsWith(MODEL);
 }

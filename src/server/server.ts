@@ -8,10 +8,9 @@ import { shuttingDown } from '../gateway/gate.ts';
 import type { GatewayDeps } from '../gateway/inference.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import { readBody } from './body.ts';
+import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
-import { hostOf, isOwnHost } from './host.ts';
-import { ClientResponse } from './respond.ts';
+import { createHostCheck } from './host.ts';
 import { route } from './router.ts';
 import { handlers } from './routes/index.ts';
 
@@ -38,72 +37,45 @@ const MAX_HEADER_BYTES = 64 * 1024;
 
 export function createGatewayServer(deps: GatewayDeps): GatewayServer {
   const servers: Server[] = [];
-  const running = new Set<AbortController>();
   const connections = createConnections();
+  const isOurs = createHostCheck();
+  const closing = (): boolean => deps.gate.closed;
   const newRequestId = (): string => `req_${deps.ids.random(24)}`;
 
-  function handle(request: IncomingMessage, response: ServerResponse): void {
-    const requestId = newRequestId();
-    const url = request.url ?? '/';
-    const at = url.indexOf('?');
-    const path = at < 0 ? url : url.slice(0, at);
-    const protocol = protocolOf(path, request);
-    const controller = new AbortController();
-    const { signal } = controller;
-    running.add(controller);
-    const over = (): void => {
-      ended();
-      running.delete(controller);
-      if (!response.writableFinished) controller.abort(new ClientGone());
-    };
-    const ended = connections.begin(response, over);
-    response.on('error', () => undefined);
-    response.on('close', over);
-    const sink = new ClientResponse(response, {
-      requestId,
-      clock: deps.clock,
-      closing: () => deps.gate.closed,
-    });
-    const serve = async (): Promise<void> => {
-      const config = deps.config();
-      if (!isOwnHost(hostOf(request.rawHeaders), config.listen)) {
-        throw new GatewayError(
-          'forbidden_host',
-          'this Host name is not served here (listen.names in the configuration adds one)',
-        );
-      }
-      const { name, id } = route(request.method ?? 'GET', path);
-      await handlers[name](
-        {
-          requestId,
-          headers: request.headers,
-          query: at < 0 ? '' : url.slice(at),
-          signal,
-          sink,
-          readBody: () => readBody(request, config.limits.maxBody, signal),
-        },
-        deps,
-        id ?? '',
+  async function serve(request: ClientRequest): Promise<void> {
+    if (!isOurs(request.rawHeaders, deps.config().listen)) {
+      throw new GatewayError(
+        'forbidden_host',
+        'this Host name is not served here (listen.names in the configuration adds one)',
       );
-    };
-    serve().catch((error: unknown) => {
-      if (error instanceof ClientGone || response.destroyed) return;
-      if (error instanceof GatewayError) {
-        if (error.status < 500)
-          deps.log.info('refused', {
-            request: requestId,
-            path,
-            status: error.status,
-            kind: error.kind,
-            message: error.message,
-          });
-        sink.fail(error, protocol);
-        return;
-      }
-      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      deps.log.error('a fault of the gateway', { request: requestId, path, detail });
-      sink.fail(new GatewayError('internal', 'the gateway failed; its log says more'), protocol);
+    }
+    const { name, id } = route(request.method, request.path);
+    await handlers[name](request, deps, id ?? '');
+  }
+
+  function handle(incoming: IncomingMessage, response: ServerResponse): void {
+    const request = new ClientRequest(incoming, response, {
+      requestId: newRequestId(),
+      clock: deps.clock,
+      connections,
+      maxBody: deps.config().limits.maxBody,
+      closing,
     });
+    serve(request).catch((error: unknown) => refuse(request, error));
+  }
+
+  function refuse({ requestId, path, headers, response, sink }: ClientRequest, error: unknown): void {
+    if (error instanceof ClientGone || response.destroyed) return;
+    const protocol = protocolOf(path, headers);
+    if (error instanceof GatewayError) {
+      const { status, kind, message } = error;
+      if (status < 500) deps.log.info('refused', { request: requestId, path, status, kind, message });
+      sink.fail(error, protocol);
+      return;
+    }
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    deps.log.error('a fault of the gateway', { request: requestId, path, detail });
+    sink.fail(new GatewayError('internal', 'the gateway failed; its log says more'), protocol);
   }
 
   function listenOn(host: string, port: number): Promise<number> {
@@ -160,7 +132,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       const finished = Promise.all([deps.gate.close(), connections.allAnswered()]);
       const closed = Promise.all(servers.map(closeServer));
       await within(finished, graceMs);
-      for (const controller of running) controller.abort(shuttingDown());
+      connections.cancelAll(shuttingDown());
       await within(finished, CUT_MS);
       for (const server of servers) server.closeAllConnections();
       await closed;
@@ -197,7 +169,7 @@ function isLacking(error: unknown): boolean {
 }
 
 /** On paths of neither protocol, the headers tell whose client it is. */
-function protocolOf(path: string, { headers }: IncomingMessage): Protocol {
+function protocolOf(path: string, headers: IncomingMessage['headers']): Protocol {
   if (path.startsWith('/v1/messages')) return protocols.messages;
   if (path.startsWith('/v1/chat')) return protocols.chat;
   const isMessages = ['x-api-key', 'anthropic-version', 'provider-version'].some(

@@ -4,6 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FailureError } from '../../src/canonical/failure.ts';
+import { CancellationSource, type Cancellation } from '../../src/cancellation.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import type { ProviderFailure } from '../../src/errors.ts';
 import { createProviderClient, type Call, type ProviderReply } from '../../src/providers/client.ts';
@@ -68,13 +69,13 @@ function drain(reply: ProviderReply): Promise<{ text: string; end: boolean | Pro
   });
 }
 
-const signal = (): AbortSignal => new AbortController().signal;
+const uncancelled = (): Cancellation => new CancellationSource();
 
 describe('before a reply', () => {
   it('tells a refused connection', async () => {
     const url = await rawServer(() => undefined);
     open.splice(0).forEach((server) => server.close());
-    expect(await failureOf(client().open(call(url), signal()))).toMatchObject({
+    expect(await failureOf(client().open(call(url), uncancelled()))).toMatchObject({
       kind: 'failed',
       reason: 'refused',
     });
@@ -82,27 +83,27 @@ describe('before a reply', () => {
 
   it('tells a connection that is reset', async () => {
     const url = await rawServer((socket) => socket.resetAndDestroy());
-    expect(await failureOf(client().open(call(url), signal()))).toMatchObject({
+    expect(await failureOf(client().open(call(url), uncancelled()))).toMatchObject({
       kind: 'failed',
       reason: 'reset',
     });
   });
 
   it('tells a name that does not resolve', async () => {
-    const failure = await failureOf(client().open(call('http://nowhere.invalid/v1/x'), signal()));
+    const failure = await failureOf(client().open(call('http://nowhere.invalid/v1/x'), uncancelled()));
     expect(failure).toMatchObject({ kind: 'failed', reason: 'dns' });
   });
 
   it('tells TLS that is none', async () => {
     const url = await rawServer((socket) => socket.end('nonsense'), '');
-    const failure = await failureOf(client().open(call(url.replace('http:', 'https:')), signal()));
+    const failure = await failureOf(client().open(call(url.replace('http:', 'https:')), uncancelled()));
     expect(failure.kind).toBe('failed');
     expect(failure.message).not.toContain('127.0.0.1');
   });
 
   it('tells bytes that are no HTTP', async () => {
     const url = await rawServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n\r\n'));
-    expect(await failureOf(client().open(call(url), signal()))).toMatchObject({
+    expect(await failureOf(client().open(call(url), uncancelled()))).toMatchObject({
       kind: 'failed',
       reason: 'http',
     });
@@ -113,7 +114,7 @@ describe('before a reply', () => {
     let asked = (): void => undefined;
     const request = new Promise<void>((resolve) => (asked = resolve));
     const url = await rawServer(() => asked());
-    const reply = failureOf(client(clock).open(call(url), signal()));
+    const reply = failureOf(client(clock).open(call(url), uncancelled()));
     await request;
     clock.advance(120_000);
     expect(await reply).toMatchObject({ kind: 'timeout', reason: 'first_byte_timeout' });
@@ -130,10 +131,10 @@ describe('before a reply', () => {
         else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
       });
       const providers = client();
-      expect(await drain(await providers.open(call(url), signal()))).toEqual({ text: 'ok', end: true });
+      expect(await drain(await providers.open(call(url), uncancelled()))).toEqual({ text: 'ok', end: true });
       // The client waits a turn of the loop before it uses a connection again.
       await new Promise(setImmediate);
-      expect(await drain(await providers.open(call(url), signal()))).toEqual({ text: 'ok', end: true });
+      expect(await drain(await providers.open(call(url), uncancelled()))).toEqual({ text: 'ok', end: true });
       expect(requests).toBe(3);
     },
   );
@@ -149,7 +150,7 @@ describe('while it replies', () => {
   ];
   it.each(bodies)('%s', async (_name, rest, end) => {
     const url = await rawServer((socket) => socket.end(`HTTP/1.1 200 OK\r\n${rest}`));
-    const heard = await drain(await client().open(call(url), signal()));
+    const heard = await drain(await client().open(call(url), uncancelled()));
     expect(heard.text).toBe('abc');
     if (typeof end === 'string') expect(heard.end).toMatchObject({ kind: 'failed', reason: end });
     else expect(heard.end).toBe(end);
@@ -162,7 +163,7 @@ describe('while it replies', () => {
       socket = own;
       own.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n');
     });
-    const reply = await client(clock).open(call(url), signal());
+    const reply = await client(clock).open(call(url), uncancelled());
     let heard = (): void => undefined;
     let next = new Promise<void>((resolve) => (heard = resolve));
     const ended = new Promise<ProviderFailure>((resolve) => {
@@ -184,7 +185,7 @@ describe('while it replies', () => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n'),
     );
     const timeout = { connect: 1000, firstByte: 120_000, idle: 5000, whole: 900_000 };
-    const reply = await client(clock).open(call(url, { timeout }), signal());
+    const reply = await client(clock).open(call(url, { timeout }), uncancelled());
     const ended = await new Promise<ProviderFailure>((resolve) => {
       reply.body.start({ chunk: () => clock.advance(5000), end: () => undefined, fail: resolve });
     });
@@ -198,10 +199,10 @@ describe('while it replies', () => {
       socket.on('close', closed);
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n');
     });
-    const controller = new AbortController();
-    const reply = await client().open(call(url), controller.signal);
+    const source = new CancellationSource();
+    const reply = await client().open(call(url), source);
     const ended = drain(reply);
-    controller.abort(new Error('the client left'));
+    source.cancel(new Error('the client left'));
     await gone;
     expect((await ended).end).toMatchObject({ reason: 'aborted' });
   });
@@ -215,7 +216,7 @@ describe('while it replies', () => {
     });
     const providers = client();
     for (let round = 0; round < 3; round += 1) {
-      const reply = await providers.open(call(url), signal());
+      const reply = await providers.open(call(url), uncancelled());
       await new Promise<void>((resolve) => {
         reply.body.start({ chunk: () => resolve(), end: () => undefined, fail: () => undefined });
       });

@@ -13,6 +13,7 @@ import {
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createKey } from '../../src/accounts/key.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -58,6 +59,73 @@ describe('the location', () => {
     writeFileSync(file, 'x');
     const fault = await faultOf(openStore(join(file, 'gateway.db')));
     expect(fault).toMatchObject({ kind: 'unavailable', message: expect.stringContaining(file) as string });
+  });
+});
+
+describe('another process on the same file', () => {
+  it('is seen at once in a key that was found before: revoked, of another tier, gone', async () => {
+    const file = temporaryFile();
+    const [ours, theirs] = [await opened(file), await opened(file)];
+    const { hash } = newKey();
+    await ours.createKey(newKey());
+    expect(await ours.findKey(hash)).toMatchObject({ tier: 'free', revokedAt: null });
+    await theirs.assignTier('alice', 'pro');
+    expect(await ours.findKey(hash)).toMatchObject({ tier: 'pro', revokedAt: null });
+    await theirs.revokeKey('key_one', HOUR);
+    expect(await ours.findKey(hash)).toMatchObject({ tier: 'pro', revokedAt: HOUR });
+    const database = new Database(file);
+    database.exec('DELETE FROM keys');
+    database.close();
+    expect(await ours.findKey(hash)).toBeUndefined();
+  });
+});
+
+describe('admissions asked for at once', () => {
+  it('are counted as if asked for one after the other', async () => {
+    const store = await opened(temporaryFile());
+    const attempt = fc.record({
+      account: fc.integer({ min: 1, max: 3 }),
+      hour: fc.integer({ min: 0, max: 1 }),
+      limit: fc.integer({ min: 0, max: 4 }),
+    });
+    let round = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(attempt, { maxLength: 40 }), async (attempts) => {
+        round += 1;
+        const counts = new Map<string, number>();
+        const expected = attempts.map(({ account, hour, limit }) => {
+          const before = counts.get(`${account} ${hour}`) ?? 0;
+          if (before >= limit) return undefined;
+          counts.set(`${account} ${hour}`, before + 1);
+          return before + 1;
+        });
+        const admitted = attempts.map(({ account, hour, limit }) =>
+          store.admit(account + 10 * round, HOUR + hour, limit),
+        );
+        expect(await Promise.all(admitted)).toEqual(expected);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('are told as failed, every one, where they cannot be committed', async () => {
+    const file = temporaryFile();
+    const store = await opened(file);
+    const holder = new Database(file);
+    holder.exec('BEGIN IMMEDIATE');
+    const faults = await Promise.all([1, 2, 3].map((id) => faultOf(store.admit(id, HOUR, 10))));
+    holder.close();
+    expect(faults.map(({ kind }) => kind)).toEqual(['unavailable', 'unavailable', 'unavailable']);
+    expect(await store.admit(1, HOUR, 10)).toBe(1);
+  });
+
+  it('are committed by a store that is closed before their turn', async () => {
+    const file = temporaryFile();
+    const store = await opened(file);
+    const admitted = store.admit(1, HOUR, 10);
+    await store.close();
+    expect(await admitted).toBe(1);
+    expect(await (await opened(file)).used(1, HOUR)).toBe(1);
   });
 });
 
