@@ -47,33 +47,58 @@ export function estimateText(text: string | number): number {
 
 /** Input tokens of a request's body, of either protocol. */
 export function estimateBody(body: JsonObject): number {
-  let tokens = 0;
-  let bytes = 0;
+  return countBody(body, Infinity);
+}
 
-  function walk(value: JsonValue | undefined, named: boolean): void {
-    if (typeof value === 'string') bytes += Buffer.byteLength(value);
-    else if (Array.isArray(value)) for (const item of value) walk(item, named);
-    else if (isObject(value)) walkObject(value, named);
-    else if (value !== null && value !== undefined) bytes += BYTES_PER_TOKEN;
-  }
+/** Has the body's estimate so many tokens? Counts no further than that: a long conversation is over any limit at its beginning. */
+export function isAtLeast(body: JsonObject, tokens: number): boolean {
+  return countBody(body, tokens) >= tokens;
+}
 
-  /** `named`: the model reads the names of members too, as in a schema or in a call's input. */
-  function walkObject(value: JsonObject, named: boolean): void {
-    const media = mediaTokens(value);
-    if (media !== undefined) {
-      tokens += media;
-      return;
-    }
-    for (const name in value) {
-      if (named) bytes += name.length + MEMBER_BYTES;
-      else if (NOT_READ.has(name)) continue;
-      walk(value[name], named || name === 'input');
+/** The estimate, or the first sum on the way to it that reaches `enough`. */
+function countBody(body: JsonObject, enough: number): number {
+  const sum: Sum = { tokens: 0, bytes: 0 };
+  if (Array.isArray(body.messages)) sum.tokens += MESSAGE_TOKENS * body.messages.length;
+  for (const name of READ_BY_MODEL) {
+    const value = body[name];
+    const named = name !== 'messages' && name !== 'system';
+    for (const item of Array.isArray(value) ? value : [value]) {
+      walk(item, named, sum);
+      if (total(sum) >= enough) return total(sum);
     }
   }
+  return total(sum);
+}
 
-  for (const name of READ_BY_MODEL) walk(body[name], name !== 'messages' && name !== 'system');
-  if (Array.isArray(body.messages)) tokens += MESSAGE_TOKENS * body.messages.length;
+interface Sum {
+  tokens: number;
+  /** Of text. */
+  bytes: number;
+}
+
+function total({ tokens, bytes }: Sum): number {
   return tokens + estimateText(bytes);
+}
+
+/** `named`: the model reads the names of members too, as in a schema or in a call's input. */
+function walk(value: JsonValue | undefined, named: boolean, sum: Sum): void {
+  if (typeof value === 'string') sum.bytes += Buffer.byteLength(value);
+  else if (Array.isArray(value)) for (const item of value) walk(item, named, sum);
+  else if (isObject(value)) walkObject(value, named, sum);
+  else if (value !== null && value !== undefined) sum.bytes += BYTES_PER_TOKEN;
+}
+
+function walkObject(value: JsonObject, named: boolean, sum: Sum): void {
+  const media = mediaTokens(value);
+  if (media !== undefined) {
+    sum.tokens += media;
+    return;
+  }
+  for (const name in value) {
+    if (named) sum.bytes += name.length + MEMBER_BYTES;
+    else if (NOT_READ.has(name)) continue;
+    walk(value[name], named || name === 'input', sum);
+  }
 }
 
 /** Tokens of a part that holds media, by kind and size; undefined for other objects. */

@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { estimateBody, estimateReply, estimateText } from '../../src/canonical/estimate.ts';
+import { estimateBody, estimateReply, estimateText, isAtLeast } from '../../src/canonical/estimate.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 
 const WORDS = 'the quick brown fox jumps over the lazy dog '.repeat(100);
@@ -94,5 +95,24 @@ describe('estimateReply', () => {
       ]),
     ).toBe(3);
     expect(estimateReply([])).toBe(0);
+  });
+});
+
+describe('isAtLeast', () => {
+  it('says what the whole estimate would say, wherever it stops counting', () => {
+    const members = fc.record({
+      system: fc.jsonValue(),
+      messages: fc.array(fc.jsonValue()),
+      tools: fc.jsonValue(),
+      response_format: fc.jsonValue(),
+    });
+    fc.assert(
+      fc.property(members, (body) => {
+        const whole = estimateBody(body);
+        for (const tokens of [0, 1, whole - 1, whole])
+          expect(isAtLeast(body as JsonObject, tokens)).toBe(true);
+        expect(isAtLeast(body as JsonObject, whole + 1)).toBe(false);
+      }),
+    );
   });
 });

@@ -1,5 +1,5 @@
 // Prompt-cache marks: what clients set is kept as far as the wire takes it; chat clients, which have none, get some.
-import { estimateBody } from '../../canonical/estimate.ts';
+import { isAtLeast } from '../../canonical/estimate.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { CacheMark } from '../../canonical/request.ts';
 import type { Encoding } from './encoding.ts';
@@ -29,6 +29,17 @@ function marksIn(blocks: readonly JsonValue[]): JsonObject[] {
     if (isObject(block.cache_control)) marks.push(block);
   }
   return marks;
+}
+
+/** Is there any? Asked for every request, where lists of marks would be made for each block in vain. */
+function isMarked(blocks: JsonValue | undefined): boolean {
+  if (!Array.isArray(blocks)) return false;
+  for (const block of blocks) {
+    if (!isObject(block)) continue;
+    if (isObject(block.cache_control) || isMarked(block.content)) return true;
+    if (isObject(block.source) && isMarked(block.source.content)) return true;
+  }
+  return false;
 }
 
 /** Keeps the last mark on tools, the last on system text and the newest in messages; the others go. */
@@ -64,10 +75,11 @@ export function placeCacheMarks(prompt: Prompt, encoding: Encoding): void {
   const most = request.cache === undefined ? MAX_MARKS : MAX_MARKS - 1;
   const unmarked =
     request.cache === undefined &&
-    marksIn(prompt.tools).length + marksIn(prompt.system).length === 0 &&
-    prompt.turns.every((turn) => marksIn(turn.content).length === 0);
+    !isMarked(prompt.tools) &&
+    !isMarked(prompt.system) &&
+    !prompt.turns.some((turn) => isMarked(turn.content));
   if (!unmarked) return keepMost(prompt, most, encoding);
   if (request.protocol !== 'chat' || traits.promptCache === 'off') return;
   const { tools, system, turns } = prompt;
-  if (estimateBody({ tools, system, messages: turns }) >= traits.minCacheTokens) addMarks(prompt);
+  if (isAtLeast({ tools, system, messages: turns }, traits.minCacheTokens)) addMarks(prompt);
 }
