@@ -54,6 +54,25 @@ describe('fitToolId', () => {
     expect(fitToolId(id, rule)).toMatch(form);
   });
 
+  it.each<[ToolIdRule, RegExp]>([
+    ['any', /^[^]+$/],
+    ['messages', /^[a-zA-Z0-9_-]+$/],
+    ['openai', /^[^]{1,40}$/],
+    ['mistral', /^[a-zA-Z0-9]{9}$/],
+  ])('takes for %s what matches %s, character by character', (rule, valid) => {
+    for (let code = 0; code < 0x180; code++) {
+      for (const id of [
+        String.fromCharCode(code),
+        `call_${String.fromCharCode(code)}`,
+        `a${String.fromCharCode(code)}3456789`,
+      ]) {
+        expect([id, fitToolId(id, rule) === id]).toEqual([id, valid.test(id)]);
+      }
+    }
+    for (const id of ['x'.repeat(40), 'x'.repeat(41), '\n'])
+      expect(fitToolId(id, rule) === id).toBe(valid.test(id));
+  });
+
   it('strips a signature that another gateway packed into an id', () => {
     expect(fitToolId('call_abc__thought__Q2lQ/+==', 'messages')).toBe('call_abc');
     expect(fitToolId('a.b__thought__Q2lQ', 'messages')).toBe(fitToolId('a.b', 'messages'));
