@@ -13,6 +13,15 @@ import type {
 import { refuse } from './envelope.ts';
 import { thinkingChunkText } from './reasoning.ts';
 
+/** Wire paths are for refusals and for parts that may be refused later: not written for every part. */
+export function messagePath(at: number): string {
+  return `messages[${at}]`;
+}
+
+function partPath(at: number, index: number): string {
+  return `${messagePath(at)}.content[${index}]`;
+}
+
 /** A mark of the standard (`prompt_cache_breakpoint`) or of OpenRouter and litellm (`cache_control`). */
 export function cacheMark(source: JsonObject): CacheMark | undefined {
   const { cache_control: control, prompt_cache_breakpoint: breakpoint } = source;
@@ -51,9 +60,10 @@ function mediaSource(url: string): MediaSource {
   return data ? { kind: 'base64', ...data } : { kind: 'url', url };
 }
 
-function readImage(part: JsonObject, at: string): ImagePart {
+function readImage(part: JsonObject, message: number, index: number): ImagePart {
   const { image_url: image } = part;
   const url = isObject(image) ? image.url : image;
+  const at = partPath(message, index);
   if (typeof url !== 'string' || url === '')
     throw refuse(`${at}.image_url.url`, 'must be a non-empty string');
   const read: ImagePart = { type: 'image', source: mediaSource(url), at };
@@ -68,7 +78,8 @@ function fileType(data: string, filename: string | undefined): string {
   return isPdf ? 'application/pdf' : 'application/octet-stream';
 }
 
-function readFile(part: JsonObject, at: string): DocumentPart {
+function readFile(part: JsonObject, message: number, index: number): DocumentPart {
+  const at = partPath(message, index);
   const file = isObject(part.file) ? part.file : {};
   const filename = typeof file.filename === 'string' && file.filename !== '' ? file.filename : undefined;
   let source: DocumentPart['source'];
@@ -87,20 +98,22 @@ function readFile(part: JsonObject, at: string): DocumentPart {
   return withMark(read, part);
 }
 
-function readAudio(part: JsonObject, at: string): AudioPart {
+function readAudio(part: JsonObject, message: number, index: number): AudioPart {
+  const at = partPath(message, index);
   const audio = isObject(part.input_audio) ? part.input_audio : {};
   if (typeof audio.data !== 'string') throw refuse(`${at}.input_audio.data`, 'must be a string');
   const format = typeof audio.format === 'string' ? audio.format : 'wav';
   return { type: 'audio', source: { kind: 'base64', format, data: audio.data }, at };
 }
 
-function readText(part: JsonObject, at: string): TextPart {
-  if (typeof part.text !== 'string') throw refuse(`${at}.text`, 'must be a string');
+function readText(part: JsonObject, message: number, index: number): TextPart {
+  if (typeof part.text !== 'string') throw refuse(`${partPath(message, index)}.text`, 'must be a string');
   return withMark<TextPart>({ type: 'text', text: part.text }, part);
 }
 
-function readRefusal(part: JsonObject, at: string): TextPart {
-  if (typeof part.refusal !== 'string') throw refuse(`${at}.refusal`, 'must be a string');
+function readRefusal(part: JsonObject, message: number, index: number): TextPart {
+  if (typeof part.refusal !== 'string')
+    throw refuse(`${partPath(message, index)}.refusal`, 'must be a string');
   return { type: 'text', text: part.refusal, refusal: true };
 }
 
@@ -109,8 +122,8 @@ const readThinking = (part: JsonObject): ReasoningPart => ({
   text: thinkingChunkText(part),
 });
 
-const READERS: Readonly<Record<string, (part: JsonObject, at: string) => Part>> = {
-  text: readText,
+/** By type, but for text. */
+const READERS: Readonly<Record<string, (part: JsonObject, message: number, index: number) => Part>> = {
   image_url: readImage,
   file: readFile,
   input_audio: readAudio,
@@ -118,17 +131,17 @@ const READERS: Readonly<Record<string, (part: JsonObject, at: string) => Part>> 
   thinking: readThinking,
 };
 
-/** `at`: the wire path of the message. */
-export function decodeContent(content: JsonValue | undefined, at: string): Part[] {
+/** `at`: the place of the message. */
+export function decodeContent(content: JsonValue | undefined, at: number): Part[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   if (!Array.isArray(content)) return [];
   return content.map((part, index) => {
-    const place = `${at}.content[${index}]`;
-    if (!isObject(part)) throw refuse(place, 'must be an object');
+    if (!isObject(part)) throw refuse(partPath(at, index), 'must be an object');
     const { type } = part;
+    if (type === 'text') return readText(part, at, index);
     const read = typeof type === 'string' && Object.hasOwn(READERS, type) ? READERS[type] : undefined;
-    if (!read)
-      throw refuse(`${place}.type`, `${JSON.stringify(type ?? null)} cannot be carried to this provider`);
-    return read(part, place);
+    if (read) return read(part, at, index);
+    const what = JSON.stringify(type ?? null);
+    throw refuse(`${partPath(at, index)}.type`, `${what} cannot be carried to this provider`);
   });
 }

@@ -24,6 +24,7 @@ export interface Encoding {
 export function createEncoding(request: Request, traits: Traits): Encoding {
   const warnings: Warning[] = [];
   const told = new Set<string>();
+  let last: Warning | undefined;
   const toolNames = new Map<string, string>();
   const encoding: Encoding = {
     request,
@@ -31,10 +32,13 @@ export function createEncoding(request: Request, traits: Traits): Encoding {
     warnings,
     toolNames,
     warn(effect, field, detail) {
+      // The same mark on each of a thousand parts: no name is made for what was told just before.
+      if (field === last?.field && effect === last.effect) return;
       const key = `${effect} ${typeof field === 'string' ? field : `:${field.path}`}`;
+      last = { effect, field, detail };
       if (told.has(key)) return;
       told.add(key);
-      warnings.push({ effect, field, detail });
+      warnings.push(last);
     },
     toolName(name) {
       const fitted = fitToolName(name, MAX_TOOL_NAME);

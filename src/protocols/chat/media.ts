@@ -8,6 +8,7 @@ import type {
   ImagePart,
   NativePart,
   Part,
+  TextPart,
 } from '../../canonical/request.ts';
 import type { GatewayError } from '../../errors.ts';
 import type { Encoding } from './encoding.ts';
@@ -128,12 +129,17 @@ function encodeNative(part: NativePart, encoding: Encoding): JsonObject[] {
   return words === undefined ? [] : [{ type: 'text', text: words }];
 }
 
+function encodeText(part: TextPart, encoding: Encoding): JsonObject {
+  if (part.cache === undefined) return { type: 'text', text: part.text };
+  return { type: 'text', text: part.text, ...encodeMark(part.cache, encoding) };
+}
+
 export function encodeUserPart(part: Part, encoding: Encoding): JsonObject[] {
   switch (part.type) {
     case 'text':
       if (part.citations?.length)
         encoding.warn('dropped', 'messages.citations', 'chat takes no citations back');
-      return [{ type: 'text', text: part.text, ...encodeMark(part.cache, encoding) }];
+      return [encodeText(part, encoding)];
     case 'image':
       return [encodeImage(part, encoding)];
     case 'document':

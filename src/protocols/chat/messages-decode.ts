@@ -4,14 +4,13 @@ import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.
 import type {
   CacheMark,
   Message,
-  NativeField,
   Part,
   TextPart,
   ToolCallPart,
   ToolResultPart,
 } from '../../canonical/request.ts';
 import { decodeAnnotation } from './citations.ts';
-import { cacheMark, decodeContent } from './content.ts';
+import { cacheMark, decodeContent, messagePath } from './content.ts';
 import { refuse } from './envelope.ts';
 import { nativeField } from './ledger.ts';
 import { reasoningParts } from './reasoning.ts';
@@ -45,14 +44,14 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
 export function decodeMessages(messages: JsonValue | undefined): Message[] {
   const legacy: LegacyCalls = { count: 0, ids: new Map() };
   if (!Array.isArray(messages)) throw refuse('messages', 'must be an array');
-  return messages.map((message, index) => {
-    const at = `messages[${index}]`;
-    if (!isObject(message)) throw refuse(at, 'must be an object');
+  return messages.map((message, at) => {
+    if (!isObject(message)) throw refuse(messagePath(at), 'must be an object');
     return decodeMessage(message, at, legacy);
   });
 }
 
-function decodeMessage(source: JsonObject, at: string, legacy: LegacyCalls): Message {
+/** `at`: its place in the list; a wire path is only written where it is told. */
+function decodeMessage(source: JsonObject, at: number, legacy: LegacyCalls): Message {
   const { role } = source;
   const message = readRole(source, at, legacy);
   if (typeof source.name === 'string' && role !== 'function') {
@@ -62,12 +61,16 @@ function decodeMessage(source: JsonObject, at: string, legacy: LegacyCalls): Mes
   }
   const mark = cacheMark(source);
   if (mark) markLast(message.parts, mark);
-  const native = unknownMembers(source);
-  if (native.length > 0) message.native = [...(message.native ?? []), ...native];
+  for (const name in source) {
+    if (READ_MEMBERS.has(name)) continue;
+    const value = source[name];
+    if (value === null || value === undefined) continue;
+    (message.native ??= []).push(nativeField(`messages[].${name}`, value));
+  }
   return message;
 }
 
-function readRole(source: JsonObject, at: string, legacy: LegacyCalls): Message {
+function readRole(source: JsonObject, at: number, legacy: LegacyCalls): Message {
   switch (source.role) {
     case 'system':
       return { role: 'system', parts: decodeContent(source.content, at) };
@@ -82,7 +85,7 @@ function readRole(source: JsonObject, at: string, legacy: LegacyCalls): Message 
     case 'user':
       return { role: 'user', parts: decodeContent(source.content, at) };
     default:
-      throw refuse(`${at}.role`, 'is not known');
+      throw refuse(`${messagePath(at)}.role`, 'is not known');
   }
 }
 
@@ -99,7 +102,7 @@ function nextLegacyId(legacy: LegacyCalls): string {
   return `call_fn_${legacy.count}`;
 }
 
-function toolResult(source: JsonObject, callId: string, at: string): ToolResultPart {
+function toolResult(source: JsonObject, callId: string, at: number): ToolResultPart {
   const { content } = source;
   return {
     type: 'tool_result',
@@ -108,47 +111,60 @@ function toolResult(source: JsonObject, callId: string, at: string): ToolResultP
   };
 }
 
-function assistantParts(source: JsonObject, at: string, legacy: LegacyCalls): Part[] {
-  const parts: Part[] = [...reasoningParts(source)];
-  const content = decodeContent(source.content, at).filter(
-    (part) => part.type !== 'text' || part.text !== '',
-  );
-  addCitations(content, source.annotations);
-  parts.push(...content);
-  if (typeof source.refusal === 'string' && source.refusal !== '') {
-    parts.push({ type: 'text', text: source.refusal, refusal: true });
+function assistantParts(source: JsonObject, at: number, legacy: LegacyCalls): Part[] {
+  const parts: Part[] = reasoningParts(source);
+  const { content, refusal, audio, tool_calls: calls } = source;
+  if (typeof content === 'string') {
+    if (content !== '') parts.push({ type: 'text', text: content });
+  } else {
+    for (const part of decodeContent(content, at)) {
+      if (part.type !== 'text' || part.text !== '') parts.push(part);
+    }
   }
-  if (isObject(source.audio)) {
-    parts.push({
-      type: 'audio',
-      source: { kind: 'reference', id: textOr(source.audio.id) },
-      at: `${at}.audio`,
-    });
+  addCitations(parts, source.annotations);
+  if (typeof refusal === 'string' && refusal !== '') {
+    parts.push({ type: 'text', text: refusal, refusal: true });
   }
-  if (Array.isArray(source.tool_calls)) {
-    source.tool_calls.forEach((call, index) => parts.push(readCall(call, `${at}.tool_calls[${index}]`)));
+  if (isObject(audio)) {
+    const id = textOr(audio.id);
+    parts.push({ type: 'audio', source: { kind: 'reference', id }, at: `${messagePath(at)}.audio` });
+  }
+  if (Array.isArray(calls)) {
+    for (let index = 0; index < calls.length; index++) parts.push(readCall(calls[index], at, index));
   }
   if (isObject(source.function_call)) parts.push(readLegacyCall(source.function_call, at, legacy));
   return parts;
 }
 
 function addCitations(parts: Part[], annotations: JsonValue | undefined): void {
+  if (!Array.isArray(annotations)) return;
   const text = parts.find((part): part is TextPart => part.type === 'text' && !part.refusal);
-  if (!text || !Array.isArray(annotations)) return;
+  if (!text) return;
   const citations = annotations
     .map((annotation) => decodeAnnotation(annotation, 0))
     .filter((citation) => citation !== undefined);
   if (citations.length > 0) text.citations = citations;
 }
 
-const CALL_MEMBERS: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function', 'custom']);
+const CALL_MEMBERS: ReadonlySet<string> = new Set([
+  'id',
+  'type',
+  'index',
+  'function',
+  'custom',
+  'cache_control',
+]);
 
-function readCall(value: JsonValue, at: string): ToolCallPart {
-  if (!isObject(value)) throw refuse(at, 'must be an object');
+function callPath(at: number, index: number): string {
+  return `${messagePath(at)}.tool_calls[${index}]`;
+}
+
+function readCall(value: JsonValue | undefined, at: number, index: number): ToolCallPart {
+  if (!isObject(value)) throw refuse(callPath(at, index), 'must be an object');
   const custom = isObject(value.custom) ? value.custom : undefined;
   const body = custom ?? value.function;
-  if (!isObject(body)) throw refuse(`${at}.function`, 'must be an object');
-  if (typeof body.name !== 'string') throw refuse(`${at}.function.name`, 'must be a string');
+  if (!isObject(body)) throw refuse(`${callPath(at, index)}.function`, 'must be an object');
+  if (typeof body.name !== 'string') throw refuse(`${callPath(at, index)}.function.name`, 'must be a string');
   const call: ToolCallPart = {
     type: 'tool_call',
     id: textOr(value.id),
@@ -156,20 +172,20 @@ function readCall(value: JsonValue, at: string): ToolCallPart {
     arguments: argumentsText(custom ? custom.input : body.arguments),
   };
   if (custom) call.custom = true;
-  const extra: JsonObject = {};
-  for (const name in value) {
-    const member = value[name];
-    if (!CALL_MEMBERS.has(name) && member !== null && member !== undefined) extra[name] = member;
-  }
   const cache = cacheMark(value);
-  delete extra.cache_control;
   if (cache) call.cache = cache;
-  if (Object.keys(extra).length > 0) call.extra = extra;
+  for (const name in value) {
+    if (CALL_MEMBERS.has(name)) continue;
+    const member = value[name];
+    if (member !== null && member !== undefined) (call.extra ??= {})[name] = member;
+  }
   return call;
 }
 
-function readLegacyCall(value: JsonObject, at: string, legacy: LegacyCalls): ToolCallPart {
-  if (typeof value.name !== 'string') throw refuse(`${at}.function_call.name`, 'must be a string');
+function readLegacyCall(value: JsonObject, at: number, legacy: LegacyCalls): ToolCallPart {
+  if (typeof value.name !== 'string') {
+    throw refuse(`${messagePath(at)}.function_call.name`, 'must be a string');
+  }
   const id = nextLegacyId(legacy);
   legacy.ids.set(value.name, id);
   return { type: 'tool_call', id, name: value.name, arguments: argumentsText(value.arguments) };
@@ -183,14 +199,4 @@ function markLast(parts: Part[], mark: CacheMark): void {
     part.cache ??= mark;
     return;
   }
-}
-
-function unknownMembers(source: JsonObject): NativeField[] {
-  const natives: NativeField[] = [];
-  for (const name in source) {
-    const value = source[name];
-    if (READ_MEMBERS.has(name) || value === null || value === undefined) continue;
-    natives.push(nativeField(`messages[].${name}`, value));
-  }
-  return natives;
 }

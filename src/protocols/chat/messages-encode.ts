@@ -88,7 +88,8 @@ function encodeUser(message: Message, history: History, encoding: Encoding): voi
     else rest.push(part);
   }
   if (rest.length === 0) return;
-  const parts = [...history.attached, ...rest.flatMap((part) => encodeUserPart(part, encoding))];
+  const parts = history.attached;
+  for (const part of rest) parts.push(...encodeUserPart(part, encoding));
   history.attached = [];
   if (parts.length === 0) return;
   history.out.push(withMembers({ role: 'user', content: simplest(parts) }, message, encoding));
@@ -101,22 +102,25 @@ function flushAttached(history: History): void {
 }
 
 function encodeResult(part: ToolResultPart, message: Message, history: History, encoding: Encoding): void {
-  const wire: JsonObject = { role: 'tool', tool_call_id: encoding.toolId(part.callId) };
+  const id = encoding.toolId(part.callId);
   const content = resultContent(part, history, encoding);
-  const mark = encodeMark(part.cache, encoding);
-  if (Array.isArray(content) || !isMarked(mark)) wire.content = content;
-  else wire.content = [{ type: 'text', text: content, ...mark }];
+  const wire: JsonObject = { role: 'tool', tool_call_id: id, content: markedResult(content, part, encoding) };
   // A message of results alone was a message of its own on this wire.
   if (message.parts.length === 1) encoding.natives(message.native, wire, 'messages[].');
   history.out.push(wire);
 }
 
+function markedResult(content: JsonValue, part: ToolResultPart, encoding: Encoding): JsonValue {
+  if (part.cache === undefined) return content;
+  const mark = encodeMark(part.cache, encoding);
+  return Array.isArray(content) || !isMarked(mark) ? content : [{ type: 'text', text: content, ...mark }];
+}
+
 function resultContent(part: ToolResultPart, history: History, encoding: Encoding): JsonValue {
+  if (typeof part.content === 'string') return markError(part.content, part);
   const lines: string[] = [];
   const media: JsonObject[] = [];
-  const content: Part[] =
-    typeof part.content === 'string' ? [{ type: 'text', text: part.content }] : part.content;
-  for (const item of content) {
+  for (const item of part.content) {
     if (item.type === 'text') lines.push(item.text);
     else if (item.type === 'native' && item.protocol !== 'chat') {
       const words = nativeText(item, encoding);
@@ -234,9 +238,13 @@ function encodeCall(call: ToolCallPart, at: number, encoding: Encoding): JsonObj
   const id = encoding.toolId(call.id);
   const name = encoding.toolName(call.name);
   if (call.custom) return { id, type: 'custom', custom: { name, input: call.arguments } };
+  const body: JsonObject = { name, arguments: call.arguments || '{}' };
+  if (call.extra === undefined && !encoding.traits.thoughtSignatures) {
+    return { id, type: 'function', function: body };
+  }
   const extra = signedExtra(call.extra, at, encoding);
   if (call.extra && encoding.request.protocol !== 'chat') {
     encoding.warn('quiet', 'messages.toolCall.extra', 'chat has no such member of a call');
   }
-  return { id, type: 'function', ...extra, function: { name, arguments: call.arguments || '{}' } };
+  return { id, type: 'function', ...extra, function: body };
 }

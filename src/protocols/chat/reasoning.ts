@@ -44,7 +44,7 @@ export function reasoningParts(message: JsonObject): ReasoningPart[] {
     if (read.signature !== undefined) part.signature = read.signature;
     parts.push(part);
   }
-  for (const data of read?.redacted ?? []) parts.push({ type: 'reasoning', text: '', redacted: data });
+  if (read) for (const data of read.redacted) parts.push({ type: 'reasoning', text: '', redacted: data });
   if (parts.length > 0 || !Array.isArray(message.thinking_blocks)) return parts;
   for (const block of message.thinking_blocks) {
     if (!isObject(block)) continue;
