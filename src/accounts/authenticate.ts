@@ -34,7 +34,12 @@ export async function authenticate(
       'no API key was sent; send Authorization: Bearer KEY or x-api-key: KEY',
     );
   }
-  const key = looksLikeKey(plaintext) ? await find(store, plaintext) : undefined;
+  let key: Key | undefined;
+  try {
+    key = looksLikeKey(plaintext) ? await store.findKey(hashKey(plaintext)) : undefined;
+  } catch (error) {
+    throw databaseAway(error);
+  }
   if (key === undefined || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) {
     const message =
       'the API key is not valid: unknown, expired or revoked (gateway keys create makes a new one)';
@@ -45,14 +50,6 @@ export async function authenticate(
     throw new GatewayError('forbidden_permission', message);
   }
   return key;
-}
-
-async function find(store: Store, plaintext: string): Promise<Key | undefined> {
-  try {
-    return await store.findKey(hashKey(plaintext));
-  } catch (error) {
-    throw databaseAway(error);
-  }
 }
 
 /** A request that cannot be known or counted is not served. */

@@ -47,7 +47,7 @@ export async function probeStream(
   if (reply.status !== 200) {
     const text = (await readWhole(reply.body, MAX_REPLY)).toString('utf8');
     throw new FailureError({
-      ...protocol.decodeError(reply.status, reply.headers, text),
+      ...protocol.decodeError(reply.status, reply.headers(), text),
       status: reply.status,
     });
   }

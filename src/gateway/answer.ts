@@ -5,6 +5,7 @@ import { FailureError } from '../canonical/failure.ts';
 import { GatewayError, type ProviderFailure } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
+import type { Target } from '../routing/catalog.ts';
 import type { Exchange, HeaderList, Outcome } from './exchange.ts';
 import { errorOf } from './failures.ts';
 import type { Upstream } from './forward.ts';
@@ -23,15 +24,19 @@ export interface AnswerOptions {
 }
 
 /** Throws GatewayError where a whole reply turns out to be none; nothing was written then. */
-export async function answer(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Promise<Outcome> {
-  try {
-    return await written(options, deps);
-  } catch (error) {
+export function answer(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outcome | Promise<Outcome> {
+  const fail = (error: unknown): never => {
     throw error instanceof FailureError ? gatewayError(error.failure, options) : error;
+  };
+  try {
+    const outcome = written(options, deps);
+    return outcome instanceof Promise ? outcome.catch(fail) : outcome;
+  } catch (error) {
+    return fail(error);
   }
 }
 
-async function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Promise<Outcome> {
+function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outcome | Promise<Outcome> {
   const { inbound, upstream, admission, exchange, onFirstByte } = options;
   const { prepared } = upstream;
   const { sink } = exchange;
@@ -103,17 +108,27 @@ export function headOf(
   clock: Clock,
 ): HeaderList {
   const { target, dropped } = reached.prepared;
-  const head = [
-    'x-gateway-provider',
-    headerText(target.provider.name),
-    'x-gateway-model',
-    headerText(target.model),
-    'x-gateway-attempts',
-    String(reached.attempts),
-  ];
+  const head = [...namesOf(target), 'x-gateway-attempts', String(reached.attempts)];
   if (dropped.length > 0) head.push('x-gateway-dropped', headerText(dropped.join(',')));
   head.push(...client.limitHeaders(admission, clock.now()));
   return head;
+}
+
+/** The same for every request to a target, so made once. */
+const names = new WeakMap<Target, HeaderList>();
+
+function namesOf(target: Target): HeaderList {
+  let list = names.get(target);
+  if (list === undefined) {
+    list = [
+      'x-gateway-provider',
+      headerText(target.provider.name),
+      'x-gateway-model',
+      headerText(target.model),
+    ];
+    names.set(target, list);
+  }
+  return list;
 }
 
 /** What a header can't hold is percent-encoded. */

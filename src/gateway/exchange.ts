@@ -15,7 +15,8 @@ export interface Sink {
   /** `false`: the client reads slowly; wait for `onDrain`. */
   write(bytes: Buffer | string): boolean;
   onDrain(listener: () => void): void;
-  end(): void;
+  /** Ends the stream, after these bytes if there are any. */
+  end(last?: Buffer | string): void;
 }
 
 export interface Exchange {
@@ -25,7 +26,7 @@ export interface Exchange {
   readonly query: string;
   /** Cancelled with ClientGone when the client left, with a GatewayError when the server shuts down. */
   readonly cancellation: Cancellation;
-  /** The whole body, decompressed, within the limit. */
+  /** The whole body, decompressed, within the limit. Throws or rejects with GatewayError. */
   readBody(): Promise<Buffer>;
   readonly sink: Sink;
 }

@@ -1,6 +1,7 @@
 // Targets in turn until one has an answer worth writing. Nothing has been sent to the client before this returns, so a
 // provider that fails at birth costs the client nothing but time.
 import type { Cancellation } from '../cancellation.ts';
+import { isAscii } from 'node:buffer';
 import { FailureError } from '../canonical/failure.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Clock } from '../clock.ts';
@@ -10,7 +11,7 @@ import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import type { ReplyContext } from '../protocols/protocol.ts';
 import type { Frame } from '../protocols/sse.ts';
-import type { ProviderClient } from '../providers/client.ts';
+import type { Call, ProviderClient, ProviderReply } from '../providers/client.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { Health } from '../routing/health.ts';
 import { errorOf, mayTryNext, type Attempt, type Facts } from './failures.ts';
@@ -23,17 +24,24 @@ import { scrub } from './scrub.ts';
 
 export const MAX_ATTEMPTS = 3;
 
+interface Whole {
+  kind: 'whole';
+  /** As it came, or as it was put together. */
+  body: Buffer | string;
+  value: unknown;
+  usage: Usage | undefined;
+}
+
+type Begun = Whole | { kind: 'stream'; held: readonly Frame[]; source: FrameSource };
+
 /** A 200 reply that began well: a stream at its first frame of worth, or a whole body that is an answer. */
-export type Upstream = {
+export type Upstream = Begun & {
   prepared: Prepared;
   /** Targets contacted, this one included. */
   attempts: number;
   /** The provider's own request id, for the log. */
   upstreamId: string | undefined;
-} & (
-  | { kind: 'stream'; held: readonly Frame[]; source: FrameSource }
-  | { kind: 'whole'; body: Buffer; value: unknown; usage: Usage | undefined }
-);
+};
 
 export interface ForwardOptions {
   first: Prepared;
@@ -44,7 +52,8 @@ export interface ForwardOptions {
   prepare: (target: Target) => Prepared;
   stream: boolean;
   cancellation: Cancellation;
-  facts: Facts;
+  /** For an error. */
+  facts: () => Facts;
   /** Told before each target is contacted. */
   onAttempt: (prepared: Prepared, attempts: number) => void;
   requestId: string;
@@ -70,13 +79,13 @@ export async function forward(options: ForwardOptions, deps: ForwardDeps): Promi
     for (const target of targets) {
       if (attempts.length === MAX_ATTEMPTS) break;
       const upstream = await contact(target, attempts, lone, options, deps);
-      if (upstream === 'stop') throw errorOf(attempts, options.facts);
+      if (upstream === 'stop') throw errorOf(attempts, options.facts());
       if (upstream !== undefined) return upstream;
     }
     // Every one was another request's probe: rather than invent a failure, the request is tried all the same.
     if (attempts.length > 0) break;
   }
-  throw errorOf(attempts, options.facts);
+  throw errorOf(attempts, options.facts());
 }
 
 /** One target: its answer, `stop` where no other may be tried, undefined to go on. Adds its failure to `attempts`. */
@@ -95,9 +104,14 @@ async function contact(
   options.onAttempt(prepared, nth);
   const startedAt = deps.clock.monotonic();
   try {
-    const upstream = await attempt(prepared, nth, options, deps);
+    const reply = await deps.client.open(callOf(prepared, options.stream), options.cancellation);
+    if (reply.status !== 200) throw new FailureError(await refusal(reply, prepared.protocol, deps.clock));
+    const begun = isWhole(reply, options.stream)
+      ? wholeAnswer(await readWhole(reply.body, options.maxReply), prepared)
+      : await begunStream(reply, prepared, options, deps);
     health.succeeded(deps.clock.monotonic() - startedAt);
-    return upstream;
+    const upstreamId = reply.header('request-id') ?? reply.header('x-request-id');
+    return { prepared, attempts: nth, upstreamId, ...begun };
   } catch (error) {
     const { reason } = options.cancellation;
     if (reason !== undefined || !(error instanceof FailureError)) {
@@ -122,49 +136,45 @@ function prepareNext(options: ForwardOptions, target: Target): Prepared | undefi
   }
 }
 
-async function attempt(
-  prepared: Prepared,
-  attempts: number,
-  options: ForwardOptions,
-  deps: ForwardDeps,
-): Promise<Upstream> {
-  const { provider } = prepared.target;
-  const reply = await deps.client.open(
-    {
-      url: prepared.url,
-      method: 'POST',
-      headers: prepared.headers,
-      body: prepared.bytes,
-      stream: options.stream,
-      timeout: provider.timeout,
-    },
-    options.cancellation,
-  );
-  const upstreamId = reply.headers.get('request-id') ?? reply.headers.get('x-request-id');
-  if (reply.status !== 200) throw new FailureError(await refusal(reply, prepared.protocol, deps.clock));
-  const type = reply.headers.get('content-type') ?? '';
-  if (options.stream && !type.includes('json')) {
-    const source = openFrames(reply.body, options.maxReply);
-    const held = await untilCommitted(source, prepared);
-    return { prepared, attempts, upstreamId, kind: 'stream', held, source };
-  }
-  if (type.includes('event-stream')) {
-    const folded = await foldStream(reply.body, prepared, deps.ids, options.maxReply);
-    const value = prepared.protocol.encodeReply(folded, options.context());
-    const body = Buffer.from(JSON.stringify(value));
-    return { prepared, attempts, upstreamId, kind: 'whole', body, value, usage: folded.usage };
-  }
-  const body = await readWhole(reply.body, options.maxReply);
-  const value = parseReply(body);
-  const { usage } = prepared.protocol.inspectReply(value);
-  return { prepared, attempts, upstreamId, kind: 'whole', body, value, usage };
+function callOf({ target, url, headers, bytes }: Prepared, stream: boolean): Call {
+  return { url, method: 'POST', headers, body: bytes, stream, timeout: target.provider.timeout };
 }
 
-function parseReply(body: Buffer): unknown {
+/** Some servers answer whole where a stream was asked for, or the other way round. */
+function isWhole(reply: ProviderReply, streamAsked: boolean): boolean {
+  const type = reply.header('content-type') ?? '';
+  return streamAsked ? type.includes('json') : !type.includes('event-stream');
+}
+
+function wholeAnswer(bytes: Buffer, { protocol }: Prepared): Whole {
+  const ascii = isAscii(bytes);
+  const text = bytes.toString(ascii ? 'latin1' : 'utf8');
+  const value = parseReply(text);
+  const { usage } = protocol.inspectReply(value);
+  // A string leaves in one write with its head; other bytes than ASCII go on as they came.
+  return { kind: 'whole', body: ascii ? text : bytes, value, usage };
+}
+
+async function begunStream(
+  reply: ProviderReply,
+  prepared: Prepared,
+  options: ForwardOptions,
+  deps: ForwardDeps,
+): Promise<Begun> {
+  if (options.stream) {
+    const source = openFrames(reply.body, options.maxReply);
+    return { kind: 'stream', held: await untilCommitted(source, prepared), source };
+  }
+  const folded = await foldStream(reply.body, prepared, deps.ids, options.maxReply);
+  const value = prepared.protocol.encodeReply(folded, options.context());
+  return { kind: 'whole', body: JSON.stringify(value), value, usage: folded.usage };
+}
+
+function parseReply(text: string): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(text);
   } catch {
-    const reason = body.length === 0 ? 'empty' : 'malformed';
+    const reason = text === '' ? 'empty' : 'malformed';
     const message =
       reason === 'empty' ? 'the provider sent an empty answer' : 'the provider sent no valid JSON';
     throw new FailureError({ kind: 'failed', message, reason });

@@ -10,7 +10,7 @@ import type { Logger } from '../log.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Target } from '../routing/catalog.ts';
-import type { Question, Resolution, Routing } from '../routing/routing.ts';
+import type { Routing } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import { answer, headOf, replyContext } from './answer.ts';
 import { questionOf } from './conversation.ts';
@@ -37,6 +37,8 @@ export interface GatewayDeps {
   log: Logger;
 }
 
+const nothing = (): void => undefined;
+
 /** A stream that stays silent for so long is opened with keep-alives alone. */
 const OPEN_AFTER_MS = 10_000;
 
@@ -55,7 +57,13 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const passed = passedHeaders(exchange, protocol);
     await deps.discovered;
     const question = questionOf(inbound, key);
-    const { targets, lone } = await resolved(question, exchange.cancellation, deps);
+    let resolution = routing.resolve(question);
+    if (resolution.waitMs !== undefined) {
+      // All of several targets cool down for a short time: the request waits for the first of them, once.
+      await pause(resolution.waitMs, exchange.cancellation, clock);
+      resolution = routing.resolve(question);
+    }
+    const { targets, lone } = resolution;
     const toTarget = (target: Target): Prepared => prepare(inbound, target, passed, config.strict);
     const { first, rest } = firstPrepared(targets, toTarget);
     const admission = await admit(store, key, config.tiers, clock, deps.log);
@@ -70,7 +78,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       // A sign of life at once: clients and proxies count silence until the first byte of the body.
       exchange.sink.write(protocol.keepAlive);
     };
-    const cancelOpening = inbound.stream ? clock.after(OPEN_AFTER_MS, openInSilence) : (): void => undefined;
+    const cancelOpening = inbound.stream ? clock.after(OPEN_AFTER_MS, openInSilence) : nothing;
     try {
       upstream = await forward(
         {
@@ -83,12 +91,12 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
           requestId: exchange.requestId,
           context: () => replyContext(inbound, deps),
           maxReply: config.limits.maxReply,
-          facts: {
+          facts: () => ({
             protocol: protocol.name,
             estimate: inbound.estimate,
             // A lone target is tried whether it cools or not: its client need not wait for that.
             coolingMs: (target) => (lone ? undefined : routing.health.state(target.key).coolingMs),
-          },
+          }),
           onAttempt: (prepared, attempts) => {
             inFlight = { prepared, attempts };
           },
@@ -125,18 +133,6 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
   } finally {
     leave();
   }
-}
-
-/** Where all of several targets cool down for a short time, the request waits for the first of them, once. */
-async function resolved(
-  question: Question,
-  cancellation: Cancellation,
-  deps: GatewayDeps,
-): Promise<Resolution> {
-  const resolution = deps.routing.resolve(question);
-  if (resolution.waitMs === undefined) return resolution;
-  await pause(resolution.waitMs, cancellation, deps.clock);
-  return deps.routing.resolve(question);
 }
 
 /** The first target, in order, that the request can be written for; the first one's refusal where there is none. */

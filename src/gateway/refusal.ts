@@ -13,15 +13,16 @@ const ERROR_BODY_MS = 5000;
 
 /** Rejects only where the request was aborted. */
 export async function refusal(
-  { status, headers, body }: ProviderReply,
+  reply: ProviderReply,
   protocol: Protocol,
   clock: Clock,
 ): Promise<ProviderFailure> {
-  const text = await errorText(body, clock);
+  const { status } = reply;
+  const text = await errorText(reply.body, clock);
   if (status < 300) {
     return { kind: 'failed', message: `unexpected status ${status}`, status, reason: 'status' };
   }
-  return { ...protocol.decodeError(status, headers, text), status };
+  return { ...protocol.decodeError(status, reply.headers(), text), status };
 }
 
 function errorText(body: ReplyBody, clock: Clock): Promise<string> {

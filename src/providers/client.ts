@@ -45,9 +45,11 @@ export interface ReplyBody {
 }
 
 export interface ProviderReply {
-  status: number;
-  headers: ReadonlyMap<string, string>;
-  body: ReplyBody;
+  readonly status: number;
+  readonly body: ReplyBody;
+  /** `name` in lower case. */
+  header(name: string): string | undefined;
+  headers(): ReadonlyMap<string, string>;
 }
 
 export interface ProviderClient {
@@ -72,18 +74,22 @@ export function createProviderClient(options: {
   const { clock, env } = options;
   const agents = new Map<string, Dispatcher>();
 
-  /** Parsing a URL costs 2 µs; a configuration has few of them. */
-  const places = new Map<string, Place>();
+  /** Parsing a URL costs 2 µs; a configuration has few of them. By time-out, then by URL: a joined key costs 1 µs more. */
+  const places = new Map<number, Map<string, Place>>();
 
-  function placeOf(call: Call): Place {
-    const { connect } = call.timeout;
-    const key = `${connect} ${call.url}`;
-    let place = places.get(key);
+  function placeOf({ url, timeout: { connect } }: Call): Place {
+    let known = places.get(connect);
+    if (known === undefined) places.set(connect, (known = new Map<string, Place>()));
+    let place = known.get(url);
     if (place === undefined) {
-      const url = new URL(call.url);
-      place = { agent: agentFor(url, connect), origin: url.origin, path: url.pathname + url.search };
-      if (places.size >= MOST_PLACES) places.clear();
-      places.set(key, place);
+      const parsed = new URL(url);
+      place = {
+        agent: agentFor(parsed, connect),
+        origin: parsed.origin,
+        path: parsed.pathname + parsed.search,
+      };
+      if (known.size >= MOST_PLACES) known.clear();
+      known.set(url, place);
     }
     return place;
   }
@@ -107,14 +113,14 @@ export function createProviderClient(options: {
   }
 
   return {
-    async open(call, cancellation) {
+    open(call, cancellation) {
       const place = placeOf(call);
-      try {
-        return await send(place, call, cancellation, clock);
-      } catch (error) {
-        if (!closedBeforeReply(error) || cancellation.reason !== undefined) throw error;
-        return send(place, call, cancellation, clock);
-      }
+      return new Promise((resolve, reject) => {
+        send(place, call, cancellation, clock, resolve, (error) => {
+          if (!closedBeforeReply(error) || cancellation.reason !== undefined) reject(error);
+          else send(place, call, cancellation, clock, resolve, reject);
+        });
+      });
     },
     async close() {
       await Promise.all([...agents.values()].map((agent) => agent.destroy()));
@@ -130,29 +136,27 @@ interface Place {
 
 const MOST_PLACES = 1000;
 
-function send(place: Place, call: Call, cancellation: Cancellation, clock: Clock): Promise<ProviderReply> {
-  const { agent, origin, path } = place;
-  return new Promise((resolve, reject) => {
-    if (cancellation.reason !== undefined) {
-      reject(cancellation.reason);
-      return;
-    }
-    const exchange = new Exchange(call, clock, cancellation, resolve, reject);
-    agent.dispatch(
-      {
-        origin,
-        path,
-        method: call.method,
-        headers: call.headers,
-        body: call.body ?? null,
-      },
-      exchange,
-    );
-  });
+function send(
+  { agent, origin, path }: Place,
+  call: Call,
+  cancellation: Cancellation,
+  clock: Clock,
+  resolve: (reply: ProviderReply) => void,
+  reject: (error: Error) => void,
+): void {
+  if (cancellation.reason !== undefined) {
+    reject(cancellation.reason);
+    return;
+  }
+  const { method, headers, body = null } = call;
+  const exchange = new Exchange(call, clock, cancellation, resolve, reject);
+  agent.dispatch({ origin, path, method, headers, body }, exchange);
 }
 
 /** One request and its reply: undici's handler, and the body that the gateway reads. */
-class Exchange implements Dispatcher.DispatchHandler, ReplyBody {
+class Exchange implements Dispatcher.DispatchHandler, ProviderReply, ReplyBody {
+  status = 0;
+
   readonly #timeout: Timeouts;
   readonly #stream: boolean;
   readonly #clock: Clock;
@@ -162,6 +166,7 @@ class Exchange implements Dispatcher.DispatchHandler, ReplyBody {
   readonly #onCancel = (): void => this.#break(this.#cancellation.reason ?? new Error('cancelled'), ABORTED);
   readonly #startedAt: number;
   #controller: Dispatcher.DispatchController | undefined;
+  #headers: RawHeaders = {};
   #cancelTimer: () => void = () => undefined;
   #reader: BodyReader | undefined;
   #heldBack: (() => void) | undefined;
@@ -197,16 +202,14 @@ class Exchange implements Dispatcher.DispatchHandler, ReplyBody {
     if (this.#over) controller.abort(new Error('ended before it began'));
   }
 
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
     if (status < 200) return;
     this.#replied = true;
+    this.status = status;
+    this.#headers = headers;
     this.#framed = headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
     if (this.#reader === undefined) controller.pause();
-    this.#resolve({ status, headers: headerMap(headers), body: this });
+    this.#resolve(this);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -255,6 +258,20 @@ class Exchange implements Dispatcher.DispatchHandler, ReplyBody {
   }
 
   // -- the gateway's side --
+
+  get body(): ReplyBody {
+    return this;
+  }
+
+  header(name: string): string | undefined {
+    return joined(this.#headers[name]);
+  }
+
+  headers(): ReadonlyMap<string, string> {
+    const map = new Map<string, string>();
+    for (const [name, value] of Object.entries(this.#headers)) map.set(name, joined(value) ?? '');
+    return map;
+  }
 
   start(reader: BodyReader): void {
     this.#reader = reader;
@@ -374,13 +391,10 @@ function connectorFor(timeout: number): buildConnector.connector {
   };
 }
 
-function headerMap(headers: Record<string, string | string[] | undefined>): Map<string, string> {
-  const map = new Map<string, string>();
-  for (const name in headers) {
-    const value = headers[name];
-    if (value !== undefined) map.set(name, Array.isArray(value) ? value.join(', ') : value);
-  }
-  return map;
+type RawHeaders = Record<string, string | string[] | undefined>;
+
+function joined(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value;
 }
 
 function usesProxy(url: URL, env: Record<string, string | undefined>): boolean {

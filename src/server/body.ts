@@ -16,17 +16,18 @@ function tooLarge(limit: number): GatewayError {
   return new GatewayError('too_large', `the body is larger than ${limit} bytes (limits.max_body)`);
 }
 
-/** Rejects with GatewayError 413 or 400; with the cancellation's reason where the client left. */
-export async function readBody(
+/** Throws or rejects with GatewayError 413 or 400; rejects with the cancellation's reason where the client left. */
+export function readBody(
   request: IncomingMessage,
   limit: number,
   cancellation: Cancellation,
 ): Promise<Buffer> {
-  const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > limit) throw tooLarge(limit);
-  checkType(request.headers['content-type']);
-  const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  if (encoding === 'identity' || encoding === '') return gather(request, request, limit, cancellation);
+  const { headers } = request;
+  if (Number(headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  const type = headers['content-type'];
+  if (type !== 'application/json') checkType(type);
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return gather(request, request, limit, cancellation);
   const decoder = DECODERS.get(encoding)?.();
   if (decoder === undefined) {
     throw new GatewayError(
