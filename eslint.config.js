@@ -6,7 +6,9 @@ export default tseslint.config(
   js.configs.recommended,
   {
     files: ['bin/*.js'],
-    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
+    languageOptions: {
+      globals: { process: 'readonly', console: 'readonly', URL: 'readonly', setTimeout: 'readonly' },
+    },
   },
   {
     files: ['src/**/*.ts', 'test/**/*.ts', 'vitest.config.ts'],

@@ -1,13 +1,18 @@
-// Builds after `npm ci`; a production install has no compiler and ships dist already, so it is left alone there.
+// Builds after `npm ci`; a production install has no bundler and ships dist already, so it is left alone there.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
-let tsc;
+let bundler;
 try {
-  tsc = require.resolve('typescript/bin/tsc');
+  bundler = join(dirname(require.resolve('rolldown/package.json')), 'bin', 'cli.mjs');
 } catch {
   process.exit(0);
 }
-const build = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+const build = spawnSync(process.execPath, [bundler, '--config', '--log-level', 'warn'], {
+  cwd: fileURLToPath(new URL('..', import.meta.url)),
+  stdio: 'inherit',
+});
 process.exit(build.status ?? 1);

@@ -1,5 +1,4 @@
 // The process around the commands: streams, signals, exit code.
-import * as nodeModule from 'node:module';
 import { systemClock } from '../clock.ts';
 import { createIds } from '../ids.ts';
 import type { Context } from './context.ts';
@@ -42,8 +41,6 @@ function watchOutput(): { failure: NodeJS.ErrnoException | undefined } {
 }
 
 export async function run(argv: readonly string[]): Promise<void> {
-  // Not in Node 20: later starts then load compiled code from a cache.
-  (nodeModule as { enableCompileCache?: () => unknown }).enableCompileCache?.();
   const output = watchOutput();
   const { execute } = await import('./program.ts');
   const exitCode = await execute(argv, createContext());

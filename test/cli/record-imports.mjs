@@ -1,11 +1,5 @@
-// Loaded with `node --import`: writes the address of every imported module to the file named in RECORD_IMPORTS.
-import { register } from 'node:module';
+// Loaded with `node --import`: writes what the process loaded of Node itself to the file named in RECORD_IMPORTS.
+import { writeFileSync } from 'node:fs';
+import process from 'node:process';
 
-const hook = `
-  import { appendFileSync } from 'node:fs';
-  export async function load(url, context, next) {
-    appendFileSync(process.env.RECORD_IMPORTS, url + '\\n');
-    return next(url, context);
-  }
-`;
-register(`data:text/javascript,${encodeURIComponent(hook)}`);
+process.on('exit', () => writeFileSync(process.env.RECORD_IMPORTS, process.moduleLoadList.join('\n')));

@@ -78,6 +78,11 @@ test.each([
   expect(displayWidth(text)).toBe(width);
 });
 
+test('plain ASCII takes as many columns as counted one by one', () => {
+  const plain = fc.stringMatching(/^[ -~]*$/);
+  fc.assert(fc.property(plain, (text) => displayWidth(text) === displayWidth(`${text}日`) - 2));
+});
+
 test('a cut text keeps whole characters', () => {
   expect(truncate('日本語', 4)).toBe('日…');
   expect(truncate('abc', 3)).toBe('abc');

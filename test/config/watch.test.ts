@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { build } from 'rolldown';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -171,13 +172,16 @@ describe('polling alone', () => {
   });
 });
 
-it('watching never keeps the process alive', () => {
-  const file = write(tempFolder(), 'g.yaml', 'a');
-  const compiled = (name: string) =>
-    pathToFileURL(path.resolve(import.meta.dirname, '../../dist', name)).href;
+it('watching never keeps the process alive', async () => {
+  const folder = tempFolder();
+  const file = write(folder, 'g.yaml', 'a');
+  const names = { entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' };
+  const input = { watch: 'src/config/watch.ts', clock: 'src/clock.ts' };
+  await build({ input, platform: 'node', output: { dir: folder, ...names } });
+  const built = (name: string) => JSON.stringify(pathToFileURL(path.join(folder, name)).href);
   const script = `
-    import { watchConfig } from ${JSON.stringify(compiled('config/watch.js'))};
-    import { systemClock } from ${JSON.stringify(compiled('clock.js'))};
+    import { watchConfig } from ${built('watch.mjs')};
+    import { systemClock } from ${built('clock.mjs')};
     watchConfig({ file: ${JSON.stringify(file)}, clock: systemClock, reload: () => undefined });
   `;
   const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
