@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Frame } from '../protocols/sse.ts';
 import type { Outcome, Sink } from './exchange.ts';
-import type { FrameSource } from './frames.ts';
+import type { FrameReader, FrameSource } from './frames.ts';
 
 /** What one network chunk's frames are to the client, and whether the answer ended with them. */
 export interface Moved {
@@ -46,94 +46,144 @@ export interface PumpOptions {
 
 /** Resolves when the stream has ended, however it did; never rejects for what a client or a provider does. */
 export function pump(options: PumpOptions): Promise<Outcome> {
-  const { source, mover, sink, cancellation } = options;
-  return new Promise((resolve, reject) => {
-    let over = false;
-    let begun = false;
-    let cancelSettling = (): void => undefined;
+  return new Promise((resolve, reject) => new Pump(options, resolve, reject).start());
+}
 
-    function write(bytes: Buffer | string): void {
-      if (bytes.length === 0) return;
-      if (!begun) {
-        begun = true;
-        options.onFirstByte();
-      }
-      if (!sink.write(bytes)) {
-        source.pause();
-        sink.onDrain(() => {
-          if (!over) source.resume();
-        });
-      }
-    }
+class Pump implements FrameReader {
+  readonly #options: PumpOptions;
+  readonly #resolve: (outcome: Outcome) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #onCancel = (): void => this.#cancelled();
+  readonly #onDrain = (): void => {
+    if (!this.#over) this.#options.source.resume();
+  };
+  #over = false;
+  #begun = false;
+  #cancelSettling: (() => void) | undefined;
 
-    function close(error: string | null): void {
-      over = true;
-      cancelSettling();
-      cancellation.unsubscribe(onCancel);
-      sink.end();
-      resolve({ status: 200, error, usage: mover.usage() });
-    }
+  constructor(options: PumpOptions, resolve: (outcome: Outcome) => void, reject: (error: Error) => void) {
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
 
-    function fail(failure: ProviderFailure | GatewayError): void {
-      source.abort();
-      sink.write(options.errorEvent(failure));
-      close(failure instanceof GatewayError ? failure.kind : (failure.reason ?? failure.kind));
-    }
-
-    function take(moved: Moved): void {
-      write(moved.bytes);
-      if (moved.failure !== undefined) fail(moved.failure);
-      else if (moved.complete === true) {
-        if (moved.cut === true) source.abort();
-        else source.release();
-        close(null);
-      } else if (mover.stopped?.() === true) {
-        cancelSettling();
-        cancelSettling = options.clock.after(SETTLE_MS, () => guarded(() => take(mover.finish(true))));
-      }
-    }
-
-    /** A fault of our own while the head is out: the stream must not end as if it were whole. */
-    function guarded(step: () => void): void {
-      if (over) return;
-      try {
-        step();
-      } catch (error) {
-        over = true;
-        cancelSettling();
-        cancellation.unsubscribe(onCancel);
-        source.abort();
-        reject(error instanceof Error ? error : new Error(String(error)));
-      }
-    }
-
-    function onCancel(): void {
-      if (over) return;
-      const { reason } = cancellation;
-      if (reason instanceof GatewayError) return fail(reason);
-      source.abort();
-      over = true;
-      cancelSettling();
-      resolve({ status: 499, error: 'client_closed', usage: mover.usage() });
-    }
-
+  start(): void {
+    const { cancellation, held, mover, source } = this.#options;
     if (cancellation.reason !== undefined) {
-      onCancel();
+      this.#cancelled();
       return;
     }
-    cancellation.subscribe(onCancel);
-    guarded(() => take(mover.move(options.held)));
-    if (over) return;
-    source.read({
-      frames: (frames) => guarded(() => take(mover.move(frames))),
-      end: (clean) => guarded(() => take(mover.finish(clean))),
-      fail: (failure) =>
-        guarded(() => {
-          if (cancellation.reason !== undefined) onCancel();
-          else fail(failure);
-        }),
+    cancellation.subscribe(this.#onCancel);
+    this.#guarded(() => this.#take(mover.move(held)));
+    if (!this.#over) source.read(this);
+  }
+
+  // -- the provider's side --
+
+  frames(frames: readonly Frame[]): void {
+    if (this.#over) return;
+    try {
+      this.#take(this.#options.mover.move(frames));
+    } catch (error) {
+      this.#broken(error);
+    }
+  }
+
+  end(clean: boolean): void {
+    this.#guarded(() => this.#take(this.#options.mover.finish(clean)));
+  }
+
+  fail(failure: ProviderFailure): void {
+    this.#guarded(() => {
+      if (this.#options.cancellation.reason !== undefined) this.#cancelled();
+      else this.#failed(failure);
     });
-  });
+  }
+
+  // -- the client's side --
+
+  #take(moved: Moved): void {
+    const { bytes, failure } = moved;
+    if (failure !== undefined) {
+      this.#write(bytes);
+      this.#failed(failure);
+    } else if (moved.complete === true) {
+      if (bytes.length > 0) this.#writing();
+      if (moved.cut === true) this.#options.source.abort();
+      else this.#options.source.release();
+      this.#close(null, bytes);
+    } else {
+      this.#write(bytes);
+      if (this.#options.mover.stopped?.() === true) this.#settle();
+    }
+  }
+
+  #write(bytes: Buffer | string): void {
+    if (bytes.length === 0) return;
+    this.#writing();
+    const { sink, source } = this.#options;
+    if (sink.write(bytes)) return;
+    source.pause();
+    sink.onDrain(this.#onDrain);
+  }
+
+  #writing(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#options.onFirstByte();
+  }
+
+  #settle(): void {
+    const { clock, mover } = this.#options;
+    this.#cancelSettling?.();
+    this.#cancelSettling = clock.after(SETTLE_MS, () => this.#guarded(() => this.#take(mover.finish(true))));
+  }
+
+  #stop(): void {
+    this.#over = true;
+    this.#cancelSettling?.();
+    this.#options.cancellation.unsubscribe(this.#onCancel);
+  }
+
+  #close(error: string | null, last: Buffer | string): void {
+    const { sink, mover } = this.#options;
+    this.#stop();
+    sink.end(last);
+    this.#resolve({ status: 200, error, usage: mover.usage() });
+  }
+
+  #failed(failure: ProviderFailure | GatewayError): void {
+    const { source, errorEvent } = this.#options;
+    source.abort();
+    const error = failure instanceof GatewayError ? failure.kind : (failure.reason ?? failure.kind);
+    this.#close(error, errorEvent(failure));
+  }
+
+  #cancelled(): void {
+    if (this.#over) return;
+    const { cancellation, mover, source } = this.#options;
+    const { reason } = cancellation;
+    if (reason instanceof GatewayError) return this.#failed(reason);
+    source.abort();
+    this.#stop();
+    this.#resolve({ status: 499, error: 'client_closed', usage: mover.usage() });
+  }
+
+  #guarded(step: () => void): void {
+    if (this.#over) return;
+    try {
+      step();
+    } catch (error) {
+      this.#broken(error);
+    }
+  }
+
+  /** A fault of our own while the head is out: the stream must not end as if it were whole. */
+  #broken(error: unknown): void {
+    this.#stop();
+    this.#options.source.abort();
+    this.#reject(error instanceof Error ? error : new Error(String(error)));
+  }
 }
 
 export const TRUNCATED: ProviderFailure = {

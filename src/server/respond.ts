@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
 import type { HeaderList, Sink } from '../gateway/exchange.ts';
 import type { Protocol } from '../protocols/protocol.ts';
+import { EventWriter } from './event-writer.ts';
 
 const KEEP_ALIVE_MS = 10_000;
 const ONE_WRITE_BYTES = 16 * 1024;
@@ -23,6 +24,7 @@ export class ClientResponse implements Response {
   /** The connection is not used again. */
   readonly #closing: () => boolean;
   #lastWriteAt = 0;
+  #events: EventWriter | undefined;
   #cancelKeepAlive: (() => void) | undefined;
 
   constructor(
@@ -49,28 +51,29 @@ export class ClientResponse implements Response {
   open(headers: HeaderList, keepAlive: string): void {
     if (this.#response.headersSent) return;
     this.#head(200, headers, ...STREAM_HEADERS);
+    this.#events = new EventWriter(this.#response);
     this.#lastWriteAt = this.#clock.monotonic();
     this.#keepAlive(keepAlive, KEEP_ALIVE_MS);
   }
 
   write(bytes: Buffer | string): boolean {
     this.#lastWriteAt = this.#clock.monotonic();
-    return this.#response.write(bytes);
+    return this.#events?.write(bytes) ?? false;
   }
 
   onDrain(listener: () => void): void {
     this.#response.once('drain', listener);
   }
 
-  end(): void {
+  end(last: Buffer | string = ''): void {
     this.#cancelKeepAlive?.();
-    this.#response.end();
+    this.#events?.end(last);
   }
 
   fail(error: GatewayError, protocol: Protocol): void {
     this.#cancelKeepAlive?.();
     if (this.#response.headersSent) {
-      this.#response.end(protocol.encodeStreamError(error, this.#requestId));
+      this.#events?.end(protocol.encodeStreamError(error, this.#requestId));
       return;
     }
     const body = JSON.stringify(protocol.encodeError(error, this.#requestId));
