@@ -32,11 +32,12 @@ export function readRequest(
 ): Inbound {
   const ascii = isAscii(bytes);
   if (!ascii && !isUtf8(bytes)) throw new GatewayError('invalid_request', 'the body is not valid UTF-8');
-  const members = scanMembers(bytes, MAX_DEPTH);
+  const text = bytes.toString(ascii ? 'latin1' : 'utf8');
+  const members = scanMembers(bytes, MAX_DEPTH, ascii ? text : undefined);
   if (members.tooDeep) {
     throw new GatewayError('invalid_request', `the body is nested deeper than ${MAX_DEPTH} levels`);
   }
-  const value = parse(bytes.toString(ascii ? 'latin1' : 'utf8'));
+  const value = parse(text);
   const [twice] = members.duplicates;
   if (twice !== undefined) {
     throw new GatewayError('invalid_request', `the field ${JSON.stringify(twice)} is given twice`, {

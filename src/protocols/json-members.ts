@@ -1,6 +1,8 @@
 // One scan of a JSON object's bytes that finds where its members stand, so that a body can be changed without being written
 // anew. It only finds: whether the bytes are JSON at all, JSON.parse says afterwards.
 
+import { BACKSLASH, JsonSource, QUOTE } from './json-source.ts';
+
 export interface Range {
   start: number;
   /** Behind the last byte. */
@@ -31,8 +33,6 @@ export interface Edit extends Range {
   text: string | Buffer;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_OBJECT = 0x7b;
@@ -40,33 +40,60 @@ const CLOSE_OBJECT = 0x7d;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 
-/** Short strings are cheaper to walk than to search. */
-const WALK = 16;
-
-/** The members of the object in `bytes`. `maxDepth` counts levels of objects and arrays; the object itself is the first. */
-export function scanMembers(bytes: Buffer, maxDepth: number): Members {
+/** The members of the object in `bytes`. `maxDepth` counts levels of objects and arrays; the object itself is the first. `ascii`: the
+ * bytes as text, where the caller has made one and they are ASCII. */
+export function scanMembers(bytes: Buffer, maxDepth: number, ascii?: string): Members {
   const open = skipSpace(bytes, 0);
   const isObject = bytes[open] === OPEN_OBJECT;
-  const found = isObject ? readItems(bytes, open, maxDepth) : { items: [], close: -1, tooDeep: false };
-  const byName = new Map<string, Member>();
-  const duplicates = new Set<string>();
-  for (const member of found.items) {
-    if (byName.has(member.name)) duplicates.add(member.name);
-    byName.set(member.name, member);
+  const found = isObject
+    ? readItems(new JsonSource(bytes, ascii), open, maxDepth)
+    : { items: [], close: -1, tooDeep: false };
+  return new Found(found, isObject ? open : -1);
+}
+
+/** A class, as it is made for every request: most ask for one or two members, so that no map is made for few. */
+class Found implements Members {
+  readonly list: readonly Member[];
+  readonly duplicates: readonly string[];
+  readonly tooDeep: boolean;
+  readonly open: number;
+  readonly close: number;
+
+  constructor({ items, close, tooDeep }: Items, open: number) {
+    this.list = items;
+    this.duplicates = namesGivenTwice(items);
+    this.tooDeep = tooDeep;
+    this.open = open;
+    this.close = close;
   }
-  return {
-    list: found.items,
-    get: (name) => byName.get(name),
-    duplicates: [...duplicates],
-    tooDeep: found.tooDeep,
-    open: isObject ? open : -1,
-    close: found.close,
-  };
+
+  get(name: string): Member | undefined {
+    return this.list.findLast((member) => member.name === name);
+  }
+}
+
+const NONE: readonly string[] = [];
+const FEW = 24;
+
+function namesGivenTwice(items: readonly Member[]): readonly string[] {
+  if (items.length <= FEW && items.every(({ name }, at) => isFirst(items, name, at))) return NONE;
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (const { name } of items) {
+    if (seen.has(name)) twice.add(name);
+    seen.add(name);
+  }
+  return [...twice];
+}
+
+function isFirst(items: readonly Member[], name: string, at: number): boolean {
+  for (let before = 0; before < at; before++) if (items[before]?.name === name) return false;
+  return true;
 }
 
 /** What stands in the object or array at `start`: members, or elements whose names are their indexes. None in other values. */
 export function rangesOf(bytes: Buffer, start: number, end: number): Member[] {
-  return readItems(bytes.subarray(0, end), start, Infinity).items;
+  return readItems(new JsonSource(bytes.subarray(0, end)), start, Infinity).items;
 }
 
 /** `bytes` with every edit's range replaced by its text. Ranges must not overlap. */
@@ -89,7 +116,8 @@ interface Items {
   tooDeep: boolean;
 }
 
-function readItems(bytes: Buffer, open: number, maxDepth: number): Items {
+function readItems(source: JsonSource, open: number, maxDepth: number): Items {
+  const { bytes } = source;
   const items: Member[] = [];
   const kind = bytes[open];
   const named = kind === OPEN_OBJECT;
@@ -103,13 +131,13 @@ function readItems(bytes: Buffer, open: number, maxDepth: number): Items {
     let name = named ? '' : String(items.length);
     if (named) {
       if (bytes[at] !== QUOTE) break;
-      const nameEnd = skipString(bytes, at);
-      name = readName(bytes, at, nameEnd);
+      const nameEnd = source.skipString(at);
+      name = source.readName(at, nameEnd);
       at = skipSpace(bytes, nameEnd);
       if (bytes[at] !== COLON) break;
       at = skipSpace(bytes, at + 1);
     }
-    const end = skipValue(bytes, at, maxDepth - 1);
+    const end = skipValue(source, at, maxDepth - 1);
     if (end < 0) return { items, close: -1, tooDeep: true };
     items.push({ name, nameStart, start: at, end });
     at = skipSpace(bytes, end);
@@ -118,16 +146,6 @@ function readItems(bytes: Buffer, open: number, maxDepth: number): Items {
     at = skipSpace(bytes, at + 1);
   }
   return { items, close: -1, tooDeep: false };
-}
-
-function readName(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('utf8', start + 1, end - 1);
-  if (!text.includes('\\')) return text;
-  try {
-    return JSON.parse(`"${text}"`) as string;
-  } catch {
-    return text;
-  }
 }
 
 function skipSpace(bytes: Buffer, from: number): number {
@@ -139,35 +157,25 @@ function skipSpace(bytes: Buffer, from: number): number {
   }
 }
 
-/** Behind the string whose opening quote stands at `open`; the end of the bytes where it is never closed. */
-function skipString(bytes: Buffer, open: number): number {
-  let at = open + 1;
-  for (;;) {
-    const walk = Math.min(at + WALK, bytes.length);
-    let quote = at;
-    while (quote < walk && bytes[quote] !== QUOTE) quote++;
-    if (quote === walk) {
-      quote = bytes.indexOf(QUOTE, walk);
-      if (quote === -1) return bytes.length;
-    }
-    let slash = quote;
-    while (slash > at && bytes[slash - 1] === BACKSLASH) slash--;
-    if ((quote - slash) % 2 === 0) return quote + 1;
-    at = quote + 1;
-  }
-}
-
 /** Behind the value at `from`, or -1 where it has more than `levels` levels. */
-function skipValue(bytes: Buffer, from: number, levels: number): number {
+function skipValue(source: JsonSource, from: number, levels: number): number {
+  const { bytes } = source;
   const first = bytes[from];
-  if (first === QUOTE) return skipString(bytes, from);
+  if (first === QUOTE) return source.skipString(from);
   if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return skipScalar(bytes, from);
   let depth = 0;
   let at = from;
+  let { text, base } = source;
   while (at < bytes.length) {
     const byte = bytes[at];
     if (byte === QUOTE) {
-      at = skipString(bytes, at);
+      const found = text.indexOf('"', at - base + 1);
+      if (found !== -1 && bytes[base + found - 1] !== BACKSLASH) {
+        at = base + found + 1;
+        continue;
+      }
+      at = source.skipString(at);
+      ({ text, base } = source);
       continue;
     }
     at++;

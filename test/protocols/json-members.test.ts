@@ -189,6 +189,43 @@ describe('laws', () => {
     );
   });
 
+  it('finds the same however the bytes lie in the stretches that are looked at as text', () => {
+    const long = fc
+      .tuple(fc.constantFrom('x', '"', '\\', '\\"', 'é', '{['), fc.integer({ min: 1, max: 70_000 }))
+      .map(([piece, times]) => piece.repeat(times).slice(0, 140_000));
+    const items = fc.array(fc.oneof(long, json), { maxLength: 4 });
+    fc.assert(
+      fc.property(items, fc.nat({ max: 200 }), (values, shift) => {
+        const text = JSON.stringify({
+          [`n${'"'.repeat(shift)}`]: 0,
+          a: values,
+          'long name of it': 1,
+          z: '"',
+        });
+        const { list, close } = scan(text);
+        const alone = list.map(({ start, end }) => Buffer.from(text).toString('utf8', start, end));
+        expect(alone).toEqual(['0', JSON.stringify(values), '1', '"\\""']);
+        expect(close).toBe(Buffer.byteLength(text) - 1);
+        const ascii = text.replaceAll(/[^\0-~]/gu, 'e');
+        const bytes = Buffer.from(ascii);
+        expect({ ...scanMembers(bytes, 512, ascii) }).toEqual({ ...scanMembers(bytes, 512) });
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('finds what is given twice among few names and among many', () => {
+    const names = fc.array(fc.constantFrom(...'abcdefghijklmnopqrstuvwxyzäöü"'), { maxLength: 60 });
+    fc.assert(
+      fc.property(names, (given) => {
+        const text = `{${given.map((name, at) => `${JSON.stringify(name)}:${at}`).join(',')}}`;
+        const twice = given.filter((name, at) => given.indexOf(name) !== at);
+        expect([...scan(text).duplicates].sort()).toEqual([...new Set(twice)].sort());
+        for (const name of given) expect(valueAt(text, scan(text).get(name))).toBe(given.lastIndexOf(name));
+      }),
+    );
+  });
+
   it('counts the levels as a walk through the value does', () => {
     const depth = (value: unknown): number =>
       typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
