@@ -1,11 +1,13 @@
 // A provider's stream as frames, with one reader at a time: `forward` reads until the commit, then relay or translate goes on.
-import { FrameTooLarge, createSplitter, type Frame } from '../protocols/sse.ts';
+import { FrameTooLarge, createSplitter, type Frame, type Run } from '../protocols/sse.ts';
 import type { ProviderFailure } from '../errors.ts';
 import type { ReplyBody } from '../providers/client.ts';
 
 export interface FrameReader {
   /** The frames that one network chunk completed; never empty. */
   frames(frames: readonly Frame[]): void;
+  /** The same, where the frames need not be told apart to be passed on. A reader without it is given them by `frames`. */
+  run?(run: Run): void;
   /** The body is over. `clean`: as HTTP says. */
   end(clean: boolean): void;
   fail(failure: ProviderFailure): void;
@@ -39,6 +41,12 @@ export function openFrames(body: ReplyBody, maxFrame: number): FrameSource {
     else reader.frames(frames);
   }
 
+  function chunk(bytes: Buffer): void {
+    const run = reader?.run === undefined ? undefined : splitter.run(bytes);
+    if (run === undefined) pass(() => splitter.push(bytes));
+    else reader?.run?.(run);
+  }
+
   function pass(split: () => Frame[]): boolean {
     try {
       const frames = split();
@@ -58,7 +66,7 @@ export function openFrames(body: ReplyBody, maxFrame: number): FrameSource {
       if (!started) {
         started = true;
         body.start({
-          chunk: (bytes) => void pass(() => splitter.push(bytes)),
+          chunk,
           end: (clean) => {
             let whole = true;
             const rest = (): Frame[] => {

@@ -4,7 +4,7 @@ import { GatewayError, type ProviderFailure } from '../errors.ts';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { Usage } from '../canonical/usage.ts';
-import type { Frame } from '../protocols/sse.ts';
+import type { Frame, Run } from '../protocols/sse.ts';
 import type { Outcome, Sink } from './exchange.ts';
 import type { FrameReader, FrameSource } from './frames.ts';
 
@@ -21,6 +21,8 @@ export interface Moved {
 
 export interface Mover {
   move(frames: readonly Frame[]): Moved;
+  /** The same, for frames that were not told apart yet. */
+  moveRun(run: Run): Moved;
   /** The provider's body is over without a terminal frame before it. */
   finish(clean: boolean): Moved;
   usage(): Usage | undefined;
@@ -84,6 +86,15 @@ class Pump implements FrameReader {
     if (this.#over) return;
     try {
       this.#take(this.#options.mover.move(frames));
+    } catch (error) {
+      this.#broken(error);
+    }
+  }
+
+  run(run: Run): void {
+    if (this.#over) return;
+    try {
+      this.#take(this.#options.mover.moveRun(run));
     } catch (error) {
       this.#broken(error);
     }

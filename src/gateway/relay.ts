@@ -1,7 +1,7 @@
 // The same protocol on both sides: frames and bodies go on as they came; only usage, the finish and errors are looked at.
 import type { Usage } from '../canonical/usage.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import type { Frame } from '../protocols/sse.ts';
+import type { Frame, Run } from '../protocols/sse.ts';
 import { TRUNCATED, type Moved, type Mover } from './pump.ts';
 
 const NOTHING = Buffer.alloc(0);
@@ -18,19 +18,23 @@ export function createRelay(protocol: Protocol, usageAsked: boolean): Mover {
     return kept.length === 1 ? only.bytes : Buffer.concat(kept.map(({ bytes }) => bytes));
   }
 
+  function move(frames: readonly Frame[]): Moved {
+    const kept: Frame[] = [];
+    for (const frame of frames) {
+      const seen = watch(frame);
+      if (seen.usage !== undefined) usage = seen.usage;
+      if (seen.stopped === true) stopped = true;
+      if (seen.failure !== undefined) return { bytes: joined(kept), failure: seen.failure };
+      if (seen.drop !== true) kept.push(frame);
+      if (seen.terminal === true) return { bytes: joined(kept), complete: true };
+    }
+    return { bytes: joined(kept) };
+  }
+
   return {
-    move(frames): Moved {
-      const kept: Frame[] = [];
-      for (const frame of frames) {
-        const seen = watch(frame);
-        if (seen.usage !== undefined) usage = seen.usage;
-        if (seen.stopped === true) stopped = true;
-        if (seen.failure !== undefined) return { bytes: joined(kept), failure: seen.failure };
-        if (seen.drop !== true) kept.push(frame);
-        if (seen.terminal === true) return { bytes: joined(kept), complete: true };
-      }
-      return { bytes: joined(kept) };
-    },
+    move,
+    /** Nearly always nothing in it matters, and it goes on as the Buffer that came: 0.5 us in place of 5 for eight frames. */
+    moveRun: (run: Run) => (protocol.isQuiet(run.text) ? { bytes: run.bytes } : move(run.frames())),
     finish: (clean) =>
       clean && stopped ? { bytes: NOTHING, complete: true } : { bytes: NOTHING, failure: TRUNCATED },
     usage: () => usage,

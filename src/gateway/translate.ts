@@ -7,6 +7,7 @@ import type { Usage } from '../canonical/usage.ts';
 import type { ProviderFailure } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
+import type { Frame } from '../protocols/sse.ts';
 import type { Prepared } from './prepare.ts';
 import { TRUNCATED, type Moved, type Mover } from './pump.ts';
 
@@ -34,15 +35,18 @@ export function createTranslation(
     return undefined;
   }
 
+  function move(frames: readonly Frame[]): Moved {
+    const into = { text: '' };
+    for (const frame of frames) {
+      const last = moveEvents(decoder.push(frame), into);
+      if (last !== undefined) return last;
+    }
+    return { bytes: into.text };
+  }
+
   return {
-    move(frames) {
-      const into = { text: '' };
-      for (const frame of frames) {
-        const last = moveEvents(decoder.push(frame), into);
-        if (last !== undefined) return last;
-      }
-      return { bytes: into.text };
-    },
+    move,
+    moveRun: (run) => move(run.frames()),
     finish(clean) {
       const into = { text: '' };
       return moveEvents(decoder.finish(clean), into) ?? { bytes: into.text, failure: TRUNCATED };

@@ -111,6 +111,8 @@ export interface Protocol {
   commits(frame: Frame): boolean;
   /** `usageAsked`: the client itself asked for usage in the stream (chat). */
   createWatch(options: { usageAsked: boolean }): Watch;
+  /** No frame within this text (latin1) can mean anything to a watch: it need not be split. `false` where one might. */
+  isQuiet(text: string): boolean;
   /**
    * The body of a relayed request without what no provider takes back (messages: unsigned thinking); every other byte as it
    * was, and the same Buffer where there is nothing to take out. `value` is the parsed body.

@@ -1,20 +1,26 @@
 // Server-sent events by bytes: any split of the input gives the same frames.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 
-/** One event as it came. `bytes` includes its blank line, so that frames put together are the stream again. */
-export interface Frame {
+import { BytesFrame, type Frame } from './sse-frame.ts';
+
+export type { Frame };
+
+/** Frames that lie one behind the other in a network chunk, not told apart yet. */
+export interface Run {
   readonly bytes: Buffer;
-  /** `bytes` as latin1: to look for ASCII marks without decoding. */
+  /** `bytes` as latin1. */
   readonly text: string;
-  /** The last `event:` field, '' if none. */
-  readonly event: string;
-  /** The `data:` lines joined with \n, UTF-8 decoded; '' if none (a comment, a keep-alive). */
-  readonly data: string;
+  frames(): Frame[];
 }
 
 export interface Splitter {
   /** The frames that `chunk` completes. Every blank line ends one: a comment or a bare blank line is a frame without data. */
   push(chunk: Buffer): Frame[];
+  /**
+   * The same frames at once, where it is plain that they are whole: nothing waits from before, no \r is there. What is
+   * behind them is kept. Undefined, and nothing done, where `push` has to look closer.
+   */
+  run(chunk: Buffer): Run | undefined;
   /** The input is over: what is left, where a server forgot the last blank line. */
   finish(): Frame[];
 }
@@ -31,8 +37,6 @@ export class FrameTooLarge extends Error {
 
 const LF = 10;
 const CR = 13;
-const BOM = '\u00ef\u00bb\u00bf';
-const LINE_END = /[\r\n]/g;
 
 /** `maxFrame` in bytes. */
 export function createSplitter({ maxFrame }: { maxFrame: number }): Splitter {
@@ -123,6 +127,18 @@ export function createSplitter({ maxFrame }: { maxFrame: number }): Splitter {
       if (broken && frames.length === 0) throw new FrameTooLarge(maxFrame);
       return frames;
     },
+    run(chunk) {
+      if (broken || carriage || carry.length() > 0 || chunk.length > maxFrame) return undefined;
+      const text = chunk.toString('latin1');
+      if (chunk[0] === LF || text.indexOf('\r') !== -1) return undefined;
+      const end = text.lastIndexOf('\n\n') + 2;
+      if (end === 1) return undefined;
+      const run = new ChunkRun(chunk, text, end, first);
+      first = false;
+      lineStart = chunk[chunk.length - 1] === LF;
+      if (end < chunk.length) carry.append(chunk.subarray(end));
+      return run;
+    },
     finish() {
       if (broken) throw new FrameTooLarge(maxFrame);
       if (carry.length() === 0) return [];
@@ -158,105 +174,25 @@ function createCarry() {
   };
 }
 
-/** Everything is made when it is first asked for: a relayed frame is often looked at only once. */
-class BytesFrame implements Frame {
-  private readonly chunk: Buffer;
-  private readonly start: number;
-  private readonly end: number;
-  private readonly first: boolean;
-  /** The chunk as latin1, where the splitter made it anyway. */
-  private source: string | undefined;
-  private ownBytes: Buffer | undefined;
-  private ownText: string | undefined;
-  private ownEvent: string | undefined;
-  private ownData: string | undefined;
-  /** Where the value of the first `data:` line stands in `text`, and those of further ones: start, end, start, end … */
-  private dataStart = 0;
-  private dataEnd = 0;
-  private more: number[] | undefined;
+class ChunkRun implements Run {
+  readonly bytes: Buffer;
+  readonly text: string;
+  readonly #first: boolean;
 
-  constructor(chunk: Buffer, source: string | undefined, start: number, end: number, first: boolean) {
-    this.chunk = chunk;
-    this.source = source;
-    this.start = start;
-    this.end = end;
-    this.first = first;
+  constructor(chunk: Buffer, text: string, end: number, first: boolean) {
+    this.bytes = end === chunk.length ? chunk : chunk.subarray(0, end);
+    this.text = end === chunk.length ? text : text.slice(0, end);
+    this.#first = first;
   }
 
-  get bytes(): Buffer {
-    return (this.ownBytes ??= this.chunk.subarray(this.start, this.end));
-  }
-
-  get text(): string {
-    if (this.ownText !== undefined) return this.ownText;
-    const { source, start, end } = this;
-    const text = source === undefined ? this.chunk.toString('latin1', start, end) : source.slice(start, end);
-    this.ownText = text;
-    this.source = undefined;
-    return text;
-  }
-
-  get event(): string {
-    return this.ownEvent ?? this.readFields();
-  }
-
-  get data(): string {
-    if (this.ownData !== undefined) return this.ownData;
-    if (this.ownEvent === undefined) this.readFields();
-    const { more } = this;
-    let data = this.decode(this.dataStart, this.dataEnd);
-    for (let at = 0; more !== undefined && at < more.length; at += 2) {
-      data += `\n${this.decode(more[at] ?? 0, more[at + 1] ?? 0)}`;
+  frames(): Frame[] {
+    const { bytes, text } = this;
+    const frames: Frame[] = [];
+    for (let start = 0; start < text.length;) {
+      const end = text.charCodeAt(start) === LF ? start + 1 : text.indexOf('\n\n', start) + 2;
+      frames.push(new BytesFrame(bytes, text, start, end, this.#first && start === 0));
+      start = end;
     }
-    this.ownData = data;
-    return data;
+    return frames;
   }
-
-  private decode(from: number, to: number): string {
-    return this.chunk.toString('utf8', this.start + from, this.start + to);
-  }
-
-  private addData(from: number, to: number): void {
-    if (this.dataEnd === 0) {
-      this.dataStart = from;
-      this.dataEnd = to;
-    } else {
-      (this.more ??= []).push(from, to);
-    }
-  }
-
-  /** Finds the fields; gives the event's name. */
-  private readFields(): string {
-    const { text } = this;
-    let event = '';
-    let at = this.first && text.startsWith(BOM) ? BOM.length : 0;
-    const carriages = text.indexOf('\r') !== -1;
-    while (at < text.length) {
-      const line = carriages ? endOfLine(text, at) : text.indexOf('\n', at);
-      const end = line === -1 ? text.length : line;
-      if (text.startsWith('data', at)) {
-        const from = valueStart(text, at + 4, end);
-        if (from !== -1) this.addData(from, end);
-      } else if (text.startsWith('event', at)) {
-        const from = valueStart(text, at + 5, end);
-        if (from !== -1) event = this.decode(from, end);
-      }
-      at = end + 1;
-    }
-    this.ownEvent = event;
-    return event;
-  }
-}
-
-/** Behind the colon and one space; a field's name alone has an empty value; -1: the name goes on. */
-function valueStart(text: string, at: number, end: number): number {
-  if (at === end) return end;
-  if (text.charCodeAt(at) !== 58) return -1;
-  return at + 1 < end && text.charCodeAt(at + 1) === 32 ? at + 2 : at + 1;
-}
-
-/** A \r\n gives an empty line more, which means nothing inside a frame. */
-function endOfLine(text: string, from: number): number {
-  LINE_END.lastIndex = from;
-  return LINE_END.exec(text)?.index ?? -1;
 }

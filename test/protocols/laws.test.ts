@@ -9,6 +9,7 @@ import type { Reply } from '../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createRestorer, restoreReply, type Restore } from '../../src/canonical/restore.ts';
+import { createSplitter } from '../../src/protocols/sse.ts';
 import { BOTH, collected, context, cutAt, eventsIn, mover, send, written } from './pipeline.ts';
 
 const CASES = new URL('../fixtures/cases/', import.meta.url);
@@ -238,6 +239,50 @@ describe.each(BOTH)('%s', (protocol) => {
         expect(meant(collected(eventsIn(protocol, back)))).toEqual(meant(collected(events)));
       }),
     );
+  });
+});
+
+describe.each(BOTH)('%s frames that are passed on unsplit', (protocol) => {
+  const part = fc.constantFrom(
+    ...[
+      '"usage"',
+      '"finish_reason"',
+      '"stop_reason"',
+      '"error"',
+      ':',
+      ' : ',
+      '{',
+      '}',
+      'null',
+      '"stop"',
+      '[DONE]',
+    ],
+    ...[
+      'data: ',
+      'event: error\n',
+      'event:error\n',
+      'event: message_stop\n',
+      'event: message_delta\n',
+      '{"type":',
+    ],
+    ...['"message_stop"', '"x"', ',', '\n', '"choices":[]', '{"error":null}', '{"usage":null}'],
+  );
+
+  it('are none that the watch has something to say of', () => {
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 9 }), (parts) => {
+        const [frame] = createSplitter({ maxFrame: 1 << 20 }).push(Buffer.from(`${parts.join('')}\n\n`));
+        if (frame === undefined || !protocols[protocol].isQuiet(frame.text)) return;
+        expect(protocols[protocol].createWatch({ usageAsked: false })(frame)).toEqual({});
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('are most frames of an answer', () => {
+    const text = written(protocol, eventsOf([{ kind: 'text', pieces: Array.from({ length: 20 }, () => 'a') }]));
+    const frames = createSplitter({ maxFrame: 1 << 20 }).push(Buffer.from(text));
+    expect(frames.filter((frame) => protocols[protocol].isQuiet(frame.text)).length).toBeGreaterThan(20);
   });
 });
 

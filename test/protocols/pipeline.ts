@@ -43,8 +43,12 @@ export interface Sent {
 export function send(chunks: readonly Buffer[], to: Mover, clean = true): Sent {
   const splitter = createSplitter({ maxFrame: 1 << 20 });
   const out: Buffer[] = [];
-  for (const step of [...chunks.map((chunk) => () => splitter.push(chunk)), () => splitter.finish()]) {
-    const moved = to.move(step());
+  const steps = chunks.map((chunk) => () => {
+    const run = splitter.run(chunk);
+    return run === undefined ? to.move(splitter.push(chunk)) : to.moveRun(run);
+  });
+  for (const step of [...steps, () => to.move(splitter.finish())]) {
+    const moved = step();
     out.push(Buffer.from(moved.bytes));
     if (moved.complete === true || moved.failure !== undefined)
       return { text: Buffer.concat(out).toString(), complete: moved.complete === true };

@@ -127,6 +127,13 @@ describe('the limit of a frame', () => {
     expect(() => splitter.push(frame.subarray(maxFrame))).toThrow(FrameTooLarge);
   });
 
+  it('holds for runs as well', () => {
+    const splitter = createSplitter({ maxFrame: frame.length - 1 });
+    expect(splitter.run(frame)).toBeUndefined();
+    splitter.run(Buffer.from('data:1\n\nda'));
+    expect(() => splitter.push(Buffer.from('ta: 4567890\n\n'))).toThrow(FrameTooLarge);
+  });
+
   it('gives the frames before it first', () => {
     const splitter = createSplitter({ maxFrame: 12 });
     const frames = splitter.push(Buffer.from(`data: 1\n\n${frame.toString()}data: 2\n\n`));
@@ -173,6 +180,24 @@ describe('laws', () => {
         expect(split([...bytes].map((byte) => Buffer.of(byte)))).toEqual(split([bytes]));
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it('runs are the frames that push gives', () => {
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat(200), { maxLength: 4 }), (bytes, cuts) => {
+        const splitter = createSplitter(LIMIT);
+        const frames = cutAt(bytes, cuts).flatMap((piece) => {
+          const run = splitter.run(piece);
+          if (run === undefined) return splitter.push(piece);
+          expect(run.text).toBe(run.bytes.toString('latin1'));
+          const told = run.frames();
+          expect(Buffer.concat(told.map((frame) => frame.bytes))).toEqual(run.bytes);
+          return told;
+        });
+        expect([...frames, ...splitter.finish()].map(seen)).toEqual(split([bytes]));
+      }),
+      { numRuns: 2000 },
     );
   });
 

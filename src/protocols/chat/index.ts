@@ -3,7 +3,7 @@ import type { Protocol } from '../protocol.ts';
 import { readEnvelope } from './envelope.ts';
 import { encodeError, encodeStreamError } from './errors.ts';
 import { decodeError } from './failures.ts';
-import { commits, createWatch, keepAlive, limitHeaders } from './relay.ts';
+import { commits, createWatch, isQuiet, keepAlive, limitHeaders } from './relay.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply.ts';
 import { decodeRequest } from './request-decode.ts';
 import { encodeRequest } from './request-encode.ts';
@@ -30,6 +30,7 @@ export const chat: Protocol = {
   limitHeaders,
   commits,
   createWatch,
+  isQuiet,
   // A chat history holds nothing that its own kind of provider refuses.
   cleanBody: (bytes) => bytes,
 };

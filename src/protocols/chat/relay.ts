@@ -59,6 +59,13 @@ const TERMINAL: Sighting = Object.freeze({ terminal: true });
  */
 const WORTH_PARSING = /"usage"\s*:\s*\{|"finish_reason"\s*:\s*"|"error"(?!\s*:\s*null)/;
 
+/** The same without the first quotes, the terminal frame and the event `error`: half the time over several frames. */
+const WORTH_SPLITTING = /usage"\s*:\s*\{|finish_reason"\s*:\s*"|error(?!"\s*:\s*null)|DONE\]/;
+
+export function isQuiet(text: string): boolean {
+  return !WORTH_SPLITTING.test(text);
+}
+
 function finishOf(choices: JsonValue[]): string | undefined {
   for (const choice of choices) {
     if (isObject(choice) && typeof choice.finish_reason === 'string') return choice.finish_reason;

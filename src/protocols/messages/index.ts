@@ -4,7 +4,7 @@ import { cleanBody } from './clean-body.ts';
 import { readEnvelope } from './envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { limitHeaders } from './limit-headers.ts';
-import { commits, createWatch } from './relay.ts';
+import { commits, createWatch, isQuiet } from './relay.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply.ts';
 import { decodeRequest } from './request-decode.ts';
 import { encodeRequest } from './request-encode.ts';
@@ -33,5 +33,6 @@ export const messages: Protocol = {
   limitHeaders,
   commits,
   createWatch,
+  isQuiet,
   cleanBody,
 };

@@ -11,6 +11,13 @@ const NOTHING: Sighting = Object.freeze({});
 /** Inside a JSON string the quotes are escaped, so that these match members only. */
 const MARKS = /"usage"\s*:\s*\{|"stop_reason"\s*:\s*"|"error"|"message_stop"/;
 
+/** The same of several frames, the terminal event and the event `error` included. */
+const WORTH_SPLITTING = /usage"\s*:\s*\{|stop_reason"\s*:\s*"|error|message_stop/;
+
+export function isQuiet(text: string): boolean {
+  return !WORTH_SPLITTING.test(text);
+}
+
 function parse(data: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(data);

@@ -1,0 +1,118 @@
+// One server-sent event, read no further than it is asked for.
+
+/** One event as it came. `bytes` includes its blank line, so that frames put together are the stream again. */
+export interface Frame {
+  readonly bytes: Buffer;
+  /** `bytes` as latin1: to look for ASCII marks without decoding. */
+  readonly text: string;
+  /** The last `event:` field, '' if none. */
+  readonly event: string;
+  /** The `data:` lines joined with \n, UTF-8 decoded; '' if none (a comment, a keep-alive). */
+  readonly data: string;
+}
+
+const BOM = '\u00ef\u00bb\u00bf';
+const LINE_END = /[\r\n]/g;
+
+/** Everything is made when it is first asked for: a relayed frame is often looked at only once. */
+export class BytesFrame implements Frame {
+  private readonly chunk: Buffer;
+  private readonly start: number;
+  private readonly end: number;
+  private readonly first: boolean;
+  /** The chunk as latin1, where the splitter made it anyway. */
+  private source: string | undefined;
+  private ownBytes: Buffer | undefined;
+  private ownText: string | undefined;
+  private ownEvent: string | undefined;
+  private ownData: string | undefined;
+  /** Where the value of the first `data:` line stands in `text`, and those of further ones: start, end, start, end … */
+  private dataStart = 0;
+  private dataEnd = 0;
+  private more: number[] | undefined;
+
+  constructor(chunk: Buffer, source: string | undefined, start: number, end: number, first: boolean) {
+    this.chunk = chunk;
+    this.source = source;
+    this.start = start;
+    this.end = end;
+    this.first = first;
+  }
+
+  get bytes(): Buffer {
+    return (this.ownBytes ??= this.chunk.subarray(this.start, this.end));
+  }
+
+  get text(): string {
+    if (this.ownText !== undefined) return this.ownText;
+    const { source, start, end } = this;
+    const text = source === undefined ? this.chunk.toString('latin1', start, end) : source.slice(start, end);
+    this.ownText = text;
+    this.source = undefined;
+    return text;
+  }
+
+  get event(): string {
+    return this.ownEvent ?? this.readFields();
+  }
+
+  get data(): string {
+    if (this.ownData !== undefined) return this.ownData;
+    if (this.ownEvent === undefined) this.readFields();
+    const { more } = this;
+    let data = this.decode(this.dataStart, this.dataEnd);
+    for (let at = 0; more !== undefined && at < more.length; at += 2) {
+      data += `\n${this.decode(more[at] ?? 0, more[at + 1] ?? 0)}`;
+    }
+    this.ownData = data;
+    return data;
+  }
+
+  private decode(from: number, to: number): string {
+    return this.chunk.toString('utf8', this.start + from, this.start + to);
+  }
+
+  private addData(from: number, to: number): void {
+    if (this.dataEnd === 0) {
+      this.dataStart = from;
+      this.dataEnd = to;
+    } else {
+      (this.more ??= []).push(from, to);
+    }
+  }
+
+  /** Finds the fields; gives the event's name. */
+  private readFields(): string {
+    const { text } = this;
+    let event = '';
+    let at = this.first && text.startsWith(BOM) ? BOM.length : 0;
+    const carriages = text.indexOf('\r') !== -1;
+    while (at < text.length) {
+      const line = carriages ? endOfLine(text, at) : text.indexOf('\n', at);
+      const end = line === -1 ? text.length : line;
+      if (text.startsWith('data', at)) {
+        const from = valueStart(text, at + 4, end);
+        if (from !== -1) this.addData(from, end);
+      } else if (text.startsWith('event', at)) {
+        const from = valueStart(text, at + 5, end);
+        if (from !== -1) event = this.decode(from, end);
+      }
+      at = end + 1;
+    }
+    this.ownEvent = event;
+    return event;
+  }
+}
+
+/** Behind the colon and one space; a field's name alone has an empty value; -1: the name goes on. */
+function valueStart(text: string, at: number, end: number): number {
+  if (at === end) return end;
+  if (text.charCodeAt(at) !== 58) return -1;
+  return at + 1 < end && text.charCodeAt(at + 1) === 32 ? at + 2 : at + 1;
+}
+
+/** A \r\n gives an empty line more, which means nothing inside a frame. */
+function endOfLine(text: string, from: number): number {
+  LINE_END.lastIndex = from;
+  return LINE_END.exec(text)?.index ?? -1;
+}
