@@ -9,6 +9,7 @@ import type { Protocol, Restore } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/registry.ts';
 import { protocolFor, type Target } from '../routing/catalog.ts';
 import type { HeaderList } from './exchange.ts';
+import { jsonBytes } from './json-bytes.ts';
 import type { Inbound } from './read-request.ts';
 
 export interface Prepared {
@@ -59,7 +60,7 @@ export function prepare(inbound: Inbound, target: Target, passed: Passed, strict
   ];
   const dropped = droppedPaths(warnings, inbound.protocol);
   if (strict && dropped.length > 0) throw strictError(dropped, target);
-  const bytes = Buffer.from(JSON.stringify(encoded.body));
+  const bytes = jsonBytes(encoded.body, inbound.bytes.length);
   return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore: encoded.restore };
 }
 
