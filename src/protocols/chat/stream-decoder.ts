@@ -13,6 +13,7 @@ import { failureIn, failureOf, malformed } from './failures.ts';
 import { decodeStop } from './finish.ts';
 import { readReasoning, thinkingChunkText } from './reasoning.ts';
 import { failureOfFinish, isDone } from './relay.ts';
+import { createTextShape } from './stream-text.ts';
 import { createCallTracker, type CallTracker } from './stream-calls.ts';
 import { decodeUsage } from './usage.ts';
 
@@ -44,6 +45,7 @@ class ChatStream implements StreamDecoder {
   #finish: string | undefined;
   #stopReason: JsonValue | undefined;
   #usage: Usage | undefined;
+  readonly #shape = createTextShape();
 
   constructor(ids: Ids) {
     this.#calls = createCallTracker(ids, (out) => {
@@ -57,11 +59,21 @@ class ChatStream implements StreamDecoder {
   }
 
   push(frame: Frame): Event[] {
-    if (this.#ended || frame.data === '') return NONE;
+    if (this.#ended) return NONE;
     const out: Event[] = [];
-    if (isDone(frame)) this.#done(out);
-    else this.#chunk(frame, out);
+    const text = this.#shape.read(frame);
+    if (text !== undefined) this.#text('text', text, out);
+    else if (frame.data !== '') this.#other(frame, out);
     return out;
+  }
+
+  #other(frame: Frame, out: Event[]): void {
+    this.#shape.forget();
+    if (isDone(frame)) return this.#done(out);
+    this.#chunk(frame, out);
+    if (out.length === 1 && out[0]?.type === 'text_delta' && this.#open?.kind === 'text') {
+      this.#shape.learn(frame);
+    }
   }
 
   finish(clean: boolean): Event[] {

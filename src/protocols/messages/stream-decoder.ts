@@ -7,6 +7,7 @@ import type { FailureKind } from '../../errors.ts';
 import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
+import { TextShape } from '../text-shape.ts';
 import { createBlocks } from './stream-blocks.ts';
 import { readFailure } from './errors.ts';
 import { text } from './schema.ts';
@@ -24,12 +25,21 @@ function parse(data: string): JsonObject | undefined {
   }
 }
 
+function isTextDelta({ type, delta }: JsonObject, piece: string): boolean {
+  return (
+    type === 'content_block_delta' && isObject(delta) && delta.type === 'text_delta' && delta.text === piece
+  );
+}
+
 export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
   const blocks = createBlocks(ids);
   const tally: UsageTally = {};
   let state: 'init' | 'open' | 'over' = 'init';
   let stop: Stop | undefined;
   let serviceTier: string | undefined;
+  const shape = new TextShape(/"text": ?"/, isTextDelta);
+  /** The block of the shape that was learned. */
+  let shapeIndex = 0;
 
   function fail(reason: string, message: string, kind: FailureKind = 'failed'): Event[] {
     state = 'over';
@@ -105,17 +115,32 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     }
   }
 
+  function other(frame: Frame): Event[] {
+    shape.forget();
+    const { data } = frame;
+    const value = parse(data);
+    if (value !== undefined) {
+      const events = dispatch(value, frame.event);
+      const [only] = events;
+      if (events.length === 1 && only?.type === 'text_delta') {
+        shape.learn(frame);
+        shapeIndex = only.index;
+      }
+      return events;
+    }
+    if (frame.event !== 'error')
+      return fail('malformed', "the provider's stream holds an event that is not JSON");
+    state = 'over';
+    return [{ type: 'error', failure: readFailure(data) }];
+  }
+
   return {
     stopped: () => stop !== undefined,
     push(frame: Frame) {
-      const { data } = frame;
-      if (state === 'over' || data === '' || data === '[DONE]') return NONE;
-      const value = parse(data);
-      if (value !== undefined) return dispatch(value, frame.event);
-      if (frame.event !== 'error')
-        return fail('malformed', "the provider's stream holds an event that is not JSON");
-      state = 'over';
-      return [{ type: 'error', failure: readFailure(data) }];
+      if (state === 'over') return NONE;
+      const text = shape.read(frame);
+      if (text !== undefined) return [{ type: 'text_delta', index: shapeIndex, text }];
+      return frame.data === '' || frame.data === '[DONE]' ? NONE : other(frame);
     },
     finish(clean) {
       if (state === 'over') return NONE;
