@@ -17,24 +17,43 @@ if (!existsSync(main) && !existsSync(loose)) {
   console.error('gateway is not built yet; run: npm ci');
   process.exit(1);
 }
-const { run } = existsSync(loose) ? await import(loose.href) : loadProgram();
-await run(process.argv.slice(2));
+if (existsSync(loose)) await (await import(loose.href)).run(process.argv.slice(2));
+else await runScript();
 
 // Compiling takes 70 of 230 ms of a start, so its result is kept beside the program, where only those can write who could
 // change the program too. V8 refuses what another version of it has made; a newer build is told by its time.
-function loadProgram() {
+async function runScript() {
   const cache = `${main}.cache`;
   const script = new Script(readFileSync(main, 'latin1'), { filename: main, cachedData: readCache(cache) });
-  // What was not called yet is not compiled yet: a server has what a start needs, and at its end what requests need.
-  if (script.cachedDataRejected !== false && process.argv.includes('serve')) {
-    setTimeout(() => {
-      writeCache(cache, script);
-      process.once('exit', () => writeCache(cache, script));
-    }, 500).unref();
-  }
   const program = { exports: {} };
   script.runInThisContext()(program.exports, createRequire(main), program, main);
-  return program.exports;
+  await program.exports.run(process.argv.slice(2), async () => {
+    const budget = await parserBudget();
+    budget('later');
+    if (script.cachedDataRejected === false) return;
+    const write = () => {
+      // V8 takes the code only where it runs with the flags that it was made with.
+      budget('default');
+      writeCache(cache, script.createCachedData());
+      budget('later');
+    };
+    // What was not called yet is not compiled yet: now it is what a start needs, at the end what requests need, too.
+    setTimeout(() => {
+      write();
+      process.once('exit', write);
+    }, 500).unref();
+  });
+}
+
+/**
+ * V8 11 optimizes undici's parser of replies with the first reply, which leaves 10 MiB behind; later versions wait until this
+ * many bytes of it ran, some ten replies. Set when all is loaded: Node's own code cache is refused with flags of ours, too.
+ */
+async function parserBudget() {
+  if (major !== 20) return () => undefined;
+  const { setFlagsFromString } = await import('node:v8');
+  const bytes = { default: 1_800_000, later: 13_000_000 };
+  return (which) => setFlagsFromString(`--wasm-tiering-budget=${bytes[which]}`);
 }
 
 function readCache(cache) {
@@ -45,10 +64,10 @@ function readCache(cache) {
   }
 }
 
-function writeCache(cache, script) {
+function writeCache(cache, data) {
   const temporary = `${cache}.${process.pid}`;
   try {
-    writeFileSync(temporary, script.createCachedData(), { flush: true });
+    writeFileSync(temporary, data, { flush: true });
     renameSync(temporary, cache);
   } catch {
     // Installed where this user may not write: each start compiles anew.

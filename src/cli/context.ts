@@ -23,6 +23,8 @@ export interface Context {
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
   /** Calls the listener with what nothing else caught, instead of ending the process, until the returned function is called. */
   onFault(listener: (error: unknown) => void): () => void;
+  /** Called once a server listens: what it needs is loaded. */
+  onListening?(): void;
   /** Ends the process now, as that signal would have. */
   die(signal: NodeJS.Signals): void;
 }

@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-function createContext(): Context {
+function createContext(onListening: () => void): Context {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
@@ -23,6 +23,7 @@ function createContext(): Context {
       process.on('uncaughtException', listener);
       return () => process.off('uncaughtException', listener);
     },
+    onListening,
     die(signal) {
       for (const name of SIGNALS) process.removeAllListeners(name);
       process.kill(process.pid, signal);
@@ -40,10 +41,11 @@ function watchOutput(): { failure: NodeJS.ErrnoException | undefined } {
   return seen;
 }
 
-export async function run(argv: readonly string[]): Promise<void> {
+/** `onListening`: told once a server listens. */
+export async function run(argv: readonly string[], onListening: () => void = () => undefined): Promise<void> {
   const output = watchOutput();
   const { execute } = await import('./program.ts');
-  const exitCode = await execute(argv, createContext());
+  const exitCode = await execute(argv, createContext(onListening));
   process.exitCode = exitCode;
   // Errors of a stream come after the write.
   await new Promise<void>((resolve) => setImmediate(resolve));
