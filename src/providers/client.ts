@@ -34,7 +34,7 @@ export interface BodyReader {
 }
 
 export interface ReplyBody {
-  /** Called once; until then the provider is held back. */
+  /** Called once, before anything is waited for after `open`: what came with the head is kept for it. */
   start(reader: BodyReader): void;
   pause(): void;
   resume(): void;
@@ -169,6 +169,9 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderReply, ReplyBody {
   #headers: RawHeaders = {};
   #cancelTimer: () => void = () => undefined;
   #reader: BodyReader | undefined;
+  /** What came before the reader did: of the read that brought the head, no more. The provider is not held back for it,
+   *  because undici puts what it has read back into the socket then (10 µs a request, and as much again to collect). */
+  #early: Buffer[] = [];
   #heldBack: (() => void) | undefined;
   #lastByteAt = 0;
   #paused = false;
@@ -202,13 +205,12 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderReply, ReplyBody {
     if (this.#over) controller.abort(new Error('ended before it began'));
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
     if (status < 200) return;
     this.#replied = true;
     this.status = status;
     this.#headers = headers;
     this.#framed = headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
-    if (this.#reader === undefined) controller.pause();
     this.#resolve(this);
   }
 
@@ -226,7 +228,8 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderReply, ReplyBody {
       if (this.#released > RELEASE_BYTES) controller.abort(new Error('more than is worth reading'));
       return;
     }
-    this.#reader?.chunk(chunk);
+    if (this.#reader === undefined) this.#early.push(chunk);
+    else this.#reader.chunk(chunk);
   }
 
   onResponseEnd(): void {
@@ -275,8 +278,16 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderReply, ReplyBody {
 
   start(reader: BodyReader): void {
     this.#reader = reader;
-    if (this.#heldBack !== undefined) this.#heldBack();
-    else this.#controller?.resume();
+    if (!this.#over) {
+      const early = this.#early;
+      this.#early = [];
+      for (const chunk of early) {
+        reader.chunk(chunk);
+        // The reader may end the exchange: then it hears no more.
+        if (this.#over) return;
+      }
+    }
+    this.#heldBack?.();
   }
 
   pause(): void {
@@ -298,6 +309,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderReply, ReplyBody {
   release(): void {
     if (this.#over) return;
     this.#released = 0;
+    this.#early = [];
     this.#cancelTimer();
     this.#cancelTimer = this.#clock.after(RELEASE_MS, () => this.abort());
     this.#controller?.resume();
