@@ -18,15 +18,10 @@ export function jsonBytes(body: JsonObject, about: number): Buffer {
   for (let at = 0; at < messages.length; at += step) {
     lists.push(JSON.stringify(messages.slice(at, at + step)));
   }
-  const before: JsonObject = {};
-  const after: JsonObject = {};
-  let into = before;
-  for (const name in body) {
-    if (name === 'messages') into = after;
-    else into[name] = body[name];
-  }
-  const head = JSON.stringify(before).slice(0, -1);
-  const tail = JSON.stringify(after).slice(1);
+  const members = Object.entries(body);
+  const place = members.findIndex(([name]) => name === 'messages');
+  const head = JSON.stringify(Object.fromEntries(members.slice(0, place))).slice(0, -1);
+  const tail = JSON.stringify(Object.fromEntries(members.slice(place + 1))).slice(1);
   return joined(`${head}${head === '{' ? '' : ','}"messages":`, lists, tail === '}' ? tail : `,${tail}`);
 }
 
