@@ -25,8 +25,8 @@ const ascii = {
 export default defineConfig({
   input: 'src/cli/main.ts',
   platform: 'node',
-  // Binaries, and the book of prices, which is large and loaded where it is asked for.
-  external: ['better-sqlite3', 'better-sqlite3-napi', '@pydantic/genai-prices'],
+  // Binaries.
+  external: ['better-sqlite3', 'better-sqlite3-napi'],
   plugins: [undiciInParts, ascii],
   // What is wrong in a module that is imported (a name that undici's file has no more) must not wait for a user.
   onLog(level, log) {

@@ -1,15 +1,12 @@
 // Everything known about one provider's model, put together: rules and windows from our rows, prices and further windows
-// from the price book. The book is a large module (50 ms), so it is loaded after the server listens.
-import type { findProvider, MatchLogic, ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices';
+// from the price book, which is read after the server listens.
+import type { MatchLogic, ModelPrice } from '@pydantic/genai-prices';
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
 import type { Traits } from '../canonical/traits.ts';
 import { DEFAULT_TRAITS } from '../canonical/traits.ts';
+import { readShelves, type Shelf } from './facts-book.ts';
 import { modelFacts, WIRE_TRAITS } from './model-facts.ts';
 import type { Price, Rate } from './price.ts';
-
-interface Book {
-  findProvider: typeof findProvider;
-}
 
 export interface Known {
   traits: Traits;
@@ -20,38 +17,31 @@ export interface Known {
 export interface Facts {
   /** `now`: prices change on a date. */
   about(provider: ProviderConfig, upstream: string, model: ModelConfig | undefined, now: number): Known;
-  /** Loads the price book; until then no prices are known. Resolves to whether anything changed. */
-  load(): Promise<boolean>;
+  /** Reads these providers' prices; until then none are known. Resolves to whether anything changed. */
+  load(providers: readonly ProviderConfig[]): Promise<boolean>;
 }
 
 export function createFacts(): Facts {
-  let book: Book | undefined;
-  let shelves = new Map<string, Provider | undefined>();
-
-  function shelf(provider: ProviderConfig): Provider | undefined {
-    if (book === undefined) return undefined;
-    // By address alone: a price belongs to the one who bills, not to the model's name.
-    const url = Object.values(provider.baseUrls)[0] ?? '';
-    if (!shelves.has(url)) shelves.set(url, book.findProvider({ providerApiUrl: url }));
-    return shelves.get(url);
-  }
+  const shelves = new Map<string, Shelf>();
 
   return {
     about(provider, upstream, model, now) {
       const facts = modelFacts(upstream);
-      const info = findModel(shelf(provider), upstream);
+      const info = findModel(shelves.get(addressOf(provider)), upstream);
       const traits = mergeTraits(provider, upstream, facts.traits, info?.context_window, model);
       const price = filePrice(model) ?? (info && bookPrice(info, now));
       return { traits, family: facts.family, ...(price && { price }) };
     },
-    async load() {
-      if (book !== undefined) return false;
-      book = await import('@pydantic/genai-prices');
-      shelves = new Map();
+    async load(providers) {
+      const unread = [...new Set(providers.map(addressOf))].filter((url) => !shelves.has(url));
+      if (unread.length === 0) return false;
+      for (const [url, shelf] of await readShelves(unread)) shelves.set(url, shelf);
       return true;
     },
   };
 }
+
+const addressOf = ({ baseUrls }: ProviderConfig): string => Object.values(baseUrls)[0] ?? '';
 
 /** The tolerant defaults < what is known of the model < the provider's traits (its preset, then the file's flags) < the
  *  file's entry of the model. */
@@ -112,9 +102,10 @@ function filePrice(model: ModelConfig | undefined): Price | undefined {
   };
 }
 
+type BookModel = Shelf[number];
 type BookRate = ModelPrice[string];
 
-function bookPrice(info: ModelInfo, now: number): Price | undefined {
+function bookPrice(info: BookModel, now: number): Price | undefined {
   const prices = Array.isArray(info.prices) ? priceAt(info.prices, now) : info.prices;
   if (prices?.['input_mtok'] === undefined) return undefined;
   return {
@@ -127,7 +118,7 @@ function bookPrice(info: ModelInfo, now: number): Price | undefined {
 }
 
 /** The last entry that holds now; prices by the hour of the day are not followed. */
-function priceAt(prices: Extract<ModelInfo['prices'], unknown[]>, now: number): ModelPrice | undefined {
+function priceAt(prices: Extract<BookModel['prices'], unknown[]>, now: number): ModelPrice | undefined {
   return prices.findLast(
     ({ constraint }) =>
       constraint === undefined ||
@@ -145,9 +136,9 @@ function rate(name: keyof Price, value: BookRate): Price {
 }
 
 // The package's own look-up checks units at each call (0.4 ms); a provider may list hundreds of models.
-function findModel(shelf: Provider | undefined, upstream: string): ModelInfo | undefined {
+function findModel(shelf: Shelf | undefined, upstream: string): BookModel | undefined {
   const name = upstream.toLowerCase();
-  return shelf?.models.find(({ match }) => matches(match, name));
+  return shelf?.find(({ match }) => matches(match, name));
 }
 
 function matches(logic: MatchLogic, name: string): boolean {

@@ -1,7 +1,9 @@
+import { findProvider } from '@pydantic/genai-prices';
 import { describe, expect, it, test } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
 import { createFacts } from '../../src/routing/facts.ts';
+import { readShelves } from '../../src/routing/facts-book.ts';
 import { modelFacts, plainName } from '../../src/routing/model-facts.ts';
 import { costOf } from '../../src/routing/price.ts';
 import { createRouting } from '../../src/routing/routing.ts';
@@ -183,23 +185,35 @@ describe('the price book', () => {
   it('gives prices of the provider at that address, and windows, once it is loaded', async () => {
     const facts = createFacts();
     expect(facts.about(anthropic, 'claude-sonnet-4-5-20250929', undefined, NOW).price).toBeUndefined();
-    expect(await facts.load()).toBe(true);
-    expect(await facts.load()).toBe(false);
+    expect(await facts.load([anthropic])).toBe(true);
+    expect(await facts.load([anthropic])).toBe(false);
     const { price, traits } = facts.about(anthropic, 'claude-sonnet-4-5-20250929', undefined, NOW);
     expect(price).toMatchObject({ input: { base: 3 }, output: { base: 15 }, cacheRead: { base: 0.3 } });
     expect(traits.contextWindow).toBe(200_000);
   });
 
+  it('is read by a thread as it stands in the package', async () => {
+    const urls = ['https://api.openai.com/v1', 'https://openrouter.ai/api/v1', 'http://127.0.0.1:1/v1'];
+    const shelves = await readShelves(urls);
+    expect([...shelves.keys()]).toEqual(urls);
+    for (const [url, shelf] of shelves) {
+      const models = findProvider({ providerApiUrl: url })?.models ?? [];
+      const plain = models.map(({ match, prices, context_window }) => ({ match, prices, context_window }));
+      expect(shelf).toEqual(plain);
+    }
+    expect([...shelves.values()].map(({ length }) => length > 20)).toEqual([true, true, false]);
+  });
+
   it('gives a model of a famous name on an own server no price', async () => {
     const facts = createFacts();
-    await facts.load();
     const local = provider('local', null, { baseUrls: { chat: 'http://127.0.0.1:11434/v1' } });
+    await facts.load([anthropic, local]);
     expect(facts.about(local, 'gpt-5.2', undefined, NOW).price).toBeUndefined();
   });
 
   it('takes the price of the day', async () => {
     const facts = createFacts();
-    await facts.load();
+    await facts.load([anthropic]);
     const steps = (now: number): number | undefined =>
       facts.about(anthropic, 'claude-opus-4-6', undefined, now).price?.input?.steps?.length;
     expect(steps(Date.UTC(2026, 1, 1))).toBe(1);
@@ -208,7 +222,7 @@ describe('the price book', () => {
 
   it("is beaten by the file's price", async () => {
     const facts = createFacts();
-    await facts.load();
+    await facts.load([anthropic]);
     const model = { id: 'x', upstream: 'claude-sonnet-5', price: { input: 1, output: 2 } };
     expect(facts.about(anthropic, 'claude-sonnet-5', model, NOW).price).toEqual({
       input: { base: 1 },
