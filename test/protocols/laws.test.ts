@@ -280,7 +280,10 @@ describe.each(BOTH)('%s frames that are passed on unsplit', (protocol) => {
   });
 
   it('are most frames of an answer', () => {
-    const text = written(protocol, eventsOf([{ kind: 'text', pieces: Array.from({ length: 20 }, () => 'a') }]));
+    const text = written(
+      protocol,
+      eventsOf([{ kind: 'text', pieces: Array.from({ length: 20 }, () => 'a') }]),
+    );
     const frames = createSplitter({ maxFrame: 1 << 20 }).push(Buffer.from(text));
     expect(frames.filter((frame) => protocols[protocol].isQuiet(frame.text)).length).toBeGreaterThan(20);
   });
