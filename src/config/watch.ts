@@ -1,8 +1,7 @@
 // Tells when the configuration file has really changed. Editors replace files by renaming, tools swap symbolic links, some
-// file systems report nothing: folders are watched, the file is polled as well, and its content alone decides.
-import type { FSWatcher } from 'node:fs';
-import { readFileSync, realpathSync, statSync, watch } from 'node:fs';
-import path from 'node:path';
+// file systems report nothing: so it is looked at, and its content alone decides. (To watch its folder costs 5 µs a request:
+// the database often lies there too, and each of its writes is an event.)
+import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 
 export interface WatchOptions {
@@ -19,7 +18,7 @@ export interface ConfigWatch {
 
 /** Writers often write in several steps. */
 const SETTLE_MS = 100;
-const POLL_MS = 2000;
+const POLL_MS = 500;
 
 export function watchConfig({ file, reload, clock }: WatchOptions): ConfigWatch {
   let seen = contentOf(file);
@@ -28,7 +27,6 @@ export function watchConfig({ file, reload, clock }: WatchOptions): ConfigWatch 
   let running = false;
   let cancelSettle: (() => void) | undefined;
   let cancelPoll = clock.after(POLL_MS, poll);
-  const watchers = foldersOf(file).flatMap(({ folder, name }) => watchFolder(folder, name, settle));
 
   function settle(): void {
     if (closed) return;
@@ -65,36 +63,8 @@ export function watchConfig({ file, reload, clock }: WatchOptions): ConfigWatch 
       closed = true;
       cancelSettle?.();
       cancelPoll();
-      for (const watcher of watchers) watcher.close();
     },
   };
-}
-
-/** Where a change of the file shows: its own folder, and that of the file behind a symbolic link. */
-function foldersOf(file: string): { folder: string; name: string }[] {
-  const folders = [{ folder: path.dirname(file), name: path.basename(file) }];
-  try {
-    const real = realpathSync(file);
-    if (real !== path.resolve(file)) folders.push({ folder: path.dirname(real), name: path.basename(real) });
-  } catch {
-    // Not there now: its own folder will show it.
-  }
-  return folders;
-}
-
-function watchFolder(folder: string, name: string, changed: () => void): FSWatcher[] {
-  try {
-    const watcher = watch(folder, { persistent: false }, (_event, entry) => {
-      // The database often lies beside the file: its writes are none of ours. A system that swaps whole folders
-      // names the link to them (`..data`).
-      if (entry === null || entry === name || entry.startsWith('..')) changed();
-    });
-    watcher.on('error', () => watcher.close());
-    return [watcher];
-  } catch {
-    // Out of watches, or the folder is gone: polling remains.
-    return [];
-  }
 }
 
 function contentOf(file: string): string | undefined {
