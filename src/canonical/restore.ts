@@ -148,8 +148,19 @@ function unsafeEnd(text: string, stops: readonly string[]): number {
   return most;
 }
 
+/** Then every event and every reply stays what it is. */
+export function restoresNothing({ toolNames, customTools, structuredTool, stop }: Restore): boolean {
+  return (
+    toolNames.size === 0 &&
+    customTools.size === 0 &&
+    structuredTool === undefined &&
+    stop.every((text) => text === '')
+  );
+}
+
 /** The same for a whole reply, by way of its events: both give the same answer. */
 export function restoreReply(reply: Reply, restore: Restore): Reply {
+  if (restoresNothing(restore)) return reply;
   const restorer = createRestorer(restore);
   const collector = createCollector();
   for (const event of replay(reply)) {

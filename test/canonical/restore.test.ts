@@ -205,6 +205,9 @@ describe('laws', () => {
     fc.assert(
       fc.property(replies, (whole) => {
         expect(restoreReply(whole, NOTHING)).toEqual(whole);
+        // The long way round gives the same.
+        const ofAnother = { ...NOTHING, toolNames: new Map([['\0 no tool', 'other']]) };
+        expect(restoreReply(whole, ofAnother)).toEqual(whole);
       }),
     );
   });
