@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Checks the Node version, then runs the built program: one script, with the code that V8 made of it in an earlier start.
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
@@ -10,6 +10,10 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`gateway needs Node 20.19 or newer; this is ${process.versions.node}`);
   process.exit(1);
 }
+// Not imported: an importer touches all that it exports, webcrypto too.
+const { createHash } = process.getBuiltinModule('node:crypto');
+const DIGEST_BYTES = 32;
+
 const main = fileURLToPath(new URL('../dist/cli/main.cjs', import.meta.url));
 // What `tsc -p tsconfig.build.json` wrote since the last build: each module by itself, as a profiler likes it.
 const loose = new URL('../dist/cli/main.js', import.meta.url);
@@ -20,11 +24,9 @@ if (!existsSync(main) && !existsSync(loose)) {
 if (existsSync(loose)) await (await import(loose.href)).run(process.argv.slice(2));
 else await runScript();
 
-// Compiling takes 70 of 230 ms of a start, so its result is kept beside the program, where only those can write who could
-// change the program too. V8 refuses what another version of it has made; a newer build is told by its time.
 async function runScript() {
   const cache = `${main}.cache`;
-  const script = new Script(readFileSync(main, 'latin1'), { filename: main, cachedData: readCache(cache) });
+  const { script, digest } = loadScript(cache);
   const program = { exports: {} };
   script.runInThisContext()(program.exports, createRequire(main), program, main);
   await program.exports.run(process.argv.slice(2), async () => {
@@ -34,7 +36,7 @@ async function runScript() {
     const write = () => {
       // V8 takes the code only where it runs with the flags that it was made with.
       budget('default');
-      writeCache(cache, script.createCachedData());
+      writeCache(cache, digest, script.createCachedData());
       budget('later');
     };
     // What was not called yet is not compiled yet: now it is what a start needs, at the end what requests need, too.
@@ -43,6 +45,15 @@ async function runScript() {
       process.once('exit', write);
     }, 500).unref();
   });
+}
+
+// Compiling takes 70 of 230 ms of a start, so its result is kept beside the program, where only those can write who could
+// change the program too. V8 refuses what another version of it has made.
+function loadScript(cache) {
+  const source = readFileSync(main);
+  const digest = createHash('sha256').update(source);
+  const cachedData = readCache(cache, digest);
+  return { script: new Script(source.toString('latin1'), { filename: main, cachedData }), digest };
 }
 
 /**
@@ -56,18 +67,23 @@ async function parserBudget() {
   return (which) => setFlagsFromString(`--wasm-tiering-budget=${bytes[which]}`);
 }
 
-function readCache(cache) {
+/** Before the code stands a digest of program and code: V8 looks at their lengths alone, and dies of a page that a disk lost. */
+function readCache(cache, digest) {
   try {
-    return statSync(cache).mtimeMs > statSync(main).mtimeMs ? readFileSync(cache) : undefined;
+    const file = readFileSync(cache);
+    const code = file.subarray(DIGEST_BYTES);
+    const wanted = digest.copy().update(code).digest();
+    return wanted.equals(file.subarray(0, DIGEST_BYTES)) ? code : undefined;
   } catch {
     return undefined;
   }
 }
 
-function writeCache(cache, data) {
+function writeCache(cache, digest, code) {
   const temporary = `${cache}.${process.pid}`;
   try {
-    writeFileSync(temporary, data, { flush: true });
+    const wanted = digest.copy().update(code).digest();
+    writeFileSync(temporary, Buffer.concat([wanted, code]), { flush: true });
     renameSync(temporary, cache);
   } catch {
     // Installed where this user may not write: each start compiles anew.
