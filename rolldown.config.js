@@ -2,8 +2,14 @@
 // start. bin/gateway.js runs it.
 import { defineConfig } from 'rolldown';
 
-/** What providers/client.ts takes of undici, from the files in which it stands: all of undici costs 8 MiB and 50 ms. */
+/**
+ * What providers/client.ts takes of undici, from the files in which it stands: all of undici costs 8 MiB and 50 ms. Its proxy
+ * agents call `connect` of a dispatcher, which undici's own index puts there.
+ */
 const UNDICI = `
+  import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+  import connect from 'undici/lib/api/api-connect.js';
+  Object.assign(Dispatcher.prototype, { connect });
   export { default as Agent } from 'undici/lib/dispatcher/agent.js';
   export { default as EnvHttpProxyAgent } from 'undici/lib/dispatcher/env-http-proxy-agent.js';
   export { default as buildConnector } from 'undici/lib/core/connect.js';
