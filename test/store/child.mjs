@@ -1,10 +1,10 @@
-// A process of its own on a shared database. `dist` is compiled before the tests run.
-// child.mjs TASK FILE …: what it did is said in lines of JSON.
+// A process of its own on a shared database: child.mjs STORE TASK FILE …, with the compiled store. What it did is said in
+// lines of JSON.
 import { Buffer } from 'node:buffer';
 import process from 'node:process';
-import { openStore } from '../../dist/store/open.js';
 
-const [task, file, ...rest] = process.argv.slice(2);
+const [compiled, task, file, ...rest] = process.argv.slice(2);
+const { openStore } = await import(compiled);
 const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const tasks = {

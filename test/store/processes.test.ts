@@ -1,15 +1,29 @@
 // Several processes on one database, and processes that die: real ones.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { dirname } from 'node:path';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'rolldown';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
 import { contentsOf, faultOf, opened, temporaryFile } from './support.ts';
-import { writeFileSync } from 'node:fs';
 
 const CHILD = fileURLToPath(new URL('child.mjs', import.meta.url));
+
+// Compiled beside the packages, where its own imports are found.
+const folder = mkdtempSync(fileURLToPath(new URL('../../node_modules/.store-', import.meta.url)));
+const compiled = pathToFileURL(join(folder, 'open.mjs')).href;
+beforeAll(async () => {
+  await build({
+    input: { open: fileURLToPath(new URL('../../src/store/open.ts', import.meta.url)) },
+    platform: 'node',
+    external: ['better-sqlite3', 'better-sqlite3-napi'],
+    output: { dir: folder, entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' },
+  });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Child {
   process: ChildProcess;
@@ -26,7 +40,7 @@ function start(
   args: (string | number)[],
   wrap: (command: string[]) => string[] = (command) => command,
 ): Child {
-  const [program = '', ...rest] = wrap([process.execPath, CHILD, ...args.map(String)]);
+  const [program = '', ...rest] = wrap([process.execPath, CHILD, compiled, ...args.map(String)]);
   const child = spawn(program, rest, { stdio: ['pipe', 'pipe', 'pipe'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const said: unknown[] = [];
