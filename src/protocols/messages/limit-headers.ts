@@ -8,6 +8,16 @@ export function limitHeaders(admission: Admission): string[] {
     'anthropic-ratelimit-requests-remaining',
     String(Math.max(0, admission.limit - admission.used)),
     'anthropic-ratelimit-requests-reset',
-    new Date(admission.resetsAt).toISOString().replace(/\.\d+Z$/, 'Z'),
+    resetText(admission.resetsAt),
   ];
+}
+
+/** The hour's, written once: 1 µs otherwise. */
+let written = { resetsAt: NaN, text: '' };
+
+function resetText(resetsAt: number): string {
+  if (written.resetsAt !== resetsAt) {
+    written = { resetsAt, text: new Date(resetsAt).toISOString().replace(/\.\d+Z$/, 'Z') };
+  }
+  return written.text;
 }
