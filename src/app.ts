@@ -87,6 +87,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     );
   }
 
+  /** Without them the gateway serves all the same: costs are unknown then. */
+  async function loadFacts(): Promise<void> {
+    try {
+      await routing.loadFacts();
+    } catch (error) {
+      log.warn('prices could not be read: costs stay unknown', { reason: String(error) });
+    }
+  }
+
   const discovered = discover();
   const deps: GatewayDeps = {
     config: () => config,
@@ -120,7 +129,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   void discovered.then(() => repeat(LIST_EVERY_MS, refreshLists));
   repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }));
   repeat(PRUNE_EVERY_MS, () => store.prune(clock.now() - config.usage.keep));
-  void routing.loadFacts();
+  void loadFacts();
 
   async function applyReload(): Promise<void> {
     try {
@@ -128,7 +137,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       for (const fixed of unchangeable(config, next)) log.warn(`${fixed} changes only with a restart`);
       config = { ...next, listen: { ...config.listen, names: next.listen.names }, database: config.database };
       routing.update(config);
-      await routing.loadFacts();
+      await loadFacts();
       log.info('the configuration was read anew', { providers: config.providers.length });
       for (const warning of next.warnings) log.warn(warning);
       // Not waited for: a provider that is slow to tell must not hold the next change back.
