@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Checks the Node version, then runs the built program: one script, with the code that V8 made of it in an earlier start.
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
@@ -92,6 +92,7 @@ function writeCache(code) {
     writeFileSync(temporary, Buffer.concat([wanted, code]), { flush: true });
     renameSync(temporary, cache);
   } catch {
-    // Installed where this user may not write: each start compiles anew.
+    // A full disk, or installed where this user may not write: each start compiles anew.
+    rmSync(temporary, { force: true });
   }
 }
