@@ -57,6 +57,28 @@ const NOTHING_KNOWN = {
   costUsd: null,
 };
 
+const ATTEMPTS = fc.array(
+  fc.record({
+    account: fc.integer({ min: 1, max: 3 }),
+    hour: fc.integer({ min: 0, max: 2 }).map((hours) => HOUR + hours * HOUR_MS),
+    limit: fc.integer({ min: 0, max: 4 }),
+  }),
+  { maxLength: 40 },
+);
+
+/** What each is to be told, one after the other. */
+function plainCounts(
+  attempts: readonly { account: number; hour: number; limit: number }[],
+): (number | undefined)[] {
+  const counts = new Map<string, number>();
+  return attempts.map(({ account, hour, limit }) => {
+    const before = counts.get(`${account} ${hour}`) ?? 0;
+    if (before >= limit) return undefined;
+    counts.set(`${account} ${hour}`, before + 1);
+    return before + 1;
+  });
+}
+
 export function storeContract(name: string, open: () => Promise<Store>): void {
   let store: Store;
   beforeEach(async () => {
@@ -195,23 +217,28 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     });
 
     it('equals a plain counter, whatever comes in which order', async () => {
-      const attempt = fc.record({
-        account: fc.integer({ min: 1, max: 3 }),
-        hour: fc.integer({ min: 0, max: 2 }),
-        limit: fc.integer({ min: 0, max: 4 }),
-      });
       let round = 0;
       await fc.assert(
-        fc.asyncProperty(fc.array(attempt, { maxLength: 40 }), async (attempts) => {
+        fc.asyncProperty(ATTEMPTS, async (attempts) => {
           round += 1;
-          const counts = new Map<string, number>();
-          for (const { account, hour, limit } of attempts) {
-            const place = `${account} ${hour}`;
-            const before = counts.get(place) ?? 0;
-            const expected = before < limit ? before + 1 : undefined;
-            if (expected !== undefined) counts.set(place, expected);
-            expect(await store.admit(account + 10 * round, HOUR + hour * HOUR_MS, limit)).toBe(expected);
+          const expected = plainCounts(attempts);
+          for (const [index, { account, hour, limit }] of attempts.entries()) {
+            expect(await store.admit(account + 10 * round, hour, limit)).toBe(expected[index]);
           }
+        }),
+        { numRuns: 30 },
+      );
+    });
+
+    it('gives what is asked for at once as if it were asked for one after the other', async () => {
+      let round = 0;
+      await fc.assert(
+        fc.asyncProperty(ATTEMPTS, async (attempts) => {
+          round += 1;
+          const admitted = attempts.map(({ account, hour, limit }) =>
+            store.admit(account + 10 * round, hour, limit),
+          );
+          expect(await Promise.all(admitted)).toEqual(plainCounts(attempts));
         }),
         { numRuns: 30 },
       );

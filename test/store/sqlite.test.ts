@@ -13,7 +13,6 @@ import {
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createKey } from '../../src/accounts/key.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -81,33 +80,6 @@ describe('another process on the same file', () => {
 });
 
 describe('admissions asked for at once', () => {
-  it('are counted as if asked for one after the other', async () => {
-    const store = await opened(temporaryFile());
-    const attempt = fc.record({
-      account: fc.integer({ min: 1, max: 3 }),
-      hour: fc.integer({ min: 0, max: 1 }),
-      limit: fc.integer({ min: 0, max: 4 }),
-    });
-    let round = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(attempt, { maxLength: 40 }), async (attempts) => {
-        round += 1;
-        const counts = new Map<string, number>();
-        const expected = attempts.map(({ account, hour, limit }) => {
-          const before = counts.get(`${account} ${hour}`) ?? 0;
-          if (before >= limit) return undefined;
-          counts.set(`${account} ${hour}`, before + 1);
-          return before + 1;
-        });
-        const admitted = attempts.map(({ account, hour, limit }) =>
-          store.admit(account + 10 * round, HOUR + hour, limit),
-        );
-        expect(await Promise.all(admitted)).toEqual(expected);
-      }),
-      { numRuns: 30 },
-    );
-  });
-
   it('are told as failed, every one, where they cannot be committed', async () => {
     const file = temporaryFile();
     const store = await opened(file);
