@@ -104,7 +104,7 @@ function spliced(inbound: Inbound, target: Target): { bytes: Buffer; warnings: r
   const edits: Edit[] = [];
   const model = members.get('model');
   if (model !== undefined && inbound.value.model !== target.upstream) {
-    edits.push({ start: model.start, end: model.end, text: quoted(target.upstream) });
+    edits.push({ start: model.start, end: model.end, text: JSON.stringify(target.upstream) });
   }
   if (inbound.stream && inbound.protocol.name === 'chat' && target.traits.streamUsage) {
     const edit = usageQuestion(inbound, members);
@@ -122,13 +122,6 @@ function spliced(inbound: Inbound, target: Target): { bytes: Buffer; warnings: r
 }
 
 const NO_WARNINGS: readonly Warning[] = [];
-
-/** As JSON. Names that need no escapes, nearly all, are spared the 0.4 µs of JSON.stringify. */
-function quoted(name: string): string {
-  return PLAIN_NAME.test(name) ? `"${name}"` : JSON.stringify(name);
-}
-
-const PLAIN_NAME = /^[\w./:@-]*$/;
 
 function usageQuestion(inbound: Inbound, members: Members): Edit | undefined {
   const given = inbound.value.stream_options;
