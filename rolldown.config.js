@@ -3,7 +3,7 @@
 import { defineConfig } from 'rolldown';
 
 /**
- * What providers/client.ts takes of undici, from the files in which it stands: all of undici costs 8 MiB and 50 ms. Its proxy
+ * What src/providers takes of undici, from the files in which it stands: all of undici costs 8 MiB and 50 ms. Its proxy
  * agents call `connect` of a dispatcher, which undici's own index puts there.
  */
 const UNDICI = `

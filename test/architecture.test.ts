@@ -35,7 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Where a package may be imported: folders, or files (as far as given). */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  undici: ['providers/client'],
+  undici: ['providers/'],
   'better-sqlite3': ['store/sqlite/'],
   'better-sqlite3-napi': ['store/sqlite/'],
   pg: ['store/postgres/'],

@@ -11,7 +11,8 @@ import { readWhole } from '../gateway/read-whole.ts';
 import type { Ids } from '../ids.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/registry.ts';
-import type { ProviderClient, ReplyBody } from '../providers/client.ts';
+import type { ProviderClient } from '../providers/client.ts';
+import type { ReplyBody } from '../providers/provider-exchange.ts';
 import { protocolFor, type Target } from '../routing/catalog.ts';
 
 const MAX_TOKENS = 64;

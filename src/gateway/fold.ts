@@ -4,7 +4,7 @@ import { FailureError } from '../canonical/failure.ts';
 import type { Event } from '../canonical/events.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { Ids } from '../ids.ts';
-import type { ReplyBody } from '../providers/client.ts';
+import type { ReplyBody } from '../providers/provider-exchange.ts';
 import { openFrames } from './frames.ts';
 import type { Prepared } from './prepare.ts';
 import { TRUNCATED } from './pump.ts';

@@ -1,7 +1,7 @@
 // A provider's stream as frames, with one reader at a time: `forward` reads until the commit, then relay or translate goes on.
 import { FrameTooLarge, createSplitter, type Frame, type Run } from '../protocols/sse.ts';
 import type { ProviderFailure } from '../errors.ts';
-import type { ReplyBody } from '../providers/client.ts';
+import type { ReplyBody } from '../providers/provider-exchange.ts';
 
 export interface FrameReader {
   /** The frames that one network chunk completed; never empty. */

@@ -1,6 +1,6 @@
 // A provider's whole reply in memory, within a bound. A body that just stopped is a failure, never a short answer.
 import { FailureError } from '../canonical/failure.ts';
-import type { ReplyBody } from '../providers/client.ts';
+import type { ReplyBody } from '../providers/provider-exchange.ts';
 
 export function readWhole(body: ReplyBody, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {

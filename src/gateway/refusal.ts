@@ -3,7 +3,7 @@ import { FailureError } from '../canonical/failure.ts';
 import type { Clock } from '../clock.ts';
 import type { ProviderFailure } from '../errors.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import type { ProviderReply, ReplyBody } from '../providers/client.ts';
+import type { ProviderReply, ReplyBody } from '../providers/provider-exchange.ts';
 import { readWhole } from './read-whole.ts';
 
 /** Much longer than any error that a person reads. */

@@ -7,7 +7,8 @@ import { FailureError } from '../../src/canonical/failure.ts';
 import { CancellationSource, type Cancellation } from '../../src/cancellation.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import type { ProviderFailure } from '../../src/errors.ts';
-import { createProviderClient, type Call, type ProviderReply } from '../../src/providers/client.ts';
+import { createProviderClient } from '../../src/providers/client.ts';
+import type { Call, ProviderReply } from '../../src/providers/provider-exchange.ts';
 import { manualClock } from '../helpers/clock.ts';
 
 const open: Server[] = [];

@@ -1,0 +1,27 @@
+// Connecting to a provider, so that later it can be told whether a connection that broke had served before.
+import { buildConnector } from 'undici';
+
+/** undici tells how many bytes a failed socket had read before: more than none means that it had served a reply. */
+export function reusedConnectionClosed(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, socket } = error as { code?: string; socket?: { bytesRead?: number } };
+  if (code === 'UND_ERR_SOCKET') return (socket?.bytesRead ?? 0) > 0;
+  return brokeAfterUse.has(error);
+}
+
+/** Errors of sockets that had read something before: undici hands on the system's own error, which does not tell. */
+const brokeAfterUse = new WeakSet<Error>();
+
+/** `timeout` in milliseconds. */
+export function connectorFor(timeout: number): buildConnector.connector {
+  const connect = buildConnector({ timeout });
+  return (options, callback) => {
+    connect(options, (...connected) => {
+      const [, socket] = connected;
+      socket?.prependListener('error', (error: Error) => {
+        if (socket.bytesRead > 0) brokeAfterUse.add(error);
+      });
+      callback(...connected);
+    });
+  };
+}
