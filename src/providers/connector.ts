@@ -1,5 +1,6 @@
 // Connecting to a provider, so that later it can be told whether a connection that broke had served before.
 import { buildConnector } from 'undici';
+import { writeAtTurnEnd } from '../turn-writes.ts';
 
 /** undici tells how many bytes a failed socket had read before: more than none means that it had served a reply. */
 export function reusedConnectionClosed(error: unknown): boolean {
@@ -17,10 +18,13 @@ export function connectorFor(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout });
   return (options, callback) => {
     connect(options, (...connected) => {
-      const [, socket] = connected;
-      socket?.prependListener('error', (error: Error) => {
-        if (socket.bytesRead > 0) brokeAfterUse.add(error);
-      });
+      const [failed, socket] = connected;
+      if (failed === null) {
+        writeAtTurnEnd(socket);
+        socket.prependListener('error', (error: Error) => {
+          if (socket.bytesRead > 0) brokeAfterUse.add(error);
+        });
+      }
       callback(...connected);
     });
   };

@@ -8,6 +8,7 @@ import { shuttingDown } from '../gateway/gate.ts';
 import type { GatewayDeps } from '../gateway/inference.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
+import { writeAtTurnEnd } from '../turn-writes.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
 import { createHostCheck } from './host.ts';
@@ -97,7 +98,10 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       if (connections.isSilent(socket)) answerBadHttp(error, socket, newRequestId());
       else socket.destroy();
     });
-    server.on('connection', (socket: Socket) => connections.add(socket));
+    server.on('connection', (socket: Socket) => {
+      writeAtTurnEnd(socket);
+      connections.add(socket);
+    });
     server.closeIdleConnections = () => connections.closeIdle();
     return new Promise((resolve, reject) => {
       server.once('error', reject);
