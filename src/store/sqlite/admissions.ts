@@ -1,5 +1,5 @@
 // Counting requests against their hour's limit. What is asked in one turn of the event loop is counted in one transaction:
-// a commit costs 7 µs, one more count in it 2 µs. Each is committed before it is told.
+// a commit costs 7 µs, an account's count in it 2 µs. Each is committed before it is told.
 import type { Connection } from './connection.ts';
 import type { Db } from './engine.ts';
 
@@ -14,26 +14,42 @@ interface Asked {
 type Statements = ReturnType<typeof prepareAdmissions>;
 
 export function prepareAdmissions(db: Db) {
-  // Two plain statements: one with RETURNING opens a table of its own for its row, and costs 9 µs where these cost 2.
-  const add = db.prepare<[accountId: number, hour: number, limit: number]>(
-    'UPDATE hours SET requests = requests + 1 WHERE account_id = ? AND hour = ? AND requests < ?',
-  );
-  const begin = db.prepare<[accountId: number, hour: number]>(
-    'INSERT INTO hours (account_id, hour, requests) VALUES (?, ?, 1)',
-  );
   const used = db
-    .prepare<[number, number], number>('SELECT requests FROM hours WHERE account_id = ? AND hour = ?')
+    .prepare<[accountId: number, hour: number], number>(
+      'SELECT requests FROM hours WHERE account_id = ? AND hour = ?',
+    )
     .pluck();
+  // No RETURNING: it opens a table of its own for its row, and costs 9 µs where these two statements cost 2.
+  const set = db.prepare<[accountId: number, hour: number, requests: number]>(
+    `INSERT INTO hours (account_id, hour, requests) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET requests = excluded.requests`,
+  );
 
-  function count({ accountId, hour, limit }: Asked): number | undefined {
-    if (add.run(accountId, hour, limit).changes === 1) return used.get(accountId, hour);
-    if (limit < 1 || used.get(accountId, hour) !== undefined) return undefined;
-    begin.run(accountId, hour);
-    return 1;
-  }
-
-  const countAll = db.transaction((asked: readonly Asked[]) => asked.map(count));
+  /** Those of one account and hour are counted together. */
+  const countAll = db.transaction((asked: readonly Asked[]): (number | undefined)[] => {
+    const tallies = new Map<string, Tally>();
+    const counts = asked.map(({ accountId, hour, limit }) => {
+      const name = `${accountId} ${hour}`;
+      let tally = tallies.get(name);
+      if (tally === undefined) {
+        const before = used.get(accountId, hour) ?? 0;
+        tallies.set(name, (tally = { accountId, hour, before, now: before }));
+      }
+      return tally.now < limit ? ++tally.now : undefined;
+    });
+    for (const { accountId, hour, before, now } of tallies.values()) {
+      if (now > before) set.run(accountId, hour, now);
+    }
+    return counts;
+  });
   return { used, countAdmissions: (asked: readonly Asked[]) => countAll.immediate(asked) };
+}
+
+interface Tally {
+  accountId: number;
+  hour: number;
+  before: number;
+  now: number;
 }
 
 export interface Admissions {

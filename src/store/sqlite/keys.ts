@@ -81,19 +81,27 @@ const MOST_KEPT = 10_000;
 
 /**
  * Rows by hash, kept while no other connection has written: `PRAGMA data_version` asks for that in 1.2 µs, where the row
- * with its account costs 6 (https://www.sqlite.org/pragma.html#pragma_data_version). What this connection writes to keys
- * and accounts, it tells with `forget`.
+ * with its account costs 6 (https://www.sqlite.org/pragma.html#pragma_data_version), and is asked once in a turn of the
+ * event loop. What this connection writes to keys and accounts, it tells with `forget`.
  */
 function prepareFind(db: Db) {
   const read = db.prepare<[Buffer], KeyRow>(`${KEY} WHERE hash = ?`);
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const kept = new Map<string, Key>();
   let version: number | undefined;
+  let fresh = false;
+
+  function freshen(): void {
+    const current = dataVersion.get();
+    if (current !== version || kept.size >= MOST_KEPT) kept.clear();
+    version = current;
+    fresh = true;
+    setImmediate(() => (fresh = false));
+  }
+
   return {
     find: (hash: Buffer): Key | undefined => {
-      const current = dataVersion.get();
-      if (current !== version || kept.size === MOST_KEPT) kept.clear();
-      version = current;
+      if (!fresh) freshen();
       const name = hash.toString('latin1');
       let key = kept.get(name);
       if (key !== undefined) return key;
