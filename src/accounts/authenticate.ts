@@ -19,6 +19,8 @@ const OWN = {
 
 /** Another scheme's credentials. */
 const NOT_A_KEY = '?';
+/** The scheme as nearly every client writes it. */
+const USUAL = 'Bearer ';
 
 /** Rejects with GatewayError: 401, 403, or 503 where the database is away. */
 export async function authenticate(
@@ -72,6 +74,7 @@ function read(headers: Headers, source: Source): string {
   const value = headers[source];
   const text = (Array.isArray(value) ? value.join(', ') : (value ?? '')).trim();
   if (source === 'x-api-key' || text === '') return text;
+  if (text.startsWith(USUAL)) return text.slice(USUAL.length).trimStart();
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(text);
   return bearer === null ? NOT_A_KEY : (bearer[1] ?? '');
 }

@@ -10,6 +10,8 @@ import type { Prepared } from './prepare.ts';
 import type { Inbound } from './read-request.ts';
 
 const FLUSH_MS = 100;
+/** More rows than these would outlive two collections of young objects, and be copied as old ones. */
+const BATCH = 64;
 /** Rows that wait for a store that is away; beyond it the oldest are lost, and the log says how many. */
 const MAX_WAITING = 50_000;
 /** So long without a row, the store does its housekeeping. */
@@ -24,7 +26,6 @@ export interface Recorder {
 export function createRecorder(options: { store: Store; clock: Clock; log: Logger }): Recorder {
   const { store, clock, log } = options;
   let waiting: UsageRow[] = [];
-  let uses = new Map<string, number>();
   let scheduled = false;
   let failing = false;
   let cancelIdle = (): void => undefined;
@@ -34,46 +35,44 @@ export function createRecorder(options: { store: Store; clock: Clock; log: Logge
     scheduled = false;
     if (waiting.length === 0) return;
     const rows = waiting;
-    const used = uses;
     waiting = [];
-    uses = new Map();
     try {
       await store.recordUsage(rows);
-      await store.touchKeys(used);
       failing = false;
       cancelIdle();
       cancelIdle = clock.after(IDLE_MS, () => void store.idle().catch(() => undefined));
     } catch (error) {
-      keep(rows, used);
+      keep(rows);
       if (!failing) log.error('usage rows cannot be written; they wait', { reason: String(error) });
       failing = true;
       schedule(IDLE_MS);
     }
   }
 
-  function keep(rows: UsageRow[], used: Map<string, number>): void {
+  function keep(rows: UsageRow[]): void {
     waiting = rows.concat(waiting);
     const lost = waiting.length - MAX_WAITING;
     if (lost > 0) {
       waiting = waiting.slice(lost);
       log.error('usage rows were lost: the database is away for too long', { rows: lost });
     }
-    for (const [key, at] of used) if (!uses.has(key)) uses.set(key, at);
   }
 
   function schedule(ms: number): void {
     if (scheduled) return;
     scheduled = true;
-    clock.after(ms, () => {
-      writing = writing.then(write);
-    });
+    clock.after(ms, writeNext);
+  }
+
+  function writeNext(): void {
+    writing = writing.then(write);
   }
 
   return {
     record(row) {
       waiting.push(row);
-      uses.set(row.keyId, row.at);
       schedule(FLUSH_MS);
+      if (waiting.length === BATCH) setImmediate(writeNext);
     },
     async flush() {
       cancelIdle();

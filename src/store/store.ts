@@ -33,8 +33,8 @@ export interface Key {
 
 export interface NewKey {
   id: string;
-  /** SHA-256 of the key, 32 bytes. */
-  hash: Buffer;
+  /** SHA-256 of the key, in hex. */
+  hash: string;
   prefix: string;
   account: string;
   /** For an account that does not exist yet. */
@@ -112,23 +112,21 @@ export interface Store {
   /** Requests admitted in that hour. */
   used(accountId: number, hour: number): Promise<number>;
 
-  /** Looks a key up by its hash, revoked and expired ones too. */
-  findKey(hash: Buffer): Promise<Key | undefined>;
+  /** Looks a key up by its hash (hex), revoked and expired ones too. */
+  findKey(hash: string): Promise<Key | undefined>;
   /** Creates the account (with `tier`) if it is new, then the key; gives the key as stored. One transaction. */
   createKey(key: NewKey): Promise<Key>;
   /** Oldest first. */
   listKeys(account?: string): Promise<Key[]>;
   /** Sets `revokedAt` if it is not set; gives the key, or undefined where there is none of that id. */
   revokeKey(id: string, at: number): Promise<Key | undefined>;
-  /** Remembers when keys were last used; called in batches. */
-  touchKeys(uses: ReadonlyMap<string, number>): Promise<void>;
 
   findAccount(name: string): Promise<Account | undefined>;
   listAccounts(): Promise<(Account & { keys: number })[]>;
   /** undefined: no such account. */
   assignTier(account: string, tier: string): Promise<Account | undefined>;
 
-  /** One transaction for the batch. */
+  /** Remembers the rows, and when their keys were last used. One transaction for the batch. */
   recordUsage(rows: readonly UsageRow[]): Promise<void>;
   /** Admissions of each hour, oldest first, hours without any left out. Here and in the totals the window begins with
    *  the whole hour that holds `since`, so that both are of the same time. */

@@ -32,7 +32,7 @@ describe('a new key', () => {
 
 describe('hashKey', () => {
   it('is SHA-256 of the text', () => {
-    expect(hashKey('sk-gw-x')).toEqual(createHash('sha256').update('sk-gw-x').digest());
+    expect(hashKey('sk-gw-x')).toEqual(createHash('sha256').update('sk-gw-x').digest('hex'));
   });
 });
 

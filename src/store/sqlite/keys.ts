@@ -40,7 +40,7 @@ export function prepareKeys(db: Db) {
     addAccount.run(key.account, key.tier, key.createdAt);
     const models = key.models === null ? null : JSON.stringify(key.models);
     addKey.run(
-      ...[key.id, key.hash, key.account, key.prefix, key.label, key.permissions.join(',')],
+      ...[key.id, Buffer.from(key.hash, 'hex'), key.account, key.prefix, key.label, key.permissions.join(',')],
       ...[models, key.createdAt, key.expiresAt],
     );
     return existing(findById.get(key.id));
@@ -48,9 +48,6 @@ export function prepareKeys(db: Db) {
   const revokeFound = db.transaction((id: string, at: number): KeyRow | undefined => {
     revoke.run(at, id);
     return findById.get(id);
-  });
-  const touchAll = db.transaction((uses: ReadonlyMap<string, number>): void => {
-    for (const [id, at] of uses) touch.run(at, id, at);
   });
   const listKeys = db.prepare<[], KeyRow>(`${KEY} ORDER BY keys.created_at, keys.rowid`);
   const listKeysOf = db.prepare<[string], KeyRow>(
@@ -69,9 +66,9 @@ export function prepareKeys(db: Db) {
       const row = revokeFound.immediate(id, at);
       return row === undefined ? undefined : toKey(row);
     },
-    touchKeys(uses: ReadonlyMap<string, number>): void {
+    touchKey(id: string, at: number): void {
       forget();
-      touchAll.immediate(uses);
+      touch.run(at, id, at);
     },
   };
 }
@@ -100,14 +97,13 @@ function prepareFind(db: Db) {
   }
 
   return {
-    find: (hash: Buffer): Key | undefined => {
+    find: (hash: string): Key | undefined => {
       if (!fresh) freshen();
-      const name = hash.toString('latin1');
-      let key = kept.get(name);
+      let key = kept.get(hash);
       if (key !== undefined) return key;
-      const row = read.get(hash);
+      const row = read.get(Buffer.from(hash, 'hex'));
       if (row === undefined) return undefined;
-      kept.set(name, (key = toKey(row)));
+      kept.set(hash, (key = toKey(row)));
       return key;
     },
     forget: () => kept.clear(),

@@ -30,7 +30,6 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     createKey: (key) => run((sql) => sql.createKey(key)),
     listKeys: (account) => run((sql) => sql.listKeys(account)),
     revokeKey: (id, at) => run((sql) => sql.revokeKey(id, at)),
-    touchKeys: (uses) => run((sql) => sql.touchKeys(uses)),
 
     findAccount: (name) => run((sql) => optional(sql.findAccount.get(name), toAccount)),
     listAccounts: () =>
@@ -57,12 +56,13 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
 }
 
 function prepare(db: Db) {
+  const keys = prepareKeys(db);
   return {
     ...prepareAdmissions(db),
     ...prepareAccounts(db),
-    ...prepareKeys(db),
+    ...keys,
     ...prepareHealth(db),
-    usage: prepareUsage(db),
+    usage: prepareUsage(db, keys.touchKey),
   };
 }
 

@@ -64,14 +64,19 @@ function sumsOf(grouping: Grouping | undefined, ofAccount: boolean): string {
   return `SELECT ${[...columns, sums].join(', ')} FROM (${source}) ${grouped}`;
 }
 
-export function prepareUsage(db: Db) {
+export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void) {
   const insert = db.prepare(
     `INSERT INTO usage (at, account_id, key_id, endpoint, model_asked, provider, model, status, streamed, input,
        cache_read, cache_write, output, reasoning, cost_usd, first_byte_ms, duration_ms, error)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const record = db.transaction((rows: readonly UsageRow[]): void => {
-    for (const row of rows) insert.run(...valuesOf(row));
+    const uses = new Map<string, number>();
+    for (const row of rows) {
+      insert.run(...valuesOf(row));
+      uses.set(row.keyId, Math.max(row.at, uses.get(row.keyId) ?? 0));
+    }
+    for (const [id, at] of uses) touchKey(id, at);
   });
   const byHour = db.prepare<[number, number], { hour: number; requests: number }>(
     'SELECT hour, requests FROM hours WHERE account_id = ? AND hour >= ? ORDER BY hour',
