@@ -66,7 +66,7 @@ export function prepareKeys(db: Db) {
       const row = revokeFound.immediate(id, at);
       return row === undefined ? undefined : toKey(row);
     },
-    touchKey(id: string, at: number): void {
+    touchKey: (id: string, at: number): void => {
       forget();
       touch.run(at, id, at);
     },
