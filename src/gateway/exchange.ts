@@ -27,7 +27,7 @@ export interface Exchange {
   /** Cancelled with ClientGone when the client left, with a GatewayError when the server shuts down. */
   readonly cancellation: Cancellation;
   /** The whole body, decompressed, within the limit. Throws or rejects with GatewayError. */
-  readBody(): Promise<Buffer>;
+  readBody(): Buffer | Promise<Buffer>;
   readonly sink: Sink;
 }
 

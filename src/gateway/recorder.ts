@@ -10,8 +10,6 @@ import type { Prepared } from './prepare.ts';
 import type { Inbound } from './read-request.ts';
 
 const FLUSH_MS = 100;
-/** More rows than these would outlive two collections of young objects, and be copied as old ones. */
-const BATCH = 64;
 /** Rows that wait for a store that is away; beyond it the oldest are lost, and the log says how many. */
 const MAX_WAITING = 50_000;
 /** So long without a row, the store does its housekeeping. */
@@ -61,18 +59,15 @@ export function createRecorder(options: { store: Store; clock: Clock; log: Logge
   function schedule(ms: number): void {
     if (scheduled) return;
     scheduled = true;
-    clock.after(ms, writeNext);
-  }
-
-  function writeNext(): void {
-    writing = writing.then(write);
+    clock.after(ms, () => {
+      writing = writing.then(write);
+    });
   }
 
   return {
     record(row) {
       waiting.push(row);
       schedule(FLUSH_MS);
-      if (waiting.length === BATCH) setImmediate(writeNext);
     },
     async flush() {
       cancelIdle();

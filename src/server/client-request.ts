@@ -60,7 +60,7 @@ export class ClientRequest implements Exchange, UnderWay {
     return this.#request.rawHeaders;
   }
 
-  readBody(): Promise<Buffer> {
+  readBody(): Buffer | Promise<Buffer> {
     return readBody(this.#request, this.#maxBody, this.cancellation);
   }
 
