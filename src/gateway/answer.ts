@@ -38,20 +38,20 @@ export function answer(options: AnswerOptions, deps: { clock: Clock; ids: Ids })
 
 function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outcome | Promise<Outcome> {
   const { inbound, upstream, admission, exchange, onFirstByte } = options;
-  const { prepared } = upstream;
+  const { prepared, begun } = upstream;
   const { sink } = exchange;
   const { protocol: client } = inbound;
   const head = headOf(upstream, client, admission, deps.clock);
   const context = (): ReplyContext => replyContext(inbound, deps);
 
-  if (upstream.kind === 'stream') {
+  if (begun.kind === 'stream') {
     const mover = prepared.crossing
       ? createTranslation(prepared, client, context(), deps.ids)
       : createRelay(prepared.protocol, usageAsked(inbound));
     const errorEvent = (cause: ProviderFailure | GatewayError): string =>
       client.encodeStreamError(gatewayError(cause, options), exchange.requestId);
     sink.open(head, client.keepAlive);
-    const { held, source } = upstream;
+    const { held, source } = begun;
     return pump({
       held,
       source,
@@ -65,7 +65,7 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
   }
   onFirstByte();
   if (inbound.stream) {
-    const { text, usage } = replayed(upstream.value, prepared, client, context());
+    const { text, usage } = replayed(begun.value, prepared, client, context());
     sink.open(head, client.keepAlive);
     sink.write(text);
     sink.end();
@@ -73,10 +73,10 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
   }
   head.push('content-type', 'application/json');
   if (!prepared.crossing) {
-    sink.send(200, head, upstream.body);
-    return { status: 200, error: null, usage: upstream.usage };
+    sink.send(200, head, begun.body);
+    return { status: 200, error: null, usage: begun.usage };
   }
-  const { body, usage } = translateWhole(upstream.value, prepared, client, context());
+  const { body, usage } = translateWhole(begun.value, prepared, client, context());
   sink.send(200, head, body);
   return { status: 200, error: null, usage };
 }

@@ -36,13 +36,14 @@ interface Whole {
 type Begun = Whole | { kind: 'stream'; held: readonly Frame[]; source: FrameSource };
 
 /** A 200 reply that began well: a stream at its first frame of worth, or a whole body that is an answer. */
-export type Upstream = Begun & {
+export interface Upstream {
+  begun: Begun;
   prepared: Prepared;
   /** Targets contacted, this one included. */
   attempts: number;
   /** The provider's own request id, for the log. */
   upstreamId: string | undefined;
-};
+}
 
 export interface ForwardOptions {
   first: Prepared;
@@ -112,7 +113,7 @@ async function contact(
       : await begunStream(reply, prepared, options, deps);
     health.succeeded(deps.clock.monotonic() - startedAt);
     const upstreamId = reply.header('request-id') ?? reply.header('x-request-id');
-    return { prepared, attempts: nth, upstreamId, ...begun };
+    return { begun, prepared, attempts: nth, upstreamId };
   } catch (error) {
     const { reason } = options.cancellation;
     if (reason !== undefined || !(error instanceof FailureError)) {

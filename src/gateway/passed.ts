@@ -5,6 +5,8 @@ import type { Exchange } from './exchange.ts';
 import type { Passed } from './prepare.ts';
 
 const VERSION_HEADERS = ['anthropic-version', 'provider-version'] as const;
+/** Known to be a date: to check one costs 1 µs. */
+const USUAL = '2023-06-01';
 
 /** Throws GatewayError `invalid_request` for a version that is no date, or two that differ. */
 export function passedHeaders(exchange: Exchange, protocol: Protocol): Passed {
@@ -15,16 +17,22 @@ export function passedHeaders(exchange: Exchange, protocol: Protocol): Passed {
 }
 
 function versionOf(headers: Exchange['headers']): string | undefined {
-  const given = VERSION_HEADERS.map((name) => ({ name, version: textOf(headers[name]) }));
-  const versions = new Set(given.map(({ version }) => version).filter((version) => version !== ''));
-  const [version] = versions;
-  if (versions.size > 1) {
-    const message = `${VERSION_HEADERS.join(' and ')} differ; send one of them`;
-    throw new GatewayError('invalid_request', message, { param: VERSION_HEADERS[0] });
+  let version: string | undefined;
+  for (const name of VERSION_HEADERS) {
+    const text = textOf(headers[name]);
+    if (text === '') continue;
+    if (version !== undefined && version !== text) {
+      const message = `${VERSION_HEADERS.join(' and ')} differ; send one of them`;
+      throw new GatewayError('invalid_request', message, { param: VERSION_HEADERS[0] });
+    }
+    version ??= checked(text, name);
   }
-  if (version === undefined || isDate(version)) return version;
-  const name = given.find((header) => header.version === version)?.name ?? VERSION_HEADERS[0];
-  const message = `${name}: ${JSON.stringify(version.slice(0, 40))} is not a date such as 2023-06-01`;
+  return version;
+}
+
+function checked(version: string, name: string): string {
+  if (version === USUAL || isDate(version)) return version;
+  const message = `${name}: ${JSON.stringify(version.slice(0, 40))} is not a date such as ${USUAL}`;
   throw new GatewayError('invalid_request', message, { param: name });
 }
 

@@ -98,16 +98,21 @@ export function rangesOf(bytes: Buffer, start: number, end: number): Member[] {
 
 /** `bytes` with every edit's range replaced by its text. Ranges must not overlap. */
 export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
-  const pieces: Buffer[] = [];
-  let at = 0;
-  for (const { start, end, text } of [...edits].sort((a, b) => a.start - b.start)) {
-    if (start < at || end < start || end > bytes.length)
+  const inOrder = [...edits].sort((a, b) => a.start - b.start);
+  let grown = 0;
+  for (const { start, end, text } of inOrder) grown += Buffer.byteLength(text) - (end - start);
+  const spliced = Buffer.allocUnsafe(bytes.length + grown);
+  let from = 0;
+  let to = 0;
+  for (const { start, end, text } of inOrder) {
+    if (start < from || end < start || end > bytes.length)
       throw new RangeError('edits overlap or leave the bytes');
-    pieces.push(bytes.subarray(at, start), typeof text === 'string' ? Buffer.from(text) : text);
-    at = end;
+    to += bytes.copy(spliced, to, from, start);
+    to += typeof text === 'string' ? spliced.write(text, to) : text.copy(spliced, to);
+    from = end;
   }
-  pieces.push(bytes.subarray(at));
-  return Buffer.concat(pieces);
+  bytes.copy(spliced, to, from);
+  return spliced;
 }
 
 interface Items {
