@@ -1,9 +1,17 @@
 // What one turn of the event loop writes leaves together at its end. A peer that sleeps is woken by the first write, which
 // costs the writer 5 µs, and is still awake for the next; and what comes in meanwhile joins. 16 % less processor time a small
-// request, 10 % less a chunk; a request that is alone on the machine pays 2 % for it.
+// request, 10 % less a chunk. A write that is alone leaves at once.
 import { Socket } from 'node:net';
 
+/** Milliseconds without a write, after which the next is taken to be alone where the last ones were. */
+const ALONE_MS = 0.25;
+
 let waiting = new Set<Socket>();
+let lastAt = 0;
+/** Sockets that were written to together the last time. */
+let crowd = 0;
+/** One write left at once since. */
+let leader = 0;
 
 /** From now on what is written to `socket` while it is corked, as node:http and undici do, leaves at the turn's end. */
 export function writeAtTurnEnd(socket: Socket): void {
@@ -16,13 +24,25 @@ function uncorkLater(this: Socket): void {
     uncork(this);
     return;
   }
+  if (waiting.size === 0) {
+    const now = performance.now();
+    const alone = crowd <= 1 && now - lastAt > ALONE_MS;
+    lastAt = now;
+    if (alone) {
+      leader = 1;
+      uncork(this);
+      return;
+    }
+    setImmediate(uncorkAll);
+  }
   waiting.add(this);
-  if (waiting.size === 1) setImmediate(uncorkAll);
 }
 
 function uncorkAll(): void {
   const sockets = waiting;
   waiting = new Set();
+  crowd = sockets.size + leader;
+  leader = 0;
   for (const socket of sockets) uncorkNow(socket);
 }
 

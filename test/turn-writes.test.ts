@@ -1,8 +1,9 @@
-// Writes of one turn of the event loop, on real sockets: all of them arrive, in order, and none before the turn's end.
+// Writes of one turn of the event loop, on real sockets: all of them arrive, in order, and only one that is alone before the
+// turn's end.
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { writeAtTurnEnd } from '../src/turn-writes.ts';
 
 async function pair(): Promise<{ socket: Socket; received: Promise<string> }> {
@@ -26,6 +27,10 @@ async function pair(): Promise<{ socket: Socket; received: Promise<string> }> {
   return { socket, received };
 }
 
+/** Time stands still where a test does not move it on. */
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+afterEach(() => void vi.useRealTimers());
+
 function writeCorked(socket: Socket, ...pieces: string[]): void {
   socket.cork();
   for (const piece of pieces) socket.write(piece);
@@ -35,6 +40,7 @@ function writeCorked(socket: Socket, ...pieces: string[]): void {
 it('holds what is written corked until the turn ends, then writes all of it in order', async () => {
   const { socket, received } = await pair();
   const other = await pair();
+  writeCorked(other.socket, '0');
   writeCorked(socket, 'a', 'b');
   writeCorked(other.socket, '1');
   writeCorked(socket, 'c');
@@ -47,7 +53,29 @@ it('holds what is written corked until the turn ends, then writes all of it in o
   socket.end();
   other.socket.end('2');
   expect(await received).toBe('abcde');
-  expect(await other.received).toBe('12');
+  expect(await other.received).toBe('012');
+});
+
+it('writes at once what is alone, and again when nothing else was written with the last', async () => {
+  const { socket, received } = await pair();
+  const heldBack = async (text: string): Promise<boolean> => {
+    vi.advanceTimersByTime(1);
+    writeCorked(socket, text);
+    const held = socket.writableLength > 0;
+    await turn();
+    await turn();
+    return held;
+  };
+  await heldBack('a');
+  expect([await heldBack('b'), await heldBack('c')]).toEqual([false, false]);
+  const other = await pair();
+  writeCorked(other.socket, '1');
+  writeCorked(socket, 'd');
+  await turn();
+  await turn();
+  expect([await heldBack('e'), await heldBack('f'), await heldBack('g')]).toEqual([true, false, false]);
+  socket.end();
+  expect(await received).toBe('abcdefg');
 });
 
 it('leaves a socket corked that its owner corked twice, until he uncorked it twice', async () => {
