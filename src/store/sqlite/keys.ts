@@ -40,7 +40,14 @@ export function prepareKeys(db: Db) {
     addAccount.run(key.account, key.tier, key.createdAt);
     const models = key.models === null ? null : JSON.stringify(key.models);
     addKey.run(
-      ...[key.id, Buffer.from(key.hash, 'hex'), key.account, key.prefix, key.label, key.permissions.join(',')],
+      ...[
+        key.id,
+        Buffer.from(key.hash, 'hex'),
+        key.account,
+        key.prefix,
+        key.label,
+        key.permissions.join(','),
+      ],
       ...[models, key.createdAt, key.expiresAt],
     );
     return existing(findById.get(key.id));
