@@ -20,7 +20,7 @@ export function writeAtTurnEnd(socket: Socket): void {
 }
 
 function uncorkLater(this: Socket): void {
-  if (this.writableCorked !== 1) {
+  if (this.writableCorked !== 1 || this.writableLength === 0) {
     uncork(this);
     return;
   }

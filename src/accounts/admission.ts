@@ -1,5 +1,5 @@
-// Counts a request before it is forwarded: one statement of the store, exact for any number of keys and processes. Where
-// it cannot be counted it is not served.
+// Counts a request before it is forwarded: exact for any number of keys and processes, as the store counts. Where it cannot
+// be counted it is not served.
 import type { Admission } from '../canonical/admission.ts';
 import { HOUR_MS, type Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';

@@ -106,8 +106,9 @@ export interface Store {
   /** What the user is told it is: the file's path, or the URL without its secret. */
   readonly location: string;
 
-  /** One statement: counts one more request of the account in the hour that begins at `hour`, if it is below `limit`.
-   *  Gives the count with this one, or undefined where the limit is reached (nothing changed then). */
+  /** Counts one more request of the account in the hour that begins at `hour`, if it is below `limit`: exact over any number
+   *  of servers on one database, and committed when it is told. Gives the count with this one, or undefined where the limit
+   *  is reached (nothing changed then). */
   admit(accountId: number, hour: number, limit: number): Promise<number | undefined>;
   /** Requests admitted in that hour. */
   used(accountId: number, hour: number): Promise<number>;

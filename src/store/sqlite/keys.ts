@@ -39,15 +39,9 @@ export function prepareKeys(db: Db) {
   const create = db.transaction((key: NewKey): KeyRow => {
     addAccount.run(key.account, key.tier, key.createdAt);
     const models = key.models === null ? null : JSON.stringify(key.models);
+    const hash = Buffer.from(key.hash, 'hex');
     addKey.run(
-      ...[
-        key.id,
-        Buffer.from(key.hash, 'hex'),
-        key.account,
-        key.prefix,
-        key.label,
-        key.permissions.join(','),
-      ],
+      ...[key.id, hash, key.account, key.prefix, key.label, key.permissions.join(',')],
       ...[models, key.createdAt, key.expiresAt],
     );
     return existing(findById.get(key.id));
