@@ -6,6 +6,9 @@ import { Socket } from 'node:net';
 /** Milliseconds without a write, after which the next is taken to be alone where the last ones were. */
 const ALONE_MS = 0.25;
 
+/** What is larger is not copied into a text. */
+const ONE_TEXT_BYTES = 16 * 1024;
+
 let waiting = new Set<Socket>();
 let lastAt = 0;
 /** Sockets that were written to together the last time. */
@@ -17,6 +20,7 @@ let leader = 0;
 export function writeAtTurnEnd(socket: Socket): void {
   socket.uncork = uncorkLater;
   socket.end = endNow as Socket['end'];
+  socket._writev = writeTogether;
 }
 
 function uncorkLater(this: Socket): void {
@@ -50,6 +54,29 @@ function uncorkAll(): void {
 function endNow(this: Socket, ...given: Parameters<Socket['end']>): Socket {
   uncorkNow(this);
   return Socket.prototype.end.apply(this, given);
+}
+
+interface Piece {
+  chunk: Buffer | string;
+  encoding: BufferEncoding;
+}
+
+/** Small pieces leave as one text: node:net's own way, a writev, takes each of them apart by name (2 % of a small request). */
+function writeTogether(this: Socket, pieces: Piece[], callback: (error?: Error | null) => void): void {
+  const text = this.writableLength > ONE_TEXT_BYTES ? undefined : joined(pieces);
+  if (text === undefined) Socket.prototype._writev?.call(this, pieces, callback);
+  else this._write(text, 'latin1', callback);
+}
+
+/** The pieces as a text of a character a byte; undefined where one of them is text that is not. */
+function joined(pieces: readonly Piece[]): string | undefined {
+  let text = '';
+  for (const { chunk, encoding } of pieces) {
+    if (typeof chunk !== 'string') text += chunk.toString('latin1');
+    else if (encoding === 'latin1' || chunk === '') text += chunk;
+    else return undefined;
+  }
+  return text;
 }
 
 function uncorkNow(socket: Socket): void {

@@ -110,6 +110,25 @@ it('tells a drain after a write that was more than the socket wants to hold', as
   expect(await received).toHaveLength(200_000);
 });
 
+it.each([
+  ['texts and bytes', ['a', Buffer.from([0, 0xff, 0x80]), '', 'b'] as const],
+  ['text of several bytes a character among them', ['a', 'ä€😀', Buffer.from('b')] as const],
+  ['more than is copied', ['x'.repeat(20_000), Buffer.alloc(20_000, 'y'), ''] as const],
+])('writes %s as they would be one by one', async (_, pieces) => {
+  const { socket, received } = await pair();
+  const done: number[] = [];
+  socket.cork();
+  for (const [index, piece] of pieces.entries()) {
+    const tell = (): unknown => done.push(index);
+    if (typeof piece !== 'string') socket.write(piece, tell);
+    else socket.write(piece, Buffer.byteLength(piece) === piece.length ? 'latin1' : 'utf8', tell);
+  }
+  socket.uncork();
+  socket.end();
+  expect(await received).toBe(Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString('latin1'));
+  expect(done).toEqual([...pieces.keys()]);
+});
+
 it('drops what a destroyed socket had still to write', async () => {
   const { socket, received } = await pair();
   writeCorked(socket, 'a');

@@ -42,9 +42,12 @@ export class ClientResponse implements Response {
   }
 
   send(status: number, headers: HeaderList, body: Buffer | string): void {
-    this.#head(status, headers, 'content-length', String(Buffer.byteLength(body)));
+    const length = Buffer.byteLength(body);
+    this.#head(status, headers, 'content-length', String(length));
     // As a string, a small body leaves in one write with its head; as a Buffer it would be a writev of two (10 µs more).
-    if (typeof body === 'string' || body.length > ONE_WRITE_BYTES) this.#response.end(body);
+    // Of as many bytes as characters is ASCII alone, which needs no conversion.
+    if (typeof body === 'string') this.#response.end(body, length === body.length ? 'latin1' : 'utf8');
+    else if (length > ONE_WRITE_BYTES) this.#response.end(body);
     else this.#response.end(body.toString('latin1'), 'latin1');
   }
 
