@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { writeAtTurnEnd } from '../src/turn-writes.ts';
+import { writeTogether } from '../src/turn-writes.ts';
 
 async function pair(): Promise<{ socket: Socket; received: Promise<string> }> {
   const server = createServer();
@@ -23,7 +23,7 @@ async function pair(): Promise<{ socket: Socket; received: Promise<string> }> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
-  writeAtTurnEnd(socket);
+  writeTogether(socket);
   return { socket, received };
 }
 

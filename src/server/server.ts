@@ -8,7 +8,7 @@ import { shuttingDown } from '../gateway/gate.ts';
 import type { GatewayDeps } from '../gateway/inference.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import { writeAtTurnEnd } from '../turn-writes.ts';
+import { writeTogether } from '../turn-writes.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
 import { createHostCheck } from './host.ts';
@@ -99,7 +99,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       else socket.destroy();
     });
     server.on('connection', (socket: Socket) => {
-      writeAtTurnEnd(socket);
+      writeTogether(socket);
       connections.add(socket);
     });
     server.closeIdleConnections = () => connections.closeIdle();

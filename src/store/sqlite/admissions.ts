@@ -1,5 +1,6 @@
-// Counting requests against their hour's limit. What is asked in one turn of the event loop is counted in one transaction:
-// a commit costs 7 µs, an account's count in it 2 µs. Each is committed before it is told.
+// Counting requests against their hour's limit. What is asked together, in a turn of the event loop or two, is counted in
+// one transaction: a commit costs 7 µs, an account's count in it 2 µs. Each is committed before it is told.
+import { createGathering } from '../../gathering.ts';
 import type { Connection } from './connection.ts';
 import type { Db } from './engine.ts';
 
@@ -60,6 +61,11 @@ export interface Admissions {
 
 export function createAdmissions(connection: Pick<Connection<Statements>, 'run'>): Admissions {
   let waiting: Asked[] = [];
+  const gather = createGathering(() => {
+    const count = waiting.length;
+    void settle();
+    return count;
+  });
 
   async function settle(): Promise<void> {
     const asked = waiting;
@@ -77,7 +83,7 @@ export function createAdmissions(connection: Pick<Connection<Statements>, 'run'>
     admit: (accountId, hour, limit) =>
       new Promise((resolve, reject) => {
         waiting.push({ accountId, hour, limit, resolve, reject });
-        if (waiting.length === 1) setImmediate(() => void settle());
+        gather();
       }),
     settle,
   };
