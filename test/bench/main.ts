@@ -73,7 +73,9 @@ function report(summaries: readonly Summary[], { json, quick }: Options): void {
     return;
   }
   const pins = pinned ? 'target on core 0, load and stub on core 1' : 'not pinned';
-  console.log(`Node ${machine.node}, ${machine.cpu}, ${pins}; medians (minimum–maximum)\n`);
+  console.log(
+    `Node ${machine.node}, ${machine.cpu}, ${pins}; medians (minimum–maximum), ratios round by round\n`,
+  );
   console.log(table(summaries));
 }
 

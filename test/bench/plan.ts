@@ -13,7 +13,7 @@ export interface Plan {
 }
 
 export const FULL: Plan = {
-  ...{ rounds: 7, warmUnits: 20_000, warmMs: 8000, runMs: 1500, latencyMs: 4000 },
+  ...{ rounds: 21, warmUnits: 20_000, warmMs: 8000, runMs: 500, latencyMs: 1000 },
   ...{ streamRounds: 3, startRounds: 7 },
 };
 

@@ -23,7 +23,7 @@ export interface Summary {
   id: string;
   unit: string;
   spreads: Partial<Record<TargetName, Spread>>;
-  /** Of the gateway's median to the references' medians. */
+  /** Of the gateway to the references in the same round, which the machine's own slow and fast times meet alike: medians. */
   ratios: { bare?: number; floor?: number };
   gate: Gate;
   verdict: Verdict;
@@ -46,12 +46,14 @@ export function summarize(row: Row): Summary {
   const bare = spread(row.values.bare);
   const floor = spread(row.values.floor);
   const gateway = spread(row.values.gateway);
-  const ratios = { bare: ratio(gateway, bare), floor: ratio(gateway, floor) };
+  const ratioTo = (reference: TargetName): number | undefined =>
+    spread(ratios(row.values.gateway, row.values[reference]))?.median;
+  const medians = { bare: ratioTo('bare'), floor: ratioTo('floor') };
   const { id, unit, gate, faults } = row;
-  const figure = gate.against === null ? gateway?.median : ratios[gate.against];
+  const figure = gate.against === null ? gateway?.median : medians[gate.against];
   const failed = Object.keys(faults).length > 0;
   return {
-    ...{ id, unit, spreads: { bare, floor, gateway }, ratios, gate, faults },
+    ...{ id, unit, spreads: { bare, floor, gateway }, ratios: medians, gate, faults },
     verdict: failed || figure === undefined ? 'failed' : judge(figure, gate),
   };
 }
@@ -61,8 +63,10 @@ function judge(figure: number, { release, goal }: Gate): Verdict {
   return figure <= release ? 'ok' : 'over';
 }
 
-function ratio(one: Spread | undefined, other: Spread | undefined): number | undefined {
-  return one === undefined || other === undefined ? undefined : one.median / other.median;
+/** Round by round; none where a round of one of them is missing. */
+function ratios(ones: readonly number[], others: readonly number[]): number[] {
+  if (ones.length !== others.length) return [];
+  return ones.map((one, round) => one / (others[round] ?? NaN));
 }
 
 export function spread(values: readonly number[]): Spread | undefined {
