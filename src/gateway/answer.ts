@@ -9,7 +9,7 @@ import type { Target } from '../routing/catalog.ts';
 import type { Exchange, HeaderList, Outcome } from './exchange.ts';
 import { errorOf } from './failures.ts';
 import type { Upstream } from './forward.ts';
-import { usageAsked, type Prepared } from './prepare.ts';
+import type { Prepared } from './prepare.ts';
 import { pump } from './pump.ts';
 import type { Inbound } from './read-request.ts';
 import { createRelay } from './relay.ts';
@@ -47,7 +47,7 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
   if (begun.kind === 'stream') {
     const mover = prepared.crossing
       ? createTranslation(prepared, client, context(), deps.ids)
-      : createRelay(prepared.protocol, usageAsked(inbound));
+      : createRelay(prepared.protocol, inbound.usageAsked);
     const errorEvent = (cause: ProviderFailure | GatewayError): string =>
       client.encodeStreamError(gatewayError(cause, options), exchange.requestId);
     sink.open(head, client.keepAlive);
@@ -84,7 +84,7 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
 /** What an encoder of answers needs to know of the request. */
 export function replyContext(inbound: Inbound, deps: { clock: Clock; ids: Ids }): ReplyContext {
   const created = Math.floor(deps.clock.now() / 1000);
-  return { ids: deps.ids, created, request: inbound.decode(), estimateInput: inbound.estimate };
+  return { ids: deps.ids, created, request: inbound.asked(), estimateInput: () => inbound.estimate() };
 }
 
 /** A failure in mid-stream in the words that a failure before the stream would have had. */
@@ -95,7 +95,7 @@ function gatewayError(
   if (cause instanceof GatewayError) return cause;
   return errorOf([{ target: upstream.prepared.target, failure: cause }], {
     protocol: inbound.protocol.name,
-    estimate: inbound.estimate,
+    estimate: () => inbound.estimate(),
     coolingMs: () => undefined,
   });
 }

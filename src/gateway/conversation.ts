@@ -16,7 +16,6 @@ class InboundQuestion implements Question {
   readonly allowed: Question['allowed'];
   readonly accountId: number;
   readonly openToolTurn: boolean;
-  readonly estimate: () => number;
   readonly #inbound: Inbound;
   #conversation: string | undefined;
 
@@ -27,8 +26,11 @@ class InboundQuestion implements Question {
     this.allowed = key.models;
     this.accountId = key.accountId;
     this.openToolTurn = endsWithToolResult(inbound.value.messages);
-    this.estimate = inbound.estimate;
     this.#inbound = inbound;
+  }
+
+  estimate(): number {
+    return this.#inbound.estimate();
   }
 
   /** Hashed only where several targets make it matter. */

@@ -67,6 +67,9 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const toTarget = (target: Target): Prepared => prepare(inbound, target, passed, config.strict);
     const { first, rest } = firstPrepared(targets, toTarget);
     const admission = await admit(store, key, config.tiers, clock, deps.log);
+    // Translated streams of messages begin with the input's tokens, which the provider tells at the end.
+    if (inbound.stream && first.crossing && protocol.name === 'messages') inbound.estimate();
+    inbound.release();
 
     let outcome: Outcome = { status: 500, error: 'internal' };
     let upstream: Upstream | undefined;
@@ -93,7 +96,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
           maxReply: config.limits.maxReply,
           facts: () => ({
             protocol: protocol.name,
-            estimate: inbound.estimate,
+            estimate: () => inbound.estimate(),
             // A lone target is tried whether it cools or not: its client need not wait for that.
             coolingMs: (target) => (lone ? undefined : routing.health.state(target.key).coolingMs),
           }),

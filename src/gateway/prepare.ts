@@ -124,18 +124,12 @@ function spliced(inbound: Inbound, target: Target): { bytes: Buffer; warnings: r
 const NO_WARNINGS: readonly Warning[] = [];
 
 function usageQuestion(inbound: Inbound, members: Members): Edit | undefined {
+  if (inbound.usageAsked) return undefined;
   const given = inbound.value.stream_options;
-  if (isObject(given) && given.include_usage === true) return undefined;
   const asked = JSON.stringify({ ...(isObject(given) ? given : {}), include_usage: true });
   const member = members.get('stream_options');
   if (member !== undefined) return { start: member.start, end: member.end, text: asked };
   return { start: members.close, end: members.close, text: `,"stream_options":${asked}` };
-}
-
-/** Did the client itself ask for usage in its stream? */
-export function usageAsked(inbound: Inbound): boolean {
-  const options = inbound.value.stream_options;
-  return isObject(options) && options.include_usage === true;
 }
 
 export function headersFor(

@@ -6,22 +6,70 @@ import type { Needs } from '../canonical/needs.ts';
 import type { Request } from '../canonical/request.ts';
 import { GatewayError } from '../errors.ts';
 import { scanMembers, type Members } from '../protocols/json-members.ts';
-import type { Envelope, Protocol } from '../protocols/protocol.ts';
+import type { Asked, Envelope, Protocol } from '../protocols/protocol.ts';
 
 const MAX_DEPTH = 512;
 
-export interface Inbound {
+/** A request as it was read. */
+export class Inbound {
   readonly protocol: Protocol;
   readonly bytes: Buffer;
   readonly members: Members;
-  readonly value: JsonObject;
   readonly model: string;
   readonly stream: boolean;
   readonly needs: Needs;
-  /** The canonical request: computed at the first target that crosses protocols, and once. */
-  readonly decode: () => Request;
-  /** Tokens of the input, roughly; computed once. */
-  readonly estimate: () => number;
+  /** The client itself asks for usage in its stream. */
+  readonly usageAsked: boolean;
+  #value: JsonObject | undefined;
+  #request: Request | undefined;
+  #asked: Asked | undefined;
+  #tokens: number | undefined;
+
+  constructor(
+    protocol: Protocol,
+    { model, stream, needs }: Envelope,
+    body: { bytes: Buffer; members: Members; value: JsonObject },
+  ) {
+    this.protocol = protocol;
+    this.model = model;
+    this.stream = stream;
+    this.needs = needs;
+    this.bytes = body.bytes;
+    this.members = body.members;
+    this.#value = body.value;
+    const options = body.value.stream_options;
+    this.usageAsked = isObject(options) && options.include_usage === true;
+  }
+
+  get value(): JsonObject {
+    return (this.#value ??= JSON.parse(this.bytes.toString()) as JsonObject);
+  }
+
+  /** The canonical request: made at the first target that crosses protocols, and once. */
+  decode(): Request {
+    return (this.#request ??= this.protocol.decodeRequest(this.value));
+  }
+
+  asked(): Asked {
+    return (this.#asked ??= askedOf(this.decode()));
+  }
+
+  /** Tokens of the input, roughly; counted once. */
+  estimate(): number {
+    return (this.#tokens ??= estimateBody(this.value));
+  }
+
+  /** Lets go of what was made of the bytes: five times their size, for as long as a stream lasts. What is asked for again is
+   *  made again. */
+  release(): void {
+    if (this.#request !== undefined) this.#asked ??= askedOf(this.#request);
+    this.#value = undefined;
+    this.#request = undefined;
+  }
+}
+
+function askedOf({ includeUsage, legacyFunctions, reasoning }: Request): Asked {
+  return { includeUsage, legacyFunctions, reasoning };
 }
 
 /** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol. */
@@ -44,20 +92,7 @@ export function readRequest(
       param: twice,
     });
   }
-  const { model, stream, needs } = readEnvelope(value);
-  let request: Request | undefined;
-  let tokens: number | undefined;
-  return {
-    protocol,
-    bytes,
-    members,
-    value,
-    model,
-    stream,
-    needs,
-    decode: () => (request ??= protocol.decodeRequest(value)),
-    estimate: () => (tokens ??= estimateBody(value)),
-  };
+  return new Inbound(protocol, readEnvelope(value), { bytes, members, value });
 }
 
 function parse(text: string): JsonObject {

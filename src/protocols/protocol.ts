@@ -41,12 +41,14 @@ export interface StreamEncoder {
 }
 
 /** What the client's side of a translated answer needs to know. */
+/** What an answer depends on of the request. */
+export type Asked = Pick<Request, 'includeUsage' | 'legacyFunctions' | 'reasoning'>;
+
 export interface ReplyContext {
   ids: Ids;
   /** Seconds since the epoch: chat's `created`. */
   created: number;
-  /** The request, as decoded: `includeUsage`, `legacyFunctions`, `reasoning.display`. */
-  request: Request;
+  request: Asked;
   /** The gateway's estimate of the input tokens, for a provider that tells none in time. Computed at most once. */
   estimateInput: () => number;
 }
