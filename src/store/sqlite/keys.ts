@@ -74,34 +74,32 @@ export function prepareKeys(db: Db) {
   };
 }
 
-/** What was kept is taken for true so long. */
-const FRESH_MS = 1;
 /** As many keys as a cache holds before it begins anew. */
 const MOST_KEPT = 10_000;
 
 /**
  * Rows by hash, kept while no other connection has written: `PRAGMA data_version` asks for that in 1.2 µs, where the row
- * with its account costs 6 (https://www.sqlite.org/pragma.html#pragma_data_version), and is asked once a millisecond: sooner
- * than the process that wrote can have ended. What this connection writes to keys and accounts, it tells with `forget`.
+ * with its account costs 6 (https://www.sqlite.org/pragma.html#pragma_data_version), and is asked once in a turn of the
+ * event loop. What this connection writes to keys and accounts, it tells with `forget`.
  */
 function prepareFind(db: Db) {
   const read = db.prepare<[Buffer], KeyRow>(`${KEY} WHERE hash = ?`);
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const kept = new Map<string, Key>();
   let version: number | undefined;
-  let askedAt = -Infinity;
+  let fresh = false;
 
-  function freshen(now: number): void {
+  function freshen(): void {
     const current = dataVersion.get();
     if (current !== version || kept.size >= MOST_KEPT) kept.clear();
     version = current;
-    askedAt = now;
+    fresh = true;
+    setImmediate(() => (fresh = false));
   }
 
   return {
     find: (hash: string): Key | undefined => {
-      const now = performance.now();
-      if (now - askedAt > FRESH_MS) freshen(now);
+      if (!fresh) freshen();
       let key = kept.get(hash);
       if (key !== undefined) return key;
       const row = read.get(Buffer.from(hash, 'hex'));

@@ -78,7 +78,8 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     name: '0003-usage-without-account-index',
-    // Sums are over a span of time, which its index finds; this one cost each row 0.6 µs of 3.9, and helped none of them.
+    // Sums are over a span of time, which its own index finds. This one cost each row 0.6 µs of 3.9, and spared the sum of
+    // one account a third (28 instead of 44 ms over 300,000 rows).
     sql: 'DROP INDEX usage_account;',
   },
 ];
