@@ -40,10 +40,10 @@ export interface StreamEncoder {
   push(event: Event): string;
 }
 
-/** What the client's side of a translated answer needs to know. */
 /** What an answer depends on of the request. */
 export type Asked = Pick<Request, 'includeUsage' | 'legacyFunctions' | 'reasoning'>;
 
+/** What the client's side of a translated answer needs to know. */
 export interface ReplyContext {
   ids: Ids;
   /** Seconds since the epoch: chat's `created`. */
