@@ -294,12 +294,10 @@ describe('a made-up conversation', () => {
         const messages = [...turns.flat(), { role: 'user', content: 'Go on.' }];
         const request = protocols.chat.decodeRequest({ model: 'm', max_tokens: 100, messages });
         const there = cross(request, 'messages', GENEROUS);
-        const strip = (value: Said): Said => {
-          // A conversation that does not begin with the user gets a turn that says nothing.
-          const [first, ...rest] = value.turns;
-          return { ...value, turns: first?.text === '.' && first.results.length === 0 ? rest : value.turns };
-        };
-        expect(strip(renamed(said(there.after))).turns).toEqual(strip(renamed(said(there.before))).turns);
+        const [asked, got] = [renamed(said(there.before)).turns, renamed(said(there.after)).turns];
+        // A conversation that does not begin with the user gets a turn that says nothing.
+        const opener = asked[0]?.role === 'user' ? [] : [expect.objectContaining({ role: 'user', text: '.' })];
+        expect(got).toEqual([...opener, ...asked]);
         expect(said(there.after).system).toBe(said(there.before).system);
         const back = cross(there.after, 'chat', GENEROUS);
         expect(renamed(said(back.after)).turns).toEqual(renamed(said(back.before)).turns);
