@@ -5,7 +5,6 @@ import { measureFamily, measureLatency, measureStart, measureStreams, type Bench
 import { HELP, readOptions, type Options } from './options.ts';
 import { FULL, QUICK } from './plan.ts';
 import { pinned, pinSelf } from './processes.ts';
-import type { Wire } from './replies.ts';
 import { summarize, type Row, type Summary } from './rows.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 import { soak } from './soak.ts';
@@ -24,7 +23,7 @@ async function main(): Promise<number> {
   const { targets, stubPort, dispose } = await createWorkplace(options.gateway);
   const load = startLoad();
   const say = (what: string): void => void process.stderr.write(`${what}\n`);
-  const bench: Bench = { load, targets, stubPort, say, plan: options.quick ? QUICK : FULL };
+  const bench: Bench = { load, targets, stubPort, say, warm: new Set(), plan: options.quick ? QUICK : FULL };
   try {
     return options.soak === undefined ? await measureAll(bench, options) : await soakOnce(bench, options);
   } finally {
@@ -44,8 +43,7 @@ async function measureAll(bench: Bench, options: Options): Promise<number> {
     if (wanted('latency')) rows.push(await measureLatency(started, bench));
     for (const { running } of Object.values(started)) await running.stop();
   }
-  const clients: readonly Wire[] = options.quick ? ['chat'] : ['chat', 'messages'];
-  for (const client of clients) {
+  for (const client of bench.plan.streamClients) {
     if (wanted(`streams ${client}`)) rows.push(await measureStreams(client, bench));
   }
   if (wanted('start') || wanted('idle')) rows.push(...(await measureStart(bench)));

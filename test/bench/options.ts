@@ -9,7 +9,7 @@ Processor time, latency and memory of the gateway beside two references:
   bare    node:http and undici, bodies streamed through, nothing parsed
   floor   the body buffered, parsed and written anew, one row upserted in SQLite
 
-  --quick              about two minutes, less exact
+  --quick              about a minute, less exact
   --only TEXT          rows whose name holds TEXT; may be given again
   --json               one JSON document on stdout
   --gate               exit 1 where a release gate is missed

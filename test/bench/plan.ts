@@ -1,4 +1,6 @@
-// How long and how often: the three sizes of a run.
+// How long and how often: the two sizes of a run.
+import { WIRES, type Wire } from './replies.ts';
+import { TARGET_NAMES, type TargetName } from './targets.ts';
 
 export interface Plan {
   rounds: number;
@@ -8,16 +10,19 @@ export interface Plan {
   /** One measurement of processor time. */
   runMs: number;
   latencyMs: number;
-  streamRounds: number;
   startRounds: number;
+  streamRounds: number;
+  streamClients: readonly Wire[];
+  streamTargets: readonly TargetName[];
 }
 
 export const FULL: Plan = {
-  ...{ rounds: 21, warmUnits: 20_000, warmMs: 8000, runMs: 500, latencyMs: 1000 },
-  ...{ streamRounds: 3, startRounds: 7 },
+  ...{ rounds: 21, warmUnits: 20_000, warmMs: 8000, runMs: 500, latencyMs: 1000, startRounds: 7 },
+  ...{ streamRounds: 3, streamClients: WIRES, streamTargets: TARGET_NAMES },
 };
 
+/** A minute. Streams last for seconds and their gate is no ratio: only the gateway's. */
 export const QUICK: Plan = {
-  ...{ rounds: 2, warmUnits: 4000, warmMs: 1500, runMs: 250, latencyMs: 1000 },
-  ...{ streamRounds: 1, startRounds: 2 },
+  ...{ rounds: 2, warmUnits: 4000, warmMs: 800, runMs: 250, latencyMs: 500, startRounds: 1 },
+  ...{ streamRounds: 1, streamClients: ['chat'], streamTargets: ['gateway'] },
 };

@@ -1,6 +1,7 @@
 // What the stub provider answers: bytes made once, in both protocols, chosen by the model's name.
 
-export type Wire = 'chat' | 'messages';
+export const WIRES = ['chat', 'messages'] as const;
+export type Wire = (typeof WIRES)[number];
 /** Also the names of the stub's models. */
 export const KINDS = ['whole', 'paced', 'burst', 'slow'] as const;
 export type Kind = (typeof KINDS)[number];

@@ -1,6 +1,6 @@
 // What is measured, and how much it may cost: rows of data. PERFORMANCE's release gates stand here.
 import type { Size } from './bodies.ts';
-import { PACES, type Kind, type Wire } from './replies.ts';
+import { PACES, WIRES, type Kind, type Wire } from './replies.ts';
 
 export interface Gate {
   /** A ratio to a reference's median, or to nothing: then the limits are the row's own unit. */
@@ -70,8 +70,6 @@ const FAMILIES: readonly Family[] = [
   },
   { name: 'image', size: 'image', kind: 'whole', connections: 4, relayed: floor(1.1, 0.4) },
 ];
-
-const WIRES: readonly Wire[] = ['chat', 'messages'];
 
 /** `small chat`, `small chat to messages`, …; those of one family and client follow each other. */
 export const SCENARIOS: readonly Scenario[] = FAMILIES.flatMap((family) =>

@@ -296,8 +296,8 @@ describe('a made-up conversation', () => {
         const there = cross(request, 'messages', GENEROUS);
         const [asked, got] = [renamed(said(there.before)).turns, renamed(said(there.after)).turns];
         // A conversation that does not begin with the user gets a turn that says nothing.
-        const opener = asked[0]?.role === 'user' ? [] : [expect.objectContaining({ role: 'user', text: '.' })];
-        expect(got).toEqual([...opener, ...asked]);
+        if (asked[0]?.role !== 'user') expect(got.shift()).toMatchObject({ role: 'user', text: '.' });
+        expect(got).toEqual(asked);
         expect(said(there.after).system).toBe(said(there.before).system);
         const back = cross(there.after, 'chat', GENEROUS);
         expect(renamed(said(back.after)).turns).toEqual(renamed(said(back.before)).turns);
