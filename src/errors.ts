@@ -43,8 +43,8 @@ export interface ErrorOptions {
   code?: string;
   /** Further members of the error, kept from a provider (`details.error_code`). */
   details?: Record<string, unknown>;
-  /** With `context_overflow`: tokens sent and tokens allowed, for the words that agents of each protocol look for. */
-  tokens?: { sent?: number; limit?: number };
+  /** With `context_overflow`, for the words that agents of each protocol look for. */
+  tokens?: OverflowTokens;
   /** Whole seconds until a retry can help: becomes `Retry-After`. */
   retryAfter?: number;
   /** `false`: the SDKs' own retries cannot help (`x-should-retry: false`). */
@@ -86,6 +86,19 @@ export type FailureKind =
   | 'timeout'
   | 'failed';
 
+/** How much is too much: tokens sent, and tokens allowed. */
+export interface OverflowTokens {
+  sent?: number;
+  /** `sent` is a lower bound: the provider stopped counting. */
+  atLeast?: boolean;
+  limit?: number;
+  /** Tokens of output that were asked for, where what was sent would fit without them. */
+  output?: number;
+}
+
+/** Room for less output than this is as good as none: the history should be compacted, the answer would be cut. */
+export const LEAST_OUTPUT = 1024;
+
 /** A provider's failure. `message` comes from a stranger: it is capped and scrubbed before it is shown. */
 export interface ProviderFailure {
   kind: FailureKind;
@@ -97,8 +110,8 @@ export interface ProviderFailure {
   details?: Record<string, unknown>;
   /** Milliseconds that the provider asks to wait. */
   retryAfterMs?: number;
-  /** With `context_overflow`, where the provider said them: tokens sent and tokens allowed. */
-  tokens?: { sent?: number; limit?: number };
+  /** With `context_overflow`, where the provider said them. */
+  tokens?: OverflowTokens;
   /** What broke, for the log: `refused`, `reset`, `dns`, `tls`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `whole_timeout`, `truncated`, `empty`, `malformed`, … */
   reason?: string;
 }

@@ -94,7 +94,6 @@ function gatewayError(
 ): GatewayError {
   if (cause instanceof GatewayError) return cause;
   return errorOf([{ target: upstream.prepared.target, failure: cause }], {
-    protocol: inbound.protocol.name,
     estimate: () => inbound.estimate(),
     coolingMs: () => undefined,
   });

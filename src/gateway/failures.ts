@@ -1,7 +1,6 @@
 // What a provider's failure means: is the next target tried, and what does the client get? (CONTRACT section 5, second table)
-import type { ErrorOptions, FailureKind, ProviderFailure } from '../errors.ts';
+import type { ErrorOptions, FailureKind, OverflowTokens, ProviderFailure } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
-import type { ProtocolName } from '../canonical/request.ts';
 import type { Target } from '../routing/catalog.ts';
 import { scrub } from './scrub.ts';
 
@@ -40,7 +39,6 @@ function isPermanent(failure: ProviderFailure): boolean {
 }
 
 export interface Facts {
-  protocol: ProtocolName;
   /** The gateway's estimate of the input tokens. */
   estimate: () => number;
   /** The target's own wait, in milliseconds, where it cools down. */
@@ -82,28 +80,21 @@ function clientError({ target, failure }: Attempt, facts: Facts, attempts: numbe
   const options: ErrorOptions = { attempts };
   if (failure.param !== undefined) options.param = scrub(failure.param, target.provider);
   if (failure.details !== undefined) options.details = scrubAll(failure.details, target);
-  if (failure.kind === 'context_overflow') {
-    return new GatewayError('context_overflow', overflowMessage(target, failure, facts), options);
-  }
   const message = scrub(failure.message, target.provider);
+  if (failure.kind === 'context_overflow') {
+    options.tokens = overflowTokens(target, failure, facts);
+    return new GatewayError('context_overflow', message, options);
+  }
   if (failure.kind === 'not_found') return new GatewayError('model_not_found', message, options);
   if (failure.code !== undefined) options.code = scrub(failure.code, target.provider);
   return new GatewayError('invalid_request', message, options);
 }
 
-const OVERFLOW = {
-  chat: (sent, limit) =>
-    `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${sent} tokens.`,
-  messages: (sent, limit) => `prompt is too long: ${sent} tokens > ${limit} maximum`,
-} satisfies Record<ProtocolName, (sent: number, limit: number) => string>;
-
-/** In the words that agents look for; the provider's own words where the numbers are not known. */
-function overflowMessage(target: Target, failure: ProviderFailure, facts: Facts): string {
-  const limit = failure.tokens?.limit ?? target.traits.contextWindow;
-  const own = scrub(failure.message, target.provider);
-  if (limit === undefined) return facts.protocol === 'messages' ? `prompt is too long: ${own}` : own;
-  const sent = failure.tokens?.sent ?? Math.max(facts.estimate(), limit + 1);
-  return OVERFLOW[facts.protocol](sent, limit);
+/** Where the provider told no numbers: its model's window, and the gateway's estimate of what was sent. */
+function overflowTokens({ traits }: Target, { tokens = {} }: ProviderFailure, facts: Facts): OverflowTokens {
+  const limit = tokens.limit ?? traits.contextWindow;
+  if (limit === undefined) return tokens;
+  return { ...tokens, limit, sent: tokens.sent ?? Math.max(facts.estimate(), limit + 1) };
 }
 
 function messageOf(attempts: readonly Attempt[]): string {

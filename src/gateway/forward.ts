@@ -6,7 +6,7 @@ import { FailureError } from '../canonical/failure.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Clock } from '../clock.ts';
 import type { ProviderFailure } from '../errors.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, LEAST_OUTPUT } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import type { ReplyContext } from '../protocols/protocol.ts';
@@ -14,7 +14,7 @@ import type { Frame } from '../protocols/sse.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Call, ProviderReply } from '../providers/provider-exchange.ts';
 import type { Target } from '../routing/catalog.ts';
-import type { Health } from '../routing/health.ts';
+import type { Attempt as Watched, Health } from '../routing/health.ts';
 import { errorOf, mayTryNext, type Attempt, type Facts } from './failures.ts';
 import { foldStream } from './fold.ts';
 import { openFrames, type FrameSource } from './frames.ts';
@@ -51,7 +51,8 @@ export interface ForwardOptions {
   rest: readonly Target[];
   /** There is no other: neither breaker nor cool-down keeps the request from it. */
   lone: boolean;
-  prepare: (target: Target) => Prepared;
+  /** `room`: tokens of output that fit beside the input. */
+  prepare: (target: Target, room?: number) => Prepared;
   stream: boolean;
   cancellation: Cancellation;
   /** For an error. */
@@ -91,17 +92,34 @@ export async function forward(options: ForwardOptions, deps: ForwardDeps): Promi
 }
 
 /** One target: its answer, `stop` where no other may be tried, undefined to go on. Adds its failure to `attempts`. */
-async function contact(
+function contact(
   target: Target,
   attempts: Attempt[],
   lone: boolean,
   options: ForwardOptions,
   deps: ForwardDeps,
-): Promise<Upstream | 'stop' | undefined> {
+): Promise<Upstream | 'stop' | undefined> | undefined {
   const prepared = target === options.first.target ? options.first : prepareNext(options, target);
   if (prepared === undefined) return undefined;
   const health = deps.routing.health.begin(target.key, lone);
   if (health === undefined) return undefined;
+  return ask(prepared, { attempts, health, fitted: false }, options, deps);
+}
+
+interface Asking {
+  attempts: Attempt[];
+  health: Watched;
+  /** Asked for the second time, with less output. */
+  fitted: boolean;
+}
+
+async function ask(
+  prepared: Prepared,
+  asking: Asking,
+  options: ForwardOptions,
+  deps: ForwardDeps,
+): Promise<Upstream | 'stop' | undefined> {
+  const { attempts, health, fitted } = asking;
   const nth = attempts.length + 1;
   options.onAttempt(prepared, nth);
   const startedAt = deps.clock.monotonic();
@@ -121,17 +139,39 @@ async function contact(
       throw reason ?? error;
     }
     const { failure } = error;
+    const fitting = fitted ? undefined : fittingOutput(failure, prepared, options);
+    if (fitting !== undefined) return ask(fitting, { ...asking, fitted: true }, options, deps);
     health.failed(failure);
-    attempts.push({ target, failure });
-    logAttempt(deps.log, options.requestId, target, failure, nth);
+    attempts.push({ target: prepared.target, failure });
+    logAttempt(deps.log, options.requestId, prepared.target, failure, nth);
     return mayTryNext(failure) ? undefined : 'stop';
   }
 }
 
-/** A later target that can't take the request is passed over. */
-function prepareNext(options: ForwardOptions, target: Target): Prepared | undefined {
+/** Our estimate may be too small by so much; a provider that stopped counting tells no more than a lower bound. */
+const ESTIMATE_MARGIN = 1.25;
+
+/**
+ * The request with a smaller limit of output, where the window has no room for the one that it was sent with: messages
+ * demands a limit, so that clients ask for more than they need. A client of the provider's own protocol sees to that itself.
+ */
+function fittingOutput(
+  { tokens = {} }: ProviderFailure,
+  prepared: Prepared,
+  options: ForwardOptions,
+): Prepared | undefined {
+  const { sent, limit, output, atLeast = false } = tokens;
+  if (!prepared.crossing || sent === undefined || limit === undefined || output === undefined)
+    return undefined;
+  const input = atLeast ? Math.max(sent, Math.ceil(options.facts().estimate() * ESTIMATE_MARGIN)) : sent;
+  const room = limit - input;
+  return room < LEAST_OUTPUT || room >= output ? undefined : prepareNext(options, prepared.target, room);
+}
+
+/** A target that can't take the request is passed over. */
+function prepareNext(options: ForwardOptions, target: Target, room?: number): Prepared | undefined {
   try {
-    return options.prepare(target);
+    return options.prepare(target, room);
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;

@@ -64,7 +64,8 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       resolution = routing.resolve(question);
     }
     const { targets, lone } = resolution;
-    const toTarget = (target: Target): Prepared => prepare(inbound, target, passed, config.strict);
+    const toTarget = (target: Target, room?: number): Prepared =>
+      prepare(inbound, target, passed, config.strict, room);
     const { first, rest } = firstPrepared(targets, toTarget);
     const admission = await admit(store, key, config.tiers, clock, deps.log);
     // Translated streams of messages begin with the input's tokens, which the provider tells at the end.
@@ -95,7 +96,6 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
           context: () => replyContext(inbound, deps),
           maxReply: config.limits.maxReply,
           facts: () => ({
-            protocol: protocol.name,
             estimate: () => inbound.estimate(),
             // A lone target is tried whether it cools or not: its client need not wait for that.
             coolingMs: (target) => (lone ? undefined : routing.health.state(target.key).coolingMs),

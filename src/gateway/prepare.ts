@@ -38,7 +38,14 @@ const NOTHING_DROPPED: readonly string[] = [];
 const NO_RESTORE: Restore = { toolNames: new Map(), customTools: new Set(), stop: [] };
 const DEFAULT_VERSION = '2023-06-01';
 
-export function prepare(inbound: Inbound, target: Target, passed: Passed, strict: boolean): Prepared {
+/** `room`: tokens of output that fit beside the input, where the provider refused what was asked for; of a translation. */
+export function prepare(
+  inbound: Inbound,
+  target: Target,
+  passed: Passed,
+  strict: boolean,
+  room?: number,
+): Prepared {
   const name = protocolFor(target, inbound.protocol.name);
   const protocol = protocols[name];
   const crossing = name !== inbound.protocol.name;
@@ -51,10 +58,12 @@ export function prepare(inbound: Inbound, target: Target, passed: Passed, strict
     return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore: NO_RESTORE };
   }
   const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
-  const repaired = repair(asked, { target: name, traits: target.traits });
+  const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: room };
+  const repaired = repair(fitting, { target: name, traits: target.traits });
   const encoded = protocol.encodeRequest(repaired.request, target.upstream, target.traits);
   const warnings = [
     ...(asked === inbound.decode() ? [] : [FOREIGN_THINKING]),
+    ...(room === undefined ? [] : [outputCut(room)]),
     ...repaired.warnings,
     ...encoded.warnings,
   ];
@@ -70,6 +79,11 @@ const FOREIGN_THINKING: Warning = {
   detail:
     'the open tool turn was thought by a model of another family: its thinking is left out, thinking is off for this call',
 };
+
+function outputCut(room: number): Warning {
+  const detail = `input and output were more than the model's window: sent again with ${room} tokens of output`;
+  return { effect: 'changed', field: 'maxOutputTokens', detail };
+}
 
 /** The same object where there is no thinking in it. */
 function withoutThinking(request: Request): Request {

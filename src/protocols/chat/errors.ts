@@ -29,8 +29,11 @@ const FIXED_CODE: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['model_not_found'
 
 /** The words after which agents begin to compact their history. */
 function overflowMessage(message: string, tokens: ProviderFailure['tokens']): string {
-  if (tokens?.sent === undefined || tokens.limit === undefined) return message;
-  return `This model's maximum context length is ${tokens.limit} tokens. However, your messages resulted in ${tokens.sent} tokens.`;
+  const { sent, limit, output } = tokens ?? {};
+  if (sent === undefined || limit === undefined) return message;
+  const most = `This model's maximum context length is ${limit} tokens.`;
+  if (output === undefined) return `${most} However, your messages resulted in ${sent} tokens.`;
+  return `${most} However, you requested ${sent + output} tokens (${sent} in the messages, ${output} in the completion).`;
 }
 
 export function encodeError(error: GatewayError, _requestId: string): JsonObject {

@@ -2,7 +2,7 @@
 import { FailureError } from '../../canonical/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { FailureKind, ProviderFailure } from '../../errors.ts';
-import { overflowTokens, saysOverflow } from './overflow.ts';
+import { overflowTokens, saysOverflow } from '../overflow.ts';
 
 const MESSAGE_LIMIT = 2000;
 

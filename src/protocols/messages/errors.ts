@@ -1,8 +1,15 @@
 // Errors of this protocol, both ways: our own failures as its bodies and frames, and whatever a provider answers as a failure.
 // https://docs.claude.com/en/api/errors
-import type { ErrorKind, FailureKind, GatewayError, ProviderFailure } from '../../errors.ts';
+import {
+  LEAST_OUTPUT,
+  type ErrorKind,
+  type FailureKind,
+  type GatewayError,
+  type OverflowTokens,
+  type ProviderFailure,
+} from '../../errors.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
-import { overflowTokens } from './overflow.ts';
+import { overflowTokens, saysOverflow } from '../overflow.ts';
 import { count, text } from './schema.ts';
 
 const TYPE = {
@@ -37,9 +44,14 @@ const FAILURE_TYPE = {
 } as const satisfies Record<FailureKind, string>;
 
 /** The words after which agents begin to compact their history. */
-function overflowMessage(message: string, tokens?: { sent?: number; limit?: number }): string {
-  if (tokens?.sent !== undefined && tokens.limit !== undefined) {
-    return `prompt is too long: ${tokens.sent} tokens > ${tokens.limit} maximum`;
+function overflowMessage(message: string, tokens: OverflowTokens = {}): string {
+  const { sent, limit, output = 0 } = tokens;
+  if (sent !== undefined && limit !== undefined) {
+    if (output === 0 || limit - sent < LEAST_OUTPUT) {
+      return `prompt is too long: ${sent + output} tokens > ${limit} maximum`;
+    }
+    // Clients that know these words lower their limit and ask again.
+    return `input length and \`max_tokens\` exceed context limit: ${sent} + ${output} > ${limit}, decrease input length or \`max_tokens\` and try again`;
   }
   return message.includes('prompt is too long') ? message : `prompt is too long: ${message}`;
 }
@@ -161,12 +173,17 @@ export function readFailure(value: unknown, status?: number): ProviderFailure {
   if (body.param !== undefined) failure.param = body.param;
   if (body.code !== undefined) failure.code = body.code;
   if (body.details !== undefined) failure.details = body.details;
-  const tokens = mayOverflow(status) ? overflowTokens(message, body.type, body.code, body.source) : undefined;
-  if (tokens !== undefined) {
+  if (mayOverflow(status) && isOverflow(body, message)) {
     failure.kind = 'context_overflow';
-    if (tokens.sent !== undefined || tokens.limit !== undefined) failure.tokens = tokens;
+    const tokens = overflowTokens(message, JSON.stringify(body.source));
+    if (tokens !== undefined) failure.tokens = tokens;
   }
   return failure;
+}
+
+function isOverflow({ type, code }: ErrorBody, message: string): boolean {
+  const counted = type === 'exceed_context_size_error' || code === 'exceed_context_size_error';
+  return counted || code === 'context_length_exceeded' || saysOverflow(message);
 }
 
 function mayOverflow(status: number | undefined): boolean {

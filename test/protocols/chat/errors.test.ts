@@ -43,6 +43,14 @@ describe('what chat clients read', () => {
       "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
     );
   });
+  test('input and output that are too much only together are told apart', () => {
+    expect(
+      encode('context_overflow', { tokens: { sent: 9000, output: 4000, limit: 12_000 } }),
+    ).toHaveProperty(
+      'message',
+      "This model's maximum context length is 12000 tokens. However, you requested 13000 tokens (9000 in the messages, 4000 in the completion).",
+    );
+  });
   test('in mid-stream it is one data frame', () => {
     const written = chat.encodeStreamError(new GatewayError('upstream', 'a\nb'), 'req_1');
     expect(written).toMatch(/^data: \{.*\}\n\n$/);
@@ -173,7 +181,7 @@ describe('a context overflow', () => {
         message:
           "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the messages, 1000 in the completion).",
       },
-      { sent: 5000, limit: 4096 },
+      { sent: 4000, output: 1000, limit: 4096 },
     ],
     [
       'llama.cpp',

@@ -45,6 +45,16 @@ describe('an error of the gateway', () => {
   it.each([
     ['full', { sent: 5, limit: 4 }, 'prompt is too long: 5 tokens > 4 maximum'],
     ['prompt is too long: 5 tokens > 4 maximum', undefined, 'prompt is too long: 5 tokens > 4 maximum'],
+    [
+      'both',
+      { sent: 9000, output: 4000, limit: 12_000 },
+      'input length and `max_tokens` exceed context limit: 9000 + 4000 > 12000, decrease input length or `max_tokens` and try again',
+    ],
+    [
+      'hardly any room',
+      { sent: 11_500, output: 4000, limit: 12_000 },
+      'prompt is too long: 15500 tokens > 12000 maximum',
+    ],
     ['the window is full', { limit: 4 }, 'prompt is too long: the window is full'],
   ])('of a context overflow is in the words that agents look for (%s)', (message, tokens, expected) => {
     const error = new GatewayError('context_overflow', message, { tokens });
