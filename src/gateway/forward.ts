@@ -6,7 +6,7 @@ import { FailureError } from '../canonical/failure.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Clock } from '../clock.ts';
 import type { ProviderFailure } from '../errors.ts';
-import { GatewayError, LEAST_OUTPUT } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import type { ReplyContext } from '../protocols/protocol.ts';
@@ -18,6 +18,7 @@ import type { Attempt as Watched, Health } from '../routing/health.ts';
 import { errorOf, mayTryNext, type Attempt, type Facts } from './failures.ts';
 import { foldStream } from './fold.ts';
 import { openFrames, type FrameSource } from './frames.ts';
+import { outputRoom } from './output-room.ts';
 import type { Prepared } from './prepare.ts';
 import { readWhole } from './read-whole.ts';
 import { refusal } from './refusal.ts';
@@ -139,33 +140,14 @@ async function ask(
       throw reason ?? error;
     }
     const { failure } = error;
-    const fitting = fitted ? undefined : fittingOutput(failure, prepared, options);
+    const room = prepared.crossing && !fitted ? outputRoom(failure, options.facts) : undefined;
+    const fitting = room === undefined ? undefined : prepareNext(options, prepared.target, room);
     if (fitting !== undefined) return ask(fitting, { ...asking, fitted: true }, options, deps);
     health.failed(failure);
     attempts.push({ target: prepared.target, failure });
     logAttempt(deps.log, options.requestId, prepared.target, failure, nth);
     return mayTryNext(failure) ? undefined : 'stop';
   }
-}
-
-/** Our estimate may be too small by so much; a provider that stopped counting tells no more than a lower bound. */
-const ESTIMATE_MARGIN = 1.25;
-
-/**
- * The request with a smaller limit of output, where the window has no room for the one that it was sent with: messages
- * demands a limit, so that clients ask for more than they need. A client of the provider's own protocol sees to that itself.
- */
-function fittingOutput(
-  { tokens = {} }: ProviderFailure,
-  prepared: Prepared,
-  options: ForwardOptions,
-): Prepared | undefined {
-  const { sent, limit, output, atLeast = false } = tokens;
-  if (!prepared.crossing || sent === undefined || limit === undefined || output === undefined)
-    return undefined;
-  const input = atLeast ? Math.max(sent, Math.ceil(options.facts().estimate() * ESTIMATE_MARGIN)) : sent;
-  const room = limit - input;
-  return room < LEAST_OUTPUT || room >= output ? undefined : prepareNext(options, prepared.target, room);
 }
 
 /** A target that can't take the request is passed over. */
