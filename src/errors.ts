@@ -89,7 +89,7 @@ export type FailureKind =
 /** How much is too much: tokens sent, and tokens allowed. */
 export interface OverflowTokens {
   sent?: number;
-  /** `sent` is a lower bound: the provider stopped counting. */
+  /** `sent` is no more than a lower bound: the provider stopped counting. */
   atLeast?: boolean;
   limit?: number;
   /** Tokens of output that were asked for, where what was sent would fit without them. */
@@ -98,6 +98,9 @@ export interface OverflowTokens {
 
 /** Room for less output than this is as good as none: the history should be compacted, the answer would be cut. */
 export const LEAST_OUTPUT = 1024;
+
+/** Seconds: longer than a person would sit through; the SDKs sleep any length without a word. */
+export const LONG_WAIT_S = 60;
 
 /** A provider's failure. `message` comes from a stranger: it is capped and scrubbed before it is shown. */
 export interface ProviderFailure {

@@ -1,9 +1,11 @@
 // How many tokens a messages request has: asked of the provider where it can tell, else estimated. Never a provider's error.
 import { authenticate } from '../accounts/authenticate.ts';
 import { isObject } from '../canonical/json.ts';
+import { GatewayError } from '../errors.ts';
 import { messages } from '../protocols/messages/index.ts';
 import { readCountEnvelope } from '../protocols/messages/envelope.ts';
 import type { Target } from '../routing/catalog.ts';
+import type { Question } from '../routing/routing.ts';
 import { questionOf } from './conversation.ts';
 import { ClientGone, type Exchange } from './exchange.ts';
 import type { GatewayDeps } from './inference.ts';
@@ -24,8 +26,7 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
     const inbound = readRequest(messages, await exchange.readBody(), readCountEnvelope);
     const passed = passedHeaders(exchange, messages);
     await deps.discovered;
-    const { targets } = deps.routing.resolve(questionOf(inbound, key));
-    const [target] = targets;
+    const target = targetOf(questionOf(inbound, key), deps);
     const counted = target === undefined ? undefined : await ask(inbound, target);
     const head = ['content-type', 'application/json'];
     if (counted === undefined) head.push('x-gateway-estimated', 'true');
@@ -37,7 +38,7 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
         const prepared = prepare(request, to, passed, false);
         const reply = await deps.client.open(
           {
-            url: prepared.url.replace('/messages', '/messages/count_tokens'),
+            url: prepared.url.replace(/\/messages(?=\?|$)/, '/messages/count_tokens'),
             method: 'POST',
             headers: prepared.headers,
             body: prepared.bytes,
@@ -57,5 +58,15 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
     }
   } finally {
     leave();
+  }
+}
+
+/** Undefined where every target cools down: the count is estimated then. */
+function targetOf(question: Question, { routing }: GatewayDeps): Target | undefined {
+  try {
+    return routing.resolve(question).targets[0];
+  } catch (error) {
+    if (error instanceof GatewayError && error.kind === 'unavailable') return undefined;
+    throw error;
   }
 }

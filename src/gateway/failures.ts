@@ -1,6 +1,6 @@
 // What a provider's failure means: is the next target tried, and what does the client get? (CONTRACT section 5, second table)
 import type { ErrorOptions, FailureKind, OverflowTokens, ProviderFailure } from '../errors.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, LEAST_OUTPUT, LONG_WAIT_S } from '../errors.ts';
 import type { Target } from '../routing/catalog.ts';
 import { scrub } from './scrub.ts';
 
@@ -45,9 +45,6 @@ export interface Facts {
   coolingMs: (target: Target) => number | undefined;
 }
 
-/** Longer than a person would sit through; the SDKs sleep any length without a word. */
-const LONG_WAIT_S = 60;
-
 /** The one error that the client gets for all attempts of a request: 502 if any failed so, else 503, else 400. */
 export function errorOf(attempts: readonly Attempt[], facts: Facts): GatewayError {
   const last = attempts.at(-1);
@@ -90,11 +87,18 @@ function clientError({ target, failure }: Attempt, facts: Facts, attempts: numbe
   return new GatewayError('invalid_request', message, options);
 }
 
-/** Where the provider told no numbers: its model's window, and the gateway's estimate of what was sent. */
+/**
+ * Where the provider told no numbers, or not more than a lower bound: its model's window, and the gateway's estimate of what was
+ * sent. A client that lowered its limit by a bound would come to know the true number one token a request.
+ */
 function overflowTokens({ traits }: Target, { tokens = {} }: ProviderFailure, facts: Facts): OverflowTokens {
-  const limit = tokens.limit ?? traits.contextWindow;
+  const { sent, atLeast = false, limit = traits.contextWindow, output } = tokens;
   if (limit === undefined) return tokens;
-  return { ...tokens, limit, sent: tokens.sent ?? Math.max(facts.estimate(), limit + 1) };
+  if (sent !== undefined && !atLeast) return { ...tokens, limit };
+  const estimate = Math.max(sent ?? 0, facts.estimate());
+  if (output === undefined || limit - estimate < LEAST_OUTPUT)
+    return { sent: Math.max(estimate, limit + 1), limit };
+  return { sent: Math.max(estimate, limit - output + 1), limit, output };
 }
 
 function messageOf(attempts: readonly Attempt[]): string {

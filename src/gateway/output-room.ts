@@ -3,7 +3,7 @@
 // request is sent once more with what fits; a client of the provider's own protocol sees to that itself, by the provider's words.
 import { LEAST_OUTPUT, type ProviderFailure } from '../errors.ts';
 
-/** Our estimate may be too small by so much; a provider that stopped counting tells no more than a lower bound. */
+/** Our estimate may be too small by so much. */
 const ESTIMATE_MARGIN = 1.25;
 
 /** Tokens; undefined where that is not what was wrong, or where hardly any are left. */
@@ -12,8 +12,11 @@ export function outputRoom(
   facts: () => { estimate: () => number },
 ): number | undefined {
   const { sent, limit, output, atLeast = false } = tokens;
-  if (sent === undefined || limit === undefined || output === undefined) return undefined;
-  const input = atLeast ? Math.max(sent, Math.ceil(facts().estimate() * ESTIMATE_MARGIN)) : sent;
+  if (limit === undefined || output === undefined) return undefined;
+  const input =
+    sent === undefined || atLeast
+      ? Math.max(sent ?? 0, Math.ceil(facts().estimate() * ESTIMATE_MARGIN))
+      : sent;
   const room = limit - input;
   return room < LEAST_OUTPUT || room >= output ? undefined : room;
 }

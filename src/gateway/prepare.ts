@@ -58,7 +58,8 @@ export function prepare(
     return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore: NO_RESTORE };
   }
   const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
-  const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: room };
+  const { maxOutputTokens: limit = Infinity } = asked;
+  const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: Math.min(limit, room) };
   const repaired = repair(fitting, { target: name, traits: target.traits });
   const encoded = protocol.encodeRequest(repaired.request, target.upstream, target.traits);
   const warnings = [

@@ -1,5 +1,5 @@
 // Why a request has no target, in words that say what would mend it.
-import { GatewayError } from '../errors.ts';
+import { GatewayError, LONG_WAIT_S } from '../errors.ts';
 import { nearestAll } from '../config/nearest.ts';
 import type { Target } from './catalog.ts';
 
@@ -33,6 +33,7 @@ export function noneFits(name: string, passedOver: readonly { target: Target; wh
 export function allCooling(ms: number): GatewayError {
   return new GatewayError('unavailable', 'All providers of this model are rate limited or overloaded.', {
     retryAfter: Math.ceil(ms / 1000),
+    ...(ms > LONG_WAIT_S * 1000 && { shouldRetry: false }),
   });
 }
 

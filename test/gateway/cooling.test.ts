@@ -206,3 +206,18 @@ test('a provider that is killed under load costs few requests and loses none; it
   expect(answered).toHaveLength(sent);
   expect(new Set(answered).size).toBe(sent);
 });
+
+test.each([
+  [59, null, '59000'],
+  [1000, 'false', null],
+])('where all cool for %i s, the SDKs wait themselves only for a short time', async (seconds, retry, ms) => {
+  const { first, second, server } = await twoProviders();
+  first.play(refusal(seconds));
+  second.play(refusal(seconds));
+  for (const asked of ['contacted', 'cooling']) {
+    const { status, headers } = await ask(server, { model: 'm' });
+    expect([asked, status, headers.get('retry-after')]).toEqual([asked, 503, String(seconds)]);
+    expect([asked, headers.get('x-should-retry'), headers.get('retry-after-ms')]).toEqual([asked, retry, ms]);
+  }
+  expect(first.requests).toHaveLength(1);
+});

@@ -70,18 +70,78 @@ it('keeps the budget of thinking below the smaller limit', async () => {
   expect((thinking as { budget_tokens: number }).budget_tokens).toBeLessThan(2000);
 });
 
-it('counts for itself where the provider stopped counting', async () => {
-  const message =
-    "This model's maximum context length is 32768 tokens. However, you requested 30000 output tokens and your prompt contains at least 2769 input tokens, for a total of at least 32769 tokens.";
-  const content = 'word '.repeat(8000);
-  const { seen, requests } = await run('chat', [refused('chat', message), answered('chat', false)], {
-    protocol: 'messages',
-    body: { max_tokens: 30_000, messages: [{ role: 'user', content }] },
+/** One token each, by the gateway's own estimate, and a few for what is around them. */
+const words = (count: number): object[] => [
+  { role: 'user', content: 'word '.repeat(Math.round(count * 0.8)) },
+];
+const bound = (limit: number, output: number): string =>
+  `This model's maximum context length is ${limit} tokens. However, you requested ${output} output tokens and your prompt contains at least ${limit - output + 1} input tokens, for a total of at least ${limit + 1} tokens. Please reduce the length of the input prompt or the number of requested output tokens.`;
+
+describe('a provider that did not count the input to its end', () => {
+  it.each([
+    ['told a bound', bound(32_768, 30_000)],
+    [
+      'told characters',
+      "This model's maximum context length is 32768 tokens. However, you requested 30000 output tokens and your prompt contains 110000 characters (more than 98304 characters, which is the upper bound for 2768 input tokens).",
+    ],
+    [
+      'looked at the output alone',
+      'max_tokens=64000 cannot be greater than max_model_len=max_total_tokens=32768.',
+    ],
+  ])('and %s: the gateway counts', async (_what, message) => {
+    const { seen, requests } = await run('chat', [refused('chat', message), answered('chat', false)], {
+      protocol: 'messages',
+      body: { max_tokens: 64_000, messages: words(10_000) },
+    });
+    expect(seen.status).toBe(200);
+    const room = requests[1]?.json.max_completion_tokens ?? requests[1]?.json.max_tokens;
+    // A quarter more than the estimate is kept for the input.
+    expect(room).toBeGreaterThan(32_768 - 13_500);
+    expect(room).toBeLessThan(32_768 - 12_000);
   });
-  expect(seen.status).toBe(200);
-  const { max_completion_tokens: newer, max_tokens: room = newer } = requests[1]?.json ?? {};
-  expect(room).toBeGreaterThan(10_000);
-  expect(room).toBeLessThan(32_768 - 8000);
+
+  it('a client that lowers its limit itself is told the estimate, not the bound', async () => {
+    const question: Question = {
+      protocol: 'messages',
+      body: { max_tokens: 30_000, messages: words(10_000) },
+    };
+    const { seen } = await run('messages', [refused('messages', bound(32_768, 30_000))], question);
+    const [, sent] = /context limit: (\d+) \+ 30000 > 32768/.exec(seen.error?.message ?? '') ?? [];
+    expect(Number(sent)).toBeGreaterThan(9000);
+    expect(Number(sent)).toBeLessThan(11_000);
+  });
+
+  it.each<ProtocolName>(['chat', 'messages'])(
+    'an input over the window is told so at once (%s)',
+    async (at) => {
+      const question: Question = {
+        protocol: 'messages',
+        body: { max_tokens: 30_000, messages: words(40_000) },
+      };
+      const { seen, requests } = await run(at, [refused(at, bound(32_768, 30_000))], question);
+      expect(requests).toHaveLength(1);
+      const [, sent] =
+        /^prompt is too long: (\d+) tokens > 32768 maximum$/.exec(seen.error?.message ?? '') ?? [];
+      expect(Number(sent)).toBeGreaterThan(36_000);
+    },
+  );
+});
+
+it('never asks for more than the client did', async () => {
+  const message = VLLM.replaceAll('64000', '60000');
+  const { requests } = await run('chat', [refused('chat', message), answered('chat', false)], {
+    protocol: 'messages',
+    body: { max_tokens: 5000 },
+  });
+  expect(requests[1]?.json.max_completion_tokens ?? requests[1]?.json.max_tokens).toBe(5000);
+});
+
+it('a refusal inside a stream, before any content, is one too', async () => {
+  const frame = `event: error\ndata: ${JSON.stringify(errorBody('messages', 'invalid_request_error', ANTHROPIC))}\n\n`;
+  const begun: Script = { headers: { 'content-type': 'text/event-stream' }, steps: [frame] };
+  const { seen, requests } = await run('messages', [begun, answered('messages', true)], { stream: true });
+  expect(seen).toMatchObject({ status: 200, content: 'hello' });
+  expect(requests[1]?.json.max_tokens).toBe(11_760);
 });
 
 it.each<[string, ProtocolName, string, string]>([

@@ -1,6 +1,6 @@
 // What servers say when a request is more than their window: input alone, or input and output together.
 import { describe, expect, it } from 'vitest';
-import { overflowTokens, saysOverflow } from '../../src/protocols/overflow.ts';
+import { isOverflow, overflowTokens } from '../../src/protocols/overflow.ts';
 
 describe('input and output that only together are too much', () => {
   it.each([
@@ -35,6 +35,21 @@ describe('input and output that only together are too much', () => {
       { sent: 769, atLeast: true, output: 32_000, limit: 32_768 },
     ],
     [
+      'vLLM, which stopped counting and does not say so',
+      "You passed 98305 input tokens and requested 32768 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 98304 tokens. Please reduce the length of the input prompt.",
+      { sent: 98_305, atLeast: true, output: 32_768, limit: 131_072 },
+    ],
+    [
+      'vLLM, which did not begin to count',
+      "This model's maximum context length is 32768 tokens. However, you requested 32000 output tokens and your prompt contains 110000 characters (more than 98304 characters, which is the upper bound for 768 input tokens). Please reduce the length of the input prompt or the number of requested output tokens.",
+      { output: 32_000, limit: 32_768 },
+    ],
+    [
+      'vLLM, whose window the output alone fills',
+      'max_tokens=64000 cannot be greater than max_model_len=max_total_tokens=32768. Please request fewer output tokens.',
+      { output: 64_000, limit: 32_768 },
+    ],
+    [
       'SGLang',
       "Requested token count exceeds the model's maximum context length of 262144 tokens. You requested a total of 263933 tokens: 198397 tokens from the input messages and 65536 tokens for the completion. Please reduce the number of tokens in the input messages or the completion to fit within the limit.",
       { sent: 198_397, output: 65_536, limit: 262_144 },
@@ -50,7 +65,7 @@ describe('input and output that only together are too much', () => {
       { sent: 3031, output: 2000, limit: 4096 },
     ],
   ])('%s', (_who, message, tokens) => {
-    expect(saysOverflow(message)).toBe(true);
+    expect(isOverflow({ message }, 400)).toBe(true);
     expect(overflowTokens(message)).toEqual(tokens);
   });
 });
@@ -90,9 +105,54 @@ describe('an input that is too much by itself', () => {
       'request (67311 tokens) exceeds the available context size (65536 tokens), try increasing it',
       { sent: 67_311, limit: 65_536 },
     ],
+    ['prompt too long; exceeded max context length by 500 tokens', undefined],
+    [
+      'too many tokens: size limit exceeded by 5000 tokens. Try using shorter or fewer inputs. The limit for this model is 128000 tokens.',
+      { sent: 133_000, limit: 128_000 },
+    ],
+    [
+      'Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192',
+      { sent: 9000, limit: 8192 },
+    ],
+    [
+      'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+      { sent: 40_000, limit: 32_768 },
+    ],
+    [
+      'The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 5000>= n_ctx: 4096).',
+      { sent: 5000, limit: 4096 },
+    ],
+    [
+      'Trying to keep the first 6000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough.',
+      { sent: 6000, limit: 4096 },
+    ],
+    ['Context size has been exceeded.', undefined],
+    [
+      'The decoder prompt (length 9000) is longer than the maximum model length of 8192.',
+      { sent: 9000, limit: 8192 },
+    ],
+    [
+      'The prompt (total length 9000) is too long to fit into the model (context length 8192).',
+      { sent: 9000, limit: 8192 },
+    ],
+    [
+      'Input length (9000 tokens) exceeds the maximum allowed length (8192 tokens).',
+      { sent: 9000, limit: 8192 },
+    ],
+    [
+      'Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)',
+      { sent: 300_000, limit: 262_144 },
+    ],
+    ['Prompt exceeds max length', undefined],
+    ['invalid params, context window exceeds limit (2013)', undefined],
+    ['`inputs` must have less than 1024 tokens. Given: 2000', { sent: 2000, limit: 1024 }],
+    [
+      'Too many input tokens. Max input tokens: 200000, request input token count: 210000',
+      { sent: 210_000, limit: 200_000 },
+    ],
     ['Input is too long for requested model.', undefined],
   ])('%s', (message, tokens) => {
-    expect(saysOverflow(message)).toBe(true);
+    expect(isOverflow({ message }, 400)).toBe(true);
     expect(overflowTokens(message)).toEqual(tokens);
   });
 
@@ -105,9 +165,24 @@ describe('an input that is too much by itself', () => {
   });
 });
 
-it.each(['max_tokens: 0 is less than the minimum of 1', '`max_new_tokens` must be <= 4096', 'no such model'])(
-  'is none: %s',
-  (message) => {
-    expect(saysOverflow(message)).toBe(false);
-  },
-);
+it.each([
+  'max_tokens: 0 is less than the minimum of 1',
+  '`max_new_tokens` must be <= 4096',
+  'max_tokens must be less than the maximum context length',
+  'thinking.budget_tokens 50000 exceeds context limit',
+  'the image has too many tokens: 20000 > 16384',
+  'tool name too long, reduce the length to 64 characters',
+  'Too many tokens, please wait before trying again.',
+  'Rate limit reached: too many tokens per minute',
+  'no such model',
+])('is none: %s', (message) => {
+  expect(isOverflow({ message }, 400)).toBe(false);
+});
+
+it('is told by a code with any status, by words with none that means something else', () => {
+  const message = 'prompt is too long: 9 tokens > 8 maximum';
+  expect(isOverflow({ message: '', code: 'context_length_exceeded' }, 429)).toBe(true);
+  expect(isOverflow({ message }, 502)).toBe(true);
+  expect(isOverflow({ message }, undefined)).toBe(true);
+  expect(isOverflow({ message }, 429)).toBe(false);
+});

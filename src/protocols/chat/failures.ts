@@ -2,7 +2,7 @@
 import { FailureError } from '../../canonical/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { FailureKind, ProviderFailure } from '../../errors.ts';
-import { overflowTokens, saysOverflow } from '../overflow.ts';
+import { isOverflow, overflowTokens } from '../overflow.ts';
 
 const MESSAGE_LIMIT = 2000;
 
@@ -121,21 +121,15 @@ const BY_STATUS: Readonly<Record<number, FailureKind | undefined>> = {
   529: 'overloaded',
 };
 
-// Their texts speak of tokens too ("too many tokens, please wait"): there they mean a rate.
-const NEVER_OVERFLOW: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429, 503, 504, 529]);
-
 function kindOf(status: number | undefined, said: Said): FailureKind {
   const code = said.code.toLowerCase();
   const type = said.type.toLowerCase();
-  if (code === 'context_length_exceeded' || type === 'exceed_context_size_error') return 'context_overflow';
   // OpenRouter and Gemini give the status as a number in `code`, also inside a stream.
   const told = /^[1-5]\d\d$/.test(code) ? Number(code) : undefined;
   const outside = status === undefined || status === 200 ? told : status;
   const word = BY_WORD.get(code) ?? BY_WORD.get(type);
   const rate = word === 'rate_limited' || word === 'overloaded' || word === 'billing';
-  if (!rate && !(outside !== undefined && NEVER_OVERFLOW.has(outside)) && saysOverflow(said.message)) {
-    return 'context_overflow';
-  }
+  if (!rate && isOverflow({ message: said.message, type, code }, outside)) return 'context_overflow';
   if (word === 'billing' || /credit balance|insufficient (?:credits|balance|quota)/i.test(said.message)) {
     return 'billing';
   }

@@ -1,15 +1,8 @@
 // Errors of this protocol, both ways: our own failures as its bodies and frames, and whatever a provider answers as a failure.
 // https://docs.claude.com/en/api/errors
-import {
-  LEAST_OUTPUT,
-  type ErrorKind,
-  type FailureKind,
-  type GatewayError,
-  type OverflowTokens,
-  type ProviderFailure,
-} from '../../errors.ts';
+import type { ErrorKind, FailureKind, GatewayError, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
-import { overflowTokens, saysOverflow } from '../overflow.ts';
+import { isOverflow, overflowTokens } from '../overflow.ts';
 import { count, text } from './schema.ts';
 
 const TYPE = {
@@ -43,14 +36,16 @@ const FAILURE_TYPE = {
   failed: 'api_error',
 } as const satisfies Record<FailureKind, string>;
 
+/** Agents that know the second words lower their limit and ask again, and give up where less is left for it. */
+const LEAST_TO_LOWER = 4000;
+
 /** The words after which agents begin to compact their history. */
 function overflowMessage(message: string, tokens: OverflowTokens = {}): string {
   const { sent, limit, output = 0 } = tokens;
   if (sent !== undefined && limit !== undefined) {
-    if (output === 0 || limit - sent < LEAST_OUTPUT) {
+    if (output === 0 || limit - sent < LEAST_TO_LOWER) {
       return `prompt is too long: ${sent + output} tokens > ${limit} maximum`;
     }
-    // Clients that know these words lower their limit and ask again.
     return `input length and \`max_tokens\` exceed context limit: ${sent} + ${output} > ${limit}, decrease input length or \`max_tokens\` and try again`;
   }
   return message.includes('prompt is too long') ? message : `prompt is too long: ${message}`;
@@ -128,6 +123,9 @@ interface ErrorBody {
 function readErrorObject(value: JsonObject): ErrorBody {
   const body: ErrorBody = { source: value };
   body.message = text(value.message) ?? text(value.detail);
+  // OpenRouter: "Provider returned error", and what it was in metadata.raw.
+  const raw = isObject(value.metadata) ? text(value.metadata.raw) : undefined;
+  if (raw !== undefined) body.message = body.message === undefined ? raw : `${body.message}: ${raw}`;
   body.type = text(value.type);
   body.code = text(value.code) ?? (typeof value.code === 'number' ? String(value.code) : undefined);
   body.param = text(value.param);
@@ -142,16 +140,21 @@ function readErrorBody(value: unknown): ErrorBody {
   if (typeof value === 'string') return { message: value, source: {} };
   if (!isObject(value)) return { source: {} };
   const { error } = value;
-  if (typeof error === 'string') return { ...readErrorObject(value), message: error, type: undefined };
+  if (typeof error === 'string') {
+    const body = readErrorObject(value);
+    return { ...body, message: body.message ?? error, type: undefined };
+  }
   if (isObject(error)) return readErrorObject(error);
   return readErrorObject(value);
 }
 
 function kindOf(status: number | undefined, body: ErrorBody): FailureKind {
   const { type = '', code = '', message = '' } = body;
-  if (code === 'insufficient_quota' || type === 'billing_error' || /credit balance/i.test(message))
+  if (code === 'insufficient_quota' || type === 'insufficient_quota' || type === 'billing_error')
     return 'billing';
+  if (/credit balance|insufficient (?:credits|balance|quota)/i.test(message)) return 'billing';
   if (code === 'model_not_found') return 'not_found';
+  if (type === 'overloaded_error') return 'overloaded';
   if (status !== undefined && status >= 300) return KIND_OF_STATUS[status] ?? 'failed';
   const numeric = count(body.source.code);
   if (numeric !== undefined) return KIND_OF_STATUS[numeric] ?? 'failed';
@@ -173,7 +176,7 @@ export function readFailure(value: unknown, status?: number): ProviderFailure {
   if (body.param !== undefined) failure.param = body.param;
   if (body.code !== undefined) failure.code = body.code;
   if (body.details !== undefined) failure.details = body.details;
-  if (mayOverflow(status) && isOverflow(body, message)) {
+  if (!MEANS_OTHER.has(failure.kind) && isOverflow({ ...body, message }, told(body, status))) {
     failure.kind = 'context_overflow';
     const tokens = overflowTokens(message, JSON.stringify(body.source));
     if (tokens !== undefined) failure.tokens = tokens;
@@ -181,20 +184,12 @@ export function readFailure(value: unknown, status?: number): ProviderFailure {
   return failure;
 }
 
-function isOverflow({ type, code }: ErrorBody, message: string): boolean {
-  const counted = type === 'exceed_context_size_error' || code === 'exceed_context_size_error';
-  return counted || code === 'context_length_exceeded' || saysOverflow(message);
-}
+/** Their texts may speak of tokens, too. */
+const MEANS_OTHER: ReadonlySet<FailureKind> = new Set<FailureKind>(['rate_limited', 'overloaded', 'billing']);
 
-function mayOverflow(status: number | undefined): boolean {
-  return (
-    status === undefined ||
-    status < 300 ||
-    status === 400 ||
-    status === 413 ||
-    status === 422 ||
-    status === 500
-  );
+/** The status, or the one that a body with 200 speaks of. */
+function told({ source }: ErrorBody, status: number | undefined): number | undefined {
+  return status === undefined || status === 200 ? count(source.code) : status;
 }
 
 /** Markup says nothing to a client; its title sometimes does. */

@@ -47,8 +47,8 @@ describe('an error of the gateway', () => {
     ['prompt is too long: 5 tokens > 4 maximum', undefined, 'prompt is too long: 5 tokens > 4 maximum'],
     [
       'both',
-      { sent: 9000, output: 4000, limit: 12_000 },
-      'input length and `max_tokens` exceed context limit: 9000 + 4000 > 12000, decrease input length or `max_tokens` and try again',
+      { sent: 15_000, output: 8000, limit: 20_000 },
+      'input length and `max_tokens` exceed context limit: 15000 + 8000 > 20000, decrease input length or `max_tokens` and try again',
     ],
     [
       'hardly any room',
@@ -179,6 +179,31 @@ describe("a provider's error", () => {
     const failure = decode(status, body);
     expect(failure.kind).toBe('context_overflow');
     expect(failure.tokens).toEqual(tokens);
+  });
+
+  it.each<[number, unknown, Partial<ProviderFailure>]>([
+    [
+      400,
+      {
+        error: {
+          message: 'Provider returned error',
+          metadata: { raw: 'prompt is too long: 9 tokens > 8 maximum' },
+        },
+      },
+      { kind: 'context_overflow', tokens: { sent: 9, limit: 8 } },
+    ],
+    [400, { error: 'Bad Request', message: 'why' }, { kind: 'invalid_request', message: 'why' }],
+    [429, { error: { type: 'insufficient_quota', message: 'no' } }, { kind: 'billing' }],
+    [429, { error: { message: 'Insufficient Balance' } }, { kind: 'billing' }],
+    [500, { error: { type: 'overloaded_error', message: 'later' } }, { kind: 'overloaded' }],
+    [502, { error: { code: 'context_length_exceeded', message: 'full' } }, { kind: 'context_overflow' }],
+  ])('of status %i in a form of other servers (%j)', (status, body, expected) => {
+    expect(decode(status, body)).toMatchObject(expected);
+  });
+
+  it.each(['rate_limit_error', 'overloaded_error'])('of type %s is no overflow, whatever it says', (type) => {
+    const message = 'Too many tokens in flight';
+    expect(decode(200, { type: 'error', error: { type, message } }).kind).not.toBe('context_overflow');
   });
 
   it('is no overflow because it speaks of tokens', () => {

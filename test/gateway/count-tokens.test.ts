@@ -1,0 +1,85 @@
+// Counting tokens: the provider's own number where it has one, else an estimate, and never an error of the provider.
+import { expect, test } from 'vitest';
+import { gateway, provider, type TestGateway } from '../helpers/gateway.ts';
+import { CUT, scriptedProvider, type Script } from '../helpers/scripted-provider.ts';
+import { ask } from '../helpers/ask.ts';
+import { manualClock } from '../helpers/clock.ts';
+
+const PATH = '/v1/messages/count_tokens';
+
+function count({ url, key }: TestGateway, model = 'm'): Promise<Response> {
+  return fetch(url + PATH, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': key },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'How many tokens are in this?' }] }),
+  });
+}
+
+async function expectEstimate(response: Response): Promise<void> {
+  expect(response.status).toBe(200);
+  expect(response.headers.get('x-gateway-estimated')).toBe('true');
+  const { input_tokens: tokens } = (await response.json()) as { input_tokens: number };
+  expect(tokens).toBeGreaterThan(4);
+  expect(tokens).toBeLessThan(40);
+}
+
+test.each(['/v1', '/messages/v1'])(
+  "the provider's own number, from a base URL that ends in %s",
+  async (base) => {
+    const scripted = await scriptedProvider();
+    scripted.play({ body: { input_tokens: 17 } });
+    const to = await gateway({
+      config: { providers: { p: provider(scripted.url + base, 'messages', ['m']) } },
+    });
+    const response = await count(to);
+    expect(await response.json()).toEqual({ input_tokens: 17 });
+    expect(response.headers.get('x-gateway-estimated')).toBeNull();
+    expect(scripted.requests[0]?.path).toBe(`${base}/messages/count_tokens`);
+  },
+);
+
+test.each<[string, Script]>([
+  ['refuses', { status: 404, body: { type: 'error', error: { type: 'not_found_error', message: 'no' } } }],
+  ['fails', { status: 500, body: 'oh' }],
+  ['says no number', { body: { tokens: 17 } }],
+  ['breaks off', { steps: ['{"input_', CUT] }],
+])('an estimate where the provider %s', async (_what, script) => {
+  const scripted = await scriptedProvider();
+  scripted.play(script);
+  const config = { providers: { p: provider(`${scripted.url}/v1`, 'messages', ['m']) } };
+  await expectEstimate(await count(await gateway({ config })));
+  expect(scripted.requests).toHaveLength(1);
+});
+
+test('an estimate where the provider does not answer in five seconds', async () => {
+  const scripted = await scriptedProvider();
+  scripted.play({ steps: ['{', new Promise(() => undefined)] });
+  const clock = manualClock();
+  const config = { providers: { p: provider(`${scripted.url}/v1`, 'messages', ['m']) } };
+  const to = await gateway({ config, clock });
+  const counting = count(to);
+  await scripted.next();
+  for (let second = 0; second < 6; second += 1) {
+    clock.advance(1000);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await expectEstimate(await counting);
+});
+
+test('an estimate while every target cools down, and the hour is not charged', async () => {
+  const scripted = await scriptedProvider();
+  scripted.playAlways({
+    status: 429,
+    headers: { 'retry-after': '1000' },
+    body: { error: { message: 'slow' } },
+  });
+  const at = `${scripted.url}/v1`;
+  const config = { providers: { p: provider(at, 'messages', ['m']), q: provider(at, 'messages', ['m']) } };
+  const to = await gateway({ config });
+  const body = { max_tokens: 9 };
+  expect((await ask(to, { protocol: 'messages', model: 'm', body })).status).toBe(503);
+  const { requests } = scripted;
+  const before = requests.length;
+  await expectEstimate(await count(to));
+  expect(requests).toHaveLength(before);
+});
