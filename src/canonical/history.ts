@@ -18,9 +18,13 @@ export function repair(
   };
   const returns = (part: ReasoningPart): boolean => takesBack(part, request, target, traits);
   const tidy: Message[] = [];
-  for (const message of request.messages) {
-    const whole = tidyMessage(message, returns, warn);
-    if (!isEmpty(whole, warn)) tidy.push(whole);
+  const all = request.messages.map((message) => tidyMessage(message, returns, warn));
+  const last = all.findLast(
+    ({ role, parts }) => role === 'user' || (role === 'assistant' && parts.length > 0),
+  );
+  for (const message of all) {
+    if (message === last && isSilentAnswer(message, tidy, target)) tidy.push(fullStop(message, warn));
+    else if (!isEmpty(message, warn)) tidy.push(message);
   }
   const merged = mergeNeighbours(tidy);
   const paired = pairCalls(merged, warn);
@@ -66,6 +70,23 @@ function tidyPart(part: Part, returns: (part: ReasoningPart) => boolean, warn: W
   const whole = wellFormedPart(part);
   if (whole !== part) warn('quiet', 'messages', 'halves of surrogate pairs were replaced');
   return whole;
+}
+
+/** A user's turn without a word; blank text is none towards messages. */
+function isSilent({ role, parts }: Message, target: ProtocolName): boolean {
+  if (role !== 'user') return false;
+  return parts.every((part) => target === 'messages' && part.type === 'text' && part.text.trim() === '');
+}
+
+/** Without it the model would go on from its own finished turn. */
+function isSilentAnswer(message: Message, before: readonly Message[], target: ProtocolName): boolean {
+  if (!isSilent(message, target)) return false;
+  return before.findLast((one) => one.role !== 'system' && !isSilent(one, target))?.role === 'assistant';
+}
+
+function fullStop(message: Message, warn: Warn): Message {
+  warn('changed', 'messages', 'a last turn of the user that says nothing was sent as a full stop');
+  return { ...message, parts: [{ type: 'text', text: '.' }] };
 }
 
 function isEmpty(message: Message, warn: Warn): boolean {

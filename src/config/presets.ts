@@ -79,6 +79,7 @@ export const PRESETS: readonly Preset[] = [
     // https://github.com/datapizza-labs/datapizza-ai/issues/98
     traits: {
       toolIds: 'mistral',
+      prefill: false,
       userAfterTool: false,
       streamUsage: false,
       pdfInput: false,

@@ -53,7 +53,10 @@ function beginningOf({ value }: Inbound): string {
 }
 
 function endsWithToolResult(messages: JsonValue | undefined): boolean {
-  const last = Array.isArray(messages) ? messages.at(-1) : undefined;
+  // Some clients put system text behind the results.
+  const last = Array.isArray(messages)
+    ? messages.findLast((message) => !isObject(message) || message.role !== 'system')
+    : undefined;
   if (!isObject(last)) return false;
   if (last.role === 'tool' || last.role === 'function') return true;
   return (

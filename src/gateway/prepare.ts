@@ -1,6 +1,6 @@
 // The bytes for one target: the client's own with the model's name spliced in, or the request translated. Pure.
 import { repair } from '../canonical/history.ts';
-import { isObject } from '../canonical/json.ts';
+import { isObject, type JsonObject } from '../canonical/json.ts';
 import type { ProtocolName, Request, Warning } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
@@ -125,11 +125,13 @@ function spliced(inbound: Inbound, target: Target): { bytes: Buffer; warnings: r
     const edit = usageQuestion(inbound, members);
     if (edit !== undefined) edits.push(edit);
   }
-  const foreign = cut === 'all' && bytes !== inbound.bytes;
-  const thinking = members.get('thinking');
-  if (foreign && thinking !== undefined) {
+  // A turn that begins without thinking can't go on with it, where it can be switched off.
+  const thinking =
+    cut === 'all' && asksForThinking(inbound.value, target) ? members.get('thinking') : undefined;
+  if (thinking !== undefined) {
     edits.push({ start: thinking.start, end: thinking.end, text: '{"type":"disabled"}' });
   }
+  const foreign = thinking !== undefined || (cut === 'all' && bytes !== inbound.bytes);
   return {
     bytes: edits.length === 0 ? bytes : splice(bytes, edits),
     warnings: foreign ? [FOREIGN_THINKING] : NO_WARNINGS,
@@ -137,6 +139,10 @@ function spliced(inbound: Inbound, target: Target): { bytes: Buffer; warnings: r
 }
 
 const NO_WARNINGS: readonly Warning[] = [];
+
+function asksForThinking({ thinking }: JsonObject, { traits }: Target): boolean {
+  return traits.thinkingOff !== 'never' && isObject(thinking) && thinking.type !== 'disabled';
+}
 
 function usageQuestion(inbound: Inbound, members: Members): Edit | undefined {
   if (inbound.usageAsked) return undefined;

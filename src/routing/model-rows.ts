@@ -12,11 +12,12 @@ export interface ModelRow {
 const K = 1000;
 const UP_TO_HIGH: readonly Effort[] = ['low', 'medium', 'high'];
 const WITH_MAX: readonly Effort[] = ['low', 'medium', 'high', 'max'];
+/** What compatible servers take, whatever else their models may know. */
+const USUAL: readonly Effort[] = ['none', 'low', 'medium', 'high'];
 const ALL: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 
-/** The newest rules: no sampling, no budgets, thinking can't be switched off, no forced tool. */
+/** The newest rules: thinking can't be switched off, no forced tool. */
 const CLAUDE_STRICT: Partial<Traits> = {
-  thinkingBudget: false,
   thinkingOff: 'never',
   thinksByDefault: true,
   forcedTools: 'never',
@@ -38,6 +39,7 @@ const CLAUDE: readonly ModelRow[] = [
       rejectsSampling: true,
       oneSamplingParameter: true,
       thinkingAdaptive: true,
+      thinkingBudget: false,
       efforts: ALL,
       prefill: false,
     },
@@ -53,6 +55,7 @@ const CLAUDE: readonly ModelRow[] = [
       rejectsSampling: false,
       contextWindow: 200 * K,
       thinkingAdaptive: false,
+      thinkingBudget: true,
       efforts: [],
       prefill: true,
     },
@@ -79,7 +82,7 @@ const CLAUDE: readonly ModelRow[] = [
   { match: /^claude-(?:opus|haiku)-4-5/, traits: { minCacheTokens: 4096 } },
   {
     match: /^claude-(?:opus|sonnet)-4-6/,
-    traits: { rejectsSampling: false, contextWindow: 1000 * K, efforts: WITH_MAX },
+    traits: { rejectsSampling: false, thinkingBudget: true, contextWindow: 1000 * K, efforts: WITH_MAX },
   },
   { match: /^claude-opus-4-[678]/, traits: { contextWindow: 1000 * K, minCacheTokens: 4096 } },
   { match: /^claude-opus-4-8/, traits: { midSystem: true } },
@@ -87,10 +90,10 @@ const CLAUDE: readonly ModelRow[] = [
   { match: /^claude-opus-5(?:-|$)/, traits: { thinkingOff: 'up_to_high', midSystem: true } },
   {
     match: /^claude-fable-5(?:-|$)/,
-    traits: { thinkingBudget: false, thinkingOff: 'never', thinksByDefault: true },
+    traits: { thinkingOff: 'never', thinksByDefault: true },
   },
   { match: /^claude-(?:fable-5-1|opus-5-5|sonnet-5-5)(?:-|$)/, traits: CLAUDE_STRICT },
-  { match: /^claude-haiku-5-5(?:-|$)/, traits: { thinkingBudget: false, thinkingOff: 'up_to_high' } },
+  { match: /^claude-haiku-5-5(?:-|$)/, traits: { thinkingOff: 'up_to_high' } },
 ];
 
 const OPENAI_CHAT: Partial<Traits> = { thinking: false, efforts: [], audio: false };
@@ -105,7 +108,8 @@ const OPENAI_REASONING: Partial<Traits> = {
 };
 
 const OPENAI: readonly ModelRow[] = [
-  { match: /^(?:gpt|chatgpt|o[1-9]|codex)(?:-|$)/, family: 'gpt', traits: {} },
+  // A trailing assistant turn is answered by another one.
+  { match: /^(?:gpt|chatgpt|o[1-9]|codex)(?:-|$)/, family: 'gpt', traits: { prefill: false } },
   {
     match: /^gpt-3-5/,
     traits: { ...OPENAI_CHAT, vision: false, documents: false, structuredOutput: false, maxOutput: 4096 },
@@ -211,28 +215,42 @@ const OPENAI: readonly ModelRow[] = [
   },
 ];
 
+/** They refuse a request that asks for an effort: https://github.com/diegosouzapw/OmniRoute/issues/3277 */
+const NO_THINKING: Partial<Traits> = { thinking: false, efforts: [] };
+
 const OTHERS: readonly ModelRow[] = [
-  { match: /^gemini/, family: 'gemini', traits: {} },
+  { match: /^gemini/, family: 'gemini', traits: { efforts: ['none', 'minimal', 'low', 'medium', 'high'] } },
   {
     match: /^gemini-(?:2-5|[3-9])/,
     traits: { vision: true, tools: true, contextWindow: 1_048_576, maxOutput: 65_536 },
   },
-  { match: /^gemini-2-5-pro/, traits: { thinking: true, thinkingOff: 'never', thinksByDefault: true } },
+  {
+    match: /^gemini-(?:2-5-pro|[3-9])/,
+    traits: { thinking: true, thinkingOff: 'never', thinksByDefault: true },
+  },
   {
     match: /^gemini-.*(?:image|tts|embedding)/,
     traits: { tools: undefined, contextWindow: undefined, maxOutput: undefined },
   },
   { match: /^deepseek/, family: 'deepseek', traits: { vision: false, documents: false, audio: false } },
   { match: /^deepseek-(?:vl|ocr|janus)/, traits: { vision: undefined, documents: undefined } },
-  { match: /^(?:qwen|qwq|qvq)/, family: 'qwen', traits: {} },
-  { match: /^(?:mistral|ministral|codestral|magistral|devstral|pixtral)/, family: 'mistral', traits: {} },
-  { match: /^(?:llama|meta-llama)/, family: 'llama', traits: {} },
-  { match: /^(?:kimi|moonshot)/, family: 'kimi', traits: {} },
-  { match: /^(?:glm|chatglm)/, family: 'glm', traits: {} },
-  { match: /^grok/, family: 'grok', traits: {} },
-  { match: /^minimax/, family: 'minimax', traits: {} },
-  { match: /^gemma/, family: 'gemma', traits: {} },
-  { match: /^phi-?\d/, family: 'phi', traits: {} },
+  { match: /^(?:qwen|qwq|qvq)/, family: 'qwen', traits: { efforts: USUAL } },
+  { match: /^qwen-?(?:1|2)(?:-\d)?(?!\d)|^qwen.*-instruct|^qwen-?3-coder/, traits: NO_THINKING },
+  {
+    match: /^(?:mistral|ministral|codestral|magistral|devstral|pixtral)/,
+    family: 'mistral',
+    traits: { efforts: USUAL },
+  },
+  { match: /^(?:codestral|devstral|pixtral|mistral-(?:\d|nemo|tiny))/, traits: NO_THINKING },
+  { match: /^(?:llama|meta-llama)/, family: 'llama', traits: NO_THINKING },
+  { match: /^(?:kimi|moonshot)/, family: 'kimi', traits: { efforts: USUAL } },
+  { match: /^(?:glm|chatglm)/, family: 'glm', traits: { efforts: USUAL } },
+  { match: /^grok/, family: 'grok', traits: { efforts: USUAL } },
+  { match: /^minimax/, family: 'minimax', traits: { efforts: USUAL } },
+  { match: /^gemma/, family: 'gemma', traits: { efforts: USUAL } },
+  { match: /^gemma-?[1-3](?!\d)/, traits: NO_THINKING },
+  { match: /^phi-?\d/, family: 'phi', traits: { efforts: USUAL } },
+  { match: /^phi-?\d(?!.*reasoning)/, traits: NO_THINKING },
 ];
 
 export const MODEL_ROWS: readonly ModelRow[] = [...CLAUDE, ...OPENAI, ...OTHERS];

@@ -268,6 +268,37 @@ describe('reasoning', () => {
   });
 });
 
+describe('a last turn of the user that says nothing', () => {
+  const turns = [user(text('a')), assistant(text('b'))];
+
+  it.each<[ProtocolName, string]>([
+    ['messages', ' \n'],
+    ['messages', ''],
+    ['chat', ''],
+  ])(
+    'is a full stop towards %s, so that the model does not go on from its own turn (%j)',
+    (target, blank) => {
+      const { messages, warnings } = run([...turns, user(text(blank))], { target });
+      expect(messages).toEqual([...turns, user(text('.'))]);
+      expect(effects(warnings)).toEqual(['changed messages']);
+    },
+  );
+
+  it('is one for all, with system text between and behind another such turn', () => {
+    const { messages } = run([...turns, user(text(' ')), system('s'), user(text(' '))]);
+    expect(messages.at(-1)).toEqual(user(text('.')));
+  });
+
+  it('is left out behind a turn that says something', () => {
+    expect(run([user(text('a')), user(text(''))]).messages).toEqual([user(text('a'))]);
+  });
+
+  it('stays where the server takes it', () => {
+    const { messages } = run([...turns, user(text(' '))], { target: 'chat' });
+    expect(messages.at(-1)).toEqual(user(text(' ')));
+  });
+});
+
 describe('laws', () => {
   const id = fc.constantFrom('a', 'b', 'a_2', '', 'c__thought__x');
   const part = fc.oneof(

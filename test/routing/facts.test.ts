@@ -56,7 +56,7 @@ describe('rules of models (PROTOCOL 6.3)', () => {
   };
   const plain = {
     rejectsSampling: true,
-    thinkingBudget: true,
+    thinkingBudget: false,
     thinkingOff: 'always',
     forcedTools: 'not_thinking',
   };
@@ -109,8 +109,26 @@ describe('rules of models (PROTOCOL 6.3)', () => {
     ['gpt-4-turbo', { contextWindow: 128_000 }],
     ['gpt-4-1106-preview', { contextWindow: 128_000 }],
     ['gpt-oss-120b', { rejectsSampling: false, maxTokensField: 'max_tokens', systemRole: 'system' }],
-    ['qwen3:8b', DEFAULT_TRAITS],
-    ['gpt-4.5-preview', DEFAULT_TRAITS],
+    ['qwen3:8b', { ...DEFAULT_TRAITS, efforts: ['none', 'low', 'medium', 'high'] }],
+    ['gpt-4.5-preview', { ...DEFAULT_TRAITS, prefill: false }],
+    ['gemini-2.5-flash', { thinkingOff: 'always', efforts: ['none', 'minimal', 'low', 'medium', 'high'] }],
+    ['gemini-2.5-pro', { thinkingOff: 'never' }],
+    ['gemini-3-flash', { thinkingOff: 'never' }],
+    ...[
+      'llama-3.3-70b-versatile',
+      'llama3.2:3b',
+      'gemma3',
+      'gemma-2-9b-it',
+      'qwen2.5-coder:7b',
+      'qwen-2.5-72b-instruct',
+      'qwen3-coder:30b',
+      'codestral-latest',
+      'mistral-nemo',
+      'phi4',
+    ].map((name): [string, object] => [name, { thinking: false, efforts: [] }]),
+    ...['qwen3:8b', 'gemma4', 'magistral-medium-latest', 'phi4-reasoning', 'kimi-k2.6'].map(
+      (name): [string, object] => [name, { efforts: ['none', 'low', 'medium', 'high'] }],
+    ),
     ['olympus-o3', DEFAULT_TRAITS],
   ])('%s', (name, expected) => {
     const { traits } = createFacts().about(provider('any', null), name, undefined, NOW);

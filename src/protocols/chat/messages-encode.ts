@@ -1,13 +1,11 @@
 // Canonical messages as a chat history. Nothing may stand between an assistant's calls and their `tool` messages, and those
 // hold text alone: images of results follow in a user message after the whole run.
+import { withoutAttribution } from '../../canonical/attribution.ts';
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../canonical/request.ts';
 import { signedExtra, type Encoding } from './encoding.ts';
 import { alternate, bridgeTools, isMarked, limitMarks } from './history-form.ts';
 import { encodeMark, encodeUserPart, nativeText } from './media.ts';
-
-/** Claude Code's attribution: it changes with every call and would spoil a prompt cache. */
-const ATTRIBUTION = 'x-anthropic-billing-header';
 
 interface History {
   out: JsonObject[];
@@ -63,11 +61,21 @@ function withMembers(wire: JsonObject, message: Message, encoding: Encoding): Js
   return wire;
 }
 
+/** System text is text alone on this wire. */
+function encodeSystemPart(part: Part, encoding: Encoding): JsonObject[] {
+  if (part.type === 'native') return encodeUserPart(part, encoding);
+  if (part.type === 'text') {
+    const text = withoutAttribution(part.text);
+    return text === '' ? [] : encodeUserPart({ ...part, text }, encoding);
+  }
+  const field = part.type === 'image' ? 'messages.image' : 'messages.document';
+  encoding.warn('dropped', field, `system text holds no ${part.type} on chat`);
+  return [];
+}
+
 function encodeSystem(message: Message, history: History, encoding: Encoding): void {
   const { traits } = encoding;
-  const parts = message.parts
-    .filter((part) => part.type === 'text' && part.text !== '' && !part.text.startsWith(ATTRIBUTION))
-    .flatMap((part) => encodeUserPart(part, encoding));
+  const parts = message.parts.flatMap((part) => encodeSystemPart(part, encoding));
   if (parts.length === 0) return;
   const content = joined(parts);
   if (history.begun && traits.strictAlternation) {

@@ -116,11 +116,18 @@ export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort
   if (traits.thinking === false || efforts.length === 0) {
     return asked === 'none' ? { say: 'nothing' } : { say: 'impossible' };
   }
-  if (efforts.includes(asked)) return { say: 'effort', effort: asked, changed: false };
+  const always = traits.thinkingOff === 'never';
+  if (efforts.includes(asked) && !(asked === 'none' && always)) {
+    return { say: 'effort', effort: asked, changed: false };
+  }
   if (asked === 'none' && !traits.thinksByDefault) return { say: 'nothing' };
-  const effort =
-    asked === 'none' ? efforts.find((candidate) => candidate !== 'none') : nearest(asked, efforts);
+  const effort = asked === 'none' ? least(efforts, always) : nearest(asked, efforts);
   return effort === undefined ? { say: 'impossible' } : { say: 'effort', effort, changed: true };
+}
+
+/** What comes nearest to no thinking; `low` where it can't be switched off (PROTOCOL 6.1). */
+function least(efforts: readonly Effort[], always: boolean): Effort | undefined {
+  return always && efforts.includes('low') ? 'low' : efforts.find((candidate) => candidate !== 'none');
 }
 
 /** What chat clients say of thinking, in any of its five forms. `rest`: members that were not understood, by wire path. */

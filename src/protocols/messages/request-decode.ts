@@ -1,5 +1,6 @@
 // A client's request as the canonical one. Nothing is defaulted and nothing is lost: what has no canonical name becomes a
 // native field with the fate that the ledger gives it.
+import { withoutAttribution } from '../../canonical/attribution.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import {
   EFFORTS,
@@ -16,14 +17,12 @@ import { addNativeFields, nativeField } from './ledger.ts';
 import { count, list, text } from './schema.ts';
 import { decodeToolChoice, decodeTools } from './tools-decode.ts';
 
-/** Claude Code's attribution: it changes with every call and would spoil another provider's prompt cache. */
-const ATTRIBUTION = 'x-anthropic-billing-header';
-
 function decodeSystem(system: JsonValue | undefined, native: NativeField[]): Message[] {
-  const parts = decodeParts(system, () => 'system', native).filter((part) => {
-    if (part.type !== 'text' || !part.text.startsWith(ATTRIBUTION)) return true;
+  const parts = decodeParts(system, () => 'system', native).flatMap((part) => {
+    const rest = part.type === 'text' ? withoutAttribution(part.text) : undefined;
+    if (part.type !== 'text' || rest === undefined || rest === part.text) return [part];
     native.push(nativeField('system[]', 'system', part.text, { fate: 'quiet' }));
-    return false;
+    return rest === '' ? [] : [{ ...part, text: rest }];
   });
   return parts.length === 0 ? [] : [{ role: 'system', parts }];
 }

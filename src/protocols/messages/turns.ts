@@ -1,7 +1,7 @@
 // The conversation as turns: roles that alternate, results of calls first, system text where it stood.
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Message } from '../../canonical/request.ts';
-import { encodeParts, isBlank } from './content-encode.ts';
+import { encodeParts } from './content-encode.ts';
 import { leaveOut, type Encoding } from './encoding.ts';
 import type { WireTurn } from './schema.ts';
 
@@ -44,8 +44,10 @@ function finishTurn(turn: WireTurn): WireTurn {
   if (last < 0) return { ...turn, content: accompanied(content) };
   const other = content.findIndex((block) => !isResult(block));
   // They nearly always stand first: nothing to move.
-  if (other < 0 || other > last) return turn;
-  return { ...turn, content: [...content.filter(isResult), ...content.filter((block) => !isResult(block))] };
+  if (other < 0) return turn;
+  if (other > last) return { ...turn, content: accompanied(content) };
+  const results = content.filter(isResult);
+  return { ...turn, content: accompanied([...results, ...content.filter((block) => !isResult(block))]) };
 }
 
 /** Adds to the last turn of that role, so that turns alternate; `content` was made for it. */
@@ -151,8 +153,4 @@ export function stripLastThinking(turns: WireTurn[], encoding: Encoding): void {
   encoding.warn('quiet', 'messages.reasoning', 'thinking is off: the last turn goes without its own');
   turn.content = turn.content.filter((block) => !isThinking(block));
   if (turn.content.length === 0) turns.splice(index, 1);
-}
-
-export function isEmptySystem(system: readonly JsonObject[]): boolean {
-  return system.every((block) => typeof block.text === 'string' && isBlank(block.text));
 }

@@ -597,3 +597,35 @@ function withOneTextAsString(request: Request): Request {
   }));
   return { ...request, messages };
 }
+
+describe('system text', () => {
+  const header = 'x-anthropic-billing-header: cc_version=1;';
+
+  test.each([
+    [header, undefined],
+    [`${header}\nYou are an agent.\nBe brief.`, 'You are an agent.\nBe brief.'],
+    ['You are an agent.', 'You are an agent.'],
+  ])('goes without the line of attribution: %j', (value, content) => {
+    const [first] = history([system(text(value)), user(text('hi'))]);
+    expect(first).toEqual(
+      content === undefined ? { role: 'user', content: 'hi' } : { role: 'system', content },
+    );
+  });
+  test('names what it can not hold', () => {
+    expect(dropped({ messages: [system(text('s'), image), user(text('hi'))] })).toEqual(['messages.image']);
+  });
+});
+
+describe('thinking that can not be switched off', () => {
+  test('is asked to be little, and that is said', () => {
+    const { body, warnings } = encode(
+      { reasoning: { mode: 'off' } },
+      { thinkingOff: 'never', thinksByDefault: true },
+    );
+    expect(body.reasoning_effort).toBe('low');
+    expect(warnings.map(({ effect, field }) => [effect, field])).toContainEqual([
+      'changed',
+      'reasoning.effort',
+    ]);
+  });
+});
