@@ -1,6 +1,7 @@
 // Canonical parts of a user's side as chat content parts. Media that this wire or this provider can't take is refused by the
 // path that the client sent: the gateway fetches nothing, and leaving an image out would change the answer.
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import { sniff } from '../../canonical/media-type.ts';
 import type {
   AudioPart,
   CacheMark,
@@ -32,6 +33,13 @@ export function encodeMark(mark: CacheMark | undefined, encoding: Encoding): Jso
   }
 }
 
+function dataUrl({ mediaType, data }: { mediaType: string; data: string }, encoding: Encoding): string {
+  const found = sniff(data);
+  const type = found?.startsWith('image/') === true ? found : mediaType;
+  if (type !== mediaType) encoding.warn('changed', 'messages.image', `declared as ${mediaType}, is ${type}`);
+  return `data:${type};base64,${data}`;
+}
+
 function encodeImage(part: ImagePart, encoding: Encoding): JsonObject {
   const { source } = part;
   if (source.kind === 'file')
@@ -39,8 +47,7 @@ function encodeImage(part: ImagePart, encoding: Encoding): JsonObject {
   if (source.kind === 'url' && !encoding.traits.imageUrl) {
     throw refusal(part.at, 'this provider takes no image by URL, send its data');
   }
-  const url = source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
-  const image: JsonObject = { url };
+  const image: JsonObject = { url: source.kind === 'url' ? source.url : dataUrl(source, encoding) };
   if (part.detail !== undefined) image.detail = part.detail;
   return { type: 'image_url', image_url: image, ...encodeMark(part.cache, encoding) };
 }

@@ -1,26 +1,11 @@
 // Images and documents towards a provider: only the types that it takes, told from the bytes where the declared type is wrong.
 import type { JsonObject } from '../../canonical/json.ts';
+import { sniff } from '../../canonical/media-type.ts';
 import type { DocumentPart, ImagePart, MediaSource } from '../../canonical/request.ts';
 import type { Encoding } from './encoding.ts';
 import { reject } from './encoding.ts';
 
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
-
-/** The first bytes of a file, as base64 shows them. */
-const MAGIC: readonly (readonly [RegExp, string])[] = [
-  [/^iVBORw0KGgo/, 'image/png'],
-  [/^\/9j\//, 'image/jpeg'],
-  [/^R0lGOD/, 'image/gif'],
-  [/^JVBERi/, 'application/pdf'],
-];
-
-export function sniff(data: string): string | undefined {
-  const head = data.slice(0, 24);
-  if (head.startsWith('UklGR')) {
-    return Buffer.from(head, 'base64').toString('latin1', 8, 12) === 'WEBP' ? 'image/webp' : undefined;
-  }
-  return MAGIC.find(([pattern]) => pattern.test(head))?.[1];
-}
 
 function urlSource(url: string, what: string, at: string | undefined, encoding: Encoding): JsonObject {
   if (!encoding.traits.imageUrl)

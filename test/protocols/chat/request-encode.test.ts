@@ -629,3 +629,18 @@ describe('thinking that can not be switched off', () => {
     ]);
   });
 });
+
+describe('an image whose bytes are of another type than was declared', () => {
+  test.each([
+    ['image/png', 'R0lGODlhAQAB', 'image/gif'],
+    ['', 'iVBORw0KGgoA', 'image/png'],
+    ['image/png', '/9j/4AAQ', 'image/jpeg'],
+    ['image/png', 'AAAA', 'image/png'],
+    ['image/png', 'JVBERi0x', 'image/png'],
+  ])('%j, %s: is sent as %s', (mediaType, data, type) => {
+    const part: Part = { type: 'image', source: { kind: 'base64', mediaType, data }, at: 'messages[0]' };
+    const { body, warnings } = encode({ messages: [user(part)] });
+    expect(JSON.stringify(body)).toContain(`"data:${type};base64,${data}"`);
+    expect(warnings.some(({ effect }) => effect === 'changed')).toBe(type !== mediaType);
+  });
+});

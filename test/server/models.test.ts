@@ -1,0 +1,71 @@
+// The list of models over HTTP: one object that the clients of both protocols read, whole or by pages.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { provider, startGateway } from '../helpers/gateway.ts';
+import type { TestGateway } from '../helpers/gateway.ts';
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  const models = ['a', { id: 'b', context_window: 1000, max_output: 100 }, 'c', 'd'];
+  gateway = await startGateway({
+    config: { providers: { own: provider('http://127.0.0.1:9', 'chat', models) } },
+  });
+});
+afterAll(() => gateway.stop());
+
+interface Page {
+  object: string;
+  data: Record<string, unknown>[];
+  has_more: boolean;
+  first_id: string | null;
+  last_id: string | null;
+}
+
+async function list(query = '', key = gateway.key): Promise<Page> {
+  const response = await fetch(`${gateway.url}/v1/models${query}`, { headers: { 'x-api-key': key } });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Page;
+}
+
+it('tells of each model what both protocols ask', async () => {
+  const { object, data } = await list();
+  const shared = { object: 'model', created: 0, owned_by: 'own', type: 'model' };
+  const unknown = { created_at: '1970-01-01T00:00:00Z', max_input_tokens: null, max_tokens: null };
+  expect(object).toBe('list');
+  expect(data.map(({ id }) => id)).toEqual(['auto', 'a', 'b', 'c', 'd']);
+  expect(data[1]).toMatchObject({ id: 'a', display_name: 'a', ...shared, ...unknown });
+  expect(data[2]).toMatchObject({ id: 'b', display_name: 'b', max_input_tokens: 1000, max_tokens: 100 });
+});
+
+describe('pages', () => {
+  it.each<[query: string, ids: string[], more: boolean]>([
+    ['', ['auto', 'a', 'b', 'c', 'd'], false],
+    ['?limit=5', ['auto', 'a', 'b', 'c', 'd'], false],
+    ['?limit=2', ['auto', 'a'], true],
+    ['?limit=2&after_id=a', ['b', 'c'], true],
+    ['?limit=2&after_id=b', ['c', 'd'], false],
+    ['?after_id=c', ['d'], false],
+    ['?after_id=d', [], false],
+    ['?limit=2&before_id=d', ['b', 'c'], true],
+    ['?limit=2&before_id=b', ['auto', 'a'], false],
+    ['?limit=2&before_id=a', ['auto'], false],
+    ['?before_id=c', ['auto', 'a', 'b'], false],
+    ['?before_id=auto', [], false],
+    ['?limit=0', ['auto', 'a', 'b', 'c', 'd'], false],
+    ['?limit=many', ['auto', 'a', 'b', 'c', 'd'], false],
+  ])('%j is %j, more: %j', async (query, ids, more) => {
+    const { data, has_more, first_id, last_id } = await list(query);
+    expect(data.map(({ id }) => id)).toEqual(ids);
+    expect({ has_more, first_id, last_id }).toEqual({
+      has_more: more,
+      first_id: ids[0] ?? null,
+      last_id: ids.at(-1) ?? null,
+    });
+  });
+
+  it('of a key that may use nothing are empty', async () => {
+    const key = await gateway.newKey({ models: ['elsewhere'] });
+    const nothing = { object: 'list', data: [], has_more: false, first_id: null, last_id: null };
+    expect(await list('', key)).toEqual(nothing);
+  });
+});
