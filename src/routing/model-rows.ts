@@ -90,7 +90,7 @@ const CLAUDE: readonly ModelRow[] = [
   { match: /^claude-opus-5(?:-|$)/, traits: { thinkingOff: 'up_to_high', midSystem: true } },
   {
     match: /^claude-fable-5(?:-|$)/,
-    traits: { thinkingOff: 'never', thinksByDefault: true },
+    traits: { thinkingOff: 'never', thinksByDefault: true, forcedTools: 'always' },
   },
   { match: /^claude-(?:fable-5-1|opus-5-5|sonnet-5-5)(?:-|$)/, traits: CLAUDE_STRICT },
   { match: /^claude-haiku-5-5(?:-|$)/, traits: { thinkingOff: 'up_to_high' } },

@@ -132,3 +132,21 @@ describe('of blocks that chat has no like of, the translation leaves out and rep
     expect(protocols.messages.wirePath('messages.native')).toBe('messages[].content[]');
   });
 });
+
+describe('members that the other protocol does not know', () => {
+  it.each(['chat', 'messages'] as const)('of a %s client are named and not sent', (from) => {
+    const { body, reports } = translated(from, { made_up: { deep: 'secret-word' } });
+    expect(JSON.stringify(body)).not.toContain('secret-word');
+    expect(reports).toContain('dropped made_up');
+  });
+});
+
+it('thinking between tool calls alone is none on chat, and that is said', () => {
+  const { body, reports } = translated('messages', { thinking: { type: 'between_tools' } });
+  expect(body.reasoning_effort).toBe('none');
+  expect(reports).toContain('changed reasoning');
+});
+
+it('a field that is refused is named once', () => {
+  expect(() => translated('messages', { container: 'c_1' })).toThrow(/^container: (?!container:)/);
+});

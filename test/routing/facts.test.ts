@@ -90,7 +90,7 @@ describe('rules of models (PROTOCOL 6.3)', () => {
     ['claude-opus-4-8', { ...plain, midSystem: true }],
     ['claude-sonnet-5', { ...plain, midSystem: false, contextWindow: 1_000_000 }],
     ['claude-opus-5', { ...plain, thinkingOff: 'up_to_high' }],
-    ['claude-fable-5', { ...strict, forcedTools: 'not_thinking' }],
+    ['claude-fable-5', { ...strict, forcedTools: 'always' }],
     ['claude-fable-5-1', strict],
     ['claude-opus-5-5', strict],
     ['claude-sonnet-5-5', strict],

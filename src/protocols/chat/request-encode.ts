@@ -97,11 +97,12 @@ function putSampling(body: JsonObject, encoding: Encoding): void {
   const { rejectsSampling, oneSamplingParameter, topK: takesTopK } = encoding.traits;
   const why = 'this model takes no sampling parameters';
   if (temperature !== undefined) {
-    if (rejectsSampling) encoding.warn('dropped', 'temperature', why);
+    // 1 is what the model does anyway.
+    if (rejectsSampling) encoding.warn(temperature === 1 ? 'quiet' : 'dropped', 'temperature', why);
     else body.temperature = temperature;
   }
   if (topP !== undefined) {
-    if (rejectsSampling) encoding.warn('dropped', 'topP', why);
+    if (rejectsSampling) encoding.warn(topP === 1 ? 'quiet' : 'dropped', 'topP', why);
     else if (oneSamplingParameter && temperature !== undefined) {
       encoding.warn('dropped', 'topP', 'this model takes temperature or top_p, not both');
     } else body.top_p = topP;
@@ -126,6 +127,9 @@ function putReasoning(body: JsonObject, encoding: Encoding): void {
   const { reasoning } = encoding.request;
   if (!reasoning) return;
   const chosen = chooseEffort(reasoning, encoding.traits);
+  if (reasoning.mode === 'between_tools') {
+    encoding.warn('changed', 'reasoning', 'thinking between tool calls alone was sent as none');
+  }
   if (chosen.say === 'nothing') return;
   if (chosen.say === 'impossible') {
     const why = 'this model does not think, or not on request';

@@ -10,7 +10,7 @@ const PLAIN = new Set(['type', 'title', 'description', 'enum', 'const', 'default
 const MAPS = new Set(['properties', '$defs', 'definitions']);
 const LISTS = new Set(['anyOf', 'allOf', 'oneOf']);
 /** Say nothing to a model. */
-const SILENT = new Set(['$schema', '$id', '$comment', 'additionalProperties']);
+const SILENT = new Set(['$schema', '$id', '$comment']);
 
 function sanitiseAny(value: JsonValue | undefined): JsonValue | undefined {
   return isObject(value) ? sanitise(value) : value;
@@ -42,7 +42,7 @@ export function sanitise(schema: JsonObject): JsonObject {
   const result: JsonObject = {};
   const said: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
-    if (SILENT.has(name)) continue;
+    if (SILENT.has(name) || (name === 'additionalProperties' && !isObject(value))) continue;
     const kept = keep(name, value);
     if (kept === undefined) said.push(`${name}: ${JSON.stringify(value)}`);
     else result[name === 'oneOf' ? 'anyOf' : name] = kept;
@@ -65,7 +65,10 @@ export function isRecursive(schema: JsonObject): boolean {
     if (Array.isArray(value)) return value.some(visit);
     if (!isObject(value)) return false;
     if (typeof value.$ref === 'string' && follow(value.$ref)) return true;
-    return Object.entries(value).some(([name, item]) => !NOT_VISITED.has(name) && visit(item));
+    return Object.entries(value).some(([name, item]) => {
+      if (name === 'properties' && isObject(item)) return Object.values(item).some(visit);
+      return !NOT_VISITED.has(name) && visit(item);
+    });
   };
   const follow = (ref: string): boolean => {
     if (ref === '#' || within.has(ref)) return true;

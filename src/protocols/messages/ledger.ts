@@ -148,7 +148,7 @@ export function addNativeFields(fields: NativeField[], object: JsonObject, prefi
 export function nativeField(path: string, name: string, value: JsonValue, row: Row = LEFT_OUT): NativeField {
   const fate = row.fate === 'carried' || row.fate === 'mapped' ? 'report' : FATES[row.fate];
   const field: NativeField = { protocol: 'messages', path, name, value, fate };
-  if (row.message !== undefined) field.message = `${path}: ${row.message}`;
+  if (row.message !== undefined) field.message = row.message;
   if (row.details !== undefined) field.details = row.details;
   return field;
 }

@@ -102,6 +102,11 @@ interface Output {
   thinking: Thinking;
 }
 
+/** This protocol's formats have no description of their own. */
+function described({ schema, description }: { schema: JsonObject; description?: string }): JsonObject {
+  return description === undefined ? schema : { description, ...schema };
+}
+
 /** How the answer's form is asked for: by the provider's own means, by a forced tool, or in words. */
 function encodeFormat(
   system: JsonObject[],
@@ -117,10 +122,13 @@ function encodeFormat(
     return { thinking };
   }
   if (encoding.traits.structuredOutput !== false && !isRecursive(format.schema)) {
-    const schema = encoding.request.protocol === 'messages' ? format.schema : sanitise(format.schema);
+    const schema = encoding.request.protocol === 'messages' ? format.schema : sanitise(described(format));
     return { format: { type: 'json_schema', schema }, thinking };
   }
   const structuredTool = forceStructuredTool(format, tools, encoding);
+  if (structuredTool === undefined) {
+    encoding.warn('dropped', 'responseFormat', 'a call of another tool is forced');
+  }
   if (structuredTool === undefined || mayForceCalls(thinking.on, encoding))
     return { structuredTool, thinking };
   const off = thinkingOff(reasoning?.effort, encoding);

@@ -154,7 +154,10 @@ export function encodeTools(thinkingOn: boolean, encoding: Encoding): EncodedToo
 const FORMAT_PATH = { chat: 'response_format', messages: 'output_config.format' } as const;
 
 export function rejectFormat(encoding: Encoding): never {
-  reject(clientPath(FORMAT_PATH, encoding), 'this model gives no structured output and takes no forced tool');
+  reject(
+    clientPath(FORMAT_PATH, encoding),
+    'this model gives no structured output for this schema and takes no forced tool',
+  );
 }
 
 /**

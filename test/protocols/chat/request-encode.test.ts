@@ -83,7 +83,8 @@ describe('options', () => {
     expect(rest).toEqual(expected);
   });
   test.each<[string[], Partial<Request>, Partial<Traits>]>([
-    [['temperature', 'topP'], { temperature: 1, topP: 1 }, { rejectsSampling: true }],
+    [['temperature', 'topP'], { temperature: 0.5, topP: 0.5 }, { rejectsSampling: true }],
+    [[], { temperature: 1, topP: 1 }, { rejectsSampling: true }],
     [['topP'], { temperature: 1, topP: 1 }, { oneSamplingParameter: true }],
     [['topK'], { topK: 4 }, {}],
     [['serviceTier'], { serviceTier: 'strange' }, {}],
