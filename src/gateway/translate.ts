@@ -51,7 +51,7 @@ export function createTranslation(
       const into = { text: '' };
       return moveEvents(decoder.finish(clean), into) ?? { bytes: into.text, failure: TRUNCATED };
     },
-    usage: () => known(usage),
+    usage: () => known(usage ?? decoder.usage()),
     stopped: () => decoder.stopped(),
   };
 }

@@ -33,6 +33,8 @@ export interface StreamDecoder {
   finish(clean: boolean): Event[];
   /** A finish or stop reason was seen: of the answer itself nothing is missing. */
   stopped(): boolean;
+  /** What the provider told so far, where the stream ends before its end. */
+  usage(): Usage | undefined;
 }
 
 /** Writes canonical events as this protocol's frames, ready to send; '' where nothing is to be written yet. */

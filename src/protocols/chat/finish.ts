@@ -60,9 +60,17 @@ const FINISH = {
   other: 'stop',
 } as const satisfies Record<Stop['reason'], string>;
 
-/** `legacy`: the client used `functions`, whose answer says `function_call`. */
-export function encodeFinish(stop: Stop, legacy: boolean): string {
-  return legacy && stop.reason === 'tool_calls' ? 'function_call' : FINISH[stop.reason];
+/** Agents go by it: calls are only run with `tool_calls`. `legacy`: the client used `functions`, whose word it is then. */
+export function encodeFinish({ reason }: Stop, hasCalls: boolean, legacy: boolean): string {
+  if (hasCalls && (reason === 'end' || reason === 'tool_calls' || reason === 'stop_sequence')) {
+    return legacy ? 'function_call' : 'tool_calls';
+  }
+  return reason === 'tool_calls' ? FINISH.end : FINISH[reason];
+}
+
+/** Some servers send an empty reason with every chunk: it is none. */
+export function isFinish(finish: JsonValue | undefined): finish is string {
+  return typeof finish === 'string' && finish !== '';
 }
 
 const SERVICE_TIERS: Readonly<Record<string, string | undefined>> = {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.
 import type { Admission, Sighting, Watch } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { failureIn, failureOf, malformed } from './failures.ts';
-import { FAILED_FINISH } from './finish.ts';
+import { FAILED_FINISH, isFinish } from './finish.ts';
 import { decodeUsage } from './usage.ts';
 
 export const keepAlive = ': keep-alive\n\n';
@@ -42,7 +42,7 @@ export function commits(frame: Frame): boolean {
   if (!Array.isArray(value.choices)) return false;
   for (const choice of value.choices) {
     if (!isObject(choice)) continue;
-    if (typeof choice.finish_reason === 'string') return true;
+    if (isFinish(choice.finish_reason)) return true;
     const delta = choice.delta ?? choice.message;
     if (isObject(delta) && hasContent(delta)) return true;
   }
@@ -57,10 +57,10 @@ const TERMINAL: Sighting = Object.freeze({ terminal: true });
  * JSON string the quotes are escaped, so text can't fool it; a tool that is called so can, and costs one parse. One expression
  * takes a quarter of the time of three searches: every other character of a chunk is a quote, on which those stop.
  */
-const WORTH_PARSING = /"usage"\s*:\s*\{|"finish_reason"\s*:\s*"|"error"(?!\s*:\s*null)/;
+const WORTH_PARSING = /"usage"\s*:\s*\{|"finish_reason"\s*:\s*"(?!")|"error"(?!\s*:\s*null)/;
 
 /** The same without the first quotes, the terminal frame and the event `error`: half the time over several frames. */
-const WORTH_SPLITTING = /usage"\s*:\s*\{|finish_reason"\s*:\s*"|error(?!"\s*:\s*null)|DONE\]/;
+const WORTH_SPLITTING = /usage"\s*:\s*\{|finish_reason"\s*:\s*"(?!")|error(?!"\s*:\s*null)|DONE\]/;
 
 export function isQuiet(text: string): boolean {
   return !WORTH_SPLITTING.test(text);
@@ -68,7 +68,7 @@ export function isQuiet(text: string): boolean {
 
 function finishOf(choices: JsonValue[]): string | undefined {
   for (const choice of choices) {
-    if (isObject(choice) && typeof choice.finish_reason === 'string') return choice.finish_reason;
+    if (isObject(choice) && isFinish(choice.finish_reason)) return choice.finish_reason;
   }
   return undefined;
 }

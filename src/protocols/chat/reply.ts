@@ -9,7 +9,7 @@ import type { ReplyContext } from '../protocol.ts';
 import { decodeAnnotation, encodeCitation } from './citations.ts';
 import { chatExtra } from './encoding.ts';
 import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
-import { decodeStop, encodeFinish, encodeServiceTier } from './finish.ts';
+import { decodeStop, encodeFinish, encodeServiceTier, isFinish } from './finish.ts';
 import { reasoningParts, thinkingChunkText } from './reasoning.ts';
 import { failureOfFinish } from './relay.ts';
 import { argumentsText, createUniqueIds } from './stream-calls.ts';
@@ -37,7 +37,7 @@ function check(value: unknown): Checked {
   const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
   if (!isObject(choice) || !isObject(choice.message)) return empty('message');
   const { finish_reason: finish } = choice;
-  if (typeof finish !== 'string' || finish === '') {
+  if (!isFinish(finish)) {
     return throwFailure({
       kind: 'failed',
       reason: 'truncated',
@@ -137,11 +137,12 @@ export function fitReplyId(id: string, ids: Ids): string {
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const { request, ids } = context;
   const legacy = request.legacyFunctions === true;
+  const hasCalls = reply.parts.some(({ type }) => type === 'tool_call');
   const choice: JsonObject = {
     index: 0,
     message: encodeMessage(reply, context),
     logprobs: null,
-    finish_reason: encodeFinish(reply.stop, legacy),
+    finish_reason: encodeFinish(reply.stop, hasCalls, legacy),
   };
   if (reply.stop.sequence !== undefined) choice.stop_reason = reply.stop.sequence;
   const body: JsonObject = {

@@ -6,6 +6,8 @@ import type { Ids } from '../../ids.ts';
 
 interface Call {
   id: string;
+  /** As the server counts; several calls may share one. */
+  index: number | undefined;
   name: string;
   custom: boolean;
   /** The block's index, once the name is known. */
@@ -62,6 +64,7 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
   function create(index: number | undefined, id: string): Call {
     const call: Call = {
       id,
+      index,
       name: '',
       custom: false,
       block: undefined,
@@ -85,8 +88,10 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
   function find(item: JsonObject, position: number, name: string, args: string): Call {
     const id = text(item.id);
     if (typeof item.index === 'number') {
-      const call = byIndex.get(item.index);
-      if (!call || (isAnother(call, id, name, args !== '') && !repeats(call, name, args))) {
+      const own =
+        id === '' ? undefined : calls.find((other) => other.id === id && other.index === item.index);
+      const call = own ?? byIndex.get(item.index);
+      if (!call || (isAnother(call, id, name, args !== '') && !repeats(call, id, name, args))) {
         return create(item.index, id);
       }
       return call;
@@ -95,13 +100,14 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
     if (known) return known;
     // Neither index nor id: a name begins a call, anything else goes on with the last one.
     const last = calls.at(-1);
-    if (!last || (name !== '' && !repeats(last, name, args)) || position >= calls.length)
+    if (!last || (name !== '' && !repeats(last, id, name, args)) || position >= calls.length)
       return create(undefined, id);
     return last;
   }
 
   /** A last delta that tells the whole call again. */
-  function repeats(call: Call, name: string, args: string): boolean {
+  function repeats(call: Call, id: string, name: string, args: string): boolean {
+    if (id !== '' && call.id !== '' && id !== call.id) return false;
     return call.name === name && args !== '' && args === call.arguments && isWholeObject(args);
   }
 

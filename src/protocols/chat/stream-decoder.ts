@@ -10,7 +10,7 @@ import type { StreamDecoder } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { decodeAnnotation } from './citations.ts';
 import { failureIn, failureOf, malformed } from './failures.ts';
-import { decodeStop } from './finish.ts';
+import { decodeStop, isFinish } from './finish.ts';
 import { readReasoning, thinkingChunkText } from './reasoning.ts';
 import { failureOfFinish, isDone } from './relay.ts';
 import { createTextShape } from './stream-text.ts';
@@ -52,6 +52,10 @@ class ChatStream implements StreamDecoder {
       this.#close(out);
       return this.#blocks++;
     });
+  }
+
+  usage(): Usage | undefined {
+    return this.#usage;
   }
 
   stopped(): boolean {
@@ -125,14 +129,14 @@ class ChatStream implements StreamDecoder {
     const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
     if (!isObject(choice)) return;
     const { finish_reason: finish } = choice;
-    if (typeof finish === 'string') {
+    if (isFinish(finish)) {
       const failure = failureOfFinish(finish, choices);
       if (failure) return this.#fail(failure, out);
     }
     this.#start(out);
     const delta = choice.delta ?? choice.message;
     if (isObject(delta)) this.#delta(delta, out);
-    if (typeof finish === 'string') {
+    if (isFinish(finish)) {
       this.#finish ??= finish;
       this.#stopReason ??= choice.stop_reason;
     }

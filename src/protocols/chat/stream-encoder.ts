@@ -189,7 +189,7 @@ class ChatWriter implements StreamEncoder {
     }
     if (!this.#opened) frames += this.#prefix + ROLE + this.#suffix;
     const matched = stop.sequence === undefined ? '' : `,"stop_reason":${JSON.stringify(stop.sequence)}`;
-    const finish = encodeFinish(stop, this.#legacy);
+    const finish = encodeFinish(stop, this.#callCount > 0, this.#legacy);
     frames += `${this.#prefix}{},"logprobs":null,"finish_reason":"${finish}"${matched}}]${this.#usage()}}\n\n`;
     if (this.#context.request.includeUsage && usage) {
       const known = encodeServiceTier(tier);

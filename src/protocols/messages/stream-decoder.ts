@@ -136,6 +136,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
 
   return {
     stopped: () => stop !== undefined,
+    usage: () => toUsage(tally),
     push(frame: Frame) {
       if (state === 'over') return NONE;
       const text = shape.read(frame);

@@ -19,6 +19,7 @@ describe('what commits a stream', () => {
     [false, 'usage alone', onlyUsage],
     [false, '[DONE], which no answer preceded', DONE],
     [false, 'what is not JSON', '{"choices":['],
+    [false, 'a role with an empty finish', chunk({ role: 'assistant' }, { finish_reason: '' })],
     [true, 'content', chunk({ content: 'a' })],
     [true, 'reasoning', chunk({ reasoning_content: 'a' })],
     [true, 'a tool call', chunk({ tool_calls: [{ index: 0 }] })],

@@ -180,13 +180,22 @@ describe('writing', () => {
     ['end', 'stop'],
     ['stop_sequence', 'stop'],
     ['length', 'length'],
-    ['tool_calls', 'tool_calls'],
+    ['tool_calls', 'stop'],
     ['refusal', 'content_filter'],
     ['pause', 'stop'],
     ['context_window', 'length'],
     ['other', 'stop'],
   ])('%s ends as %s', (reason, finish) => {
     expect(message({ stop: { reason } }).finish).toBe(finish);
+  });
+  test.each<[Reply['stop']['reason'], string]>([
+    ['tool_calls', 'tool_calls'],
+    ['end', 'tool_calls'],
+    ['stop_sequence', 'tool_calls'],
+    ['length', 'length'],
+    ['refusal', 'content_filter'],
+  ])('%s with a call ends as %s: agents run calls by that word', (reason, finish) => {
+    expect(message({ stop: { reason }, parts: [call('a')] }).finish).toBe(finish);
   });
   test('content is null beside calls alone', () => {
     expect(message({ parts: [call('a')] })).toMatchObject({

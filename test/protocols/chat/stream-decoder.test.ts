@@ -407,3 +407,51 @@ test('annotations become citations of their block', () => {
     citation: { protocol: 'chat', raw: annotation, url: 'https://a.example', title: 'A', start: 1, end: 3 },
   });
 });
+
+describe('an empty finish reason with every chunk', () => {
+  const text = (content: string) => chunk({ content }, { finish_reason: '' });
+
+  test('is none: the last one counts', () => {
+    const events = decode([text('a'), text('b'), finish('length'), DONE]);
+    expect(events.at(-1)).toEqual(ended('length', 'length'));
+  });
+  test('an answer that only had such is cut off', () => {
+    const decoder = chat.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
+    decoder.push(frame(text('a')));
+    expect(decoder.stopped()).toBe(false);
+    expect(brief(decoder.finish(true)).at(-1)).toMatch(/^error/);
+  });
+});
+
+describe('servers of parallel calls that reuse an index', () => {
+  test('two calls alike are two where their ids differ', () => {
+    const events = decode([call(0, 'a', 'f', '{}'), call(0, 'b', 'f', '{}'), finish('tool_calls'), DONE]);
+    expect(brief(events).filter((what) => what.startsWith('tool_start'))).toEqual([
+      'tool_start0 a f',
+      'tool_start1 b f',
+    ]);
+  });
+  test('a piece goes to the call that it names', () => {
+    const events = decode([
+      call(0, 'a', 'f', '{'),
+      call(0, 'b', 'g', '{'),
+      call(0, 'a', undefined, '}'),
+      call(0, 'b', undefined, '}'),
+      finish('tool_calls'),
+      DONE,
+    ]);
+    const written = new Map<number, string>();
+    for (const event of events) {
+      if (event.type === 'tool_delta')
+        written.set(event.index, (written.get(event.index) ?? '') + event.text);
+    }
+    expect([...written.values()]).toEqual(['{}', '{}']);
+  });
+});
+
+test('what was told of usage is known before the end', () => {
+  const decoder = chat.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
+  expect(decoder.usage()).toBeUndefined();
+  decoder.push(frame(chunk({ content: 'a' }, { usage })));
+  expect(decoder.usage()).toMatchObject({ input: 10, output: 2 });
+});
