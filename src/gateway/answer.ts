@@ -76,9 +76,9 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
     sink.send(200, head, begun.body);
     return { status: 200, error: null, usage: begun.usage };
   }
-  const { body, usage } = translateWhole(begun.value, prepared, client, context());
+  const { body, usage, lost } = translateWhole(begun.value, prepared, client, context());
   sink.send(200, head, body);
-  return { status: 200, error: null, usage };
+  return { status: 200, error: null, usage, lost };
 }
 
 /** What an encoder of answers needs to know of the request. */

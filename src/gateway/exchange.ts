@@ -42,4 +42,6 @@ export interface Outcome {
   /** null: fully answered. */
   error: string | null;
   usage?: Usage;
+  /** What the client's protocol could not hold, for the log. */
+  lost?: string[];
 }

@@ -26,6 +26,8 @@ export interface Mover {
   /** The provider's body is over without a terminal frame before it. */
   finish(clean: boolean): Moved;
   usage(): Usage | undefined;
+  /** What the client's protocol could not hold. */
+  lost?(): string[] | undefined;
   /** The answer's finish was seen, its end was not: silence is waited out for a short time only. */
   stopped?(): boolean;
 }
@@ -160,7 +162,7 @@ class Pump implements FrameReader {
     const { sink, mover } = this.#options;
     this.#stop();
     sink.end(last);
-    this.#resolve({ status: 200, error, usage: mover.usage() });
+    this.#resolve({ status: 200, error, usage: mover.usage(), lost: mover.lost?.() });
   }
 
   #failed(failure: ProviderFailure | GatewayError): void {
@@ -177,7 +179,7 @@ class Pump implements FrameReader {
     if (reason instanceof GatewayError) return this.#failed(reason);
     source.abort();
     this.#stop();
-    this.#resolve({ status: 499, error: 'client_closed', usage: mover.usage() });
+    this.#resolve({ status: 499, error: 'client_closed', usage: mover.usage(), lost: mover.lost?.() });
   }
 
   #guarded(step: () => void): void {

@@ -137,6 +137,7 @@ export function logOutcome(log: Logger, ended: Ended): void {
     upstream_id: ended.upstreamId,
     dropped: reached === undefined || reached.dropped.length === 0 ? undefined : reached.dropped,
     changed: changesOf(reached),
+    lost: outcome.lost,
   };
   if (outcome.error === null || outcome.error === 'client_closed') log.info('answered', fields);
   else log.warn('failed', fields);

@@ -8,6 +8,7 @@ import type { ProviderFailure } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
 import type { Frame } from '../protocols/sse.ts';
+import { createLosses } from './lost.ts';
 import type { Prepared } from './prepare.ts';
 import { TRUNCATED, type Moved, type Mover } from './pump.ts';
 
@@ -20,6 +21,7 @@ export function createTranslation(
   const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
   const restorer = createRestorer(prepared.restore);
   const encoder = client.createStreamEncoder(context);
+  const losses = createLosses(client.name);
   let usage: Usage | undefined;
 
   function moveEvents(events: readonly Event[], into: { text: string }): Moved | undefined {
@@ -27,6 +29,7 @@ export function createTranslation(
       for (const event of restorer.push(decoded)) {
         if (event.type === 'error') return { bytes: into.text, failure: event.failure };
         into.text += encoder.push(event);
+        if (event.type !== 'text_delta') losses.event(event);
         if (event.type !== 'end') continue;
         usage = event.usage;
         return { bytes: into.text, complete: true, cut: restorer.done() };
@@ -52,6 +55,7 @@ export function createTranslation(
       return moveEvents(decoder.finish(clean), into) ?? { bytes: into.text, failure: TRUNCATED };
     },
     usage: () => known(usage ?? decoder.usage()),
+    lost: () => losses.list(),
     stopped: () => decoder.stopped(),
   };
 }
@@ -66,9 +70,12 @@ export function translateWhole(
   prepared: Prepared,
   client: Protocol,
   context: ReplyContext,
-): { body: string; usage: Usage | undefined } {
+): { body: string; usage: Usage | undefined; lost: string[] | undefined } {
   const reply = restoreReply(prepared.protocol.decodeReply(value), prepared.restore);
-  return { body: JSON.stringify(client.encodeReply(reply, context)), usage: known(reply.usage) };
+  const losses = createLosses(client.name);
+  losses.reply(reply);
+  const body = JSON.stringify(client.encodeReply(reply, context));
+  return { body, usage: known(reply.usage), lost: losses.list() };
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */

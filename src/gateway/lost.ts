@@ -1,0 +1,51 @@
+// What the client's protocol has no notion of in an answer: left out, and told by the log alone.
+import type { Event } from '../canonical/events.ts';
+import type { Reply, Stop } from '../canonical/reply.ts';
+import type { NativePart, ProtocolName } from '../canonical/request.ts';
+
+/** Characters: the words are a provider's. */
+const MOST = 60;
+
+export interface Losses {
+  event(event: Event): void;
+  reply(reply: Reply): void;
+  /** Each thing once; undefined: nothing. */
+  list(): string[] | undefined;
+}
+
+export function createLosses(client: ProtocolName): Losses {
+  const lost = new Set<string>();
+
+  function native({ protocol, kind }: NativePart): void {
+    if (protocol !== client) lost.add(`a block of type ${kind.slice(0, MOST)}`);
+  }
+
+  /** Chat has neither. */
+  function thought(redacted: boolean, signature: string | undefined): void {
+    if (client !== 'chat') return;
+    if (redacted) lost.add('redacted thinking');
+    if (signature !== undefined) lost.add('the signature of thinking');
+  }
+
+  function ending({ reason, raw = '', category }: Stop): void {
+    if (reason === 'other') lost.add(`the stop reason ${raw.slice(0, MOST)}`);
+    if (category !== undefined && client === 'chat') lost.add(`the category ${category.slice(0, MOST)}`);
+  }
+
+  return {
+    event(event) {
+      if (event.type === 'native') native(event.part);
+      else if (event.type === 'redacted') thought(true, undefined);
+      else if (event.type === 'reasoning_end') thought(false, event.signature);
+      else if (event.type === 'end') ending(event.stop);
+    },
+    reply({ parts, stop }) {
+      for (const part of parts) {
+        if (part.type === 'native') native(part);
+        else if (part.type === 'reasoning') thought(part.redacted !== undefined, part.signature);
+      }
+      ending(stop);
+    },
+    list: () => (lost.size === 0 ? undefined : [...lost]),
+  };
+}

@@ -1,0 +1,64 @@
+// What a chat client can't be given of an answer is in the log, once each.
+import { expect, it } from 'vitest';
+import { ask } from '../helpers/ask.ts';
+import { gateway, provider } from '../helpers/gateway.ts';
+import { scriptedProvider } from '../helpers/scripted-provider.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+import { replay } from '../../src/canonical/collect.ts';
+import type { Reply } from '../../src/canonical/reply.ts';
+import { context } from '../protocols/pipeline.ts';
+
+const REPLY: Reply = {
+  id: 'msg_1',
+  model: 'm',
+  parts: [
+    { type: 'reasoning', text: 'Hm.', signature: 'c2ln' },
+    { type: 'reasoning', text: '', redacted: 'eA==' },
+    { type: 'reasoning', text: '', redacted: 'eQ==' },
+    {
+      ...{ type: 'native', protocol: 'messages', kind: 'server_tool_use' },
+      value: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
+    },
+    { type: 'text', text: 'hello' },
+  ],
+  stop: { reason: 'end' },
+};
+const LOST = ['the signature of thinking', 'redacted thinking', 'a block of type server_tool_use'];
+
+it.each([
+  ['chat', LOST],
+  ['messages', undefined],
+] as const)('a %s client, whole and streamed', async (protocol, lost) => {
+  const scripted = await scriptedProvider();
+  const to = await gateway({
+    config: { providers: { p: provider(`${scripted.url}/v1`, 'messages', ['m']) } },
+  });
+  const wire = protocols.messages;
+  const encoder = wire.createStreamEncoder(context('messages'));
+  scripted.play(
+    { body: wire.encodeReply(REPLY, context('messages')) },
+    {
+      headers: { 'content-type': 'text/event-stream' },
+      steps: [
+        replay(REPLY)
+          .map((event) => encoder.push(event))
+          .join(''),
+      ],
+    },
+  );
+  for (const stream of [false, true]) {
+    expect(await ask(to, { protocol, model: 'p/m', stream })).toMatchObject({
+      status: 200,
+      content: 'hello',
+    });
+  }
+  const lines = (): Record<string, unknown>[] =>
+    to
+      .log()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => msg === 'answered');
+  await expect.poll(lines).toHaveLength(2);
+  expect(lines().map((line) => line.lost)).toEqual([lost, lost]);
+});
