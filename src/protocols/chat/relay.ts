@@ -57,10 +57,10 @@ const TERMINAL: Sighting = Object.freeze({ terminal: true });
  * JSON string the quotes are escaped, so text can't fool it; a tool that is called so can, and costs one parse. One expression
  * takes a quarter of the time of three searches: every other character of a chunk is a quote, on which those stop.
  */
-const WORTH_PARSING = /"usage"\s*:\s*\{|"finish_reason"\s*:\s*"(?!")|"error"(?!\s*:\s*null)/;
+const WORTH_PARSING = /"usage"\s*:\s*\{|"finish_reason"\s*:\s*"|"error"(?!\s*:\s*null)/;
 
 /** The same without the first quotes, the terminal frame and the event `error`: half the time over several frames. */
-const WORTH_SPLITTING = /usage"\s*:\s*\{|finish_reason"\s*:\s*"(?!")|error(?!"\s*:\s*null)|DONE\]/;
+const WORTH_SPLITTING = /usage"\s*:\s*\{|finish_reason"\s*:\s*"|error(?!"\s*:\s*null)|DONE\]/;
 
 export function isQuiet(text: string): boolean {
   return !WORTH_SPLITTING.test(text);
