@@ -32,6 +32,9 @@ const OTHER_WORDS =
 /** With these a text that speaks of tokens means a rate, a key or a model. */
 const OTHER_STATUS: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429, 503, 504, 529]);
 
+/** Characters that are looked at: the text is a stranger's, and may be megabytes of digits. */
+const MOST = 2000;
+
 const COUNTED = 'exceed_context_size_error';
 
 interface Said {
@@ -44,7 +47,8 @@ interface Said {
 export function isOverflow({ message, type, code }: Said, status: number | undefined): boolean {
   if (code === 'context_length_exceeded' || type === COUNTED || code === COUNTED) return true;
   if (status !== undefined && OTHER_STATUS.has(status)) return false;
-  return WORDS.test(message) && !OTHER_WORDS.test(message);
+  const words = message.slice(0, MOST);
+  return WORDS.test(words) && !OTHER_WORDS.test(words);
 }
 
 const N = String.raw`(\d[\d,_]*)(?:\.0)?`;
@@ -117,7 +121,7 @@ function parted(message: string): OverflowTokens | undefined {
 /** The numbers of the message, or llama.cpp's `n_prompt_tokens` and `n_ctx` of the body; undefined where it has none. */
 export function overflowTokens(text: string, body = ''): OverflowTokens | undefined {
   // MiniMax's code stands where others write the limit.
-  const message = text.replace('(2013)', '');
+  const message = text.slice(0, MOST).replace('(2013)', '');
   const window = number(/"n_ctx"\s*:\s*(\d+)/.exec(body)?.[1]);
   const parts = window === undefined ? parted(message) : undefined;
   if (parts !== undefined) return parts;

@@ -186,3 +186,13 @@ it('is told by a code with any status, by words with none that means something e
   expect(isOverflow({ message }, undefined)).toBe(true);
   expect(isOverflow({ message }, 429)).toBe(false);
 });
+
+it('takes no time over what a stranger makes endless', () => {
+  const started = performance.now();
+  for (const piece of ['1', 'prompt (', '1,', 'exceeded ']) {
+    const message = `prompt is too long: ${piece.repeat(1_000_000)}`;
+    expect(isOverflow({ message }, 400)).toBe(true);
+    overflowTokens(message);
+  }
+  expect(performance.now() - started).toBeLessThan(2000);
+});
