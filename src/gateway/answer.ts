@@ -9,11 +9,12 @@ import type { Target } from '../routing/catalog.ts';
 import type { Exchange, HeaderList, Outcome } from './exchange.ts';
 import { errorOf } from './failures.ts';
 import type { Upstream } from './forward.ts';
+import { lostByWriting } from './lost.ts';
 import type { Prepared } from './prepare.ts';
 import { pump } from './pump.ts';
 import type { Inbound } from './read-request.ts';
 import { createRelay } from './relay.ts';
-import { createTranslation, replayed, translateWhole } from './translate.ts';
+import { createTranslation, replayed, translated } from './translate.ts';
 
 export interface AnswerOptions {
   inbound: Inbound;
@@ -64,25 +65,27 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
     });
   }
   onFirstByte();
-  if (inbound.stream) {
-    const { text, usage } = replayed(begun.value, prepared, client, context());
-    sink.open(head, client.keepAlive);
-    sink.write(text);
-    sink.end();
-    return { status: 200, error: null, usage };
-  }
-  head.push('content-type', 'application/json');
-  if (!prepared.crossing) {
+  if (begun.kind === 'whole' && !prepared.crossing && !inbound.stream) {
+    head.push('content-type', 'application/json');
     sink.send(200, head, begun.body);
     return { status: 200, error: null, usage: begun.usage };
   }
-  const { body, usage, lost } = translateWhole(begun.value, prepared, client, context());
-  sink.send(200, head, body);
-  return { status: 200, error: null, usage, lost };
+  const reply = begun.kind === 'folded' ? begun.reply : prepared.protocol.decodeReply(begun.value);
+  const write = inbound.stream ? replayed : translated;
+  const { text, usage, lost } = write(reply, prepared, client, context());
+  if (inbound.stream) {
+    sink.open(head, client.keepAlive);
+    sink.end(text);
+  } else {
+    head.push('content-type', 'application/json');
+    sink.send(200, head, text);
+  }
+  const more = prepared.crossing ? [] : lostByWriting(inbound.value);
+  return { status: 200, error: null, usage, lost: more.length === 0 ? lost : [...(lost ?? []), ...more] };
 }
 
 /** What an encoder of answers needs to know of the request. */
-export function replyContext(inbound: Inbound, deps: { clock: Clock; ids: Ids }): ReplyContext {
+function replyContext(inbound: Inbound, deps: { clock: Clock; ids: Ids }): ReplyContext {
   const created = Math.floor(deps.clock.now() / 1000);
   return { ids: deps.ids, created, request: inbound.asked(), estimateInput: () => inbound.estimate() };
 }

@@ -42,8 +42,13 @@ class InboundQuestion implements Question {
 /** System text is long and often shared; what tells conversations apart is at its end and in the first user message. */
 const SYSTEM_END = 2000;
 
-/** A hash of the beginning that stays while a conversation grows: system text and messages up to the first user message. */
+/**
+ * A hash of what stays while a conversation grows: the client's own word for requests that share a cache, else system text and
+ * messages up to the first user message.
+ */
 function beginningOf({ value }: Inbound): string {
+  const { prompt_cache_key: key } = value;
+  if (typeof key === 'string' && key !== '') return createHash('sha256').update(key).digest('base64url');
   const messages = Array.isArray(value.messages) ? value.messages : [];
   const first = messages.findIndex((message) => isObject(message) && message.role === 'user');
   const hash = createHash('sha256');

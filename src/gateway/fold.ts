@@ -4,16 +4,14 @@ import { FailureError } from '../canonical/failure.ts';
 import type { Event } from '../canonical/events.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { Ids } from '../ids.ts';
-import type { ReplyBody } from '../providers/provider-exchange.ts';
-import { openFrames } from './frames.ts';
+import type { FrameSource } from './frames.ts';
 import type { Prepared } from './prepare.ts';
 import { TRUNCATED } from './pump.ts';
 
 /** Rejects with FailureError where the stream fails, breaks off or grows beyond `limit` bytes. */
-export function foldStream(body: ReplyBody, prepared: Prepared, ids: Ids, limit: number): Promise<Reply> {
+export function foldStream(source: FrameSource, prepared: Prepared, ids: Ids, limit: number): Promise<Reply> {
   const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
   const collector = createCollector();
-  const source = openFrames(body, limit);
   let length = 0;
   return new Promise((resolve, reject) => {
     /** Whether the answer is complete, one way or the other. */

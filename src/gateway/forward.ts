@@ -1,24 +1,22 @@
 // Targets in turn until one has an answer worth writing. Nothing has been sent to the client before this returns, so a
 // provider that fails at birth costs the client nothing but time.
 import type { Cancellation } from '../cancellation.ts';
-import { isAscii } from 'node:buffer';
 import { FailureError } from '../canonical/failure.ts';
-import type { Usage } from '../canonical/usage.ts';
 import type { Clock } from '../clock.ts';
 import type { ProviderFailure } from '../errors.ts';
 import { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
-import type { ReplyContext } from '../protocols/protocol.ts';
-import type { Frame } from '../protocols/sse.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Call, ProviderReply } from '../providers/provider-exchange.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { Attempt as Watched, Health } from '../routing/health.ts';
+import { isWhole, untilCommitted, wholeAnswer, type Begun } from './begun.ts';
 import { errorOf, mayTryNext, type Attempt, type Facts } from './failures.ts';
 import { foldStream } from './fold.ts';
-import { openFrames, type FrameSource } from './frames.ts';
+import { openFrames } from './frames.ts';
 import { outputRoom } from './output-room.ts';
+import { TurnFrames, wholeTurn, type GoOn } from './paused.ts';
 import type { Prepared } from './prepare.ts';
 import { readWhole } from './read-whole.ts';
 import { refusal } from './refusal.ts';
@@ -26,17 +24,7 @@ import { scrub } from './scrub.ts';
 
 export const MAX_ATTEMPTS = 3;
 
-interface Whole {
-  kind: 'whole';
-  /** As it came, or as it was put together. */
-  body: Buffer | string;
-  value: unknown;
-  usage: Usage | undefined;
-}
-
-type Begun = Whole | { kind: 'stream'; held: readonly Frame[]; source: FrameSource };
-
-/** A 200 reply that began well: a stream at its first frame of worth, or a whole body that is an answer. */
+/** A 200 reply that began well: a stream at its first frame of worth, or a whole answer. */
 export interface Upstream {
   begun: Begun;
   prepared: Prepared;
@@ -61,8 +49,6 @@ export interface ForwardOptions {
   /** Told before each target is contacted. */
   onAttempt: (prepared: Prepared, attempts: number) => void;
   requestId: string;
-  /** For an answer that has to be written anew. */
-  context: () => ReplyContext;
   /** Bytes of a whole reply, and of one event. */
   maxReply: number;
 }
@@ -130,6 +116,14 @@ async function ask(
     const begun = isWhole(reply, options.stream)
       ? wholeAnswer(await readWhole(reply.body, options.maxReply), prepared)
       : await begunStream(reply, prepared, options, deps);
+    if (begun.kind === 'whole' && prepared.pausing !== undefined) {
+      begun.value = await wholeTurn(
+        begun.value,
+        goingOn(prepared, options, deps),
+        prepared,
+        options.maxReply,
+      );
+    }
     health.succeeded(deps.clock.monotonic() - startedAt);
     const upstreamId = reply.header('request-id') ?? reply.header('x-request-id');
     return { begun, prepared, attempts: nth, upstreamId };
@@ -164,98 +158,39 @@ function callOf({ target, url, headers, bytes }: Prepared, stream: boolean): Cal
   return { url, method: 'POST', headers, body: bytes, stream, timeout: target.provider.timeout };
 }
 
-/** Some servers answer whole where a stream was asked for, or the other way round. */
-function isWhole(reply: ProviderReply, streamAsked: boolean): boolean {
-  const type = reply.header('content-type') ?? '';
-  return streamAsked ? type.includes('json') : !type.includes('event-stream');
-}
-
-function wholeAnswer(bytes: Buffer, { protocol }: Prepared): Whole {
-  const ascii = isAscii(bytes);
-  const text = bytes.toString(ascii ? 'latin1' : 'utf8');
-  const value = parseReply(text);
-  const { usage } = protocol.inspectReply(value);
-  // A string leaves in one write with its head; other bytes than ASCII go on as they came.
-  return { kind: 'whole', body: ascii ? text : bytes, value, usage };
-}
-
 async function begunStream(
   reply: ProviderReply,
   prepared: Prepared,
   options: ForwardOptions,
   deps: ForwardDeps,
 ): Promise<Begun> {
-  if (options.stream) {
-    const source = openFrames(reply.body, options.maxReply);
-    return { kind: 'stream', held: await untilCommitted(source, prepared), source };
-  }
-  const folded = await foldStream(reply.body, prepared, deps.ids, options.maxReply);
-  const value = prepared.protocol.encodeReply(folded, options.context());
-  return { kind: 'whole', body: JSON.stringify(value), value, usage: folded.usage };
+  const { stream, maxReply } = options;
+  const joiner = prepared.pausing?.createJoiner(deps.ids);
+  const first = openFrames(reply.body, maxReply);
+  const source =
+    joiner === undefined ? first : new TurnFrames(first, joiner, goingOn(prepared, options, deps), maxReply);
+  if (stream) return { kind: 'stream', held: await untilCommitted(source, prepared), source };
+  return { kind: 'folded', reply: await foldStream(source, prepared, deps.ids, maxReply) };
 }
 
-function parseReply(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    const reason = text === '' ? 'empty' : 'malformed';
-    const message =
-      reason === 'empty' ? 'the provider sent an empty answer' : 'the provider sent no valid JSON';
-    throw new FailureError({ kind: 'failed', message, reason });
-  }
-}
-
-/** Frames up to the first with content or a finish. An error before it is a failure of the target, not of the stream. */
-function untilCommitted(source: FrameSource, { protocol }: Prepared): Promise<readonly Frame[]> {
-  return new Promise((resolve, reject) => {
-    const held: Frame[] = [];
-    const watch = protocol.createWatch({ usageAsked: true });
-    const fail = (failure: ProviderFailure): void => {
-      source.abort();
-      reject(new FailureError(failure));
-    };
-    source.read({
-      frames(frames) {
-        let committed = false;
-        for (const frame of frames) {
-          held.push(frame);
-          if (committed) continue;
-          const seen = watch(frame);
-          if (seen.failure !== undefined) return fail(seen.failure);
-          // A terminal frame after nothing ends nothing, and bytes that can't be read are no content.
-          if (seen.terminal === true) return fail(EMPTY);
-          if (frame.data !== '' && !isJson(frame.data)) return fail(MALFORMED);
-          committed = seen.stopped === true || protocol.commits(frame);
-        }
-        if (!committed) return;
-        source.hold();
-        resolve(held);
-      },
-      end: () => fail(EMPTY),
-      fail: (failure) => fail(failure),
-    });
-  });
-}
-
-const EMPTY: ProviderFailure = {
-  kind: 'failed',
-  message: "the provider's stream ended before any content",
-  reason: 'empty',
-};
-
-const MALFORMED: ProviderFailure = {
-  kind: 'failed',
-  message: "the provider's stream began with a frame that is not JSON",
-  reason: 'malformed',
-};
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+/** The target asked once more, with its own paused turn. */
+function goingOn(prepared: Prepared, options: ForwardOptions, deps: ForwardDeps): GoOn {
+  const { pausing, bytes, protocol, target } = prepared;
+  return async (turn, read) => {
+    try {
+      const call = callOf({ ...prepared, bytes: pausing?.resume(bytes, turn) ?? bytes }, options.stream);
+      const reply = await deps.client.open(call, options.cancellation);
+      if (reply.status !== 200) throw new FailureError(await refusal(reply, protocol, deps.clock));
+      return await read(reply);
+    } catch (error) {
+      const { reason } = options.cancellation;
+      if (reason !== undefined || !(error instanceof FailureError)) throw reason ?? error;
+      const message = scrub(error.failure.message, target.provider);
+      const fields = { request: options.requestId, target: target.key, message };
+      deps.log.warn('a paused turn could not go on', fields);
+      return undefined;
+    }
+  };
 }
 
 function logAttempt(

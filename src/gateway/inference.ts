@@ -12,7 +12,7 @@ import type { ProviderClient } from '../providers/client.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
-import { answer, headOf, replyContext } from './answer.ts';
+import { answer, headOf } from './answer.ts';
 import { questionOf } from './conversation.ts';
 import { ClientGone, type Exchange, type Outcome } from './exchange.ts';
 import { forward, type Upstream } from './forward.ts';
@@ -93,7 +93,6 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
           stream: inbound.stream,
           cancellation: exchange.cancellation,
           requestId: exchange.requestId,
-          context: () => replyContext(inbound, deps),
           maxReply: config.limits.maxReply,
           facts: () => ({
             estimate: () => inbound.estimate(),

@@ -1,5 +1,6 @@
 // What the client's protocol has no notion of in an answer: left out, and told by the log alone.
 import type { Event } from '../canonical/events.ts';
+import type { JsonObject } from '../canonical/json.ts';
 import type { Reply, Stop } from '../canonical/reply.ts';
 import type { NativePart, ProtocolName } from '../canonical/request.ts';
 
@@ -11,6 +12,15 @@ export interface Losses {
   reply(reply: Reply): void;
   /** Each thing once; undefined: nothing. */
   list(): string[] | undefined;
+}
+
+/** What of the client's own protocol an answer can't hold that was put together from a stream, or taken apart into one. */
+export function lostByWriting({ n, logprobs, container }: JsonObject): string[] {
+  const lost: string[] = [];
+  if (typeof n === 'number' && n > 1) lost.push('the choices after the first');
+  if (logprobs === true) lost.push('the log probabilities');
+  if (container !== undefined && container !== null) lost.push('the container');
+  return lost;
 }
 
 export function createLosses(client: ProtocolName): Losses {

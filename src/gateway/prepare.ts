@@ -5,7 +5,7 @@ import type { ProtocolName, Request, Warning } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
 import { scanMembers, splice, type Edit, type Members } from '../protocols/json-members.ts';
-import type { Protocol, Restore } from '../protocols/protocol.ts';
+import type { Pausing, Protocol, Restore } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/registry.ts';
 import { protocolFor, type Target } from '../routing/catalog.ts';
 import type { HeaderList } from './exchange.ts';
@@ -25,6 +25,8 @@ export interface Prepared {
   /** Wire paths of what was left out, sorted: `x-gateway-dropped`. */
   dropped: readonly string[];
   restore: Restore;
+  /** Its turns may be paused, and the client knows no such thing. */
+  pausing?: Pausing;
 }
 
 /** What of the client's own headers goes on to a provider of the same protocol. */
@@ -71,7 +73,9 @@ export function prepare(
   const dropped = droppedPaths(warnings, inbound.protocol);
   if (strict && dropped.length > 0) throw strictError(dropped, target);
   const bytes = jsonBytes(encoded.body, inbound.bytes.length);
-  return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore: encoded.restore };
+  const { restore } = encoded;
+  const pausing = inbound.needs.serverTools ? protocol.pausing : undefined;
+  return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore, pausing };
 }
 
 const FOREIGN_THINKING: Warning = {

@@ -52,7 +52,7 @@ export class Inbound {
 
   /** Stays when the rest is let go. */
   asked(): Asked {
-    return (this.#asked ??= askedOf(this.decode()));
+    return (this.#asked ??= this.protocol.readAsked(this.value));
   }
 
   /** Tokens of the input, roughly; counted once. */

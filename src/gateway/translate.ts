@@ -4,7 +4,6 @@ import type { Event } from '../canonical/events.ts';
 import type { Reply } from '../canonical/reply.ts';
 import { createRestorer, restoreReply } from '../canonical/restore.ts';
 import type { Usage } from '../canonical/usage.ts';
-import type { ProviderFailure } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
 import type { Frame } from '../protocols/sse.ts';
@@ -65,30 +64,36 @@ function known(usage: Usage | undefined): Usage | undefined {
   return usage?.estimated === true ? undefined : usage;
 }
 
-export function translateWhole(
-  value: unknown,
+/** An answer as it was written for the client. */
+export interface Written {
+  text: string;
+  usage: Usage | undefined;
+  lost: string[] | undefined;
+}
+
+export function translated(
+  given: Reply,
   prepared: Prepared,
   client: Protocol,
   context: ReplyContext,
-): { body: string; usage: Usage | undefined; lost: string[] | undefined } {
-  const reply = restoreReply(prepared.protocol.decodeReply(value), prepared.restore);
-  const losses = createLosses(client.name);
-  losses.reply(reply);
-  const body = JSON.stringify(client.encodeReply(reply, context));
-  return { body, usage: known(reply.usage), lost: losses.list() };
+): Written {
+  const reply = restoreReply(given, prepared.restore);
+  const text = JSON.stringify(client.encodeReply(reply, context));
+  return { text, usage: known(reply.usage), lost: lossesOf(reply, client) };
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
-export function replayed(
-  value: unknown,
-  prepared: Prepared,
-  client: Protocol,
-  context: ReplyContext,
-): { text: string; usage: Usage | undefined; failure?: ProviderFailure } {
-  const reply: Reply = restoreReply(prepared.protocol.decodeReply(value), prepared.restore);
+export function replayed(given: Reply, prepared: Prepared, client: Protocol, context: ReplyContext): Written {
+  const reply = restoreReply(given, prepared.restore);
   const encoder = client.createStreamEncoder(context);
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
-  return { text, usage: known(reply.usage) };
+  return { text, usage: known(reply.usage), lost: lossesOf(reply, client) };
+}
+
+function lossesOf(reply: Reply, client: Protocol): string[] | undefined {
+  const losses = createLosses(client.name);
+  losses.reply(reply);
+  return losses.list();
 }

@@ -74,6 +74,29 @@ export interface Watch {
   (frame: Frame): Sighting;
 }
 
+/** How a turn goes on that a provider paused, because tools that it runs itself take long. */
+export interface Pausing {
+  isPaused(reply: unknown): reply is JsonObject;
+  /** The request again, with the turn so far at its end. */
+  resume(bytes: Buffer, turn: JsonObject): Buffer;
+  /** Whole replies that follow one another, as one. */
+  join(first: JsonObject, second: JsonObject): JsonObject;
+  createJoiner(ids: Ids): TurnJoiner;
+}
+
+/** The same for streams: the frames of several calls as those of one. */
+export interface TurnJoiner {
+  /** What is passed on; the end of a paused turn is held back. */
+  push(frame: Frame): Frame[];
+  isPaused(): boolean;
+  /** The turn up to its pause, for `resume`. */
+  turn(): JsonObject;
+  /** The next frames are those of the call that goes on with `turn`. */
+  next(turn: JsonObject): Frame[];
+  /** It does not go on: what was held back. */
+  giveUp(): Frame[];
+}
+
 export interface Protocol {
   readonly name: ProtocolName;
   /** The endpoint's path below the version: `/chat/completions`, `/messages`. */
@@ -84,6 +107,8 @@ export interface Protocol {
   readEnvelope(value: JsonObject): Envelope;
   /** Wire -> canonical. Throws GatewayError `invalid_request` for what no other protocol can take, naming the field. */
   decodeRequest(value: JsonObject): Request;
+  /** What answers depend on; never throws. */
+  readAsked(value: JsonObject): Asked;
   /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
   wirePath(field: Field): string;
 
@@ -97,6 +122,9 @@ export interface Protocol {
   decodeError(status: number, headers: ReadonlyMap<string, string>, body: string): ProviderFailure;
   /** Usage and finish of a whole reply that is relayed as it is; throws FailureError as `decodeReply` does, without decoding parts. */
   inspectReply(value: unknown): { usage?: Usage };
+
+  /** Where turns may be paused. */
+  readonly pausing?: Pausing;
 
   // -- towards the client --
   encodeReply(reply: Reply, context: ReplyContext): JsonObject;

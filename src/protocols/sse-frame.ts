@@ -104,6 +104,12 @@ export class BytesFrame implements Frame {
   }
 }
 
+/** A frame of our own. `data` in one line. */
+export function makeFrame(event: string, data: string): Frame {
+  const bytes = Buffer.from(`${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`);
+  return new BytesFrame(bytes, undefined, 0, bytes.length, false);
+}
+
 /** Behind the colon and one space; a field's name alone has an empty value; -1: the name goes on. */
 function valueStart(text: string, at: number, end: number): number {
   if (at === end) return end;

@@ -1,8 +1,10 @@
 // Servers that stream whether they were asked to or not: a client that wants a whole answer gets one.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { gateway } from '../helpers/gateway.ts';
+import { ask as askAny } from '../helpers/ask.ts';
+import { gateway, provider } from '../helpers/gateway.ts';
 import { CUT, scriptedProvider, type Step } from '../helpers/scripted-provider.ts';
+import { streamOf, wholeOf } from './wire.ts';
 
 const CASE = new URL('../fixtures/cases/tool-calls-in-parallel/', import.meta.url);
 const STREAMS = {
@@ -44,4 +46,48 @@ describe.each(['chat', 'messages'] as const)('a stream of %s to a whole request'
     expect((await ask(protocol, [half, CUT])).status).toBe(502);
     expect((await ask(protocol, [half])).status).toBe(502);
   });
+});
+
+describe.each(['chat', 'messages'] as const)(
+  'an answer of %s in the form that was not asked for',
+  (protocol) => {
+    const body =
+      protocol === 'chat'
+        ? { n: 2, logprobs: true, messages: [{ role: 'user', content: [{ type: 'novel', novel: 1 }] }] }
+        : { container: 'box', messages: [{ role: 'user', content: [{ type: 'novel', novel: 1 }] }] };
+
+    it.each([false, true])(
+      'reaches a client whose request no other protocol could hold (streamed: %s)',
+      async (stream) => {
+        const scripted = await scriptedProvider();
+        scripted.play(
+          stream
+            ? { body: wholeOf(protocol, 'hello') }
+            : { headers: { 'content-type': 'text/event-stream' }, steps: [streamOf(protocol, 'hello')] },
+        );
+        const to = await gateway({
+          config: { providers: { p: provider(`${scripted.url}/v1`, protocol, ['m']) } },
+        });
+        const seen = await askAny(to, { protocol, model: 'p/m', stream, body });
+        expect(seen).toMatchObject({ status: 200, content: 'hello', error: undefined });
+        await expect
+          .poll(() => to.log())
+          .toContain(
+            protocol === 'chat'
+              ? '"lost":["the choices after the first","the log probabilities"]'
+              : '"lost":["the container"]',
+          );
+      },
+    );
+  },
+);
+
+it('a stream without usage is estimated for the client, and not recorded as told', async () => {
+  const scripted = await scriptedProvider();
+  scripted.play({ headers: { 'content-type': 'text/event-stream' }, steps: [streamOf('chat', 'hello')] });
+  const to = await gateway({ config: { providers: { p: provider(`${scripted.url}/v1`, 'chat', ['m']) } } });
+  const seen = await askAny(to, { protocol: 'messages', model: 'p/m' });
+  expect((seen.json?.usage as { output_tokens: number }).output_tokens).toBeGreaterThan(0);
+  await expect.poll(() => to.log()).toContain('"answered"');
+  expect(to.log()).not.toContain('"output":');
 });

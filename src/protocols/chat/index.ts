@@ -5,7 +5,7 @@ import { encodeError, encodeStreamError } from './errors.ts';
 import { decodeError } from './failures.ts';
 import { commits, createWatch, isQuiet, keepAlive, limitHeaders } from './relay.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply.ts';
-import { decodeRequest } from './request-decode.ts';
+import { decodeRequest, readAsked } from './request-decode.ts';
 import { encodeRequest } from './request-encode.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { createStreamEncoder } from './stream-encoder.ts';
@@ -16,6 +16,7 @@ export const chat: Protocol = {
   path: '/chat/completions',
   readEnvelope,
   decodeRequest,
+  readAsked,
   wirePath,
   encodeRequest,
   decodeReply,

@@ -4,7 +4,8 @@ import type { Request, ResponseFormat } from '../../canonical/request.ts';
 import { nativeField } from './ledger.ts';
 import { decodeMessages } from './messages-decode.ts';
 import { decodeReasoning } from './reasoning.ts';
-import { applyLegacy, decodeToolChoice, decodeTools } from './tools.ts';
+import type { Asked } from '../protocol.ts';
+import { applyLegacy, isLegacy, decodeToolChoice, decodeTools } from './tools.ts';
 
 /** Reads one member into the request; `false`: it can't be understood, so that it goes on as a native field. */
 type Reader = (value: JsonValue, request: Request, root: JsonObject) => boolean;
@@ -122,6 +123,15 @@ export const READERS: Readonly<Record<string, Reader | undefined>> = {
   prompt_cache_key: readText((request, value) => (request.cacheKey = value)),
   web_search_options: readWebSearch,
 };
+
+export function readAsked(value: JsonObject): Asked {
+  const { stream_options: options } = value;
+  const asked: Asked = { includeUsage: isObject(options) && options.include_usage === true };
+  if (isLegacy(value)) asked.legacyFunctions = true;
+  const { reasoning } = decodeReasoning(value);
+  if (reasoning) asked.reasoning = reasoning;
+  return asked;
+}
 
 export function decodeRequest(value: JsonObject): Request {
   const options = value.stream_options;

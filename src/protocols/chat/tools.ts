@@ -129,9 +129,13 @@ export function decodeToolChoice(value: JsonValue): ToolChoice {
 }
 
 /** `functions` and `function_call`: one call a turn, and an answer in the same form. */
+export function isLegacy({ functions, function_call: choice }: JsonObject): boolean {
+  return Array.isArray(functions) || (choice !== undefined && choice !== null);
+}
+
 export function applyLegacy(root: JsonObject, request: Request): void {
-  const { functions, function_call: choice } = root;
-  if (!Array.isArray(functions) && (choice === undefined || choice === null)) return;
+  if (!isLegacy(root)) return;
+  const { function_call: choice } = root;
   request.legacyFunctions = true;
   request.parallelToolCalls = false;
   if (choice === undefined || choice === null || request.toolChoice) return;

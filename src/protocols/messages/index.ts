@@ -4,9 +4,10 @@ import { cleanBody } from './clean-body.ts';
 import { readEnvelope } from './envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { limitHeaders } from './limit-headers.ts';
+import { pausing } from './pausing.ts';
 import { commits, createWatch, isQuiet } from './relay.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply.ts';
-import { decodeRequest } from './request-decode.ts';
+import { decodeRequest, readAsked } from './request-decode.ts';
 import { encodeRequest } from './request-encode.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { createStreamEncoder, PING } from './stream-encoder.ts';
@@ -19,6 +20,7 @@ export const messages: Protocol = {
   path: '/messages',
   readEnvelope,
   decodeRequest,
+  readAsked,
   wirePath,
   encodeRequest,
   decodeReply,
@@ -35,4 +37,5 @@ export const messages: Protocol = {
   createWatch,
   isQuiet,
   cleanBody,
+  pausing,
 };

@@ -147,9 +147,12 @@ export function messageId(id: string, context: Pick<ReplyContext, 'ids'>): strin
   return id.startsWith(ID_PREFIX) ? id : ID_PREFIX + context.ids.random(24);
 }
 
+export function encodeContent(parts: readonly ReplyPart[], hideThinking = false): JsonObject[] {
+  return list(parts.map((part) => encodeBlock(part, hideThinking))).filter(isObject);
+}
+
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
-  const hideThinking = context.request.reasoning?.display === 'omitted';
-  const content = list(reply.parts.map((part) => encodeBlock(part, hideThinking))).filter(isObject);
+  const content = encodeContent(reply.parts, context.request.reasoning?.display === 'omitted');
   const hasCalls = content.some((block) => block.type === 'tool_use');
   const usage = reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts));
   return {

@@ -11,6 +11,7 @@ import {
   type Request,
   type ResponseFormat,
 } from '../../canonical/request.ts';
+import type { Asked } from '../protocol.ts';
 import { decodeCache, decodeParts } from './content-decode.ts';
 import { refuse } from './envelope.ts';
 import { addNativeFields, nativeField } from './ledger.ts';
@@ -118,6 +119,10 @@ function decodeOptions(value: JsonObject, request: Request): void {
 function distinct(fields: readonly NativeField[]): NativeField[] {
   const seen = new Set<string>();
   return fields.filter((field) => !seen.has(field.path) && seen.add(field.path));
+}
+
+export function readAsked(value: JsonObject): Asked {
+  return { includeUsage: true, reasoning: decodeReasoning(value, []) };
 }
 
 export function decodeRequest(value: JsonObject): Request {

@@ -36,6 +36,29 @@ export function toUsage(tally: UsageTally): Usage | undefined {
   return usage;
 }
 
+/** Adds the counts of `more`, where both are calls of one answer. */
+export function addUsage(tally: UsageTally, more: UsageTally): void {
+  for (const name of COUNTS) {
+    const count = more[name];
+    if (count !== undefined) tally[name] = (tally[name] ?? 0) + count;
+  }
+}
+
+const COUNTS = ['input', 'cacheRead', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const;
+
+/** The counts that were told, as `readUsage` reads them. */
+export function writeTally(tally: UsageTally): JsonObject {
+  const { cacheWrite, cacheWrite1h, reasoning } = tally;
+  const written: JsonObject = {};
+  if (tally.input !== undefined) written.input_tokens = tally.input;
+  if (tally.output !== undefined) written.output_tokens = tally.output;
+  if (tally.cacheRead !== undefined) written.cache_read_input_tokens = tally.cacheRead;
+  if (cacheWrite !== undefined) written.cache_creation_input_tokens = cacheWrite;
+  if (cacheWrite1h !== undefined) written.cache_creation = { ephemeral_1h_input_tokens: cacheWrite1h };
+  if (reasoning !== undefined) written.output_tokens_details = { thinking_tokens: reasoning };
+  return written;
+}
+
 export function decodeUsage(value: unknown): Usage | undefined {
   const tally: UsageTally = {};
   readUsage(tally, value);

@@ -1,0 +1,104 @@
+// How a 200 reply begins: a whole body that is an answer, or a stream up to its first frame of worth. What begins otherwise is
+// a failure of the target, before anything was written.
+import { isAscii } from 'node:buffer';
+import { FailureError } from '../canonical/failure.ts';
+import type { Reply } from '../canonical/reply.ts';
+import type { Usage } from '../canonical/usage.ts';
+import type { ProviderFailure } from '../errors.ts';
+import type { Frame } from '../protocols/sse.ts';
+import type { ProviderReply } from '../providers/provider-exchange.ts';
+import type { FrameSource } from './frames.ts';
+import type { Prepared } from './prepare.ts';
+
+export interface Whole {
+  kind: 'whole';
+  /** As it came. */
+  body: Buffer | string;
+  value: unknown;
+  usage: Usage | undefined;
+}
+
+export type Begun =
+  | Whole
+  /** A stream that nobody asked for, put together. */
+  | { kind: 'folded'; reply: Reply }
+  | { kind: 'stream'; held: readonly Frame[]; source: FrameSource };
+
+/** Some servers answer whole where a stream was asked for, or the other way round. */
+export function isWhole(reply: ProviderReply, streamAsked: boolean): boolean {
+  const type = reply.header('content-type') ?? '';
+  return streamAsked ? type.includes('json') : !type.includes('event-stream');
+}
+
+export function wholeAnswer(bytes: Buffer, { protocol }: Prepared): Whole {
+  const ascii = isAscii(bytes);
+  const text = bytes.toString(ascii ? 'latin1' : 'utf8');
+  const value = parseReply(text);
+  const { usage } = protocol.inspectReply(value);
+  // A string leaves in one write with its head; other bytes than ASCII go on as they came.
+  return { kind: 'whole', body: ascii ? text : bytes, value, usage };
+}
+
+function parseReply(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const reason = text === '' ? 'empty' : 'malformed';
+    const message =
+      reason === 'empty' ? 'the provider sent an empty answer' : 'the provider sent no valid JSON';
+    throw new FailureError({ kind: 'failed', message, reason });
+  }
+}
+
+/** Frames up to the first with content or a finish. An error before it is a failure of the target, not of the stream. */
+export function untilCommitted(source: FrameSource, { protocol }: Prepared): Promise<readonly Frame[]> {
+  return new Promise((resolve, reject) => {
+    const held: Frame[] = [];
+    const watch = protocol.createWatch({ usageAsked: true });
+    const fail = (failure: ProviderFailure): void => {
+      source.abort();
+      reject(new FailureError(failure));
+    };
+    source.read({
+      frames(frames) {
+        let committed = false;
+        for (const frame of frames) {
+          held.push(frame);
+          if (committed) continue;
+          const seen = watch(frame);
+          if (seen.failure !== undefined) return fail(seen.failure);
+          // A terminal frame after nothing ends nothing, and bytes that can't be read are no content.
+          if (seen.terminal === true) return fail(EMPTY);
+          if (frame.data !== '' && !isJson(frame.data)) return fail(MALFORMED);
+          committed = seen.stopped === true || protocol.commits(frame);
+        }
+        if (!committed) return;
+        source.hold();
+        resolve(held);
+      },
+      end: () => fail(EMPTY),
+      fail: (failure) => fail(failure),
+    });
+  });
+}
+
+const EMPTY: ProviderFailure = {
+  kind: 'failed',
+  message: "the provider's stream ended before any content",
+  reason: 'empty',
+};
+
+const MALFORMED: ProviderFailure = {
+  kind: 'failed',
+  message: "the provider's stream began with a frame that is not JSON",
+  reason: 'malformed',
+};
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

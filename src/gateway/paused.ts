@@ -1,0 +1,179 @@
+// Where a provider paused a turn, because tools that it runs itself take long, it is asked to go on until the turn is over:
+// the client's protocol has no word for a pause. Where that fails, the answer ends where it was paused.
+import type { JsonObject } from '../canonical/json.ts';
+import type { ProviderFailure } from '../errors.ts';
+import type { TurnJoiner } from '../protocols/protocol.ts';
+import type { Frame } from '../protocols/sse.ts';
+import type { ProviderReply } from '../providers/provider-exchange.ts';
+import { wholeAnswer } from './begun.ts';
+import { openFrames, type FrameReader, type FrameSource } from './frames.ts';
+import type { Prepared } from './prepare.ts';
+import { readWhole } from './read-whole.ts';
+
+/** Calls after the first: a turn that pauses for ever is paid for each time. */
+export const MOST_PAUSES = 8;
+
+/** Sends a paused turn back and reads the reply; undefined where it can't go on. Rejects where the request was cancelled. */
+export type GoOn = <T>(
+  turn: JsonObject,
+  read: (reply: ProviderReply) => T | Promise<T>,
+) => Promise<T | undefined>;
+
+/** The whole replies of all calls of a turn as one. */
+export async function wholeTurn(
+  first: unknown,
+  goOn: GoOn,
+  prepared: Prepared,
+  limit: number,
+): Promise<unknown> {
+  const { pausing } = prepared;
+  let reply = first;
+  for (let pauses = 0; pauses < MOST_PAUSES && pausing?.isPaused(reply) === true; pauses++) {
+    const more = await goOn(
+      reply,
+      async ({ body }) => wholeAnswer(await readWhole(body, limit), prepared).value as JsonObject,
+    );
+    if (more === undefined) break;
+    reply = pausing.join(reply, more);
+  }
+  return reply;
+}
+
+/** The streams of all calls of a turn as one. */
+export class TurnFrames implements FrameSource {
+  readonly #joiner: TurnJoiner;
+  readonly #goOn: GoOn;
+  readonly #limit: number;
+  /** Undefined while the next call is on its way. */
+  #source: FrameSource | undefined;
+  #reader: FrameReader | undefined;
+  /** What came while nobody read. */
+  readonly #waiting: Frame[] = [];
+  #ending: ((to: FrameReader) => void) | undefined;
+  #pauses = 0;
+  #held = false;
+  #over = false;
+
+  /** `limit`: bytes of one event. */
+  constructor(first: FrameSource, joiner: TurnJoiner, goOn: GoOn, limit: number) {
+    this.#source = first;
+    this.#joiner = joiner;
+    this.#goOn = goOn;
+    this.#limit = limit;
+  }
+
+  // -- the reader's side --
+
+  read(reader: FrameReader): void {
+    this.#reader = reader;
+    this.#held = false;
+    if (this.#waiting.length > 0) reader.frames(this.#waiting.splice(0));
+    if (this.#reader !== reader || this.#over) return;
+    if (this.#ending !== undefined) this.#ending(reader);
+    else if (this.#source !== undefined) this.#listen(this.#source);
+  }
+
+  hold(): void {
+    this.#reader = undefined;
+    this.#held = true;
+    this.#source?.hold();
+  }
+
+  pause(): void {
+    this.#held = true;
+    this.#source?.pause();
+  }
+
+  resume(): void {
+    this.#held = false;
+    this.#source?.resume();
+  }
+
+  abort(): void {
+    this.#over = true;
+    this.#source?.abort();
+  }
+
+  release(): void {
+    this.#over = true;
+    this.#source?.release();
+  }
+
+  // -- the provider's side --
+
+  #listen(source: FrameSource): void {
+    // A call that was paused may still have told its end: it is not the end of the turn.
+    const isCurrent = (): boolean => this.#source === source;
+    source.read({
+      frames: (frames) => this.#frames(frames),
+      end: (clean) => {
+        if (isCurrent()) this.#close((to) => to.end(clean));
+      },
+      fail: (failure) => {
+        if (isCurrent()) this.#close((to) => to.fail(failure));
+      },
+    });
+  }
+
+  #frames(frames: readonly Frame[]): void {
+    const passed: Frame[] = [];
+    for (const frame of frames) {
+      passed.push(...this.#joiner.push(frame));
+      if (this.#joiner.isPaused()) break;
+    }
+    this.#give(passed);
+    if (this.#joiner.isPaused() && !this.#over) this.#paused();
+  }
+
+  #give(frames: readonly Frame[]): void {
+    if (frames.length === 0) return;
+    if (this.#reader === undefined) this.#waiting.push(...frames);
+    else this.#reader.frames(frames);
+  }
+
+  #close(tell: (to: FrameReader) => void): void {
+    if (this.#reader === undefined) this.#ending = tell;
+    else tell(this.#reader);
+  }
+
+  #paused(): void {
+    this.#source?.release();
+    this.#source = undefined;
+    if (this.#pauses === MOST_PAUSES) {
+      this.#endPaused();
+      return;
+    }
+    this.#pauses++;
+    const turn = this.#joiner.turn();
+    this.#goOn(turn, ({ body }) => openFrames(body, this.#limit)).then(
+      (next) => {
+        if (next === undefined) this.#endPaused();
+        else this.#begin(next, turn);
+      },
+      () => this.#close((to) => to.fail(CANCELLED)),
+    );
+  }
+
+  #begin(next: FrameSource, turn: JsonObject): void {
+    if (this.#over) {
+      next.abort();
+      return;
+    }
+    this.#source = next;
+    this.#give(this.#joiner.next(turn));
+    this.#listen(next);
+    if (this.#held) next.pause();
+  }
+
+  #endPaused(): void {
+    if (this.#over) return;
+    this.#give(this.#joiner.giveUp());
+    if (!this.#over) this.#close((to) => to.end(true));
+  }
+}
+
+const CANCELLED: ProviderFailure = {
+  kind: 'failed',
+  message: 'the request was cancelled',
+  reason: 'aborted',
+};

@@ -1,0 +1,166 @@
+// A turn whose server tools ran longer than the provider lets one call last: it stops with `pause_turn` and goes on when it is
+// sent back as it is. Clients of this protocol do that themselves; for others the gateway does, and makes one answer of all.
+// https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+import { createCollector } from '../../canonical/collect.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { Ids } from '../../ids.ts';
+import type { Pausing, TurnJoiner } from '../protocol.ts';
+import { makeFrame, type Frame } from '../sse-frame.ts';
+import { encodeContent } from './reply.ts';
+import { list, text } from './schema.ts';
+import { createStreamDecoder } from './stream-decoder.ts';
+import { addUsage, readUsage, writeTally, type UsageTally } from './usage.ts';
+
+const PAUSE = 'pause_turn';
+
+function isPaused(value: unknown): value is JsonObject {
+  return isObject(value) && value.stop_reason === PAUSE && Array.isArray(value.content);
+}
+
+/** What server tools have made lives in the container: the next call has to name it. */
+function resume(bytes: Buffer, turn: JsonObject): Buffer {
+  const body = JSON.parse(bytes.toString()) as JsonObject;
+  body.messages = [...list(body.messages), { role: 'assistant', content: list(turn.content) }];
+  const { container } = turn;
+  if (isObject(container) && text(container.id) !== undefined) body.container = container.id ?? null;
+  return Buffer.from(JSON.stringify(body));
+}
+
+/** The later reply says how it ended; what came before stands in front of it, and both were paid for. */
+function join(first: JsonObject, second: JsonObject): JsonObject {
+  const tally: UsageTally = {};
+  readUsage(tally, second.usage);
+  const before: UsageTally = {};
+  readUsage(before, first.usage);
+  addUsage(tally, before);
+  return {
+    ...second,
+    id: first.id ?? null,
+    content: [...list(first.content), ...list(second.content)],
+    container: second.container ?? first.container ?? null,
+    usage: { ...(isObject(second.usage) ? second.usage : {}), ...writeTally(tally) },
+  };
+}
+
+function parse(data: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The frames of several calls as those of one stream: blocks are counted on, usage is added up. */
+class StreamJoiner implements TurnJoiner {
+  readonly #ids: Ids;
+  #content: JsonValue[] = [];
+  #container: JsonValue = null;
+  /** Of the calls before this one. */
+  readonly #before: UsageTally = {};
+  /** Calls before this one, and their blocks. */
+  #calls = 0;
+  #offset = 0;
+  // -- this call --
+  #decoder;
+  #collector = createCollector();
+  #tally: UsageTally = {};
+  #blocks = 0;
+  /** The end of a paused turn, which is none if the turn goes on. */
+  #held: Frame[] = [];
+
+  constructor(ids: Ids) {
+    this.#ids = ids;
+    this.#decoder = createStreamDecoder({ ids });
+  }
+
+  push(frame: Frame): Frame[] {
+    if (this.#held.length > 0) {
+      this.#held.push(frame);
+      return [];
+    }
+    for (const event of this.#decoder.push(frame)) this.#collector.push(event);
+    const value = parse(frame.data);
+    if (value === undefined) return [frame];
+    switch (value.type) {
+      case 'message_start':
+        readUsage(this.#tally, isObject(value.message) ? value.message.usage : undefined);
+        return this.#calls === 0 ? [frame] : [];
+      case 'message_delta':
+        return this.#messageDelta(frame, value);
+      case 'content_block_start':
+      case 'content_block_delta':
+      case 'content_block_stop':
+        return [this.#numbered(frame, value)];
+      default:
+        return [frame];
+    }
+  }
+
+  #numbered(frame: Frame, value: JsonObject): Frame {
+    const { index } = value;
+    if (typeof index !== 'number') return frame;
+    this.#blocks = Math.max(this.#blocks, index + 1);
+    return this.#offset === 0
+      ? frame
+      : makeFrame(frame.event, JSON.stringify({ ...value, index: index + this.#offset }));
+  }
+
+  #messageDelta(frame: Frame, value: JsonObject): Frame[] {
+    readUsage(this.#tally, value.usage);
+    const delta = isObject(value.delta) ? value.delta : {};
+    if (delta.stop_reason === PAUSE) {
+      this.#container = delta.container ?? this.#container;
+      this.#held.push(this.#withUsage(frame, value));
+      return [];
+    }
+    return [this.#withUsage(frame, value)];
+  }
+
+  #withUsage(frame: Frame, value: JsonObject): Frame {
+    if (this.#calls === 0) return frame;
+    const sum = { ...this.#tally };
+    addUsage(sum, this.#before);
+    const usage = { ...(isObject(value.usage) ? value.usage : {}), ...writeTally(sum) };
+    return makeFrame(frame.event, JSON.stringify({ ...value, usage }));
+  }
+
+  isPaused(): boolean {
+    return this.#held.length > 0;
+  }
+
+  turn(): JsonObject {
+    for (const event of this.#decoder.finish(true)) this.#collector.push(event);
+    const result = this.#collector.result();
+    const parts = 'reply' in result ? result.reply.parts : [];
+    return { content: [...this.#content, ...encodeContent(parts)], container: this.#container };
+  }
+
+  next(turn: JsonObject): Frame[] {
+    const usage = { ...this.#tally };
+    addUsage(usage, this.#before);
+    Object.assign(this.#before, usage);
+    this.#content = list(turn.content);
+    this.#calls++;
+    this.#offset += this.#blocks;
+    this.#blocks = 0;
+    this.#tally = {};
+    this.#held = [];
+    this.#decoder = createStreamDecoder({ ids: this.#ids });
+    this.#collector = createCollector();
+    // What was paid for up to here counts even if the rest fails.
+    const delta = { type: 'message_delta', delta: { stop_reason: null }, usage: writeTally(usage) };
+    return [makeFrame('message_delta', JSON.stringify(delta))];
+  }
+
+  giveUp(): Frame[] {
+    return this.#held.splice(0);
+  }
+}
+
+export const pausing: Pausing = {
+  isPaused,
+  resume,
+  join,
+  createJoiner: (ids) => new StreamJoiner(ids),
+};

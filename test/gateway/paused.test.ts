@@ -1,0 +1,225 @@
+// Anthropic pauses a turn whose own tools take long; a chat client knows no such thing, so the gateway sends the turn back
+// until it is over and gives one answer (PROTOCOL 3.3).
+import { describe, expect, it } from 'vitest';
+import { MOST_PAUSES } from '../../src/gateway/paused.ts';
+import { ask, isWhole, send, type Question, type Seen } from '../helpers/ask.ts';
+import { gateway, provider } from '../helpers/gateway.ts';
+import { CUT, scriptedProvider, type Asked, type Script, type Step } from '../helpers/scripted-provider.ts';
+
+const frame = (type: string, members: object = {}): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+
+const SEARCH = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'Rome' } };
+const FOUND = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] };
+
+interface Leg {
+  text: string;
+  stop: string;
+  container?: object;
+  input: number;
+  output: number;
+}
+
+const FIRST: Leg = { text: 'Let me ', stop: 'pause_turn', container: { id: 'box_1' }, input: 10, output: 3 };
+const SECOND: Leg = { text: 'look: ', stop: 'pause_turn', input: 20, output: 4 };
+const LAST: Leg = { text: 'sunny.', stop: 'end_turn', input: 30, output: 5 };
+
+const contentOf = ({ text }: Leg): object[] => [
+  { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' },
+  { type: 'text', text },
+  SEARCH,
+  FOUND,
+];
+
+/** What a client of this protocol would send back. */
+const sentBack = (...legs: Leg[]): object[] =>
+  legs.flatMap(contentOf).map((block) => ('text' in block ? { ...block, citations: null } : block));
+
+function whole(leg: Leg): Script {
+  const { stop, container, input, output } = leg;
+  return {
+    body: {
+      ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_sequence: null },
+      ...{ content: contentOf(leg), stop_reason: stop, container: container ?? null },
+      usage: { input_tokens: input, output_tokens: output },
+    },
+  };
+}
+
+function startOf({ input }: Leg): string {
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] };
+  return frame('message_start', {
+    message: { ...message, usage: { input_tokens: input, output_tokens: 1 } },
+  });
+}
+
+function blocksOf({ text }: Leg): string {
+  const delta = (index: number, of: object): string => frame('content_block_delta', { index, delta: of });
+  return [
+    frame('content_block_start', {
+      index: 0,
+      content_block: { type: 'thinking', thinking: '', signature: '' },
+    }),
+    delta(0, { type: 'thinking_delta', thinking: 'Hm.' }),
+    delta(0, { type: 'signature_delta', signature: 'c2ln' }),
+    frame('content_block_stop', { index: 0 }),
+    frame('content_block_start', { index: 1, content_block: { type: 'text', text: '' } }),
+    delta(1, { type: 'text_delta', text }),
+    frame('content_block_stop', { index: 1 }),
+    frame('content_block_start', { index: 2, content_block: { ...SEARCH, input: {} } }),
+    delta(2, { type: 'input_json_delta', partial_json: JSON.stringify(SEARCH.input) }),
+    frame('content_block_stop', { index: 2 }),
+    frame('content_block_start', { index: 3, content_block: FOUND }),
+    frame('content_block_stop', { index: 3 }),
+  ].join('');
+}
+
+function endOf({ stop, container, output }: Leg): string {
+  const delta = { stop_reason: stop, stop_sequence: null, container: container ?? null };
+  return frame('message_delta', { delta, usage: { output_tokens: output } }) + frame('message_stop');
+}
+
+const streamOf = (leg: Leg): string => startOf(leg) + blocksOf(leg) + endOf(leg);
+const streamed = (...steps: Step[]): Script => ({ headers: { 'content-type': 'text/event-stream' }, steps });
+
+const scriptOf = (leg: Leg, stream: boolean): Script => (stream ? streamed(streamOf(leg)) : whole(leg));
+
+const QUESTION: Question = { protocol: 'chat', body: { web_search_options: {} } };
+
+interface Run {
+  seen: Seen;
+  requests: Asked[];
+  log: () => string;
+}
+
+async function run(scripts: readonly Script[], question: Question): Promise<Run> {
+  const scripted = await scriptedProvider();
+  scripted.play(...scripts);
+  const config = { ...provider(`${scripted.url}/v1`, 'messages', ['m']), flags: { server_tools: true } };
+  const to = await gateway({ config: { providers: { p: config } } });
+  const seen = await ask(to, { model: 'p/m', ...QUESTION, ...question });
+  return { seen, requests: scripted.requests, log: () => to.log() };
+}
+
+function finishOf({ json, frames }: Seen): unknown {
+  const values =
+    json === undefined ? frames.slice(0, -1).map(({ data }) => JSON.parse(data) as object) : [json];
+  return values
+    .map((value) => (value as { choices?: { finish_reason?: string }[] }).choices?.[0]?.finish_reason)
+    .find((finish) => typeof finish === 'string');
+}
+
+describe.each([false, true])('a paused turn (streamed: %s)', (stream) => {
+  const question = { stream };
+
+  it('goes on until it is over, as one answer', async () => {
+    const legs = [FIRST, SECOND, LAST];
+    const { seen, requests, log } = await run(
+      legs.map((leg) => scriptOf(leg, stream)),
+      question,
+    );
+    expect(seen).toMatchObject({ status: 200, content: 'Let me look: sunny.', error: undefined });
+    expect(finishOf(seen)).toBe('stop');
+    expect(requests).toHaveLength(3);
+    const [first, second, third] = requests.map(({ json }) => json);
+    const asked = first?.messages as object[];
+    expect(second).toEqual({
+      ...first,
+      container: 'box_1',
+      messages: [...asked, { role: 'assistant', content: stream ? sentBack(FIRST) : contentOf(FIRST) }],
+    });
+    const both = stream ? sentBack(FIRST, SECOND) : [FIRST, SECOND].flatMap(contentOf);
+    expect(third).toEqual({
+      ...first,
+      container: 'box_1',
+      messages: [...asked, { role: 'assistant', content: both }],
+    });
+    expect(requests.map(({ headers }) => headers['anthropic-version'])).toEqual(Array(3).fill('2023-06-01'));
+    // Each call was paid for.
+    await expect.poll(log).toMatch(/"input":60,"output":12\b/);
+    expect(log()).not.toContain('could not go on');
+  });
+
+  it('ends where it was paused, when the provider takes it back no more', async () => {
+    const refused: Script = {
+      status: 529,
+      body: { type: 'error', error: { type: 'overloaded_error', message: 'busy' } },
+    };
+    const { seen, requests, log } = await run([scriptOf(FIRST, stream), refused], question);
+    expect(seen).toMatchObject({ status: 200, content: 'Let me ', error: undefined });
+    expect(finishOf(seen)).toBe('stop');
+    expect(requests).toHaveLength(2);
+    await expect.poll(log).toMatch(/"input":10,"output":3\b/);
+    expect(log()).toContain('a paused turn could not go on');
+  });
+
+  it('that never ends is not paid for without end', async () => {
+    const scripts = Array.from({ length: MOST_PAUSES + 5 }, () => scriptOf(FIRST, stream));
+    const { seen, requests } = await run(scripts, question);
+    expect(seen.content).toBe('Let me '.repeat(MOST_PAUSES + 1));
+    expect(finishOf(seen)).toBe('stop');
+    expect(requests).toHaveLength(MOST_PAUSES + 1);
+  });
+
+  it('is left to a client of the same protocol', async () => {
+    const body = { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
+    const { seen, requests } = await run([scriptOf(FIRST, stream)], { protocol: 'messages', stream, body });
+    expect(seen.text).toContain('"stop_reason":"pause_turn"');
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe('the stream of a turn that goes on', () => {
+  it('that breaks is an error, and what was told of usage is recorded', async () => {
+    const half = startOf(LAST) + blocksOf(LAST).slice(0, 500);
+    const { seen, log } = await run([streamed(streamOf(FIRST)), streamed(half, CUT)], { stream: true });
+    expect(seen.content).toContain('Let me ');
+    expect(seen.error).toBeDefined();
+    expect(isWhole(seen)).toBe(false);
+    await expect.poll(log).toMatch(/"input":10,"output":3\b/);
+  });
+
+  it('may come byte by byte, and end without its last frame', async () => {
+    const bytes = [...Buffer.from(streamOf(FIRST).replace(frame('message_stop'), ''))];
+    const pieces = bytes.map((byte) => Buffer.from([byte]));
+    const { seen } = await run([streamed(...pieces), streamed(streamOf(LAST))], { stream: true });
+    expect(seen).toMatchObject({ content: 'Let me sunny.', error: undefined });
+    expect(isWhole(seen)).toBe(true);
+  });
+
+  it('may have ended before anyone read on', async () => {
+    // All in one write: the end comes while the stream is held for its commit.
+    const first = streamOf(FIRST).replace(frame('message_stop'), '');
+    for (let times = 0; times < 8; times++) {
+      const { seen } = await run([streamed(first), streamed(streamOf(LAST))], { stream: true });
+      expect(seen).toMatchObject({ content: 'Let me sunny.', error: undefined });
+    }
+  });
+
+  it('may begin with a pause alone', async () => {
+    const { seen } = await run([streamed(startOf(FIRST) + endOf(FIRST)), streamed(streamOf(LAST))], {
+      stream: true,
+    });
+    expect(seen).toMatchObject({ content: 'sunny.', error: undefined });
+  });
+
+  it('is given up when the client leaves', async () => {
+    const scripted = await scriptedProvider();
+    const never = new Promise(() => undefined);
+    scripted.play(streamed(streamOf(FIRST)), streamed(startOf(LAST), never));
+    const config = { ...provider(`${scripted.url}/v1`, 'messages', ['m']), flags: { server_tools: true } };
+    const to = await gateway({ config: { providers: { p: config } } });
+    const leaving = new AbortController();
+    const response = await send(to, { model: 'p/m', ...QUESTION, stream: true, signal: leaving.signal });
+    await response.body?.getReader().read();
+    await scripted.next();
+    const second = await scripted.next();
+    leaving.abort();
+    expect(await second.left).toBe(true);
+  });
+
+  it('is put together for a client that wants a whole answer', async () => {
+    const { seen } = await run([streamed(streamOf(FIRST)), streamed(streamOf(LAST))], { stream: false });
+    expect(seen.json).toMatchObject({ choices: [{ message: { content: 'Let me sunny.' } }] });
+  });
+});
