@@ -2,7 +2,7 @@
 import { replay } from '../canonical/collect.ts';
 import type { Event } from '../canonical/events.ts';
 import type { Reply } from '../canonical/reply.ts';
-import { createRestorer, restoreReply } from '../canonical/restore.ts';
+import { createRestorer, restoreReply, restoresNothing } from '../canonical/restore.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Ids } from '../ids.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
@@ -18,20 +18,32 @@ export function createTranslation(
   ids: Ids,
 ): Mover {
   const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
-  const restorer = createRestorer(prepared.restore);
+  const restorer = restoresNothing(prepared.restore) ? undefined : createRestorer(prepared.restore);
   const encoder = client.createStreamEncoder(context);
   const losses = createLosses(client.name);
   let usage: Usage | undefined;
 
+  function moveEvent(event: Event, into: { text: string }): Moved | undefined {
+    if (event.type === 'error') return { bytes: into.text, failure: event.failure };
+    into.text += encoder.push(event);
+    if (event.type === 'text_delta') return undefined;
+    losses.event(event);
+    if (event.type !== 'end') return undefined;
+    usage = event.usage;
+    return { bytes: into.text, complete: true, cut: restorer?.done() === true };
+  }
+
   function moveEvents(events: readonly Event[], into: { text: string }): Moved | undefined {
     for (const decoded of events) {
+      // Mostly nothing is to be restored: a call and an array less for each piece of text.
+      if (restorer === undefined) {
+        const last = moveEvent(decoded, into);
+        if (last !== undefined) return last;
+        continue;
+      }
       for (const event of restorer.push(decoded)) {
-        if (event.type === 'error') return { bytes: into.text, failure: event.failure };
-        into.text += encoder.push(event);
-        if (event.type !== 'text_delta') losses.event(event);
-        if (event.type !== 'end') continue;
-        usage = event.usage;
-        return { bytes: into.text, complete: true, cut: restorer.done() };
+        const last = moveEvent(event, into);
+        if (last !== undefined) return last;
       }
     }
     return undefined;
