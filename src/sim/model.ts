@@ -1,6 +1,7 @@
 // The simulated model: a pure function from a request to its answer, and the same answer as the events of a stream.
 import { createHash } from 'node:crypto';
 import type { Event } from '../canonical/events.ts';
+import { markOwn } from '../canonical/own-thinking.ts';
 import type { Reply, ReplyPart, Stop } from '../canonical/reply.ts';
 import type { Request, Tool } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
@@ -99,7 +100,7 @@ function cutAtStop(text: string, stops: readonly string[]): { before: string; se
 }
 
 function signatureOf(thought: string): string {
-  return createHash('sha256').update(`sim ${thought}`).digest('base64');
+  return markOwn(createHash('sha256').update(`sim ${thought}`).digest('base64'));
 }
 
 // -- tokens --

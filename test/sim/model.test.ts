@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Event } from '../../src/canonical/events.ts';
+import { isOwn } from '../../src/canonical/own-thinking.ts';
 import type { Reply, ReplyPart } from '../../src/canonical/reply.ts';
-import type { Part, Reasoning, Request, ToolChoice } from '../../src/canonical/request.ts';
+import type { Part, Reasoning, ReasoningPart, Request, ToolChoice } from '../../src/canonical/request.ts';
 import { answer, eventsOf, inputTokens } from '../../src/sim/model.ts';
 import { wordsOf } from '../../src/sim/tokens.ts';
 import { ask, conversation, tool, user } from './requests.ts';
@@ -223,12 +224,12 @@ describe('echo thinks when it is asked to', () => {
     expect(kinds(request)).toEqual(expected ? ['reasoning', 'text'] : ['text']);
   });
 
-  it('signs the thought', () => {
+  it('signs the thought, by which no other provider is ever given it', () => {
     const [thought] = reply(ask('hello', { reasoning: { mode: 'on' } })).parts;
-    expect(thought).toMatchObject({
-      type: 'reasoning',
-      signature: expect.stringMatching(/^[\w+/]{43}=$/) as string,
-    });
+    expect(thought).toMatchObject({ type: 'reasoning' });
+    const { signature = '' } = thought as ReasoningPart;
+    expect(signature).toMatch(/^[\w+/]{55}=$/);
+    expect(isOwn(signature)).toBe(true);
   });
 
   it('counts it as a part of the output', () => {

@@ -1,18 +1,18 @@
-// Takes unsigned thinking out of a relayed request: a real provider refuses it, and the gateway itself hands it out for models
-// of other protocols. Every other byte stays, since prompt caches go by bytes.
+// Takes thinking that no provider signed out of a relayed request: a real provider refuses it, and the gateway itself hands it
+// out for models of other protocols and for its own. Every other byte stays, since prompt caches go by bytes.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { isOwn } from '../../canonical/own-thinking.ts';
 import { rangesOf, scanMembers, splice, type Range } from '../json-members.ts';
 
 function isThinking(block: JsonValue | undefined): boolean {
   return isObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking');
 }
 
+/** Without a seal, or with one that only the gateway knows. */
 function isUnsigned(block: JsonValue | undefined): boolean {
-  return (
-    isObject(block) &&
-    block.type === 'thinking' &&
-    (typeof block.signature !== 'string' || block.signature === '')
-  );
+  if (!isObject(block) || !isThinking(block)) return false;
+  const seal = block.type === 'thinking' ? block.signature : block.data;
+  return typeof seal !== 'string' || seal === '' || isOwn(seal);
 }
 
 function blocksToCut(turn: JsonValue, cut: (block: JsonValue | undefined) => boolean): number[] {
@@ -42,7 +42,7 @@ function cuts(spans: readonly Range[], indexes: readonly number[]): Range[] {
 }
 
 /**
- * Unsigned thinking, or all of it where the target is another family's. A turn of nothing else goes whole: providers refuse an empty turn, and join the user turns around it.
+ * Thinking that is unsigned or the gateway's own, or all of it where the target is another family's. A turn of nothing else goes whole: providers refuse an empty turn, and join the user turns around it.
  * If no turn at all would be left, the body stays as it is: the provider says what is wrong with it.
  */
 export function cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned' | 'all'): Buffer {

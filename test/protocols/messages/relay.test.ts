@@ -1,6 +1,7 @@
 // What is seen in frames that pass, and what is taken out of a body that passes.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { markOwn } from '../../../src/canonical/own-thinking.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../src/canonical/json.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
 import type { Sighting } from '../../../src/protocols/protocol.ts';
@@ -114,6 +115,7 @@ describe('the body of a relayed request', () => {
     expect(messages.cleanBody(bytes, JSON.parse(text) as JsonObject, 'unsigned')).toBe(bytes);
   });
 
+  const OWN = markOwn('c2ln');
   const unsigned = '{ "signature" : "", "type":"thinking", "thinking":"],}\\"{[" }';
   it.each<[string, string, string]>([
     ['before other blocks', `[${unsigned}, {"type":"text","text":"a"}]`, '[{"type":"text","text":"a"}]'],
@@ -121,6 +123,18 @@ describe('the body of a relayed request', () => {
     ['between, and twice', `[1.0,${unsigned},${unsigned} , "ü",${unsigned}]`, '[1.0 , "ü"]'],
     ['at both ends', `[${unsigned},${unsigned},2e3,${unsigned}]`, '[2e3]'],
     ['without a signature', '[{"type":"thinking","thinking":"a"},3]', '[3]'],
+    [
+      "with the gateway's own signature",
+      `[{"type":"thinking","thinking":"a","signature":"${OWN}"},3]`,
+      '[3]',
+    ],
+    ["with the gateway's own data", `[3 ,{"type":"redacted_thinking","data":"${OWN}"}]`, '[3]'],
+    ['without data', '[{"type":"redacted_thinking","data":""},{"type":"redacted_thinking"},3]', '[3]'],
+    [
+      'that a provider redacted not',
+      '[{"type":"redacted_thinking","data":"d"},3]',
+      '[{"type":"redacted_thinking","data":"d"},3]',
+    ],
   ])('loses unsigned thinking %s, and no other byte', (_, content, expected) => {
     const body = (inner: string) =>
       `{"x":{"messages":1} , "messages": [{"role":"user","content":"a"} ,{"content":${inner},"role":"assistant"}], "max_tokens":1.50}`;
