@@ -24,5 +24,6 @@ export type Event =
   | { type: 'tool_end'; index: number; extra?: JsonObject }
   /** A block that only one protocol knows, whole. */
   | { type: 'native'; index: number; part: NativePart }
-  | { type: 'end'; stop: Stop; usage?: Usage; serviceTier?: string }
+  /** `lost`: what of the answer has no place in a stream any more. */
+  | { type: 'end'; stop: Stop; usage?: Usage; serviceTier?: string; lost?: readonly string[] }
   | { type: 'error'; failure: ProviderFailure };

@@ -47,7 +47,10 @@ export function createLosses(client: ProtocolName): Losses {
       if (event.type === 'native') native(event.part);
       else if (event.type === 'redacted') thought(true, undefined);
       else if (event.type === 'reasoning_end') thought(false, event.signature);
-      else if (event.type === 'end') ending(event.stop);
+      else if (event.type === 'end') {
+        ending(event.stop);
+        for (const what of event.lost ?? []) lost.add(what);
+      }
     },
     reply({ parts, stop }) {
       for (const part of parts) {

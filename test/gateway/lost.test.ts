@@ -62,3 +62,30 @@ it.each([
   await expect.poll(lines).toHaveLength(2);
   expect(lines().map((line) => line.lost)).toEqual([lost, lost]);
 });
+
+it('a messages client whose signature came after its block was closed', async () => {
+  const scripted = await scriptedProvider();
+  const to = await gateway({ config: { providers: { p: provider(`${scripted.url}/v1`, 'chat', ['m']) } } });
+  const item = { type: 'reasoning.text', index: 0 };
+  const deltas = [
+    { reasoning_details: [{ ...item, text: 'hm' }] },
+    { content: 'hello' },
+    { reasoning_details: [{ ...item, signature: 's' }] },
+  ];
+  const chunks = [...deltas, {}].map((delta, at) => ({
+    id: 'c',
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason: at === deltas.length ? 'stop' : null }],
+  }));
+  scripted.play({
+    headers: { 'content-type': 'text/event-stream' },
+    steps: [
+      [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join(''),
+    ],
+  });
+  expect(await ask(to, { protocol: 'messages', model: 'p/m', stream: true })).toMatchObject({
+    status: 200,
+    content: 'hello',
+  });
+  await expect.poll(() => to.log()).toContain('"lost":["the signature of thinking, which came late"]');
+});

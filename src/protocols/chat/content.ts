@@ -11,7 +11,7 @@ import type {
   TextPart,
 } from '../../canonical/request.ts';
 import { refuse } from './envelope.ts';
-import { thinkingChunkText } from './reasoning.ts';
+import { thinkingChunkText } from './thoughts.ts';
 
 /** Wire paths are for refusals and for parts that may be refused later: not written for every part. */
 export function messagePath(at: number): string {

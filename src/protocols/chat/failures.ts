@@ -4,6 +4,17 @@ import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.
 import type { FailureKind, ProviderFailure } from '../../errors.ts';
 import { isOverflow, overflowTokens } from '../overflow.ts';
 
+export const NO_ANSWER: ProviderFailure = {
+  kind: 'failed',
+  reason: 'empty',
+  message: 'The provider ended its stream without an answer.',
+};
+export const BROKEN_OFF: ProviderFailure = {
+  kind: 'failed',
+  reason: 'truncated',
+  message: 'The provider broke off its stream.',
+};
+
 const MESSAGE_LIMIT = 2000;
 
 /** What a body says, whichever of the known shapes it has. */

@@ -13,8 +13,8 @@ import { decodeAnnotation } from './citations.ts';
 import { cacheMark, decodeContent, messagePath } from './content.ts';
 import { refuse } from './envelope.ts';
 import { nativeField } from './ledger.ts';
-import { reasoningParts } from './reasoning.ts';
 import { argumentsText } from './stream-calls.ts';
+import { reasoningParts } from './thoughts.ts';
 
 /** Ids for the legacy form, which has none: made by count, so that the same history gives the same ids. */
 interface LegacyCalls {

@@ -1,68 +1,7 @@
-// A model's reasoning on the chat wire: five members of compatible servers, read into one form; and efforts against budgets.
-// The standard has none of this; PROTOCOL 3.2 and 6 list who sends what.
+// What is asked of a model's thinking on the chat wire, in any of its forms; and efforts against budgets (PROTOCOL 6).
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import { EFFORTS, type Effort, type Reasoning, type ReasoningPart } from '../../canonical/request.ts';
+import { EFFORTS, type Effort, type Reasoning } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
-
-/** What one message or delta says of reasoning. */
-export interface ReadReasoning {
-  text: string;
-  signature?: string;
-  redacted: string[];
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** Undefined where there is none. A text that several members repeat is read once. */
-export function readReasoning(source: JsonObject): ReadReasoning | undefined {
-  const { reasoning_content: content, reasoning, reasoning_details: details } = source;
-  if (!content && !reasoning && !details) return undefined;
-  const read: ReadReasoning = { text: textOf(content) || textOf(reasoning), redacted: [] };
-  let detailText = '';
-  for (const detail of Array.isArray(details) ? details : []) {
-    if (!isObject(detail)) continue;
-    if (detail.type === 'reasoning.encrypted') {
-      if (typeof detail.data === 'string' && detail.data !== '') read.redacted.push(detail.data);
-      continue;
-    }
-    detailText += textOf(detail.text) || textOf(detail.summary);
-    if (typeof detail.signature === 'string' && detail.signature !== '') read.signature = detail.signature;
-  }
-  // The details are what the signature was made over.
-  if (read.text === '' || (read.signature !== undefined && detailText !== '')) read.text = detailText;
-  return read.text === '' && read.signature === undefined && read.redacted.length === 0 ? undefined : read;
-}
-
-/** The reasoning of a whole message, in history or in an answer. */
-export function reasoningParts(message: JsonObject): ReasoningPart[] {
-  const parts: ReasoningPart[] = [];
-  const read = readReasoning(message);
-  if (read && (read.text !== '' || read.signature !== undefined)) {
-    const part: ReasoningPart = { type: 'reasoning', text: read.text };
-    if (read.signature !== undefined) part.signature = read.signature;
-    parts.push(part);
-  }
-  if (read) for (const data of read.redacted) parts.push({ type: 'reasoning', text: '', redacted: data });
-  if (parts.length > 0 || !Array.isArray(message.thinking_blocks)) return parts;
-  for (const block of message.thinking_blocks) {
-    if (!isObject(block)) continue;
-    if (typeof block.data === 'string') parts.push({ type: 'reasoning', text: '', redacted: block.data });
-    else if (typeof block.thinking === 'string') {
-      const signature = typeof block.signature === 'string' ? { signature: block.signature } : {};
-      parts.push({ type: 'reasoning', text: block.thinking, ...signature });
-    }
-  }
-  return parts;
-}
-
-/** Mistral's content chunk `{type: thinking, thinking: [{type: text, text}]}`. */
-export function thinkingChunkText(chunk: JsonObject): string {
-  if (typeof chunk.thinking === 'string') return chunk.thinking;
-  if (!Array.isArray(chunk.thinking)) return '';
-  return chunk.thinking.map((item) => (isObject(item) ? textOf(item.text) : '')).join('');
-}
 
 export function isEffort(value: JsonValue | undefined): value is Effort {
   return (EFFORTS as readonly unknown[]).includes(value);
@@ -148,7 +87,7 @@ export function decodeReasoning(root: JsonObject): {
     chat_template_kwargs: kwargs,
   } = root;
   if (isEffort(effort)) setEffort(found, effort);
-  else if (isObject(effort) && isEffort(effort.effort)) setEffort(found, effort.effort);
+  else if (isObject(effort) && isEffort(effort.effort)) readEffortObject(effort.effort, effort, found, keep);
   else keep('reasoning_effort', effort);
   if (isObject(reasoning)) readReasoningOption(reasoning, found, keep);
   else keep('reasoning', reasoning);
@@ -171,8 +110,19 @@ function setEffort(found: Reasoning, effort: Effort): void {
   if (found.effort === 'none') found.mode ??= 'off';
 }
 
+/** The form of the responses protocol, which some clients send here. What a summary holds no model of messages can be told. */
+function readEffortObject(
+  effort: Effort,
+  { effort: _, ...others }: JsonObject,
+  found: Reasoning,
+  keep: Keep,
+): void {
+  setEffort(found, effort);
+  for (const name in others) keep(`reasoning_effort.${name}`, others[name]);
+}
+
 function setBudget(found: Reasoning, tokens: JsonValue | undefined): boolean {
-  if (typeof tokens !== 'number' || !(tokens > 0)) return false;
+  if (typeof tokens !== 'number' || !(tokens > 0 && tokens < Infinity)) return false;
   found.budgetTokens ??= tokens;
   found.mode ??= 'on';
   return true;

@@ -10,9 +10,9 @@ import { decodeAnnotation, encodeCitation } from './citations.ts';
 import { chatExtra } from './encoding.ts';
 import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
 import { decodeStop, encodeFinish, encodeServiceTier, isFinish } from './finish.ts';
-import { reasoningParts, thinkingChunkText } from './reasoning.ts';
 import { failureOfFinish } from './relay.ts';
 import { argumentsText, createUniqueIds } from './stream-calls.ts';
+import { reasoningParts, thinkingChunkText } from './thoughts.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 
 interface Checked {

@@ -9,18 +9,22 @@ import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { decodeAnnotation } from './citations.ts';
-import { failureIn, failureOf, malformed } from './failures.ts';
+import { BROKEN_OFF, failureIn, failureOf, malformed, NO_ANSWER } from './failures.ts';
 import { decodeStop, isFinish } from './finish.ts';
-import { readReasoning, thinkingChunkText } from './reasoning.ts';
 import { failureOfFinish, isDone } from './relay.ts';
+import { createPastThoughts } from './stream-thoughts.ts';
 import { createTextShape } from './stream-text.ts';
 import { createCallTracker, type CallTracker } from './stream-calls.ts';
+import { addedText, continues, readThoughts, thinkingChunkText, type Thought } from './thoughts.ts';
 import { decodeUsage } from './usage.ts';
 
 interface OpenBlock {
   kind: 'text' | 'refusal' | 'reasoning';
   index: number;
+  /** reasoning: all of it so far. */
+  text: string;
   signature?: string;
+  key?: string | number;
   /** Characters of text before this block. */
   offset: number;
 }
@@ -45,6 +49,7 @@ class ChatStream implements StreamDecoder {
   #finish: string | undefined;
   #stopReason: JsonValue | undefined;
   #usage: Usage | undefined;
+  readonly #past = createPastThoughts();
   readonly #shape = createTextShape();
 
   constructor(ids: Ids) {
@@ -84,14 +89,7 @@ class ChatStream implements StreamDecoder {
     if (this.#ended) return NONE;
     const out: Event[] = [];
     if (clean && this.#finish !== undefined) this.#end(out);
-    else if (!this.#started && clean) {
-      this.#fail(
-        { kind: 'failed', reason: 'empty', message: 'The provider ended its stream without an answer.' },
-        out,
-      );
-    } else {
-      this.#fail({ kind: 'failed', reason: 'truncated', message: 'The provider broke off its stream.' }, out);
-    }
+    else this.#fail(this.#started || !clean ? BROKEN_OFF : NO_ANSWER, out);
     return out;
   }
 
@@ -152,7 +150,8 @@ class ChatStream implements StreamDecoder {
   }
 
   #delta(delta: JsonObject, out: Event[]): void {
-    if (delta.reasoning_content || delta.reasoning || delta.reasoning_details) this.#reasoning(delta, out);
+    if (delta.reasoning_content || delta.reasoning || delta.reasoning_details || delta.thinking_blocks)
+      this.#reasoning(delta, out);
     const { content, refusal } = delta;
     if (typeof content === 'string') {
       if (content !== '') this.#text('text', content, out);
@@ -178,7 +177,7 @@ class ChatStream implements StreamDecoder {
       if (!isObject(part)) continue;
       if (part.type === 'thinking') {
         const text = thinkingChunkText(part);
-        if (text !== '') this.#push('reasoning', text, out);
+        if (text !== '') this.#think({ text }, out);
       } else if (typeof part.text === 'string' && part.text !== '') {
         this.#text('text', part.text, out);
       }
@@ -186,15 +185,29 @@ class ChatStream implements StreamDecoder {
   }
 
   #reasoning(delta: JsonObject, out: Event[]): void {
-    const read = readReasoning(delta);
-    if (!read) return;
-    if (read.text !== '') this.#push('reasoning', read.text, out);
-    if (read.signature !== undefined) this.#block('reasoning', out).signature = read.signature;
-    for (const data of read.redacted) {
-      this.#close(out);
-      this.#hasContent = true;
-      out.push({ type: 'redacted', index: this.#blocks++, data });
+    for (const thought of readThoughts(delta)) {
+      if (thought.redacted === undefined) this.#think(thought, out);
+      else {
+        this.#close(out);
+        this.#hasContent = true;
+        out.push({ type: 'redacted', index: this.#blocks++, data: thought.redacted });
+      }
     }
+  }
+
+  #think(thought: Thought, out: Event[]): void {
+    if (this.#open?.kind !== 'reasoning' || !continues(this.#open, thought, false)) {
+      if (this.#past.isLate(thought)) return;
+      this.#close(out);
+    }
+    const block = this.#block('reasoning', out);
+    const text = addedText(block, thought);
+    block.key ??= thought.key;
+    if (thought.signature !== undefined) block.signature = thought.signature;
+    if (text === '') return;
+    block.text += text;
+    this.#hasContent = true;
+    out.push({ type: 'reasoning_delta', index: block.index, text });
   }
 
   #text(kind: 'text' | 'refusal', text: string, out: Event[]): void {
@@ -204,23 +217,17 @@ class ChatStream implements StreamDecoder {
     }
     const whole = this.#held + text;
     this.#held = '';
-    this.#push(kind, whole, out);
-    if (kind === 'text') this.#textLength += whole.length;
-  }
-
-  #push(kind: OpenBlock['kind'], text: string, out: Event[]): void {
     const { index } = this.#block(kind, out);
     this.#hasContent = true;
-    out.push(
-      kind === 'reasoning' ? { type: 'reasoning_delta', index, text } : { type: 'text_delta', index, text },
-    );
+    out.push({ type: 'text_delta', index, text: whole });
+    if (kind === 'text') this.#textLength += whole.length;
   }
 
   /** The open block of this kind; another kind is closed first, as text and reasoning never overlap. */
   #block(kind: OpenBlock['kind'], out: Event[]): OpenBlock {
     if (this.#open?.kind === kind) return this.#open;
     this.#close(out);
-    const block: OpenBlock = { kind, index: this.#blocks++, offset: this.#textLength };
+    const block: OpenBlock = { kind, index: this.#blocks++, text: '', offset: this.#textLength };
     this.#open = block;
     if (kind === 'reasoning') out.push({ type: 'reasoning_start', index: block.index });
     else if (kind === 'refusal') out.push({ type: 'text_start', index: block.index, refusal: true });
@@ -241,19 +248,19 @@ class ChatStream implements StreamDecoder {
     const open = this.#open;
     if (!open) return;
     this.#open = undefined;
-    if (open.kind !== 'reasoning') out.push({ type: 'text_end', index: open.index });
-    else if (open.signature === undefined) out.push({ type: 'reasoning_end', index: open.index });
+    if (open.kind !== 'reasoning') {
+      out.push({ type: 'text_end', index: open.index });
+      return;
+    }
+    this.#past.add(open);
+    if (open.signature === undefined) out.push({ type: 'reasoning_end', index: open.index });
     else out.push({ type: 'reasoning_end', index: open.index, signature: open.signature });
   }
 
   /** `[DONE]`: the provider says that it ended, so a missing finish reason is forgiven where there was an answer. */
   #done(out: Event[]): void {
     if (this.#finish !== undefined || this.#hasContent || this.#calls.count() > 0) this.#end(out);
-    else
-      this.#fail(
-        { kind: 'failed', reason: 'empty', message: 'The provider ended its stream without an answer.' },
-        out,
-      );
+    else this.#fail(NO_ANSWER, out);
   }
 
   #end(out: Event[]): void {
@@ -264,6 +271,7 @@ class ChatStream implements StreamDecoder {
     this.#ended = true;
     const event: Event = { type: 'end', stop: this.#stop() };
     if (this.#usage) event.usage = this.#usage;
+    if (this.#past.lost()) event.lost = ['the signature of thinking, which came late'];
     if (this.#tier !== undefined) event.serviceTier = this.#tier;
     out.push(event);
   }

@@ -112,7 +112,7 @@ describe('thinking', () => {
   test.each<[JsonObject, object]>([
     [{ reasoning_effort: 'high' }, { effort: 'high' }],
     [{ reasoning_effort: 'none' }, { effort: 'none', mode: 'off' }],
-    [{ reasoning_effort: { effort: 'low', summary: 'auto' } }, { effort: 'low' }],
+    [{ reasoning_effort: { effort: 'low', summary: null } }, { effort: 'low' }],
     [{ reasoning: { effort: 'xhigh', exclude: true } }, { effort: 'xhigh', display: 'omitted' }],
     [{ reasoning: { max_tokens: 3000 } }, { mode: 'on', budgetTokens: 3000 }],
     [{ reasoning: { enabled: true } }, { mode: 'on' }],
@@ -130,6 +130,7 @@ describe('thinking', () => {
   test.each<[JsonObject, string[]]>([
     [{ reasoning_effort: 'strange' }, ['reasoning_effort']],
     [{ reasoning: { effort: 'low', summary: 'auto' } }, ['reasoning.summary']],
+    [{ reasoning_effort: { effort: 'low', summary: 'auto' } }, ['reasoning_effort.summary']],
     [{ thinking: { type: 'enabled', keep: 'all' } }, ['thinking.keep']],
     [{ chat_template_kwargs: { enable_thinking: true, other: 1 } }, ['chat_template_kwargs']],
   ])('%j leaves %j', (over, left) => {
