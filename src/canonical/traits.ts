@@ -69,8 +69,8 @@ export interface Traits {
   /** A thinking budget in tokens (`thinking.type: enabled`), and `adaptive`. */
   thinkingBudget: boolean;
   thinkingAdaptive: boolean;
-  /** Takes thinking switched off: always, only up to effort `high`, or never. */
-  thinkingOff: 'always' | 'up_to_high' | 'never';
+  /** Takes thinking switched off: always, only up to effort `high`, never, or (up to `high`) but for that between tool calls. */
+  thinkingOff: 'always' | 'up_to_high' | 'between_tools' | 'never';
   /** Without a word from the client it thinks. */
   thinksByDefault: boolean;
   /** The efforts that `output_config.effort` (messages) or `reasoning_effort` (chat) take; empty: the field is not sent. */

@@ -44,7 +44,7 @@ const FLAGS = {
   oneSamplingParameter: TRUTH,
   thinkingBudget: TRUTH,
   thinkingAdaptive: TRUTH,
-  thinkingOff: choice('always', 'up_to_high', 'never'),
+  thinkingOff: choice('always', 'up_to_high', 'between_tools', 'never'),
   thinksByDefault: TRUTH,
   efforts: list(`write a list of ${EFFORTS.join(', ')}`, oneOf(EFFORTS)),
   forcedTools: choice('always', 'not_thinking', 'never'),

@@ -115,7 +115,7 @@ function strictError(dropped: readonly string[], target: Target): GatewayError {
   return new GatewayError('invalid_request', message, { param: dropped[0] });
 }
 
-/** The client's bytes, unchanged but for the model's name, the question for usage and thinking blocks without a signature. */
+/** The client's bytes, unchanged but for the model's name, the question for usage and thinking blocks that no provider signed. */
 function spliced(inbound: Inbound, target: Target): { bytes: Buffer; warnings: readonly Warning[] } {
   const cut = target.withoutThinking === true ? 'all' : 'unsigned';
   const bytes = inbound.protocol.cleanBody(inbound.bytes, inbound.value, cut);
@@ -144,8 +144,11 @@ function spliced(inbound: Inbound, target: Target): { bytes: Buffer; warnings: r
 
 const NO_WARNINGS: readonly Warning[] = [];
 
-function asksForThinking({ thinking }: JsonObject, { traits }: Target): boolean {
-  return traits.thinkingOff !== 'never' && isObject(thinking) && thinking.type !== 'disabled';
+/** Whether it asks for thinking that can be switched off: some models take that only up to an effort, some never. */
+function asksForThinking({ thinking, output_config: output }: JsonObject, { traits }: Target): boolean {
+  if (!isObject(thinking) || thinking.type === 'disabled') return false;
+  if (traits.thinkingOff !== 'up_to_high') return traits.thinkingOff === 'always';
+  return !isObject(output) || (output.effort !== 'xhigh' && output.effort !== 'max');
 }
 
 function usageQuestion(inbound: Inbound, members: Members): Edit | undefined {

@@ -93,6 +93,7 @@ const CLAUDE: readonly ModelRow[] = [
     traits: { thinkingOff: 'never', thinksByDefault: true, forcedTools: 'always' },
   },
   { match: /^claude-(?:fable-5-1|opus-5-5|sonnet-5-5)(?:-|$)/, traits: CLAUDE_STRICT },
+  { match: /^claude-sonnet-5-5(?:-|$)/, traits: { thinkingOff: 'between_tools' } },
   { match: /^claude-haiku-5-5(?:-|$)/, traits: { thinkingOff: 'up_to_high' } },
 ];
 

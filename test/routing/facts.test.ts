@@ -93,7 +93,7 @@ describe('rules of models (PROTOCOL 6.3)', () => {
     ['claude-fable-5', { ...strict, forcedTools: 'always' }],
     ['claude-fable-5-1', strict],
     ['claude-opus-5-5', strict],
-    ['claude-sonnet-5-5', strict],
+    ['claude-sonnet-5-5', { ...strict, thinkingOff: 'between_tools' }],
     ['claude-haiku-5-5', { rejectsSampling: true, thinkingBudget: false, thinkingOff: 'up_to_high' }],
     ['claude-nova-9', { ...plain, maxOutput: 128_000, structuredOutput: true }],
     ['gpt-5.2', { ...reasoning, maxStop: 0, thinksByDefault: false }],

@@ -64,10 +64,16 @@ export function thinkingOff(effort: Effort | undefined, encoding: Encoding): Thi
     encoding.warn('changed', 'reasoning', 'this model cannot be kept from thinking');
     return result;
   }
+  const limit = traits.thinkingOff !== 'always' && (effort === 'xhigh' || effort === 'max');
+  const most = limit ? 'high' : effort;
+  if (limit) encoding.warn('changed', 'reasoning.effort', `without thinking ${effort} was sent as high`);
+  if (traits.thinkingOff === 'between_tools') {
+    encoding.warn('changed', 'reasoning', 'this model can be kept from thinking before its first call alone');
+    const least = most === undefined || most === 'none' ? 'low' : most;
+    return withEffort({ thinking: { type: 'between_tools' }, on: true }, least, encoding);
+  }
   const off: Thinking = { thinking: { type: 'disabled' }, on: false };
-  if (effort === undefined || effort === 'none') return off;
-  const limit = traits.thinkingOff === 'up_to_high' && (effort === 'xhigh' || effort === 'max');
-  return withEffort(off, limit ? 'high' : effort, encoding);
+  return most === undefined || most === 'none' ? off : withEffort(off, most, encoding);
 }
 
 function display(reasoning: Reasoning, encoding: Encoding): JsonObject {
@@ -81,7 +87,7 @@ function withBudget(reasoning: Reasoning, wanted: number, maxTokens: number, enc
     encoding.warn('dropped', 'reasoning', `max_tokens ${maxTokens} leaves no room to think`);
     return thinkingOff(undefined, encoding);
   }
-  const budget = Math.min(Math.max(LEAST_BUDGET, Math.min(wanted, maxTokens - ANSWER_ROOM)), maxTokens - 1);
+  const budget = Math.min(wanted, Math.max(LEAST_BUDGET, Math.floor(maxTokens) - ANSWER_ROOM));
   if (reasoning.budgetTokens !== undefined && budget !== reasoning.budgetTokens) {
     encoding.warn('changed', 'reasoning.budgetTokens', `${reasoning.budgetTokens} was sent as ${budget}`);
   } else if (reasoning.effort !== undefined && budget < wanted) {
@@ -90,8 +96,10 @@ function withBudget(reasoning: Reasoning, wanted: number, maxTokens: number, enc
   return { thinking: { type: 'enabled', budget_tokens: budget, ...display(reasoning, encoding) }, on: true };
 }
 
+/** Providers refuse a fraction. */
 function wantedBudget({ mode, effort, budgetTokens }: Reasoning): number {
-  return budgetTokens ?? BUDGETS[effort ?? (mode === 'adaptive' ? 'high' : 'medium')];
+  if (budgetTokens !== undefined) return Math.max(LEAST_BUDGET, Math.floor(budgetTokens));
+  return BUDGETS[effort ?? (mode === 'adaptive' ? 'high' : 'medium')];
 }
 
 /** Tokens that thinking may take where nobody set a limit: the answer's own default comes on top. */

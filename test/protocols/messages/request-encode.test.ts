@@ -154,6 +154,43 @@ describe('thinking', () => {
       body: { thinking: { budget_tokens: 1024 } },
       warnings: ['changed reasoning.budgetTokens'],
     },
+    ...Object.fromEntries(
+      (
+        [
+          [1025, 9000, 1024],
+          [1536, 9000, 1024],
+          [1537, 9000, 1025],
+          [9512, 9000, 9000],
+          [9511, 9000, 8999],
+          [9000, 1024, 1024],
+          [9000, 1023, 1024],
+          [9000, 0.5, 1024],
+          [9000, 2048.7, 2048],
+          [3000, 2488.9, 2488],
+          [3000.5, 9000, 2488],
+        ] as const
+      ).map(([limit, asked, sent]) => [
+        `of ${asked} tokens within ${limit} is ${sent}`,
+        {
+          request: { maxOutputTokens: limit, reasoning: { mode: 'on' as const, budgetTokens: asked } },
+          traits: budget,
+          body: { thinking: { type: 'enabled', budget_tokens: sent } },
+          ...(sent !== asked && { warnings: ['changed reasoning.budgetTokens'] }),
+        },
+      ]),
+    ),
+    'of a fraction on top of the default limit is whole': {
+      request: { maxOutputTokens: undefined, reasoning: { mode: 'on', budgetTokens: 2048.7 } },
+      traits: budget,
+      body: { max_tokens: 6144, thinking: { budget_tokens: 2048 } },
+      warnings: ['changed maxOutputTokens', 'changed reasoning.budgetTokens'],
+    },
+    'of too few tokens counts as the least on top of the default limit': {
+      request: { maxOutputTokens: undefined, reasoning: { mode: 'on', budgetTokens: 1 } },
+      traits: budget,
+      body: { max_tokens: 5120, thinking: { budget_tokens: 1024 } },
+      warnings: ['changed maxOutputTokens', 'changed reasoning.budgetTokens'],
+    },
     'is off without room': {
       request: { maxOutputTokens: 1024, reasoning: { effort: 'low' } },
       traits: budget,
@@ -217,6 +254,29 @@ describe('thinking', () => {
       request: { protocol: 'messages', reasoning: { mode: 'off', effort: 'max' } },
       traits: { thinkingOff: 'up_to_high' },
       body: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } },
+      warnings: ['changed reasoning.effort'],
+    },
+    'is switched off with any effort elsewhere': {
+      request: { protocol: 'messages', reasoning: { mode: 'off', effort: 'max' } },
+      body: { thinking: { type: 'disabled' }, output_config: { effort: 'max' } },
+    },
+    'is that between tools where nothing comes nearer to none': {
+      request: { reasoning: { effort: 'none' } },
+      traits: { thinkingOff: 'between_tools' },
+      body: { thinking: { type: 'between_tools' }, output_config: { effort: 'low' } },
+      warnings: ['changed reasoning'],
+    },
+    'between tools goes up to high': {
+      request: { reasoning: { mode: 'off', effort: 'xhigh' } },
+      traits: { thinkingOff: 'between_tools' },
+      body: { thinking: { type: 'between_tools' }, output_config: { effort: 'high' } },
+      warnings: ['changed reasoning.effort', 'changed reasoning'],
+    },
+    'between tools keeps a lower effort': {
+      request: { reasoning: { mode: 'off', effort: 'medium' } },
+      traits: { thinkingOff: 'between_tools' },
+      body: { thinking: { type: 'between_tools' }, output_config: { effort: 'medium' } },
+      warnings: ['changed reasoning'],
     },
     'is left out for a model that does not think': {
       request: { reasoning: { effort: 'high' } },
