@@ -22,9 +22,9 @@ export function encodeRequest(request: Request, model: string, traits: Traits): 
   putTools(body, encoding);
   const structuredTool = putFormat(body, encoding);
   putLimit(body, encoding);
+  putReasoning(body, encoding);
   putSampling(body, encoding);
   const stop = putStop(body, encoding);
-  putReasoning(body, encoding);
   putIdentity(body, encoding);
   putWebSearch(body, encoding);
   putStream(body, encoding);
@@ -94,7 +94,9 @@ function putLimit(body: JsonObject, encoding: Encoding): void {
 
 function putSampling(body: JsonObject, encoding: Encoding): void {
   const { temperature, topP, topK } = encoding.request;
-  const { rejectsSampling, oneSamplingParameter, topK: takesTopK } = encoding.traits;
+  const { oneSamplingParameter, topK: takesTopK } = encoding.traits;
+  // OpenAI's models that think take them while they don't.
+  const rejectsSampling = encoding.traits.rejectsSampling && body.reasoning_effort !== 'none';
   const why = 'this model takes no sampling parameters';
   if (temperature !== undefined) {
     // 1 is what the model does anyway.

@@ -85,6 +85,16 @@ describe('options', () => {
   test.each<[string[], Partial<Request>, Partial<Traits>]>([
     [['temperature', 'topP'], { temperature: 0.5, topP: 0.5 }, { rejectsSampling: true }],
     [[], { temperature: 1, topP: 1 }, { rejectsSampling: true }],
+    [
+      ['temperature', 'topP', 'topK'],
+      { temperature: 0.5, topP: 0.5, topK: 4, reasoning: { effort: 'low' } },
+      { rejectsSampling: true, topK: true },
+    ],
+    [
+      [],
+      { temperature: 0.5, topP: 0.5, topK: 4, reasoning: { mode: 'off' } },
+      { rejectsSampling: true, topK: true },
+    ],
     [['topP'], { temperature: 1, topP: 1 }, { oneSamplingParameter: true }],
     [['topK'], { topK: 4 }, {}],
     [['serviceTier'], { serviceTier: 'strange' }, {}],
