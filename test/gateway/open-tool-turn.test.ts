@@ -66,6 +66,7 @@ it.each(['messages', 'chat'] as const)(
     expect(sent).not.toContain('I should look.');
     expect(sent).toContain('toolu_1');
     if (protocol === 'messages') expect(other.requests[0]?.json.thinking).toEqual({ type: 'disabled' });
+    else expect(other.requests[0]?.json.reasoning_effort).toBe('none');
   },
 );
 

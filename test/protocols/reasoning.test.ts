@@ -123,6 +123,12 @@ describe('budgets that a provider would refuse (PROTOCOL 6.2)', () => {
   });
 });
 
+it('a budget is sent to a chat provider as an effort, which is said', () => {
+  const { body, reports } = translated('messages', { thinking: { type: 'enabled', budget_tokens: 5000 } });
+  expect(body.reasoning_effort).toBe('low');
+  expect(reports).toEqual(['changed reasoning.budgetTokens']);
+});
+
 describe('thinking as the model sees fit', () => {
   it.each(['auto', 'adaptive'])('is what a chat client means by the type %s', (type) => {
     const { body, reports } = translated('chat', { thinking: { type } }, EFFORTS);

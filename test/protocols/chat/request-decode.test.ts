@@ -119,6 +119,8 @@ describe('thinking', () => {
     [{ reasoning: { enabled: false } }, { mode: 'off' }],
     [{ thinking: { type: 'enabled', budget_tokens: 5000 } }, { mode: 'on', budgetTokens: 5000 }],
     [{ thinking: { type: 'disabled' } }, { mode: 'off' }],
+    [{ thinking: { type: 'disabled', budget_tokens: 5000 } }, { mode: 'off' }],
+    [{ reasoning: { enabled: true, effort: 'low' } }, { effort: 'low' }],
     [{ thinking: { type: 'adaptive' } }, { mode: 'adaptive' }],
     [{ enable_thinking: true }, { mode: 'on' }],
     [{ chat_template_kwargs: { enable_thinking: false } }, { mode: 'off' }],

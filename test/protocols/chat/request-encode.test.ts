@@ -382,6 +382,11 @@ describe('reasoning in history', () => {
       '',
     );
   });
+  test('is not missed where thinking is off', () => {
+    const messages = [assistant(call('x'))];
+    const { body } = encode({ messages, reasoning: { mode: 'off' } }, { replayReasoning: 'tool_turns' });
+    expect((body.messages as JsonObject[])[0]).not.toHaveProperty('reasoning_content');
+  });
   test('a turn of nothing else goes with it', () => {
     expect(history([assistant({ type: 'reasoning', text: '', redacted: 'd' })])).toEqual([]);
   });

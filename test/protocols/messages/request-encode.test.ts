@@ -1,7 +1,7 @@
 // Canonical requests as bodies for a provider of this protocol: options, limits, thinking, tools and the answer's form.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
-import type { FunctionTool, Request } from '../../../src/canonical/request.ts';
+import type { FunctionTool, Part, Request } from '../../../src/canonical/request.ts';
 import type { Traits } from '../../../src/canonical/traits.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { encode, warningsOf } from './support.ts';
@@ -238,6 +238,12 @@ describe('thinking', () => {
       body: { output_config: { effort: 'high' } },
       absent: ['thinking'],
     },
+    'of a model that always thinks has a middling effort where none is given': {
+      request: { reasoning: { mode: 'on' } },
+      traits: { thinkingBudget: false },
+      body: { output_config: { effort: 'medium' } },
+      absent: ['thinking'],
+    },
     'is switched off': {
       request: { reasoning: { effort: 'none' } },
       body: { thinking: { type: 'disabled' } },
@@ -348,6 +354,40 @@ describe('thinking', () => {
       traits: budget,
       body: { thinking: { type: 'enabled' } },
     },
+  });
+
+  it('that a chat client hides is asked for all the same: it is hidden on the way back', () => {
+    const { body } = encode({ reasoning: { effort: 'high', display: 'omitted' } }, adaptive);
+    expect(body.thinking).toEqual({ type: 'adaptive' });
+  });
+
+  it.each([{ signature: 's' }, { redacted: 'd' }])(
+    'goes on in an open tool turn that begins with %j',
+    (seal) => {
+      const [question, answer, result] = toolTurn.messages ?? [];
+      const parts: Part[] = [{ type: 'reasoning', text: '', ...seal }, ...(answer?.parts ?? [])];
+      const list = [question, { role: 'assistant', parts }, result] as Request['messages'];
+      const { body } = encode({
+        ...toolTurn,
+        protocol: 'messages',
+        reasoning: { mode: 'on', budgetTokens: 2000 },
+        messages: list,
+      });
+      expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 2000 });
+    },
+  );
+
+  it('of a turn that was nothing else takes the turn with it when thinking is switched off', () => {
+    const { body } = encode({
+      protocol: 'messages',
+      reasoning: { mode: 'off' },
+      messages: [
+        { role: 'user', parts: [{ type: 'text', text: 'a' }] },
+        { role: 'assistant', parts: [{ type: 'reasoning', text: '', redacted: 'd' }] },
+        { role: 'user', parts: [{ type: 'text', text: 'c' }] },
+      ],
+    });
+    expect((body.messages as JsonObject[]).map(({ role }) => role)).not.toContain('assistant');
   });
 
   it('of the last turn is taken out when thinking is switched off', () => {
