@@ -2,7 +2,7 @@
 import type { Event } from '../canonical/events.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import type { Reply, Stop } from '../canonical/reply.ts';
-import type { NativePart, ProtocolName } from '../canonical/request.ts';
+import type { Citation, NativePart, ProtocolName } from '../canonical/request.ts';
 
 /** Characters: the words are a provider's. */
 const MOST = 60;
@@ -37,6 +37,11 @@ export function createLosses(client: ProtocolName): Losses {
     if (signature !== undefined) lost.add('the signature of thinking');
   }
 
+  /** Chat knows pages alone; a page of chat lacks what a messages client must send back. */
+  function citation({ protocol, url }: Citation): void {
+    if (protocol !== client && (client !== 'chat' || url === undefined)) lost.add('a citation');
+  }
+
   function ending({ reason, raw = '', category }: Stop): void {
     if (reason === 'other') lost.add(`the stop reason ${raw.slice(0, MOST)}`);
     if (category !== undefined && client === 'chat') lost.add(`the category ${category.slice(0, MOST)}`);
@@ -47,6 +52,7 @@ export function createLosses(client: ProtocolName): Losses {
       if (event.type === 'native') native(event.part);
       else if (event.type === 'redacted') thought(true, undefined);
       else if (event.type === 'reasoning_end') thought(false, event.signature);
+      else if (event.type === 'citation') citation(event.citation);
       else if (event.type === 'end') {
         ending(event.stop);
         for (const what of event.lost ?? []) lost.add(what);
@@ -56,6 +62,7 @@ export function createLosses(client: ProtocolName): Losses {
       for (const part of parts) {
         if (part.type === 'native') native(part);
         else if (part.type === 'reasoning') thought(part.redacted !== undefined, part.signature);
+        else if (part.type === 'text') part.citations?.forEach(citation);
       }
       ending(stop);
     },

@@ -31,14 +31,13 @@ export interface Ending {
   /** vLLM's `choice.stop_reason`: the stop sequence that matched, where it is text. */
   stopReason?: JsonValue | undefined;
   hasCalls: boolean;
-  hasContent: boolean;
   /** The model's refusal, where it gave one. */
   refusal?: string | undefined;
 }
 
 export function decodeStop(ending: Ending): Stop {
-  const { finish, stopReason, hasCalls, hasContent, refusal } = ending;
-  const known = KNOWN.get(finish) ?? (hasContent || hasCalls ? 'end' : 'other');
+  const { finish, stopReason, hasCalls, refusal } = ending;
+  const known = KNOWN.get(finish) ?? 'other';
   if (refusal && known !== 'length') return { reason: 'refusal', raw: finish, explanation: refusal };
   // Many servers say `stop` with calls, and some `tool_calls` without one.
   if (known === 'end' && hasCalls) return { reason: 'tool_calls', raw: finish };
@@ -60,11 +59,12 @@ const FINISH = {
   other: 'stop',
 } as const satisfies Record<Stop['reason'], string>;
 
+/** Ends after which calls are whole, and meant to be run. */
+const RUNS_CALLS: ReadonlySet<Stop['reason']> = new Set(['end', 'tool_calls', 'stop_sequence', 'other']);
+
 /** Agents go by it: calls are only run with `tool_calls`. `legacy`: the client used `functions`, whose word it is then. */
 export function encodeFinish({ reason }: Stop, hasCalls: boolean, legacy: boolean): string {
-  if (hasCalls && (reason === 'end' || reason === 'tool_calls' || reason === 'stop_sequence')) {
-    return legacy ? 'function_call' : 'tool_calls';
-  }
+  if (hasCalls && RUNS_CALLS.has(reason)) return legacy ? 'function_call' : 'tool_calls';
   return reason === 'tool_calls' ? FINISH.end : FINISH[reason];
 }
 

@@ -58,7 +58,6 @@ export function decodeReply(value: unknown): Reply {
   const { value: body, choice, message, finish } = check(value);
   const id = typeof body.id === 'string' ? body.id : '';
   const parts: ReplyPart[] = [...reasoningParts(message), ...contentParts(message)];
-  const hasContent = parts.length > 0;
   const refusal = typeof message.refusal === 'string' ? message.refusal : '';
   if (refusal !== '') parts.push({ type: 'text', text: refusal, refusal: true });
   const calls = replyCalls(message, id);
@@ -68,7 +67,7 @@ export function decodeReply(value: unknown): Reply {
     id,
     model: typeof body.model === 'string' ? body.model : '',
     parts,
-    stop: decodeStop({ finish, stopReason: choice.stop_reason, hasCalls, hasContent, refusal }),
+    stop: decodeStop({ finish, stopReason: choice.stop_reason, hasCalls, refusal }),
   };
   if (typeof body.created === 'number') reply.created = body.created;
   const usage = decodeUsage(body.usage);

@@ -283,7 +283,6 @@ class ChatStream implements StreamDecoder {
       finish: this.#finish,
       stopReason: this.#stopReason,
       hasCalls,
-      hasContent: this.#hasContent,
       refusal: this.#refusal,
     });
   }

@@ -3,6 +3,9 @@ import { isObject } from '../../canonical/json.ts';
 import type { Stop } from '../../canonical/reply.ts';
 import { text, type WireStop } from './schema.ts';
 
+/** No reason of another protocol; kept where both sides speak this one. */
+const COMPACTION = 'compaction';
+
 const REASONS: ReadonlyMap<string, Stop['reason']> = new Map<string, Stop['reason']>(
   Object.entries({
     end_turn: 'end',
@@ -12,7 +15,7 @@ const REASONS: ReadonlyMap<string, Stop['reason']> = new Map<string, Stop['reaso
     pause_turn: 'pause',
     refusal: 'refusal',
     model_context_window_exceeded: 'context_window',
-    compaction: 'other',
+    [COMPACTION]: 'other',
   }),
 );
 
@@ -43,8 +46,8 @@ export function decodeStop(reason: string, value: { stop_sequence?: unknown; sto
 
 /** Providers say "stop" after tool calls and "tool calls" without one; agents go by this word, so it follows the content. */
 function word(stop: Stop, hasCalls: boolean): string {
-  if (stop.reason === 'other' && stop.raw !== undefined && REASONS.has(stop.raw)) return stop.raw;
-  if (stop.reason === 'end' && hasCalls) return WORDS.tool_calls;
+  if (stop.reason === 'other' && stop.raw === COMPACTION) return COMPACTION;
+  if ((stop.reason === 'end' || stop.reason === 'other') && hasCalls) return WORDS.tool_calls;
   if (stop.reason === 'tool_calls' && !hasCalls) return WORDS.end;
   return WORDS[stop.reason];
 }

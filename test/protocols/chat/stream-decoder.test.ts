@@ -269,7 +269,7 @@ describe('why it ended', () => {
     [[chunk({ refusal: 'no' }), finish('stop')], { reason: 'refusal', raw: 'stop', explanation: 'no' }],
     [[finish('eos')], { reason: 'end', raw: 'eos' }],
     [[finish('max_output_tokens')], { reason: 'length', raw: 'max_output_tokens' }],
-    [[chunk({ content: 'a' }), finish('strange')], { reason: 'end', raw: 'strange' }],
+    [[chunk({ content: 'a' }), finish('strange')], { reason: 'other', raw: 'strange' }],
     [[finish('strange')], { reason: 'other', raw: 'strange' }],
     [
       [{ choices: [{ index: 0, delta: {}, finish_reason: 'stop', stop_reason: '###' }] }],

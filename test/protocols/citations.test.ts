@@ -1,0 +1,117 @@
+// Sources of an answer: pages cross to chat with their places in the whole text; what the other side has no form for stays out,
+// and nothing reaches a client in a shape of the other protocol (PROTOCOL 2.3, 3.1).
+import { expect, it } from 'vitest';
+import type { JsonObject } from '../../src/canonical/json.ts';
+import { createLosses } from '../../src/gateway/lost.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+import { chunks, completion, crossed, crossedStream, events, message } from './answers.ts';
+import { eventsIn } from './pipeline.ts';
+
+const page = (url: string, title: string | null): JsonObject => ({
+  ...{ type: 'web_search_result_location', url, title, cited_text: '…', encrypted_index: 'x' },
+});
+const place: JsonObject = {
+  ...{ type: 'char_location', cited_text: '…', document_index: 0, document_title: 'Notes' },
+  ...{ start_char_index: 0, end_char_index: 3, file_id: null },
+};
+const ANSWER: JsonObject[] = [
+  { type: 'text', text: 'One, ', citations: null },
+  { type: 'text', text: 'two', citations: [page('https://a.example', 'A'), place] },
+  { type: 'text', text: ' and three', citations: [page('https://b.example', null)] },
+];
+const annotation = (start_index: number, end_index: number, url: string, title: string): JsonObject => ({
+  type: 'url_citation',
+  url_citation: { start_index, end_index, url, title },
+});
+const ANNOTATIONS = [annotation(5, 8, 'https://a.example', 'A'), annotation(8, 18, 'https://b.example', '')];
+
+it('pages of a messages provider are annotations of a chat client, whole and streamed', () => {
+  expect(crossed('chat', 'messages', message(ANSWER, 'end_turn'))).toHaveProperty('choices.0.message', {
+    ...{ role: 'assistant', content: 'One, two and three', refusal: null },
+    annotations: ANNOTATIONS,
+  });
+  const streamed = crossedStream('chat', 'messages', events(ANSWER, 'end_turn')).flatMap(({ choices }) =>
+    (choices as { delta: { annotations?: JsonObject[] } }[]).flatMap(({ delta }) => delta.annotations ?? []),
+  );
+  expect(streamed).toEqual(ANNOTATIONS);
+});
+
+it('an answer without sources has no annotations', () => {
+  const plain = message([{ type: 'text', text: 'hi', citations: [place] }], 'end_turn');
+  expect(crossed('chat', 'messages', plain)).not.toHaveProperty('choices.0.message.annotations');
+});
+
+it('annotations of a chat provider come through chat, whole and streamed, and not to a messages client', () => {
+  const said = { content: 'One, two and three', annotations: ANNOTATIONS };
+  expect(crossed('chat', 'chat', completion(said, 'stop'))).toHaveProperty(
+    'choices.0.message.annotations',
+    ANNOTATIONS,
+  );
+  expect(JSON.stringify(crossedStream('chat', 'chat', chunks(said, 'stop')))).toContain(
+    JSON.stringify(ANNOTATIONS),
+  );
+  expect(crossed('messages', 'chat', completion(said, 'stop')).content).toEqual([
+    { type: 'text', text: said.content, citations: null },
+  ]);
+  expect(JSON.stringify(crossedStream('messages', 'chat', chunks(said, 'stop')))).not.toContain('citation"');
+});
+
+it('citations of a messages provider reach a messages client as they came', () => {
+  expect(crossed('messages', 'messages', message(ANSWER, 'end_turn')).content).toEqual(ANSWER);
+  const streamed = crossedStream('messages', 'messages', events(ANSWER, 'end_turn')).flatMap(({ delta }) => {
+    const citation = (delta as JsonObject | undefined)?.citation;
+    return citation === undefined ? [] : [citation];
+  });
+  expect(streamed).toEqual(ANSWER.flatMap(({ citations }) => citations ?? []));
+});
+
+it('the title of a cited document is its title', () => {
+  const value = message([{ type: 'text', text: 'hi', citations: [place] }], 'end_turn');
+  const [part] = protocols.messages.decodeReply(value).parts;
+  expect(part).toHaveProperty('citations.0.title', 'Notes');
+});
+
+it('what stays out is told', () => {
+  const said = { content: 'One, two and three', annotations: ANNOTATIONS };
+  const rows = [
+    ['chat', 'messages', message(ANSWER, 'end_turn'), events(ANSWER, 'end_turn'), ['a citation']],
+    [
+      'chat',
+      'messages',
+      message([ANSWER[2] ?? {}], 'end_turn'),
+      events([ANSWER[2] ?? {}], 'end_turn'),
+      undefined,
+    ],
+    ['messages', 'chat', completion(said, 'stop'), chunks(said, 'stop'), ['a citation']],
+    ['chat', 'chat', completion(said, 'stop'), chunks(said, 'stop'), undefined],
+  ] as const;
+  for (const [client, provider, whole, stream, lost] of rows) {
+    const ofWhole = createLosses(client);
+    ofWhole.reply(protocols[provider].decodeReply(whole));
+    expect(ofWhole.list()).toEqual(lost);
+    const ofStream = createLosses(client);
+    for (const event of eventsIn(provider, stream)) ofStream.event(event);
+    expect(ofStream.list()).toEqual(lost);
+  }
+});
+
+it.each(['chat', 'messages'] as const)('an ending that a %s client has no word for is told', (client) => {
+  const provider = client === 'chat' ? 'messages' : 'chat';
+  const [whole, stream] =
+    provider === 'chat'
+      ? [completion({ content: 'hi' }, 'new_word'), chunks({ content: 'hi' }, 'new_word')]
+      : [message([], 'new_word'), events([], 'new_word')];
+  const losses = createLosses(client);
+  losses.reply(protocols[provider].decodeReply(whole));
+  expect(losses.list()).toEqual(['the stop reason new_word']);
+  const ofStream = createLosses(client);
+  for (const event of eventsIn(provider, stream)) ofStream.event(event);
+  expect(ofStream.list()).toEqual(['the stop reason new_word']);
+});
+
+it('the category of a refusal, which chat has no place for, is told', () => {
+  const over = { stop_details: { type: 'refusal', category: 'bio', explanation: null } };
+  const losses = createLosses('chat');
+  losses.reply(protocols.messages.decodeReply(message([], 'refusal', over)));
+  expect(losses.list()).toEqual(['the category bio']);
+});
