@@ -119,6 +119,7 @@ export function usageRow({ key, inbound, reached, outcome, at, firstByteMs, dura
 
 export function logOutcome(log: Logger, ended: Ended): void {
   const { key, inbound, reached, outcome } = ended;
+  const estimated = wasEstimated(ended);
   const fields = {
     request: ended.requestId,
     account: key.account,
@@ -129,8 +130,9 @@ export function logOutcome(log: Logger, ended: Ended): void {
     stream: inbound.stream,
     status: outcome.status,
     error: outcome.error ?? undefined,
-    input: outcome.usage === undefined ? undefined : totalInput(outcome.usage),
+    input: outcome.usage === undefined ? estimated?.input : totalInput(outcome.usage),
     output: outcome.usage?.output,
+    estimated: estimated && true,
     first_byte_ms: ended.firstByteMs === null ? undefined : Math.round(ended.firstByteMs),
     ms: Math.round(ended.durationMs),
     attempts: ended.attempts > 1 ? ended.attempts : undefined,
@@ -141,6 +143,13 @@ export function logOutcome(log: Logger, ended: Ended): void {
   };
   if (outcome.error === null || outcome.error === 'client_closed') log.info('answered', fields);
   else log.warn('failed', fields);
+}
+
+/** The provider told no usage and the client's protocol demands one: it was given an estimate. */
+function wasEstimated({ inbound, reached, outcome }: Ended): { input: number } | undefined {
+  const { usage, error } = outcome;
+  if (usage !== undefined || error !== null || reached?.crossing !== true) return undefined;
+  return inbound.protocol.name === 'messages' ? { input: inbound.estimate() } : undefined;
 }
 
 /** What a translation changed in form, for the log alone. */

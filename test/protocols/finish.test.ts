@@ -1,7 +1,9 @@
 // Why an answer ended, from every word that a provider uses to the client's, whole and streamed (PROTOCOL 3.3).
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
+import { protocols } from '../../src/protocols/registry.ts';
 import { chunks, completion, crossed, crossedStream, events, message } from './answers.ts';
+import { eventsIn } from './pipeline.ts';
 
 const CALL = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
 const USE = { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 }, caller: { type: 'direct' } };
@@ -143,4 +145,55 @@ describe('a chat client reads', () => {
     expect(JSON.stringify(streamed)).toContain('"delta":{"refusal":"No."}');
     expect(finishes(streamed)).toContain('content_filter');
   });
+});
+
+describe('a finish of a chat provider', () => {
+  it.each([
+    ...['stop', 'eos', 'end_turn', 'completed', 'tool_calls', 'function_call'].map((word) => [word, 'end']),
+    ['length', 'length'],
+    ['some_new_word', 'other'],
+  ])('%s is known as %s', (word, reason) => {
+    const { decodeReply } = protocols.chat;
+    expect(decodeReply(completion({ content: 'hi' }, word)).stop).toEqual({ reason, raw: word });
+    expect(eventsIn('chat', chunks({ content: 'hi' }, word)).at(-1)).toMatchObject({
+      stop: { reason, raw: word },
+    });
+  });
+
+  it.each(['stop', 'tool_calls', 'function_call'])('%s goes by the calls', (word) => {
+    const { decodeReply } = protocols.chat;
+    const said = { tool_calls: [CALL] };
+    expect(decodeReply(completion(said, word)).stop.reason).toBe('tool_calls');
+    expect(eventsIn('chat', chunks(said, word)).at(-1)).toMatchObject({ stop: { reason: 'tool_calls' } });
+  });
+
+  it.each([
+    ['error', 'failed'],
+    ['insufficient_system_resource', 'overloaded'],
+  ])('%s is none: the provider %s', (word, kind) => {
+    expect(() => protocols.chat.decodeReply(completion({ content: 'hi' }, word))).toThrow(
+      expect.objectContaining({ failure: expect.objectContaining({ kind }) as unknown }) as Error,
+    );
+    const failed = { type: 'error', failure: { kind } };
+    expect(eventsIn('chat', chunks({ content: 'hi' }, word)).at(-1)).toMatchObject(failed);
+  });
+});
+
+it.each([
+  ['end_turn', 'end'],
+  ['stop_sequence', 'stop_sequence'],
+  ['max_tokens', 'length'],
+  ['tool_use', 'tool_calls'],
+  ['pause_turn', 'pause'],
+  ['refusal', 'refusal'],
+  ['model_context_window_exceeded', 'context_window'],
+  ['compaction', 'other'],
+  ['some_new_word', 'other'],
+])('the stop reason %s of a messages provider is known as %s', (word, reason) => {
+  expect(protocols.messages.decodeReply(message([TEXT], word)).stop).toEqual({ reason, raw: word });
+  expect(eventsIn('messages', events([TEXT], word)).at(-1)).toMatchObject({ stop: { reason, raw: word } });
+});
+
+it('a compaction of a messages provider is one for a messages client', () => {
+  expect(crossed('messages', 'messages', message([TEXT], 'compaction')).stop_reason).toBe('compaction');
 });

@@ -227,4 +227,55 @@ describe('while it replies', () => {
     }
     expect(used).toEqual([0, 1, 2]);
   });
+
+  describe('of a reply that was released reads', () => {
+    /** Bytes that come after the release; the end of the reply, or of the connection. */
+    async function released(more: number, ends: boolean, clock: Clock = systemClock) {
+      const used: number[] = [];
+      let goOn = (): void => undefined;
+      let closed = false;
+      const url = await rawServer((socket, before) => {
+        used.push(before);
+        socket.on('close', () => (closed = true));
+        const length = 3 + more + (ends ? 0 : 1);
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\nabc`);
+        goOn = () => socket.write('x'.repeat(more));
+      });
+      const providers = client(clock);
+      const ask = async (): Promise<void> => {
+        const reply = await providers.open(call(url), uncancelled());
+        await new Promise<void>((resolve) => {
+          reply.body.start({ chunk: () => resolve(), end: () => undefined, fail: () => undefined });
+        });
+        reply.body.release();
+        goOn();
+      };
+      await ask();
+      return { ask, used, isClosed: () => closed };
+    }
+
+    it('up to 64 KiB, and keeps the connection', async () => {
+      const { ask, used } = await released(60 * 1024, true);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      await ask();
+      expect(used).toEqual([0, 1]);
+    });
+
+    it('no more than that, and gives the connection up', async () => {
+      const { ask, used, isClosed } = await released(8 * 1024 * 1024, true);
+      await expect.poll(isClosed).toBe(true);
+      await ask();
+      expect(used).toEqual([0, 0]);
+    });
+
+    it('no longer than a second', async () => {
+      const clock = manualClock();
+      const { isClosed } = await released(10, false, clock);
+      clock.advance(999);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      expect(isClosed()).toBe(false);
+      clock.advance(1);
+      await expect.poll(isClosed).toBe(true);
+    });
+  });
 });

@@ -1,6 +1,7 @@
 // Canonical events as a chat stream (PROTOCOL 4.6), shaped by what the official readers need: every chunk has id and choices,
 // calls are numbered from 0, their arguments are never empty, and only comments keep the line alive.
 import type { Event } from '../../canonical/events.ts';
+import type { JsonObject } from '../../canonical/json.ts';
 import type { Stop } from '../../canonical/reply.ts';
 import type { Citation } from '../../canonical/request.ts';
 import type { Usage } from '../../canonical/usage.ts';
@@ -45,6 +46,7 @@ class ChatWriter implements StreamEncoder {
   #callCount = 0;
   #texts = new Map<number, OpenText>();
   #textLength = 0;
+  readonly #annotations: JsonObject[] = [];
   #refused = false;
 
   constructor(context: ReplyContext) {
@@ -79,9 +81,10 @@ class ChatWriter implements StreamEncoder {
         this.#texts.get(event.index)?.citations.push(event.citation);
         return '';
       case 'text_end':
-        return this.#textEnd(event.index);
+        this.#textEnd(event.index);
+        return '';
       case 'tool_start':
-        return this.#callStart(event);
+        return this.#sources() + this.#callStart(event);
       case 'tool_end':
         return this.#callEnd(event.index);
       case 'end':
@@ -129,14 +132,21 @@ class ChatWriter implements StreamEncoder {
     return this.#delta(`{"content":${JSON.stringify(text)}}`);
   }
 
-  #textEnd(index: number): string {
+  #textEnd(index: number): void {
     const open = this.#texts.get(index);
+    if (!open) return;
     this.#texts.delete(index);
-    if (!open || open.citations.length === 0) return '';
-    const annotations = open.citations
-      .map((citation) => encodeCitation(citation, open.offset, open.length))
-      .filter((annotation) => annotation !== undefined);
-    return annotations.length === 0 ? '' : this.#delta(JSON.stringify({ annotations }));
+    for (const citation of open.citations) {
+      const annotation = encodeCitation(citation, open.offset, open.length);
+      if (annotation !== undefined) this.#annotations.push(annotation);
+    }
+  }
+
+  /** All at once, as readers keep the last list alone. */
+  #sources(): string {
+    if (this.#annotations.length === 0) return '';
+    const annotations = this.#annotations.splice(0);
+    return this.#delta(JSON.stringify({ annotations }));
   }
 
   #callStart(event: Extract<Event, { type: 'tool_start' }>): string {
@@ -183,7 +193,7 @@ class ChatWriter implements StreamEncoder {
   }
 
   #end(stop: Stop, usage: Usage | undefined, tier: string | undefined): string {
-    let frames = '';
+    let frames = this.#sources();
     if (stop.reason === 'refusal' && stop.explanation && !this.#refused) {
       frames += this.#delta(`{"refusal":${JSON.stringify(stop.explanation)}}`);
     }

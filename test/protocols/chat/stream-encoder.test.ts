@@ -160,9 +160,10 @@ test('pages that an answer cites are annotations with places in the whole text',
       { type: 'citation', index: 1, citation },
       { type: 'citation', index: 1, citation: { protocol: 'messages', raw: {} } },
       { type: 'text_end', index: 1 },
+      end,
     ]),
   );
-  expect(written.at(-1)).toHaveProperty('choices.0.delta', {
+  expect(written.at(-3)).toHaveProperty('choices.0.delta', {
     annotations: [
       {
         type: 'url_citation',
