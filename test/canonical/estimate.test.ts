@@ -31,6 +31,10 @@ describe('estimateBody', () => {
       { messages: [{ role: 'assistant', tool_calls: [{ id: 'c', function: { arguments: WORDS } }] }] },
     ],
     ['a description of a tool', { tools: [{ name: 'x', description: WORDS }] }],
+    ['a legacy function', { functions: [{ name: 'x', description: WORDS }] }],
+    ["a chat client's schema of the answer", { response_format: { json_schema: { description: WORDS } } }],
+    ["a messages client's", { output_config: { format: { schema: { description: WORDS } } } }],
+    ['the older form of it', { output_format: { schema: { description: WORDS } } }],
   ])('finds the text of %s', (_, body) => {
     expect(estimateBody(body)).toBeGreaterThanOrEqual(TOKENS);
     expect(estimateBody(body)).toBeLessThan(TOKENS + 20);

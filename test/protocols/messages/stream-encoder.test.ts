@@ -128,6 +128,8 @@ describe('a written stream', () => {
     const values = dataOf(text);
     expect(values[0]).toMatchObject({ message: { usage: { input_tokens: 7, output_tokens: 1 } } });
     expect(values.at(-2)).toMatchObject({ usage: { input_tokens: 7, output_tokens: 3 } });
+    const cut = dataOf(encodeAll([START, { type: 'end', stop: { reason: 'end' } }]));
+    expect(cut.at(-2)).toMatchObject({ usage: { input_tokens: 11 } });
   });
 
   it('keeps only one block open: a second call waits and goes out in one piece', () => {
