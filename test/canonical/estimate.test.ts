@@ -46,6 +46,11 @@ describe('estimateBody', () => {
     expect(estimateBody(chat([{ type: 'tool_use', input: { [name]: 1 } }]))).toBeGreaterThan(150);
   });
 
+  it('counts what stands around each message', () => {
+    const messages = Array.from({ length: 100 }, () => ({ role: 'user', content: '' }));
+    expect(estimateBody({ messages })).toBe(400);
+  });
+
   it('does not count what the model never reads', () => {
     expect(estimateBody({ ...chat('hi'), metadata: { note: WORDS }, model: WORDS })).toBeLessThan(10);
     expect(estimateBody(chat([{ type: 'thinking', thinking: '', signature: WORDS }]))).toBeLessThan(10);

@@ -217,7 +217,8 @@ export function decodeError(
   said.message ||= typeof value === 'string' && value !== '' ? value : bareText(status, body);
   const failure = toFailure(status, said, body);
   const wait = retryAfterMs(headers) ?? retryDelayMs(body);
-  if (wait !== undefined) failure.retryAfterMs = wait;
+  // No number that a header could say is no wait.
+  if (Number.isSafeInteger(wait)) failure.retryAfterMs = wait;
   return failure;
 }
 

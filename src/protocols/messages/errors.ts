@@ -223,6 +223,7 @@ export function decodeError(
   }
   const failure = readFailure(value, status);
   const retryAfterMs = readRetryAfter(headers);
-  if (retryAfterMs !== undefined && Number.isFinite(retryAfterMs)) failure.retryAfterMs = retryAfterMs;
+  // No number that a header could say is no wait.
+  if (Number.isSafeInteger(retryAfterMs)) failure.retryAfterMs = retryAfterMs;
   return failure;
 }

@@ -227,6 +227,9 @@ describe('how long to wait', () => {
     [5000, { 'retry-after': 'Sat, 21 Nov 2026 10:00:05 GMT', date: 'Sat, 21 Nov 2026 10:00:00 GMT' }],
     [0, { 'retry-after': 'Sat, 21 Nov 2026 09:00:05 GMT', date: 'Sat, 21 Nov 2026 10:00:00 GMT' }],
     [undefined, { 'retry-after': 'soon' }],
+    [undefined, { 'retry-after': '9'.repeat(400) }],
+    [undefined, { 'retry-after': '9'.repeat(30) }],
+    [undefined, { 'retry-after-ms': 'Infinity' }],
     [undefined, {}],
   ])('%s', (ms, headers) => {
     expect(decode(429, '{}', headers).retryAfterMs).toBe(ms);

@@ -144,6 +144,9 @@ describe("a provider's error", () => {
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:10 GMT', date: 'Wed, 21 Oct 2026 07:28:00 GMT' }, 10_000],
     [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:10 GMT' }, undefined],
     [{ 'retry-after': 'soon' }, undefined],
+    [{ 'retry-after': '9'.repeat(400) }, undefined],
+    [{ 'retry-after': '9'.repeat(30) }, undefined],
+    [{ 'retry-after-ms': 'Infinity' }, undefined],
     [{ 'retry-after': '-1' }, undefined],
     [{}, undefined],
   ] as [Record<string, string>, number | undefined][])('reads the wait of %o', (headers, expected) => {
