@@ -215,6 +215,30 @@ describe('a written stream', () => {
     expect(types(text)).toEqual(['message_start', 'ping', 'message_delta', 'message_stop']);
   });
 
+  it('closes what is open at the end, and writes nothing after it', () => {
+    const open: Event[] = [
+      START,
+      { type: 'text_start', index: 0 },
+      { type: 'text_delta', index: 0, text: 'a' },
+      tool(1, 'a', 'f'),
+      END,
+    ];
+    const written = types(encodeAll(open));
+    expect(written.slice(-5)).toEqual([
+      'content_block_stop',
+      'content_block_start 1 tool_use',
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
+    ]);
+    const more: Event[] = [
+      tool(2, 'b', 'g'),
+      { type: 'error', failure: { kind: 'failed', message: 'x' } },
+      END,
+    ];
+    expect(types(encodeAll([...open, ...more]))).toEqual(written);
+  });
+
   it('writes no end after an error, and nothing after the end', () => {
     const encoder = messages.createStreamEncoder(context());
     const frames = [
