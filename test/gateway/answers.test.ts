@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { ask, isWhole, type Seen } from '../helpers/ask.ts';
-import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
+import { PROVIDER_KEY, provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { startScriptedProvider, type Script, type ScriptedProvider } from '../helpers/scripted-provider.ts';
 import { content, errorEvent, FINISH, START, streamOf, TERMINAL, wholeOf } from './wire.ts';
 
@@ -82,6 +82,20 @@ describe.each(PAIRS)('a %s client of a provider that speaks %s', (client, speaks
       expect(seen.headers.get('request-id')).toBe(seen.headers.get('x-request-id'));
       expect((await lineOf(seen)).upstream_id).toBe(script === good ? 'upstream-1' : undefined);
     }
+  });
+
+  it('gets a refusal in full, but without a secret in any of its members', async () => {
+    const error = {
+      message: `a ${PROVIDER_KEY} b`,
+      type: 'invalid_request_error',
+      param: `p.${PROVIDER_KEY}`,
+    };
+    const more = { code: `c-${PROVIDER_KEY}`, details: { why: `d ${PROVIDER_KEY}` } };
+    const seen = await see(client, speaks, false, { status: 400, body: { error: { ...error, ...more } } });
+    expect(seen.status).toBe(400);
+    expect(seen.error).toMatchObject({ message: 'a [redacted] b', details: { why: 'd [redacted]' } });
+    if (client === 'chat') expect(seen.error).toMatchObject({ param: 'p.[redacted]', code: 'c-[redacted]' });
+    expect(seen.text).not.toContain(PROVIDER_KEY);
   });
 
   it('gets an error in place of a folded stream that grows beyond the limit', async () => {

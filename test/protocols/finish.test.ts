@@ -136,6 +136,14 @@ describe('a chat client reads', () => {
     expect(streamed.at(-2)?.choices ?? streamed.at(-1)?.choices).toMatchObject([choice]);
   });
 
+  it('a refusal that is explained in the same words, once', () => {
+    const refusals = crossedStream('chat', 'chat', chunks({ refusal: 'No.' }, 'stop')).flatMap(
+      ({ choices }) =>
+        (choices as { delta: { refusal?: string | null } }[]).flatMap(({ delta }) => delta.refusal ?? []),
+    );
+    expect(refusals).toEqual(['No.']);
+  });
+
   it('why a model refused, in its refusal', () => {
     const over = { stop_details: { type: 'refusal', category: 'bio', explanation: 'No.' } };
     expect(crossed('chat', 'messages', message([], 'refusal', over))).toMatchObject({
@@ -153,17 +161,18 @@ describe('a finish of a chat provider', () => {
     ['length', 'length'],
     ['some_new_word', 'other'],
   ])('%s is known as %s', (word, reason) => {
-    const { decodeReply } = protocols.chat;
-    expect(decodeReply(completion({ content: 'hi' }, word)).stop).toEqual({ reason, raw: word });
+    expect(protocols.chat.decodeReply(completion({ content: 'hi' }, word)).stop).toEqual({
+      reason,
+      raw: word,
+    });
     expect(eventsIn('chat', chunks({ content: 'hi' }, word)).at(-1)).toMatchObject({
       stop: { reason, raw: word },
     });
   });
 
   it.each(['stop', 'tool_calls', 'function_call'])('%s goes by the calls', (word) => {
-    const { decodeReply } = protocols.chat;
     const said = { tool_calls: [CALL] };
-    expect(decodeReply(completion(said, word)).stop.reason).toBe('tool_calls');
+    expect(protocols.chat.decodeReply(completion(said, word)).stop.reason).toBe('tool_calls');
     expect(eventsIn('chat', chunks(said, word)).at(-1)).toMatchObject({ stop: { reason: 'tool_calls' } });
   });
 

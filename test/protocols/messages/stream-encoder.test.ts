@@ -215,6 +215,29 @@ describe('a written stream', () => {
     expect(types(text)).toEqual(['message_start', 'ping', 'message_delta', 'message_stop']);
   });
 
+  it('keeps the signature of thinking without text, and of thinking that had to wait for a call', () => {
+    const signed = { type: 'signature_delta', signature: 's' };
+    const bare: Event[] = [
+      { type: 'reasoning_start', index: 0 },
+      { type: 'reasoning_end', index: 0, signature: 's' },
+    ];
+    const deltas = (events: Event[]) => dataOf(encodeAll(events)).flatMap(({ delta }) => delta ?? []);
+    expect(deltas([START, ...bare])).toEqual([signed]);
+    const waiting: Event[] = [
+      tool(0, 'a', 'f'),
+      { type: 'reasoning_start', index: 1 },
+      { type: 'reasoning_delta', index: 1, text: 'hm' },
+      { type: 'reasoning_end', index: 1, signature: 's' },
+      { type: 'tool_delta', index: 0, text: '{}' },
+      { type: 'tool_end', index: 0 },
+    ];
+    expect(deltas([START, ...waiting])).toEqual([
+      { type: 'input_json_delta', partial_json: '{}' },
+      { type: 'thinking_delta', thinking: 'hm' },
+      signed,
+    ]);
+  });
+
   it('closes what is open at the end, and writes nothing after it', () => {
     const open: Event[] = [
       START,
