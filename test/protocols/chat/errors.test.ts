@@ -112,6 +112,7 @@ describe('the shapes of a body', () => {
       { detail: [{ loc: ['body', 'messages', 0, 'role'], msg: 'bad' }] },
       { message: 'messages[0].role: bad', param: 'messages[0].role' },
     ],
+    ['FastAPI, an object', { detail: { message: 'm', code: 'c' } }, { message: 'm', code: 'c' }],
     ['a message alone', { message: 'm' }, { message: 'm' }],
     [
       'OpenRouter',
@@ -156,6 +157,31 @@ describe('words that say more than the status', () => {
     ['failed', 200, { type: 'server_error', message: 'x' }],
   ])('%s: %d %j', (kind, status, error) => {
     expect(decode(status, { error }).kind).toBe(kind);
+  });
+});
+
+describe('where no status says it, the word does', () => {
+  test.each<[FailureKind, string[]]>([
+    ['invalid_request', ['invalid_request_error', 'INVALID_ARGUMENT', 'bad_request', 'BadRequestError']],
+    ['provider_key', ['authentication_error', 'permission_error', 'PERMISSION_DENIED', 'UNAUTHENTICATED']],
+    ['provider_key', ['invalid_api_key']],
+    ['billing', ['billing_error', 'insufficient_quota']],
+    ['not_found', ['not_found_error', 'NOT_FOUND', 'model_not_found']],
+    ['too_large', ['request_too_large']],
+    ['rate_limited', ['rate_limit_error', 'rate_limit_exceeded', 'RESOURCE_EXHAUSTED']],
+    ['overloaded', ['overloaded_error', 'service_unavailable', 'UNAVAILABLE']],
+    ['timeout', ['timeout_error', 'DEADLINE_EXCEEDED']],
+    ['failed', ['constructor', 'some_new_word']],
+  ])('%s: %j', (kind, words) => {
+    for (const word of words) {
+      for (const error of [{ type: word }, { code: word }, { status: word }]) {
+        const kindOf = decode(200, { error: { ...error, message: 'x' } }).kind;
+        expect([word, kindOf]).toEqual([word, kind]);
+      }
+    }
+  });
+  test('a model that is missed behind a gateway that broke is a broken gateway', () => {
+    expect(decode(502, { error: { message: 'x', code: 'model_not_found' } }).kind).toBe('failed');
   });
 });
 

@@ -117,6 +117,9 @@ describe('reading', () => {
       { error: 'Trying to keep more: reduce the length' },
       { kind: 'context_overflow' },
     ],
+    ['an error in an array', [{ error: { code: 429, message: 'x' } }], { kind: 'rate_limited' }],
+    ['an error by itself', { object: 'error', message: 'x', code: 503 }, { kind: 'overloaded' }],
+    ['a detail by itself', { detail: 'x' }, { message: 'x' }],
     ['no choices', completion({}, 'stop', { choices: [] }), { reason: 'empty' }],
     ['no message', { choices: [{ index: 0, finish_reason: 'stop' }] }, { reason: 'empty' }],
     ['no finish', completion({ content: 'a' }, null), { reason: 'truncated' }],
@@ -130,6 +133,9 @@ describe('reading', () => {
     ['null', null, { reason: 'malformed' }],
   ])('%s is no answer', (_what, value, expected) => {
     expect(failure(value)).toMatchObject(expected);
+  });
+  test.each([null, false, ''])('an error of %j is none', (error) => {
+    expect(chat.decodeReply(completion({ content: 'a' }, 'stop', { error })).parts).toHaveLength(1);
   });
 });
 

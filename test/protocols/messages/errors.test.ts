@@ -129,6 +129,28 @@ describe("a provider's error", () => {
     expect(decode(400, body)).toMatchObject(expected);
   });
 
+  it.each<[string, ProviderFailure['kind']]>([
+    ['invalid_request_error', 'invalid_request'],
+    ['authentication_error', 'provider_key'],
+    ['permission_error', 'provider_key'],
+    ['billing_error', 'billing'],
+    ['not_found_error', 'not_found'],
+    ['request_too_large', 'too_large'],
+    ['rate_limit_error', 'rate_limited'],
+    ['timeout_error', 'timeout'],
+    ['overloaded_error', 'overloaded'],
+    ['conflict_error', 'failed'],
+    ['api_error', 'failed'],
+    ['constructor', 'failed'],
+  ])('of type %s is %s where no status says it', (type, kind) => {
+    expect(decode(200, { type: 'error', error: { type, message: 'x' } }).kind).toBe(kind);
+  });
+
+  it('inside a 200 is of the kind of the status in its code', () => {
+    expect(decode(200, { error: { code: 429, message: 'x' } }).kind).toBe('rate_limited');
+    expect(decode(200, { error: { code: 503, message: 'x' } }).kind).toBe('overloaded');
+  });
+
   it('tells no quota from too many requests', () => {
     expect(decode(429, { error: { message: 'x', code: 'insufficient_quota' } }).kind).toBe('billing');
   });
