@@ -71,6 +71,15 @@ it('the title of a cited document is its title', () => {
   expect(part).toHaveProperty('citations.0.title', 'Notes');
 });
 
+it('a place in the whole text is one in its block', () => {
+  const chunk = (delta: JsonObject): string =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
+  const late = { content: 'two', annotations: [annotation(5, 8, 'https://a.example', 'A')] };
+  const stream = [{ content: 'One, ' }, { reasoning_content: 'hm' }, late].map(chunk).join('');
+  const [found] = eventsIn('chat', stream).filter(({ type }) => type === 'citation');
+  expect(found).toMatchObject({ citation: { start: 0, end: 3 } });
+});
+
 it('what stays out is told', () => {
   const said = { content: 'One, two and three', annotations: ANNOTATIONS };
   const rows = [

@@ -144,6 +144,13 @@ describe('a chat client reads', () => {
     expect(refusals).toEqual(['No.']);
   });
 
+  it('a refusal whose explanation is its text, once', () => {
+    const over = { stop_details: { type: 'refusal', category: null, explanation: 'hi' } };
+    expect(crossed('chat', 'messages', message([TEXT], 'refusal', over))).toMatchObject({
+      choices: [{ message: { content: null, refusal: 'hi' } }],
+    });
+  });
+
   it('why a model refused, in its refusal', () => {
     const over = { stop_details: { type: 'refusal', category: 'bio', explanation: 'No.' } };
     expect(crossed('chat', 'messages', message([], 'refusal', over))).toMatchObject({

@@ -203,6 +203,11 @@ describe('the tier that served', () => {
   });
 });
 
+it.each(['auto', 'default', 'flex', 'scale', 'priority'])('the tier %s of chat stays one of chat', (tier) => {
+  const over = { service_tier: tier };
+  expect(crossed('chat', 'chat', completion({ content: 'hi' }, 'stop', over)).service_tier).toBe(tier);
+});
+
 describe.each(BOTH)('the usage of a %s provider is read without decoding the reply', (provider) => {
   const [form] = provider === 'chat' ? TO_MESSAGES : TO_CHAT;
   it(String(form?.[0]), () => {
