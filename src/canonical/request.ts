@@ -143,6 +143,8 @@ export interface CustomTool {
   name: string;
   description?: string;
   format?: JsonObject;
+  cache?: CacheMark;
+  native?: NativeField[];
 }
 
 /** A tool that the provider runs or defines (`web_search_*`, `bash_*`, `mcp_toolset`). */
@@ -153,6 +155,11 @@ export interface NativeTool {
   kind: string;
   name?: string;
   value: JsonObject;
+  /** What of `value` has a canonical name, and the fates of the rest: for a provider that takes the tool in another form. */
+  strict?: boolean;
+  cache?: CacheMark;
+  deferred?: boolean;
+  native?: NativeField[];
 }
 
 export type Tool = FunctionTool | CustomTool | NativeTool;
@@ -180,9 +187,13 @@ export type ResponseFormat =
   | { type: 'json_schema'; name?: string; description?: string; schema: JsonObject; strict?: boolean }
   | { type: 'json_object' };
 
+/** Where the user is, in the words of both protocols. */
+export const LOCATION_MEMBERS = ['city', 'country', 'region', 'timezone'] as const;
+
 /** chat `web_search_options`, messages `web_search_*`. */
 export interface WebSearch {
   contextSize?: string;
+  /** Of LOCATION_MEMBERS alone. */
   location?: JsonObject;
 }
 

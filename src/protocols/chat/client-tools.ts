@@ -43,7 +43,8 @@ export function clientTool(tool: NativeTool): FunctionTool | undefined {
   const known = SCHEMAS.find(([kind]) => kind.test(tool.kind));
   if (!known || tool.name === undefined) return undefined;
   const [, description, parameters] = known;
-  return { type: 'function', name: tool.name, description, parameters };
+  const { name, strict, cache, deferred, native } = tool;
+  return { type: 'function', name, description, parameters, strict, cache, deferred, native };
 }
 
 /** The client runs these as well, but their arguments are known to the provider alone. */

@@ -32,7 +32,7 @@ function asParts(content: JsonValue | undefined): JsonValue[] {
   return Array.isArray(content) ? content : [{ type: 'text', text: content ?? '' }];
 }
 
-function merge(first: JsonValue | undefined, second: JsonValue | undefined): JsonValue {
+export function merge(first: JsonValue | undefined, second: JsonValue | undefined): JsonValue {
   if (typeof first === 'string' && typeof second === 'string') return `${first}\n${second}`;
   return [...asParts(first), ...asParts(second)];
 }

@@ -4,7 +4,7 @@ import { withoutAttribution } from '../../canonical/attribution.ts';
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../canonical/request.ts';
 import { signedExtra, type Encoding } from './encoding.ts';
-import { alternate, bridgeTools, isMarked, limitMarks } from './history-form.ts';
+import { alternate, bridgeTools, isMarked, limitMarks, merge } from './history-form.ts';
 import { encodeMark, encodeUserPart, nativeText } from './media.ts';
 
 interface History {
@@ -13,10 +13,12 @@ interface History {
   attached: JsonObject[];
   /** Something other than system text has been written. */
   begun: boolean;
+  /** Nothing was left of the assistant's turn before: the users on both sides of it are one. */
+  gap: boolean;
 }
 
 export function encodeMessages(encoding: Encoding): JsonObject[] {
-  const history: History = { out: [], attached: [], begun: false };
+  const history: History = { out: [], attached: [], begun: false, gap: false };
   for (const message of encoding.request.messages) {
     if (message.role === 'system') encodeSystem(message, history, encoding);
     else if (message.role === 'user') encodeUser(message, history, encoding);
@@ -99,8 +101,17 @@ function encodeUser(message: Message, history: History, encoding: Encoding): voi
   const parts = history.attached;
   for (const part of rest) parts.push(...encodeUserPart(part, encoding));
   history.attached = [];
-  if (parts.length === 0) return;
-  history.out.push(withMembers({ role: 'user', content: simplest(parts) }, message, encoding));
+  const last = history.out.at(-1);
+  if (parts.length === 0) {
+    if (last?.role === 'user' || last?.role === 'tool') return;
+    history.out.push({ role: 'user', content: '.' });
+    encoding.warn('changed', 'messages', 'a turn of the user that lost all it held was sent as a full stop');
+    return;
+  }
+  const wire = withMembers({ role: 'user', content: simplest(parts) }, message, encoding);
+  if (history.gap && last?.role === 'user') last.content = merge(last.content, wire.content);
+  else history.out.push(wire);
+  history.gap = false;
 }
 
 function flushAttached(history: History): void {
@@ -219,8 +230,12 @@ function encodeAssistant(message: Message, history: History, encoding: Encoding)
   }
   // A turn of reasoning alone that is not taken back is no turn any more.
   if (isEmpty && !(replays && turn.reasoning !== '')) {
-    if (message.parts.length > 0 && message.parts.every((part) => part.type !== 'text')) return;
+    if (message.parts.length > 0 && message.parts.every((part) => part.type !== 'text')) {
+      history.gap = true;
+      return;
+    }
   }
+  history.gap = false;
   flushAttached(history);
   history.begun = true;
   const wire: JsonObject = { role: 'assistant', content: assistantContent(turn) };

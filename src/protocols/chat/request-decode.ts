@@ -1,6 +1,6 @@
 // A chat request as the canonical one. Nothing is lost: what has no canonical name rides along with the fate that the ledger gives it.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import type { Request, ResponseFormat } from '../../canonical/request.ts';
+import { LOCATION_MEMBERS, type Request, type ResponseFormat } from '../../canonical/request.ts';
 import { nativeField } from './ledger.ts';
 import { decodeMessages } from './messages-decode.ts';
 import { decodeReasoning } from './reasoning.ts';
@@ -46,10 +46,30 @@ const readStreamOptions: Reader = (value, request) => {
   return true;
 };
 
-function readFormat(value: JsonObject): ResponseFormat | undefined {
-  if (value.type === 'json_object') return { type: 'json_object' };
-  const source = value.json_schema;
-  if (value.type !== 'json_schema' || !isObject(source)) return undefined;
+/** What of an object was not read, or is not what it should be, goes on as native fields. */
+function leave(
+  source: JsonObject,
+  path: string,
+  read: Readonly<Record<string, (value: JsonValue) => boolean>>,
+  request: Request,
+): void {
+  for (const name in source) {
+    const value = source[name];
+    if (value === null || value === undefined) continue;
+    if (Object.hasOwn(read, name) && read[name]?.(value) === true) continue;
+    request.native.push(nativeField(`${path}.${name}`, value));
+  }
+}
+
+const isText = (value: JsonValue): boolean => typeof value === 'string';
+const SCHEMA_MEMBERS = {
+  name: isText,
+  description: isText,
+  schema: isObject,
+  strict: (value: JsonValue) => typeof value === 'boolean',
+};
+
+function readSchema(source: JsonObject): ResponseFormat {
   const format: ResponseFormat = {
     type: 'json_schema',
     schema: isObject(source.schema) ? source.schema : {},
@@ -62,28 +82,44 @@ function readFormat(value: JsonObject): ResponseFormat | undefined {
 
 const readResponseFormat: Reader = (value, request) => {
   if (!isObject(value)) return false;
-  if (value.type === 'text') return true;
-  const format = readFormat(value);
-  if (format) request.responseFormat = format;
-  return format !== undefined;
+  const { type, json_schema: source } = value;
+  if (type === 'json_schema' && isObject(source)) {
+    request.responseFormat = readSchema(source);
+    leave(source, 'response_format.json_schema', SCHEMA_MEMBERS, request);
+    leave(value, 'response_format', { type: isText, json_schema: isObject }, request);
+    return true;
+  }
+  if (type !== 'json_object' && type !== 'text') return false;
+  if (type === 'json_object') request.responseFormat = { type };
+  leave(value, 'response_format', { type: isText }, request);
+  return true;
 };
 
-/** Where the user is comes in the members that both protocols have: `city`, `country`, `region`, `timezone`. */
+const PLACE_MEMBERS = {
+  type: isText,
+  ...Object.fromEntries(LOCATION_MEMBERS.map((name) => [name, isText])),
+};
+
+/** The official form nests them, some clients don't. */
+function readPlace(place: JsonObject, request: Request): JsonObject | undefined {
+  const path = 'web_search_options.user_location';
+  const nested = place.approximate;
+  const source = isObject(nested) ? nested : place;
+  const location: JsonObject = {};
+  for (const name of LOCATION_MEMBERS) if (isText(source[name] ?? null)) location[name] = source[name];
+  leave(source, source === place ? path : `${path}.approximate`, PLACE_MEMBERS, request);
+  if (source !== place) leave(place, path, { type: isText, approximate: isObject }, request);
+  return Object.keys(location).length === 0 ? undefined : location;
+}
+
 const readWebSearch: Reader = (value, request) => {
   if (!isObject(value)) return false;
   request.webSearch = {};
-  const { search_context_size: size, user_location: place, ...others } = value;
+  const { search_context_size: size, user_location: place } = value;
   if (typeof size === 'string') request.webSearch.contextSize = size;
-  if (isObject(place)) {
-    const flat: JsonObject = isObject(place.approximate) ? { ...place.approximate } : { ...place };
-    delete flat.type;
-    if (Object.keys(flat).length > 0) request.webSearch.location = flat;
-  }
-  for (const name in others) {
-    const option = others[name];
-    if (option === null || option === undefined) continue;
-    request.native.push(nativeField(`web_search_options.${name}`, option));
-  }
+  const location = isObject(place) ? readPlace(place, request) : undefined;
+  if (location !== undefined) request.webSearch.location = location;
+  leave(value, 'web_search_options', { search_context_size: isText, user_location: isObject }, request);
   return true;
 };
 

@@ -2,7 +2,7 @@
 // conversation gives the same bytes, on which prompt caches depend. Members stand in a fixed order.
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
-import type { Request, ResponseFormat } from '../../canonical/request.ts';
+import type { Request } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import type { Restore } from '../../canonical/restore.ts';
 import type { EncodedRequest } from '../protocol.ts';
@@ -10,10 +10,10 @@ import { createEncoding, type Encoding } from './encoding.ts';
 import { refuse } from './envelope.ts';
 import { encodeMessages } from './messages-encode.ts';
 import { chooseEffort } from './reasoning.ts';
-import { encodeToolChoice, encodeTools, isStrictSchema } from './tools-encode.ts';
+import { putFormat } from './response-format.ts';
+import { encodeToolChoice, encodeTools } from './tools-encode.ts';
 import { fieldAt } from './wire-path.ts';
 
-const STRUCTURED_TOOL = 'structured_output';
 const MAX_USER = 64;
 
 export function encodeRequest(request: Request, model: string, traits: Traits): EncodedRequest {
@@ -43,42 +43,6 @@ function putTools(body: JsonObject, encoding: Encoding): void {
   if (choice !== undefined) body.tool_choice = choice;
   // True is the default, and some servers know no such member.
   if (encoding.request.parallelToolCalls === false) body.parallel_tool_calls = false;
-}
-
-/** The name of the tool that stands for structured output, where one has to. */
-function putFormat(body: JsonObject, encoding: Encoding): string | undefined {
-  const { request, traits } = encoding;
-  const format = request.responseFormat;
-  if (!format) return undefined;
-  if (traits.structuredOutput !== false) {
-    body.response_format = encodeFormat(format, encoding);
-    return undefined;
-  }
-  const mayForce = traits.tools !== false && traits.forcedTools !== 'never' && !body.tools;
-  if (!mayForce) {
-    encoding.warn('dropped', 'responseFormat', 'this model has no structured output');
-    return undefined;
-  }
-  const schema: JsonObject = format.type === 'json_schema' ? format.schema : { type: 'object' };
-  const description = (format.type === 'json_schema' ? format.description : undefined) ?? 'Gives the answer.';
-  const tool = { name: STRUCTURED_TOOL, description, parameters: schema };
-  body.tools = [{ type: 'function', function: tool }];
-  body.tool_choice = { type: 'function', function: { name: STRUCTURED_TOOL } };
-  encoding.warn('changed', 'responseFormat', 'structured output is asked for as a forced tool call');
-  return STRUCTURED_TOOL;
-}
-
-function encodeFormat(format: ResponseFormat, encoding: Encoding): JsonObject {
-  if (format.type === 'json_object') return { type: 'json_object' };
-  const schema: JsonObject = { name: format.name ?? STRUCTURED_TOOL };
-  if (format.description !== undefined) schema.description = format.description;
-  schema.schema = format.schema;
-  // The messages protocol always holds to the schema; chat does where its stricter subset is met.
-  const strict =
-    format.strict ??
-    (encoding.request.protocol === 'messages' && isStrictSchema(format.schema) ? true : undefined);
-  if (strict !== undefined) schema.strict = strict;
-  return { type: 'json_schema', json_schema: schema };
 }
 
 function putLimit(body: JsonObject, encoding: Encoding): void {

@@ -21,7 +21,22 @@ function encodeTool(tool: Tool, index: number, encoding: Encoding): JsonObject |
   const custom: JsonObject = { name: encoding.toolName(tool.name) };
   if (tool.description !== undefined) custom.description = tool.description;
   if (tool.format) custom.format = tool.format;
-  return { type: 'custom', custom };
+  const wire: JsonObject = { type: 'custom', custom };
+  putMembers(tool, custom, wire, encoding);
+  return wire;
+}
+
+/** What stands on a tool beside its own: in its body or around it. */
+function putMembers(tool: Tool, body: JsonObject, wire: JsonObject, encoding: Encoding): void {
+  if (tool.cache) encoding.warn('quiet', 'tools.cache', 'chat marks no tools');
+  const prefix = `tools[].${tool.type}.`;
+  const own = (tool.native ?? []).filter((field) => field.path.startsWith(prefix));
+  encoding.natives(own, body, prefix);
+  encoding.natives(
+    tool.native?.filter((field) => !own.includes(field)),
+    wire,
+    'tools[].',
+  );
 }
 
 function encodeFunction(tool: FunctionTool, encoding: Encoding): JsonObject {
@@ -29,16 +44,9 @@ function encodeFunction(tool: FunctionTool, encoding: Encoding): JsonObject {
   if (tool.description !== undefined) body.description = tool.description;
   if (tool.parameters) body.parameters = tool.parameters;
   if (tool.strict !== undefined) encodeStrict(tool, body, encoding);
-  if (tool.cache) encoding.warn('quiet', 'tools.cache', 'chat marks no tools');
   if (tool.deferred) encoding.warn('dropped', 'tools.deferred', 'the tool is sent at once');
   const wire: JsonObject = { type: 'function', function: body };
-  const own = (tool.native ?? []).filter((field) => field.path.startsWith('tools[].function.'));
-  encoding.natives(own, body, 'tools[].function.');
-  encoding.natives(
-    tool.native?.filter((field) => !own.includes(field)),
-    wire,
-    'tools[].',
-  );
+  putMembers(tool, body, wire, encoding);
   return wire;
 }
 
@@ -61,13 +69,9 @@ function encodeNative(tool: NativeTool, index: number, encoding: Encoding): Json
     throw refuse(`tools[${index}].type`, `${JSON.stringify(tool.kind)} cannot be carried to this provider`);
   }
   // A web search stands in `web_search_options`, which tells whether it was left out.
-  if (!(
-    tool.kind.startsWith('web_search_') &&
-    encoding.request.webSearch &&
-    encoding.traits.webSearchOptions
-  )) {
-    encoding.warn('dropped', 'tools', `the provider does not run ${tool.kind}`);
-  }
+  if (tool.kind.startsWith('web_search_') && encoding.request.webSearch && encoding.traits.webSearchOptions) {
+    putMembers(tool, {}, {}, encoding);
+  } else encoding.warn('dropped', 'tools', `the provider does not run ${tool.kind}`);
   return undefined;
 }
 

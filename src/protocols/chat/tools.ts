@@ -13,9 +13,11 @@ import { refuse } from './envelope.ts';
 import { nativeField } from './ledger.ts';
 
 const FUNCTION_MEMBERS: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'strict']);
+const CUSTOM_MEMBERS: ReadonlySet<string> = new Set(['name', 'description', 'format']);
 const TOOL_MEMBERS: ReadonlySet<string> = new Set([
   'type',
   'function',
+  'custom',
   'cache_control',
   'prompt_cache_breakpoint',
 ]);
@@ -50,20 +52,24 @@ function readCustom(source: JsonValue | undefined, at: string): CustomTool {
   const tool: CustomTool = { type: 'custom', name };
   if (typeof description === 'string') tool.description = description;
   if (isObject(format)) tool.format = format;
+  const native = unknownMembers(source, CUSTOM_MEMBERS, 'tools[].custom');
+  if (native.length > 0) tool.native = native;
   return tool;
 }
 
 function readTool(value: JsonValue, at: string): Tool {
   if (!isObject(value)) throw refuse(at, 'must be an object');
   const type = value.type ?? 'function';
-  if (type === 'custom') return readCustom(value.custom, `${at}.custom`);
-  if (type !== 'function') {
+  if (type !== 'function' && type !== 'custom') {
     if (typeof type !== 'string') throw refuse(`${at}.type`, 'must be a string');
     const native: Tool = { type: 'native', protocol: 'chat', kind: type, value };
     if (typeof value.name === 'string') native.name = value.name;
     return native;
   }
-  const tool = readFunction(value.function, `${at}.function`, 'tools[].function');
+  const tool =
+    type === 'custom'
+      ? readCustom(value.custom, `${at}.custom`)
+      : readFunction(value.function, `${at}.function`, 'tools[].function');
   const cache = cacheMark(value);
   if (cache) tool.cache = cache;
   const native = [...(tool.native ?? []), ...unknownMembers(value, TOOL_MEMBERS, 'tools[]')];

@@ -67,6 +67,9 @@ export const MESSAGES_FIELDS = {
   'thinking.display': MAPPED,
   'output_config.effort': MAPPED,
   'output_config.format': MAPPED,
+  'output_config.format.type': MAPPED,
+  'output_config.format.schema': CARRIED,
+  'output_config.format.name': CARRIED,
   'output_config.task_budget': LEFT_OUT,
   'tool_choice.type': MAPPED,
   'tool_choice.name': CARRIED,
@@ -82,6 +85,16 @@ export const MESSAGES_FIELDS = {
   'tools[].input_examples': LEFT_OUT,
   'tools[].allowed_callers': LEFT_OUT,
   'tools[].eager_input_streaming': LEFT_OUT,
+  'tools[].max_characters': LEFT_OUT,
+  'tools[].user_location': MAPPED,
+  'tools[].user_location.type': MAPPED,
+  'tools[].user_location.city': CARRIED,
+  'tools[].user_location.country': CARRIED,
+  'tools[].user_location.region': CARRIED,
+  'tools[].user_location.timezone': CARRIED,
+  'tools[].allowed_domains': LEFT_OUT,
+  'tools[].blocked_domains': LEFT_OUT,
+  'tools[].max_uses': LEFT_OUT,
 
   'messages[].role': CARRIED,
   'messages[].content': CARRIED,
@@ -124,11 +137,23 @@ function namesByPrefix(): Map<string, Set<string>> {
 
 const FATES = { 'left out': 'report', quiet: 'quiet', rejected: 'reject' } as const;
 
+const isEmptyList = (value: JsonValue): boolean => Array.isArray(value) && value.length === 0;
+
+const NEUTRAL: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
+  ['speed', (value) => value === 'standard'],
+  ['mcp_servers', isEmptyList],
+  ['tools[].input_examples', isEmptyList],
+  ['tools[].eager_input_streaming', (value) => value === false],
+  [
+    'tools[].allowed_callers',
+    (value) => Array.isArray(value) && value.every((caller) => caller === 'direct'),
+  ],
+]);
+
 /** A value that says nothing: the field might as well not be there. */
 function isNeutral(path: string, value: JsonValue | undefined): boolean {
   if (value === undefined || value === null) return true;
-  if (path === 'speed') return value === 'standard';
-  return path === 'mcp_servers' && Array.isArray(value) && value.length === 0;
+  return NEUTRAL.get(path)?.(value) === true;
 }
 
 /** Adds the members of `object` that have no canonical name, with the fate of each. `prefix` ends before the member's name. */

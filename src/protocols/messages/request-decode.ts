@@ -82,6 +82,9 @@ function decodeFormat(value: JsonObject, native: NativeField[]): ResponseFormat 
     const result: ResponseFormat = { type: 'json_schema', schema: format.schema };
     const name = text(format.name);
     if (name !== undefined) result.name = name;
+    const unread: NativeField[] = [];
+    addNativeFields(unread, format, 'output_config.format.');
+    for (const field of unread) native.push(nativeField(`${path}.${field.name}`, field.name, field.value));
     return result;
   }
   native.push(nativeField(path, path.slice(path.indexOf('.') + 1), format));

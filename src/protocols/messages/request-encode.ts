@@ -1,6 +1,6 @@
 // The canonical request as the body for a provider of this protocol, after the history was repaired: members in a fixed order,
 // the same bytes for the same request, since prompt caches go by them.
-import type { JsonObject } from '../../canonical/json.ts';
+import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Request } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import type { EncodedRequest } from '../protocol.ts';
@@ -145,9 +145,12 @@ function encodeFormat(
 function restoreNative(body: JsonObject, request: Request): void {
   for (const { protocol, path, name, value } of request.native) {
     if (protocol !== 'messages' || path.includes('[')) continue;
-    const outer = path === name ? undefined : path.slice(0, -name.length - 1);
-    if (outer === undefined) body[name] = value;
-    else body[outer] = { ...(body[outer] as JsonObject | undefined), [name]: value };
+    let inner = body;
+    for (const step of path.split('.').slice(0, -1)) {
+      const next = inner[step];
+      inner = inner[step] = isObject(next) ? { ...next } : {};
+    }
+    inner[name] = value;
   }
 }
 

@@ -1,55 +1,63 @@
 // A client's tools and its choice among them. Tools that the provider runs or defines stay whole.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import type {
-  FunctionTool,
-  NativeField,
-  Request,
-  Tool,
-  ToolChoice,
-  WebSearch,
+import {
+  LOCATION_MEMBERS,
+  type FunctionTool,
+  type NativeField,
+  type NativeTool,
+  type Request,
+  type Tool,
+  type ToolChoice,
+  type WebSearch,
 } from '../../canonical/request.ts';
 import { decodeCache } from './content-decode.ts';
 import { refuse } from './envelope.ts';
 import { addNativeFields } from './ledger.ts';
 import { flag, list, text } from './schema.ts';
 
-function decodeFunction(tool: JsonObject, at: string): FunctionTool {
-  const { name, input_schema: schema } = tool;
-  if (typeof name !== 'string' || name === '') refuse(`${at}.name`, 'must be a non-empty string');
-  const result: FunctionTool = { type: 'function', name };
-  const description = text(tool.description);
+/** What may stand on a tool of any type. */
+function decodeMembers<T extends FunctionTool | NativeTool>(result: T, tool: JsonObject): T {
   const strict = flag(tool.strict);
   const deferred = flag(tool.defer_loading);
   const cache = decodeCache(tool.cache_control);
-  if (description !== undefined) result.description = description;
-  if (isObject(schema)) result.parameters = schema;
   if (strict !== undefined) result.strict = strict;
   if (deferred !== undefined) result.deferred = deferred;
   if (cache !== undefined) result.cache = cache;
   const native: NativeField[] = [];
   addNativeFields(native, tool, 'tools[].');
+  if (result.type === 'native' && isObject(tool.user_location))
+    addNativeFields(native, tool.user_location, 'tools[].user_location.');
   if (native.length > 0) result.native = native;
   return result;
+}
+
+function decodeFunction(tool: JsonObject, at: string): FunctionTool {
+  const { name, input_schema: schema } = tool;
+  if (typeof name !== 'string' || name === '') refuse(`${at}.name`, 'must be a non-empty string');
+  const result: FunctionTool = { type: 'function', name };
+  const description = text(tool.description);
+  if (description !== undefined) result.description = description;
+  if (isObject(schema)) result.parameters = schema;
+  return decodeMembers(result, tool);
 }
 
 function decodeTool(tool: JsonValue, at: string): Tool {
   if (!isObject(tool)) return refuse(at, 'must be an object');
   const { type } = tool;
   if (typeof type !== 'string' || type === 'custom') return decodeFunction(tool, at);
-  const result: Tool = { type: 'native', protocol: 'messages', kind: type, value: tool };
+  const result: NativeTool = { type: 'native', protocol: 'messages', kind: type, value: tool };
   const name = text(tool.name);
-  return name === undefined ? result : { ...result, name };
+  if (name !== undefined) result.name = name;
+  return decodeMembers(result, tool);
 }
 
-/** Where the user is, in the members that both protocols have: `city`, `country`, `region`, `timezone`. */
 function webSearch(tools: readonly Tool[]): WebSearch | undefined {
   const tool = tools.find((item) => item.type === 'native' && item.kind.startsWith('web_search_'));
   if (tool?.type !== 'native') return undefined;
   const { user_location: wire } = tool.value;
   if (!isObject(wire)) return {};
   const location: JsonObject = {};
-  for (const name of Object.keys(wire))
-    if (name !== 'type' && wire[name] !== null) location[name] = wire[name];
+  for (const name of LOCATION_MEMBERS) if (typeof wire[name] === 'string') location[name] = wire[name];
   return Object.keys(location).length === 0 ? {} : { location };
 }
 

@@ -5,8 +5,8 @@ import { cacheControl } from './cache.ts';
 import { clientPath, leaveOut, reject, type Encoding } from './encoding.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 
-/** Its newer versions run code of their own, which older models refuse. */
-const WEB_SEARCH = 'web_search_20250305';
+/** By default its newer versions are called by code that the model writes, which older models and chat clients know nothing of. */
+const WEB_SEARCH = { type: 'web_search_20260318', name: 'web_search', allowed_callers: ['direct'] } as const;
 
 function inputSchema(parameters: JsonObject | undefined): JsonObject {
   if (parameters === undefined || Object.keys(parameters).length === 0)
@@ -36,11 +36,14 @@ function encodeCustom(tool: CustomTool, encoding: Encoding): JsonObject {
   encoding.warn('changed', 'tools', 'a free text tool was sent as a function with one string');
   const grammar = tool.format === undefined || tool.format.type === 'text' ? '' : JSON.stringify(tool.format);
   const description = [tool.description ?? '', grammar && `The input must follow this format: ${grammar}`];
-  return {
+  const result: JsonObject = {
     name: encoding.toolName(tool.name),
     description: description.filter((line) => line !== '').join('\n\n') || 'Takes free text.',
     input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
   };
+  leaveOut(tool.native, encoding);
+  if (tool.cache !== undefined) result.cache_control = cacheControl(tool.cache);
+  return result;
 }
 
 function encodeTool(tool: Tool, encoding: Encoding): JsonObject | undefined {
@@ -78,7 +81,11 @@ function webSearchTool(request: Request, encoding: Encoding): JsonObject[] {
   }
   if (webSearch.contextSize !== undefined)
     encoding.warn('dropped', 'webSearch.contextSize', 'not known to this provider');
-  const tool: JsonObject = { type: WEB_SEARCH, name: 'web_search' };
+  if (request.tools?.some((tool) => tool.name === WEB_SEARCH.name)) {
+    encoding.warn('dropped', 'webSearch', 'a tool of the client has its name');
+    return [];
+  }
+  const tool: JsonObject = { ...WEB_SEARCH, allowed_callers: [...WEB_SEARCH.allowed_callers] };
   if (webSearch.location !== undefined) tool.user_location = { type: 'approximate', ...webSearch.location };
   return [tool];
 }
@@ -169,7 +176,7 @@ export function forceStructuredTool(
   encoded: EncodedTools,
   encoding: Encoding,
 ): string | undefined {
-  if (encoding.traits.forcedTools === 'never') rejectFormat(encoding);
+  if (encoding.traits.forcedTools === 'never' || encoding.traits.tools === false) rejectFormat(encoding);
   const { choice } = encoded;
   if (choice?.type === 'any' || choice?.type === 'tool') return undefined;
   const taken = new Set(encoded.tools.map((tool) => tool.name));

@@ -164,7 +164,7 @@ describe('options', () => {
       json_schema: { name: 'structured_output', schema: open },
     });
   });
-  test('structured output of a model without it is a forced tool, where nothing else needs the tools', () => {
+  test('structured output of a model without it is a forced tool', () => {
     const responseFormat = { type: 'json_schema', schema: { type: 'object' } } as const;
     const forced = encode({ responseFormat }, { structuredOutput: false });
     expect(forced.body).toMatchObject({
@@ -172,11 +172,6 @@ describe('options', () => {
       tool_choice: { type: 'function', function: { name: 'structured_output' } },
     });
     expect(forced.restore.structuredTool).toBe('structured_output');
-    const tools: Tool[] = [{ type: 'function', name: 'f' }];
-    expect(dropped({ responseFormat, tools }, { structuredOutput: false })).toEqual(['responseFormat']);
-    expect(dropped({ responseFormat }, { structuredOutput: false, forcedTools: 'never' })).toEqual([
-      'responseFormat',
-    ]);
   });
 });
 

@@ -494,7 +494,7 @@ describe('tools', () => {
       body: {
         tools: [
           {
-            type: 'web_search_20250305',
+            type: 'web_search_20260318',
             name: 'web_search',
             user_location: { type: 'approximate', city: 'Bern' },
           },
