@@ -1,6 +1,6 @@
 // Halves of surrogate pairs, which JSON can spell and strict parsers of providers refuse.
 import type { JsonValue } from './json.ts';
-import type { Part } from './request.ts';
+import type { DocumentPart, Part } from './request.ts';
 
 /** Part of every Node that is supported; the language's library of this compiler target does not declare it. */
 interface WellFormed {
@@ -30,28 +30,45 @@ export function wellFormedPart(part: Part): Part {
     }
     case 'tool_call': {
       const text = wellFormed(part.arguments);
-      return text === part.arguments ? part : { ...part, arguments: text };
+      const id = wellFormed(part.id);
+      return text === part.arguments && id === part.id ? part : { ...part, id, arguments: text };
     }
     case 'tool_result': {
       const content =
         typeof part.content === 'string' ? wellFormed(part.content) : wellFormedParts(part.content);
-      return content === part.content ? part : { ...part, content };
+      const callId = wellFormed(part.callId);
+      return content === part.content && callId === part.callId ? part : { ...part, callId, content };
     }
-    case 'document': {
-      const { source } = part;
-      if (source.kind === 'text') {
-        const text = wellFormed(source.text);
-        return text === source.text ? part : { ...part, source: { kind: 'text', text } };
-      }
-      if (source.kind !== 'parts') return part;
-      const parts = wellFormedParts(source.parts);
-      return parts === source.parts ? part : { ...part, source: { kind: 'parts', parts } };
-    }
+    case 'document':
+      return wellFormedDocument(part);
+    case 'native':
+      return hasHalf(part.value) ? { ...part, value: wellFormedValue(part.value) } : part;
     case 'image':
     case 'audio':
-    case 'native':
       return part;
   }
+}
+
+/** JSON.stringify escapes halves alone by `\ud`; text that says so itself is no harm, only a walk in vain. */
+function hasHalf(value: JsonValue): boolean {
+  return JSON.stringify(value).includes('\\ud');
+}
+
+function wellFormedDocument(part: DocumentPart): DocumentPart {
+  const named = { ...part };
+  if (part.title !== undefined) named.title = wellFormed(part.title);
+  if (part.context !== undefined) named.context = wellFormed(part.context);
+  const { source } = part;
+  if (source.kind === 'text') named.source = { kind: 'text', text: wellFormed(source.text) };
+  if (source.kind === 'parts') named.source = { kind: 'parts', parts: wellFormedParts(source.parts) };
+  const same = named.title === part.title && named.context === part.context && isSame(source, named.source);
+  return same ? part : named;
+}
+
+function isSame(one: DocumentPart['source'], other: DocumentPart['source']): boolean {
+  if (one.kind === 'text' && other.kind === 'text') return one.text === other.text;
+  if (one.kind === 'parts' && other.kind === 'parts') return one.parts === other.parts;
+  return one === other;
 }
 
 function wellFormedParts(parts: Part[]): Part[] {

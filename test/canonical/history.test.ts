@@ -237,6 +237,23 @@ describe('messages', () => {
     expect(spelt).toContain('🎉');
     expect(effects(warnings)).toEqual(['quiet messages']);
   });
+
+  it.each<[string, Part]>([
+    ['a title', { type: 'document', source: { kind: 'file', id: 'f' }, title: 'a\ud83c' }],
+    ['a context', { type: 'document', source: { kind: 'text', text: 'x' }, context: 'a\ud83c' }],
+    ['the text of a document', { type: 'document', source: { kind: 'text', text: 'a\ud83c' } }],
+    [
+      "a block of one protocol's own",
+      { type: 'native', protocol: 'messages', kind: 'search_result', value: { title: 'a\ud83c' } },
+    ],
+  ])('hold none in %s either', (_, part) => {
+    expect(JSON.stringify(run([user(part)]).messages)).toContain('a\ufffd');
+  });
+
+  it('hold none in the ids of calls, which stay those of their results', () => {
+    const { messages } = run([user(text('q')), assistant(call('a\ud83c')), user(result('a\ud83c', 'r'))]);
+    expect(messages.slice(1)).toEqual([assistant(call('a\ufffd')), user(result('a\ufffd', 'r'))]);
+  });
 });
 
 describe('reasoning', () => {

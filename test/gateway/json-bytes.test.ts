@@ -30,6 +30,20 @@ describe('jsonBytes', () => {
     );
   });
 
+  it.each([1, LONG])('writes no halves of surrogate pairs beside the messages (%d bytes)', (about) => {
+    const whole = 'a \u{1f389} and the words \\ud83d \\\\ud83d';
+    const words = (tail: string) => ({
+      messages: [{ role: 'user', content: whole }],
+      tools: [{ description: `${whole}${tail}`, [`k${tail}`]: { pattern: [`${tail}x`] } }],
+      stop: [`${tail}`],
+      text: whole,
+    });
+    const parse = (bytes: Buffer) => JSON.parse(bytes.toString()) as unknown;
+    expect(parse(jsonBytes(words('\ud83d'), about))).toEqual(words('\ufffd'));
+    expect(parse(jsonBytes(words('\udc00\ud800'), about))).toEqual(words('\ufffd\ufffd'));
+    expect(jsonBytes(words('\ud83d'), about).toString()).not.toMatch(/(?<!\\)\\ud/);
+  });
+
   it.each<[string, JsonObject]>([
     ['no list of messages', { model: 'm', messages: 'none' }],
     ['no messages', { model: 'm', messages: [] }],
