@@ -3,7 +3,7 @@
 import type { Traits } from '../canonical/traits.ts';
 import { MODEL_ROWS } from './model-rows.ts';
 
-/** The parts of `Traits` that belong to a server's wire; all others belong to the model. */
+/** The parts of `Traits` that belong to a server's wire; all others belong to the model (`toolIds`: a template's own rule). */
 export const WIRE_TRAITS = [
   'maxTokensField',
   'systemRole',
@@ -17,7 +17,6 @@ export const WIRE_TRAITS = [
   'thoughtSignatures',
   'reasoningField',
   'replayReasoning',
-  'toolIds',
   'cacheMarks',
   'cacheKey',
   'rejectFields',

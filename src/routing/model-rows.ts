@@ -243,6 +243,9 @@ const OTHERS: readonly ModelRow[] = [
     traits: { efforts: USUAL },
   },
   { match: /^(?:codestral|devstral|pixtral|mistral-(?:\d|nemo|tiny))/, traits: NO_THINKING },
+  // Their templates refuse other ids, under whatever name and on whatever server:
+  // https://github.com/ml-explore/mlx-lm/issues/1375
+  { match: /(?:mis|mix|pix|minis|codes|devs|magis)tral/, traits: { toolIds: 'mistral' } },
   { match: /^(?:llama|meta-llama)/, family: 'llama', traits: NO_THINKING },
   { match: /^(?:kimi|moonshot)/, family: 'kimi', traits: { efforts: USUAL } },
   { match: /^(?:glm|chatglm)/, family: 'glm', traits: { efforts: USUAL } },
