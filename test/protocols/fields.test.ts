@@ -1,40 +1,9 @@
 // Members of a request that are easily lost without a word: each is carried, or its path is named to the client.
 import { describe, expect, it } from 'vitest';
-import { repair } from '../../src/canonical/history.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
-import { DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
-import { GatewayError } from '../../src/errors.ts';
-import type { EncodedRequest } from '../../src/protocols/protocol.ts';
-import { protocols } from '../../src/protocols/registry.ts';
-
-interface Crossed extends EncodedRequest {
-  /** What `x-gateway-dropped` names. */
-  dropped: string[];
-}
-
-function cross(from: ProtocolName, members: JsonObject, over: Partial<Traits> = {}): Crossed {
-  const target = from === 'chat' ? 'messages' : 'chat';
-  const traits = { ...DEFAULT_TRAITS, ...over };
-  const body: JsonObject = { model: 'm', max_tokens: 9000, messages: [{ role: 'user', content: 'hi' }] };
-  const request = protocols[from].decodeRequest({ ...body, ...members });
-  const repaired = repair(request, { target, traits });
-  const encoded = protocols[target].encodeRequest(repaired.request, 'target', traits);
-  const paths = [...repaired.warnings, ...encoded.warnings]
-    .filter(({ effect }) => effect === 'dropped')
-    .map(({ field }) => (typeof field === 'string' ? protocols[from].wirePath(field) : field.path));
-  return { ...encoded, dropped: [...new Set(paths)].sort() };
-}
-
-function refused(from: ProtocolName, members: JsonObject, over: Partial<Traits> = {}): string | undefined {
-  try {
-    cross(from, members, over);
-  } catch (error) {
-    if (error instanceof GatewayError) return error.options.param;
-    throw error;
-  }
-  throw new Error('was not refused');
-}
+import type { Traits } from '../../src/canonical/traits.ts';
+import { cross, refused } from './cross.ts';
 
 const MARK = { type: 'ephemeral' } as const;
 

@@ -1,0 +1,343 @@
+// The rows of the field tables, from the client's wire to the provider's, as far as they are decided.
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../../src/canonical/json.ts';
+import type { ProtocolName } from '../../src/canonical/request.ts';
+import type { Traits } from '../../src/canonical/traits.ts';
+import { cross, refused } from './cross.ts';
+
+const fn = (name: string): JsonObject => ({ type: 'function', function: { name } });
+const custom = (name: string): JsonObject => ({ type: 'custom', custom: { name } });
+const tool = (name: string): JsonObject => ({ name, input_schema: { type: 'object' } });
+
+type Option = [JsonObject, JsonObject, string[]?, Partial<Traits>?];
+
+/** Members of the client's body, those of the provider's (undefined: absent), what is named as left out. */
+function options(from: ProtocolName, rows: Option[]): void {
+  it.each(rows)('%j', (members, expected, dropped = [], traits = {}) => {
+    const crossed = cross(from, members, traits);
+    const found = Object.fromEntries(Object.keys(expected).map((name) => [name, crossed.body[name]]));
+    expect(found).toEqual(expected);
+    expect(crossed.dropped).toEqual(dropped);
+  });
+}
+
+const absent = (...names: string[]): JsonObject => Object.fromEntries(names.map((name) => [name, undefined]));
+
+describe('options of chat clients', () => {
+  options('chat', [
+    [{ max_completion_tokens: 5, max_tokens: 7 }, { max_tokens: 5 }],
+    [{ max_tokens: null }, { max_tokens: 4096 }],
+    [{ max_tokens: null }, { max_tokens: 64 }, [], { maxOutput: 64 }],
+    [{ max_tokens: 100 }, { max_tokens: 64 }, [], { maxOutput: 64 }],
+    [{ temperature: 1.5 }, { temperature: 1 }],
+    [
+      { temperature: 0.5, top_p: 0.5 },
+      { temperature: 0.5, top_p: 0.5 },
+    ],
+    [
+      { temperature: 0.5, top_p: 0.5 },
+      { temperature: 0.5, ...absent('top_p') },
+      ['top_p'],
+      { oneSamplingParameter: true },
+    ],
+    [
+      { temperature: 0.5, top_p: 0.5, top_k: 3 },
+      absent('temperature', 'top_p', 'top_k'),
+      ['temperature', 'top_k', 'top_p'],
+      { rejectsSampling: true },
+    ],
+    [{ reasoning_effort: 'low', temperature: 0.5 }, absent('temperature'), ['temperature']],
+    [{ top_k: 3 }, { top_k: 3 }],
+    [{ stop: 'x' }, { stop_sequences: ['x'] }],
+    [{ stop: ['x', '', 'y'] }, { stop_sequences: ['x', 'y'] }],
+    [{ stop: [''] }, absent('stop_sequences')],
+    [{ safety_identifier: 'a', user: 'b' }, { metadata: { user_id: 'a' } }],
+    [{ user: 'b', safety_identifier: 'a' }, { metadata: { user_id: 'a' } }],
+    [{ user: 'b' }, { metadata: { user_id: 'b' } }],
+    [{ metadata: { a: 'b' } }, absent('metadata'), ['metadata']],
+    [{ service_tier: 'auto' }, { service_tier: 'auto' }],
+    [{ service_tier: 'priority' }, { service_tier: 'auto' }],
+    [{ service_tier: 'default' }, { service_tier: 'standard_only' }],
+    [{ service_tier: 'flex' }, absent('service_tier'), ['service_tier']],
+    [{ service_tier: 'scale' }, absent('service_tier'), ['service_tier']],
+    [{ prompt_cache_key: 'k' }, absent('prompt_cache_key'), ['prompt_cache_key']],
+    [{ stream: true, stream_options: { include_usage: true, include_obfuscation: false } }, { stream: true }],
+    [{ response_format: { type: 'text' } }, absent('output_config')],
+    [{ web_search_options: {} }, absent('tools'), ['web_search_options']],
+    [{ n: 1, logprobs: false, logit_bias: {}, store: false, modalities: ['text'] }, absent('n', 'store')],
+    [{ frequency_penalty: 0, presence_penalty: 0 }, absent('presence_penalty')],
+    [
+      { frequency_penalty: 1, presence_penalty: 1, logit_bias: { 1: 2 }, seed: 1, store: true },
+      absent('seed', 'store'),
+      ['frequency_penalty', 'logit_bias', 'presence_penalty', 'seed', 'store'],
+    ],
+    [{ prediction: {}, verbosity: 'low', moderation: {} }, {}, ['moderation', 'prediction', 'verbosity']],
+    [{ prompt_cache_retention: '24h', top_logprobs: 2 }, absent('prompt_cache_retention')],
+    [{ provider: {}, plugins: [], unheard: 1 }, absent('unheard'), ['plugins', 'provider', 'unheard']],
+  ]);
+
+  it.each<[string, JsonObject]>([
+    ['n', { n: 2 }],
+    ['logprobs', { logprobs: true }],
+    ['modalities', { modalities: ['text', 'audio'] }],
+    ['audio', { audio: { voice: 'x' } }],
+  ])('%s is refused', (param, members) => {
+    expect(refused('chat', members)).toBe(param);
+  });
+
+  it('an answer of any JSON is asked for in words', () => {
+    const { body } = cross('chat', { response_format: { type: 'json_object' } });
+    expect(body.system).toMatchObject([{ text: expect.stringContaining('JSON') as string }]);
+    expect(body).not.toHaveProperty('output_config');
+  });
+});
+
+describe('options of messages clients', () => {
+  const long = 'u'.repeat(65);
+  const hashed = createHash('sha256').update(long).digest('hex');
+  options('messages', [
+    [{ max_tokens: 5 }, { max_tokens: 5, ...absent('max_completion_tokens') }],
+    [
+      { max_tokens: 5 },
+      { max_completion_tokens: 5, ...absent('max_tokens') },
+      [],
+      { maxTokensField: 'max_completion_tokens' },
+    ],
+    [
+      { temperature: 0.5, top_p: 0.5 },
+      { temperature: 0.5, top_p: 0.5 },
+    ],
+    [{ temperature: 0.5 }, absent('temperature'), ['temperature'], { rejectsSampling: true }],
+    [{ top_k: 3 }, absent('top_k'), ['top_k']],
+    [{ top_k: 3 }, { top_k: 3 }, [], { topK: true }],
+    [{ stop_sequences: ['1', '2', '3', '4', '5'] }, { stop: ['1', '2', '3', '4'] }],
+    [{ stop_sequences: ['1'] }, absent('stop'), [], { maxStop: 0 }],
+    [{ metadata: { user_id: 'u' } }, { user: 'u' }],
+    [
+      { metadata: { user_id: 'u' } },
+      { safety_identifier: 'u', ...absent('user') },
+      [],
+      { userField: 'safety_identifier' },
+    ],
+    [{ metadata: { user_id: long.slice(1) } }, { user: long.slice(1) }],
+    [{ metadata: { user_id: long } }, { user: hashed }],
+    [{ metadata: { user_id: 'u', more: 1 } }, { user: 'u', ...absent('metadata') }, ['metadata.more']],
+    [{ service_tier: 'auto' }, { service_tier: 'auto' }],
+    [{ service_tier: 'standard_only' }, { service_tier: 'default' }],
+    [{ stream: true }, { stream: true, stream_options: { include_usage: true } }],
+    [{ stream: true }, { stream: true, ...absent('stream_options') }, [], { streamUsage: false }],
+    [{ cache_control: { type: 'ephemeral' } }, absent('cache_control', 'prompt_cache_key')],
+    [
+      { context_management: { edits: [] }, fallbacks: [], speed: 'fast', unheard: 1 },
+      absent('context_management', 'unheard'),
+      ['context_management', 'fallbacks', 'speed', 'unheard'],
+    ],
+    [{ speed: 'standard', diagnostics: {}, mcp_servers: [] }, absent('diagnostics')],
+    [
+      { output_config: { task_budget: { total: 1 } } },
+      absent('output_config'),
+      ['output_config.task_budget'],
+    ],
+  ]);
+
+  it.each<[string, JsonObject]>([
+    ['max_tokens', { max_tokens: 0 }],
+    ['container', { container: 'c' }],
+    ['inference_geo', { inference_geo: 'us' }],
+    ['compaction', { compaction: {} }],
+    ['thread', { thread: 't' }],
+    ['fallback_credit_token', { fallback_credit_token: 't' }],
+    ['billing_policy', { billing_policy: {} }],
+    ['mcp_servers', { mcp_servers: [{ url: 'https://x', authorization_token: 't' }] }],
+  ])('%s is refused', (param, members) => {
+    expect(refused('messages', members)).toBe(param);
+  });
+
+  it('stops that were not sent are cut at by the gateway', () => {
+    expect(cross('messages', { stop_sequences: ['1', '2', '3', '4', '5'] }).restore.stop).toEqual(['5']);
+    expect(cross('messages', { stop_sequences: ['1'] }, { maxStop: 0 }).restore.stop).toEqual(['1']);
+  });
+});
+
+describe('a choice among tools', () => {
+  const single = { disable_parallel_tool_use: true };
+  const functions = { tools: [fn('f'), fn('g'), custom('c')] };
+  it.each<[JsonObject, JsonValue | undefined, Partial<Traits>?]>([
+    [{}, undefined],
+    [{ tool_choice: 'auto' }, { type: 'auto' }],
+    [{ tool_choice: 'none' }, { type: 'none' }],
+    [{ tool_choice: 'required' }, { type: 'any' }],
+    [{ tool_choice: 'required' }, { type: 'auto' }, { forcedTools: 'never' }],
+    [{ tool_choice: 'required', reasoning_effort: 'low' }, { type: 'auto' }],
+    [{ tool_choice: 'required', reasoning_effort: 'low' }, { type: 'any' }, { forcedTools: 'always' }],
+    [{ tool_choice: fn('f') }, { type: 'tool', name: 'f' }],
+    [{ tool_choice: fn('f') }, { type: 'auto' }, { forcedTools: 'never' }],
+    [{ tool_choice: custom('c') }, { type: 'tool', name: 'c' }],
+    [{ parallel_tool_calls: false }, { type: 'auto', ...single }],
+    [{ parallel_tool_calls: true }, undefined],
+    [{ parallel_tool_calls: false, tool_choice: 'none' }, { type: 'none' }],
+    [
+      { parallel_tool_calls: false, tool_choice: 'required' },
+      { type: 'any', ...single },
+    ],
+  ])('%j is %j towards messages', (members, expected, traits) => {
+    const { body } = cross('chat', { ...functions, ...members }, traits);
+    expect(body.tool_choice).toEqual(expected);
+    expect(body.tools).toHaveLength(3);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['auto', { type: 'auto' }],
+    ['required', { type: 'any' }],
+  ])('among allowed tools is a shorter list: %s', (mode, expected) => {
+    const choice = { type: 'allowed_tools', allowed_tools: { mode, tools: [fn('g'), custom('c')] } };
+    const { body, warnings } = cross('chat', { ...functions, tool_choice: choice });
+    expect(body.tool_choice).toEqual(expected);
+    expect(body.tools).toMatchObject([{ name: 'g' }, { name: 'c' }]);
+    expect(warnings).toContainEqual(expect.objectContaining({ effect: 'changed', field: 'toolChoice' }));
+  });
+
+  it.each<[JsonObject]>([
+    [{ tool_choice: 'auto' }],
+    [{ tool_choice: 'required', tools: [] }],
+    [{ parallel_tool_calls: false }],
+  ])('without tools is none: %j', (members) => {
+    expect(cross('chat', members).body).not.toHaveProperty('tool_choice');
+  });
+
+  it('in the legacy form is one call', () => {
+    const legacy = { functions: [{ name: 'f' }, { name: 'g' }], function_call: { name: 'f' } };
+    const { body } = cross('chat', legacy);
+    expect(body.tool_choice).toEqual({ type: 'tool', name: 'f', ...single });
+    expect(body.tools).toHaveLength(2);
+  });
+
+  const tools = [tool('f'), tool('g')];
+  it.each<[JsonObject, JsonObject]>([
+    [{}, absent('tool_choice', 'parallel_tool_calls')],
+    [{ tool_choice: { type: 'auto' } }, { tool_choice: 'auto', ...absent('parallel_tool_calls') }],
+    [{ tool_choice: { type: 'none' } }, { tool_choice: 'none' }],
+    [{ tool_choice: { type: 'any' } }, { tool_choice: 'required' }],
+    [{ tool_choice: { type: 'tool', name: 'f' } }, { tool_choice: fn('f') }],
+    [{ tool_choice: { type: 'any', ...single } }, { tool_choice: 'required', parallel_tool_calls: false }],
+  ])('%j is %j towards chat', (members, expected) => {
+    const { body } = cross('messages', { tools, ...members });
+    const found = Object.fromEntries(Object.keys(expected).map((name) => [name, body[name]]));
+    expect(found).toEqual(expected);
+    expect(body.tools).toHaveLength(2);
+  });
+
+  it('without tools is none towards chat', () => {
+    const { body } = cross('messages', { tools: [], tool_choice: { type: 'any', ...single } });
+    expect(body).not.toHaveProperty('tool_choice');
+    expect(body).not.toHaveProperty('parallel_tool_calls');
+  });
+});
+
+describe('a schema towards messages', () => {
+  const written = (schema: JsonObject): JsonValue | undefined => {
+    const format = { type: 'json_schema', json_schema: { name: 'n', schema } };
+    const { output_config: output } = cross('chat', { response_format: format }).body;
+    return ((output as JsonObject).format as JsonObject).schema;
+  };
+  const closed = { type: 'object', additionalProperties: false };
+
+  it.each<[string, JsonObject]>([
+    ['type', { type: ['string', 'null'] }],
+    ['title', { type: 'string', title: 't' }],
+    ['description', { type: 'string', description: 'd' }],
+    ['enum', { enum: ['a', 1, null] }],
+    ['const', { const: 'a' }],
+    ['default', { type: 'string', default: 'a' }],
+    ['anyOf', { anyOf: [{ type: 'string' }, { type: 'null' }] }],
+    ['allOf', { allOf: [{ type: 'string' }] }],
+    ['minItems 0', { type: 'array', items: { type: 'string' }, minItems: 0 }],
+    ['minItems 1', { type: 'array', items: { type: 'string' }, minItems: 1 }],
+    ...'date-time time date duration email hostname uri ipv4 ipv6 uuid'
+      .split(' ')
+      .map((format): [string, JsonObject] => [format, { type: 'string', format }]),
+  ])('keeps %s', (_, member) => {
+    const schema = { ...closed, properties: { a: member }, required: ['a'] };
+    expect(written(schema)).toEqual(schema);
+  });
+
+  it('keeps references and what they point to, closed', () => {
+    const inner = { type: 'object', properties: {} };
+    const properties = { a: { $ref: '#/$defs/x' }, b: { $ref: '#/definitions/y' } };
+    expect(written({ type: 'object', properties, $defs: { x: inner }, definitions: { y: inner } })).toEqual({
+      ...closed,
+      properties,
+      $defs: { x: { ...inner, additionalProperties: false } },
+      definitions: { y: { ...inner, additionalProperties: false } },
+    });
+  });
+
+  it('has every object closed, whatever it said', () => {
+    const properties = { a: { type: ['object', 'null'] }, b: { properties: {}, additionalProperties: true } };
+    expect(written({ type: 'object', properties, additionalProperties: true })).toEqual({
+      ...closed,
+      properties: {
+        a: { type: ['object', 'null'], additionalProperties: false },
+        b: { properties: {}, additionalProperties: false },
+      },
+    });
+  });
+
+  it('has anyOf for oneOf', () => {
+    const one = [{ type: 'string' }, { type: 'object' }];
+    expect(written({ type: 'object', properties: { a: { oneOf: one } } })).toEqual({
+      ...closed,
+      properties: { a: { anyOf: [{ type: 'string' }, closed] } },
+    });
+  });
+
+  it.each<[string, JsonValue]>([
+    ['minimum', 1],
+    ['maximum', 1],
+    ['exclusiveMinimum', 1],
+    ['exclusiveMaximum', 1],
+    ['multipleOf', 2],
+    ['minLength', 1],
+    ['maxLength', 1],
+    ['pattern', '^a$'],
+    ['format', 'phone'],
+    ['minItems', 2],
+    ['maxItems', 1],
+    ['uniqueItems', true],
+    ['minProperties', 1],
+    ['patternProperties', {}],
+    ['not', { type: 'null' }],
+    ['examples', ['a']],
+  ])('says %s in words', (name, value) => {
+    const said = { description: `d\n\n{${name}: ${JSON.stringify(value)}}` };
+    const member = { type: 'string', description: 'd', [name]: value };
+    expect(written({ type: 'object', properties: { a: member } })).toEqual({
+      ...closed,
+      properties: { a: { type: 'string', ...said } },
+    });
+  });
+
+  it('is a forced tool where it refers to itself', () => {
+    const schema = { type: 'object', properties: { a: { $ref: '#' } } };
+    const format = { type: 'json_schema', json_schema: { name: 'n', schema } };
+    const { body, restore } = cross('chat', { response_format: format });
+    expect(body.tool_choice).toMatchObject({ type: 'tool', name: 'n' });
+    expect(body).not.toHaveProperty('output_config');
+    expect(restore.structuredTool).toBe('n');
+  });
+
+  it('of a strict tool is the same, of another stays as it came', () => {
+    const parameters = { type: 'object', properties: { a: { type: 'string', maxLength: 2 } } };
+    const declared = (strict: boolean): JsonObject => ({
+      type: 'function',
+      function: { name: 'f', parameters, strict },
+    });
+    expect(cross('chat', { tools: [declared(false)] }).body.tools).toEqual([
+      { name: 'f', input_schema: parameters },
+    ]);
+    expect(cross('chat', { tools: [declared(true)] }).body.tools).toMatchObject([
+      { strict: true, input_schema: { ...closed, properties: { a: { description: '{maxLength: 2}' } } } },
+    ]);
+  });
+});
