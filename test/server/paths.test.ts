@@ -98,7 +98,11 @@ async function reached(model: 'm' | 'n', path: string, headers: Record<string, s
   });
   expect(response.status, await response.text()).toBe(200);
   const [asked] = (model === 'm' ? chat : messages).requests;
-  return { path: asked?.path, version: asked?.headers['anthropic-version'] };
+  return {
+    path: asked?.path,
+    version: asked?.headers['anthropic-version'],
+    beta: asked?.headers['anthropic-beta'],
+  };
 }
 
 describe('the query', () => {
@@ -112,6 +116,17 @@ describe('the query', () => {
     ['m', '/v1/chat/completions?beta=true', '/v1/chat/completions'],
   ] as const)('of a request for %s at %s: the provider is asked at %s', async (model, path, at) => {
     expect((await reached(model, path)).path).toBe(at);
+  });
+});
+
+describe('the betas', () => {
+  it.each<[string, 'm' | 'n', string, string | undefined]>([
+    ['go on to a provider of their protocol', 'n', '/v1/messages', 'a-1,b-2'],
+    ['are not for a translated call', 'n', '/v1/chat/completions', undefined],
+    ['mean nothing to a chat provider', 'm', '/v1/messages', undefined],
+    ['mean nothing to a chat provider of a chat client', 'm', '/v1/chat/completions', undefined],
+  ])('%s', async (_, model, path, beta) => {
+    expect((await reached(model, path, { 'anthropic-beta': 'a-1,b-2' })).beta).toBe(beta);
   });
 });
 
