@@ -341,3 +341,34 @@ describe('a schema towards messages', () => {
     ]);
   });
 });
+
+describe('system text', () => {
+  const marked = { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } };
+  const plain = { type: 'text', text: 'b' };
+  const hi = { role: 'user', content: 'hi' };
+
+  it('is one string on chat, but where a part bears a mark', () => {
+    const members = { system: [marked, plain], messages: [hi] };
+    expect(cross('messages', members).body.messages).toEqual([{ role: 'system', content: 'a\n\nb' }, hi]);
+    expect(cross('messages', members, { cacheMarks: 'cache_control' }).body.messages).toEqual([
+      { role: 'system', content: [marked, plain] },
+      hi,
+    ]);
+  });
+
+  it('behind a user is in a message of its own for models that take it alone', () => {
+    const messages = [hi, { role: 'system', content: 's' }];
+    const user = { role: 'user', content: [{ type: 'text', text: 'hi' }] };
+    const system = [{ type: 'text', text: 's' }];
+    expect(cross('chat', { messages }, { midSystem: true }).body.messages).toEqual([
+      user,
+      { role: 'system', content: system },
+    ]);
+    expect(cross('chat', { messages }).body.messages).toEqual([
+      {
+        role: 'user',
+        content: [...user.content, { type: 'text', text: '<system_message>\ns\n</system_message>' }],
+      },
+    ]);
+  });
+});
