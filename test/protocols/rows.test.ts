@@ -342,33 +342,58 @@ describe('a schema towards messages', () => {
   });
 });
 
-describe('system text', () => {
-  const marked = { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } };
-  const plain = { type: 'text', text: 'b' };
+describe('what a translation changes is in the log', () => {
   const hi = { role: 'user', content: 'hi' };
-
-  it('is one string on chat, but where a part bears a mark', () => {
-    const members = { system: [marked, plain], messages: [hi] };
-    expect(cross('messages', members).body.messages).toEqual([{ role: 'system', content: 'a\n\nb' }, hi]);
-    expect(cross('messages', members, { cacheMarks: 'cache_control' }).body.messages).toEqual([
-      { role: 'system', content: [marked, plain] },
-      hi,
-    ]);
+  const long = 'u'.repeat(65);
+  it.each<[string, ProtocolName, JsonObject, Partial<Traits>?]>([
+    ['maxOutputTokens', 'chat', { max_tokens: null }],
+    ['maxOutputTokens', 'chat', { max_tokens: 100 }, { maxOutput: 64 }],
+    ['maxOutputTokens', 'messages', { max_tokens: 100 }, { maxOutput: 64 }],
+    ['temperature', 'chat', { temperature: 1.5 }],
+    ['user', 'messages', { metadata: { user_id: long } }],
+    ['stop', 'messages', { stop_sequences: ['1'] }, { maxStop: 0 }],
+    ['responseFormat', 'chat', { response_format: { type: 'json_object' } }],
+    ['messages', 'chat', { messages: [{ role: 'assistant', content: 'a' }, hi] }],
+    ['messages', 'chat', { messages: [hi, { role: 'assistant', content: 'a' }] }, { prefill: false }],
+    ['tools', 'chat', { tools: [custom('c')] }],
+  ])('%s of a %s client: %j', (field, from, members, traits) => {
+    const { warnings } = cross(from, members, traits);
+    expect(warnings.filter(({ effect }) => effect === 'changed').map((one) => one.field)).toContain(field);
   });
+});
 
-  it('behind a user is in a message of its own for models that take it alone', () => {
-    const messages = [hi, { role: 'system', content: 's' }];
-    const user = { role: 'user', content: [{ type: 'text', text: 'hi' }] };
-    const system = [{ type: 'text', text: 's' }];
-    expect(cross('chat', { messages }, { midSystem: true }).body.messages).toEqual([
-      user,
-      { role: 'system', content: system },
-    ]);
-    expect(cross('chat', { messages }).body.messages).toEqual([
-      {
-        role: 'user',
-        content: [...user.content, { type: 'text', text: '<system_message>\ns\n</system_message>' }],
-      },
+describe('tools towards chat', () => {
+  it.each(['memory_20250818', 'computer_20250124', 'computer_toolset_20260801', 'browser_toolset_20260801'])(
+    'that the client runs by a form nobody else knows are refused: %s',
+    (type) => {
+      expect(refused('messages', { tools: [{ type, name: 'x' }] })).toBe('tools[0].type');
+    },
+  );
+
+  it.each(['web_search_1', 'web_fetch_1', 'code_execution_1', 'tool_search_tool_regex_1', 'advisor_1'])(
+    'that the provider runs are left out: %s',
+    (type) => {
+      const { body, dropped } = cross('messages', { tools: [{ type, name: 'x' }, tool('f')] });
+      expect(body.tools).toHaveLength(1);
+      expect(dropped).toEqual(['tools[]']);
+      const choice = { tools: [{ type, name: 'x' }, tool('f')], tool_choice: { type: 'tool', name: 'x' } };
+      expect(refused('messages', choice)).toBe('tool_choice');
+    },
+  );
+
+  it.each<[JsonObject, string[]]>([
+    [{ input_examples: [{}] }, ['tools[].input_examples']],
+    [{ allowed_callers: ['code_execution_20260120'] }, ['tools[].allowed_callers']],
+    [{ eager_input_streaming: true }, ['tools[].eager_input_streaming']],
+    [{ defer_loading: true }, ['tools[].defer_loading']],
+    [{ unheard: 1 }, ['tools[].unheard']],
+    [{ allowed_callers: ['direct'], eager_input_streaming: false, input_examples: [] }, []],
+    [{ defer_loading: false, cache_control: { type: 'ephemeral' }, type: 'custom' }, []],
+  ])('lose %j', (members, dropped) => {
+    const crossed = cross('messages', { tools: [{ ...tool('f'), ...members }] });
+    expect(crossed.dropped).toEqual(dropped);
+    expect(crossed.body.tools).toEqual([
+      { type: 'function', function: { name: 'f', parameters: { type: 'object' } } },
     ]);
   });
 });
