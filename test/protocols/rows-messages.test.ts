@@ -8,6 +8,11 @@ describe('system text', () => {
   const plain = { type: 'text', text: 'b' };
   const hi = { role: 'user', content: 'hi' };
 
+  it('is the same as a string', () => {
+    const members = { system: 'a', messages: [hi] };
+    expect(cross('messages', members).body.messages).toEqual([{ role: 'system', content: 'a' }, hi]);
+  });
+
   it('is one string on chat, but where a part bears a mark', () => {
     const members = { system: [marked, plain], messages: [hi] };
     expect(cross('messages', members).body.messages).toEqual([{ role: 'system', content: 'a\n\nb' }, hi]);
@@ -75,6 +80,28 @@ describe('messages', () => {
       { content: [{ ...call, ...marked }] },
       { content: [{ type: 'tool_result', ...marked }] },
     ]);
+  });
+
+  it('keep the marks on pictures and files towards messages', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:IMAGE/PNG;base64,AAAA' }, ...marked };
+    const file = { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=' }, ...marked };
+    const content = [image, file, { type: 'text', text: 'a' }];
+    expect(cross('chat', { messages: [{ role: 'user', content }] }).body.messages).toMatchObject([
+      {
+        content: [
+          { type: 'image', source: { media_type: 'image/png' }, ...marked },
+          { type: 'document', source: { media_type: 'application/pdf' }, ...marked },
+          { type: 'text' },
+        ],
+      },
+    ]);
+  });
+
+  it('lose the transformations of pictures, and say so', () => {
+    const source = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
+    const image = { type: 'image', source, transformations: { oversized_image: 'resize' } };
+    const { dropped } = cross('messages', { messages: [{ role: 'user', content: [image] }] });
+    expect(dropped).toEqual(['messages[].content[].transformations']);
   });
 
   it('count the marks within results', () => {

@@ -75,6 +75,12 @@ describe('options of chat clients', () => {
     [{ prediction: {}, verbosity: 'low', moderation: {} }, {}, ['moderation', 'prediction', 'verbosity']],
     [{ prompt_cache_retention: '24h', top_logprobs: 2 }, absent('prompt_cache_retention')],
     [{ provider: {}, plugins: [], unheard: 1 }, absent('unheard'), ['plugins', 'provider', 'unheard']],
+    [
+      { include_reasoning: true, models: ['a'], route: 'r', transforms: ['t'], extra_body: { a: 1 } },
+      absent('models'),
+      ['extra_body', 'include_reasoning', 'models', 'route', 'transforms'],
+    ],
+    [{ extra_body: {} }, absent('extra_body')],
   ]);
 
   it.each<[string, JsonObject]>([
@@ -154,6 +160,14 @@ describe('options of messages clients', () => {
     expect(refused('messages', members)).toBe(param);
   });
 
+  it('threads are refused in the words that make the official SDK go on without', () => {
+    const details = expect.objectContaining({ error_code: 'thread_unsupported_request' }) as unknown;
+    const options = expect.objectContaining({ details }) as unknown;
+    expect(() => cross('messages', { thread: 't' })).toThrow(
+      expect.objectContaining({ options }) as unknown as Error,
+    );
+  });
+
   it('stops that were not sent are cut at by the gateway', () => {
     expect(cross('messages', { stop_sequences: ['1', '2', '3', '4', '5'] }).restore.stop).toEqual(['5']);
     expect(cross('messages', { stop_sequences: ['1'] }, { maxStop: 0 }).restore.stop).toEqual(['1']);
@@ -168,6 +182,7 @@ describe('a choice among tools', () => {
     [{ tool_choice: 'auto' }, { type: 'auto' }],
     [{ tool_choice: 'none' }, { type: 'none' }],
     [{ tool_choice: 'required' }, { type: 'any' }],
+    [{ tool_choice: 'any' }, { type: 'any' }],
     [{ tool_choice: 'required' }, { type: 'auto' }, { forcedTools: 'never' }],
     [{ tool_choice: 'required', reasoning_effort: 'low' }, { type: 'auto' }],
     [{ tool_choice: 'required', reasoning_effort: 'low' }, { type: 'any' }, { forcedTools: 'always' }],
@@ -227,6 +242,24 @@ describe('a choice among tools', () => {
     expect(found).toEqual(expected);
     expect(body.tools).toHaveLength(2);
   });
+
+  it('names a tool as the provider knows it', () => {
+    const name = 'n'.repeat(80);
+    const { body } = cross('messages', { tools: [tool(name)], tool_choice: { type: 'tool', name } });
+    const [sent] = body.tools as { function: { name: string } }[];
+    expect(sent?.function.name).toHaveLength(64);
+    expect(body.tool_choice).toEqual(fn(sent?.function.name ?? ''));
+  });
+
+  it.each([{ type: 'any' }, { type: 'tool', name: 'f' }])(
+    'is a wish to a chat model that takes no forced call: %j',
+    (choice) => {
+      const never = { forcedTools: 'never' } as const;
+      const { body, warnings } = cross('messages', { tools, tool_choice: choice }, never);
+      expect(body.tool_choice).toBe('auto');
+      expect(warnings).toContainEqual(expect.objectContaining({ effect: 'changed', field: 'toolChoice' }));
+    },
+  );
 
   it('without tools is none towards chat', () => {
     const { body } = cross('messages', { tools: [], tool_choice: { type: 'any', ...single } });
@@ -359,6 +392,20 @@ describe('what a translation changes is in the log', () => {
   ])('%s of a %s client: %j', (field, from, members, traits) => {
     const { warnings } = cross(from, members, traits);
     expect(warnings.filter(({ effect }) => effect === 'changed').map((one) => one.field)).toContain(field);
+  });
+});
+
+describe('functions towards messages', () => {
+  it('keep what describes them, in order', () => {
+    const parameters = { type: 'object', properties: { b: {}, a: {} }, required: ['b'] };
+    const functions = ['g', 'f'].map((name) => ({ name, description: `does ${name}`, parameters }));
+    const tools = functions.map((one) => ({ type: 'function', function: one }));
+    const expected = ['g', 'f'].map((name) => ({
+      ...{ name, description: `does ${name}` },
+      input_schema: parameters,
+    }));
+    expect(JSON.stringify(cross('chat', { tools }).body.tools)).toBe(JSON.stringify(expected));
+    expect(JSON.stringify(cross('chat', { functions }).body.tools)).toBe(JSON.stringify(expected));
   });
 });
 
