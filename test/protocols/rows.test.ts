@@ -164,7 +164,7 @@ describe('options of messages clients', () => {
     const details = expect.objectContaining({ error_code: 'thread_unsupported_request' }) as unknown;
     const options = expect.objectContaining({ details }) as unknown;
     expect(() => cross('messages', { thread: 't' })).toThrow(
-      expect.objectContaining({ options }) as unknown as Error,
+      expect.objectContaining({ options }) as unknown,
     );
   });
 
