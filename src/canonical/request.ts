@@ -123,18 +123,21 @@ export interface Message {
   native?: NativeField[];
 }
 
-export interface FunctionTool {
-  type: 'function';
-  name: string;
-  description?: string;
-  /** JSON Schema of the arguments; absent: none was given. */
-  parameters?: JsonObject;
+interface ToolMembers {
   strict?: boolean;
   cache?: CacheMark;
   /** messages: left to be found by a tool search. */
   deferred?: boolean;
   /** Other members (`input_examples`, `allowed_callers`, …). */
   native?: NativeField[];
+}
+
+export interface FunctionTool extends ToolMembers {
+  type: 'function';
+  name: string;
+  description?: string;
+  /** JSON Schema of the arguments; absent: none was given. */
+  parameters?: JsonObject;
 }
 
 /** chat: free text in, with an optional grammar. */
@@ -147,19 +150,14 @@ export interface CustomTool {
   native?: NativeField[];
 }
 
-/** A tool that the provider runs or defines (`web_search_*`, `bash_*`, `mcp_toolset`). */
-export interface NativeTool {
+/** A tool that the provider runs or defines (`web_search_*`, `bash_*`, `mcp_toolset`). Its members are in `value` too. */
+export interface NativeTool extends ToolMembers {
   type: 'native';
   protocol: ProtocolName;
   /** Its `type` on the wire. */
   kind: string;
   name?: string;
   value: JsonObject;
-  /** What of `value` has a canonical name, and the fates of the rest: for a provider that takes the tool in another form. */
-  strict?: boolean;
-  cache?: CacheMark;
-  deferred?: boolean;
-  native?: NativeField[];
 }
 
 export type Tool = FunctionTool | CustomTool | NativeTool;
@@ -187,13 +185,12 @@ export type ResponseFormat =
   | { type: 'json_schema'; name?: string; description?: string; schema: JsonObject; strict?: boolean }
   | { type: 'json_object' };
 
-/** Where the user is, in the words of both protocols. */
+/** Where the user is, in the words of both protocols: all that `location` holds. */
 export const LOCATION_MEMBERS = ['city', 'country', 'region', 'timezone'] as const;
 
 /** chat `web_search_options`, messages `web_search_*`. */
 export interface WebSearch {
   contextSize?: string;
-  /** Of LOCATION_MEMBERS alone. */
   location?: JsonObject;
 }
 

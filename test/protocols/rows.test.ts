@@ -163,9 +163,7 @@ describe('options of messages clients', () => {
   it('threads are refused in the words that make the official SDK go on without', () => {
     const details = expect.objectContaining({ error_code: 'thread_unsupported_request' }) as unknown;
     const options = expect.objectContaining({ details }) as unknown;
-    expect(() => cross('messages', { thread: 't' })).toThrow(
-      expect.objectContaining({ options }) as unknown,
-    );
+    expect(() => cross('messages', { thread: 't' })).toThrow(expect.objectContaining({ options }) as unknown);
   });
 
   it('stops that were not sent are cut at by the gateway', () => {
