@@ -66,10 +66,11 @@ export function untilCommitted(source: FrameSource, { protocol }: Prepared): Pro
           held.push(frame);
           if (committed) continue;
           const seen = watch(frame);
-          if (seen.failure !== undefined) return fail(seen.failure);
+          const failure = seen.failure ?? seen.silence;
+          if (failure !== undefined) return fail(failure);
           // A terminal frame after nothing ends nothing, and bytes that can't be read are no content.
           if (seen.terminal === true) return fail(EMPTY);
-          if (frame.data !== '' && !isJson(frame.data)) return fail(MALFORMED);
+          if (protocol.isBroken(frame)) return fail(MALFORMED);
           committed = seen.stopped === true || protocol.commits(frame);
         }
         if (!committed) return;
@@ -93,12 +94,3 @@ const MALFORMED: ProviderFailure = {
   message: "the provider's stream began with a frame that is not JSON",
   reason: 'malformed',
 };
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}

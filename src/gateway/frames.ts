@@ -71,8 +71,9 @@ export function openFrames(body: ReplyBody, maxFrame: number): FrameSource {
             let whole = true;
             const rest = (): Frame[] => {
               const [last] = splitter.finish();
-              whole = last === undefined || last.data === '' || isWhole(last);
-              return last === undefined || last.data === '' || !whole ? [] : [ended(last)];
+              if (last === undefined || (last.data === '' && last.event !== 'error')) return [];
+              whole = isWhole(last);
+              return whole ? [ended(last)] : [];
             };
             if (pass(rest)) close((to) => to.end(clean && whole));
           },

@@ -65,6 +65,8 @@ export interface Sighting {
   failure?: ProviderFailure;
   /** A finish or stop reason was seen. */
   stopped?: boolean;
+  /** What the stop is where no content came before this frame: its word is unknown, so that it may be a failure's. */
+  silence?: ProviderFailure;
   /** The protocol's terminal frame: `[DONE]`, `message_stop`. */
   terminal?: boolean;
 }
@@ -141,6 +143,8 @@ export interface Protocol {
   // -- relay --
   /** `false` for frames that are worth nothing before content comes: role only, empty, `message_start`, `ping`. Comments too. */
   commits(frame: Frame): boolean;
+  /** Data that is not JSON in a frame that must hold it: a ping's, or an unknown event's, need not be. */
+  isBroken(frame: Frame): boolean;
   /** `usageAsked`: the client itself asked for usage in the stream (chat). */
   createWatch(options: { usageAsked: boolean }): Watch;
   /** No frame within this text (latin1) can mean anything to a watch: it need not be split. `false` where one might. */

@@ -197,14 +197,22 @@ function parse(body: string): JsonValue | undefined {
   }
 }
 
-function bareText(status: number, body: string): string {
+/** `answered`: how a sentence about it begins, where the body has no words of its own. */
+function bareText(answered: string, body: string): string {
   const trimmed = body.trim();
-  if (trimmed === '') return `The provider answered ${status} without a message.`;
+  if (trimmed === '') return `${answered} without a message.`;
   if (trimmed.startsWith('<')) {
     const title = /<title[^>]*>([^<]*)<\/title>/i.exec(trimmed)?.[1]?.trim();
-    return `The provider answered ${status} with a page of HTML${title ? `: ${title}` : ''}.`;
+    return `${answered} with a page of HTML${title ? `: ${title}` : ''}.`;
   }
   return trimmed;
+}
+
+/** The error of an `event: error`, whose data may be anything, or nothing. */
+export function failureOfEvent(data: string): ProviderFailure {
+  const value = parse(data);
+  if (value !== undefined && typeof value !== 'string') return failureOf(value);
+  return failureOf({ error: value || bareText('The provider reported an error', data) });
 }
 
 export function decodeError(
@@ -214,7 +222,8 @@ export function decodeError(
 ): ProviderFailure {
   const value = parse(body);
   const said = readBody(value) ?? { message: '', type: '', code: '' };
-  said.message ||= typeof value === 'string' && value !== '' ? value : bareText(status, body);
+  said.message ||=
+    typeof value === 'string' && value !== '' ? value : bareText(`The provider answered ${status}`, body);
   const failure = toFailure(status, said, body);
   const wait = retryAfterMs(headers) ?? retryDelayMs(body);
   // No number that a header could say is no wait.

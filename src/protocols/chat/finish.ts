@@ -1,7 +1,7 @@
 // Why an answer ended, between chat's finish_reason and the canonical stop.
 import type { JsonValue } from '../../canonical/json.ts';
 import type { Stop } from '../../canonical/reply.ts';
-import type { FailureKind } from '../../errors.ts';
+import type { FailureKind, ProviderFailure } from '../../errors.ts';
 
 /** Finish reasons that are errors, not stops. */
 export const FAILED_FINISH: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
@@ -26,6 +26,13 @@ const KNOWN: ReadonlyMap<string, Stop['reason']> = new Map(
   }),
 );
 
+/** Of an answer that says nothing, under a word that nobody knows: it may be anything but the end of an answer. */
+export function failureOfSilence(finish: string): ProviderFailure | undefined {
+  if (KNOWN.has(finish)) return undefined;
+  const message = `The provider ended an empty answer with finish reason "${finish.slice(0, 100)}".`;
+  return { kind: 'failed', message, reason: 'finish' };
+}
+
 export interface Ending {
   finish: string;
   /** vLLM's `choice.stop_reason`: the stop sequence that matched, where it is text. */
@@ -40,7 +47,7 @@ export function decodeStop(ending: Ending): Stop {
   const known = KNOWN.get(finish) ?? 'other';
   if (refusal && known !== 'length') return { reason: 'refusal', raw: finish, explanation: refusal };
   // Many servers say `stop` with calls, and some `tool_calls` without one.
-  if (known === 'end' && hasCalls) return { reason: 'tool_calls', raw: finish };
+  if ((known === 'end' || known === 'other') && hasCalls) return { reason: 'tool_calls', raw: finish };
   if (known === 'tool_calls' && !hasCalls) return { reason: 'end', raw: finish };
   if (known === 'end' && typeof stopReason === 'string' && stopReason !== '') {
     return { reason: 'stop_sequence', raw: finish, sequence: stopReason };

@@ -3,7 +3,7 @@ import type { Protocol } from '../protocol.ts';
 import { readEnvelope } from './envelope.ts';
 import { encodeError, encodeStreamError } from './errors.ts';
 import { decodeError } from './failures.ts';
-import { commits, createWatch, isQuiet, keepAlive, limitHeaders } from './relay.ts';
+import { commits, createWatch, isBroken, isQuiet, keepAlive, limitHeaders } from './relay.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply.ts';
 import { decodeRequest, readAsked } from './request-decode.ts';
 import { encodeRequest } from './request-encode.ts';
@@ -31,6 +31,7 @@ export const chat: Protocol = {
   limitHeaders,
   commits,
   createWatch,
+  isBroken,
   isQuiet,
   // A chat history holds nothing that its own kind of provider refuses.
   cleanBody: (bytes) => bytes,

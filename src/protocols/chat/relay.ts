@@ -2,15 +2,17 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Admission, Sighting, Watch } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
-import { failureIn, failureOf, malformed } from './failures.ts';
-import { FAILED_FINISH, isFinish } from './finish.ts';
+import { failureIn, failureOf, failureOfEvent, malformed } from './failures.ts';
+import { FAILED_FINISH, failureOfSilence, isFinish } from './finish.ts';
 import { decodeUsage } from './usage.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
-export function isDone(frame: Frame): boolean {
-  const { data } = frame;
-  return data.length < 16 && data.startsWith('[DONE]') && data.trim() === '[DONE]';
+const BRACE = 123;
+
+/** Nearly all other frames are objects. */
+export function isDone({ data, event }: Frame): boolean {
+  return data.charCodeAt(0) !== BRACE && data.trim() === '[DONE]' && event !== 'error';
 }
 
 function parse(data: string): JsonValue | undefined {
@@ -21,8 +23,13 @@ function parse(data: string): JsonValue | undefined {
   }
 }
 
+export function isBroken(frame: Frame): boolean {
+  const { data, event } = frame;
+  return data !== '' && event !== 'error' && !isDone(frame) && parse(data) === undefined;
+}
+
 /** Whether a delta holds anything beside a role: text, reasoning, a call, a refusal, in whatever member a server puts it. */
-function hasContent(delta: JsonObject): boolean {
+export function hasContent(delta: JsonObject): boolean {
   for (const name in delta) {
     if (name === 'role') continue;
     const value = delta[name];
@@ -33,6 +40,11 @@ function hasContent(delta: JsonObject): boolean {
   return false;
 }
 
+function speaks(choice: JsonValue): boolean {
+  const said = isObject(choice) ? (choice.delta ?? choice.message) : undefined;
+  return isObject(said) && hasContent(said);
+}
+
 export function commits(frame: Frame): boolean {
   if (frame.event === 'error') return true;
   if (frame.data === '' || isDone(frame)) return false;
@@ -41,10 +53,7 @@ export function commits(frame: Frame): boolean {
   if (failureIn(value)) return true;
   if (!Array.isArray(value.choices)) return false;
   for (const choice of value.choices) {
-    if (!isObject(choice)) continue;
-    if (isFinish(choice.finish_reason)) return true;
-    const delta = choice.delta ?? choice.message;
-    if (isObject(delta) && hasContent(delta)) return true;
+    if (isObject(choice) && (isFinish(choice.finish_reason) || speaks(choice))) return true;
   }
   return false;
 }
@@ -95,6 +104,8 @@ function look(value: JsonObject, usageAsked: boolean): Sighting {
     const failed = failureOfFinish(finish, choices);
     if (failed) return { ...sighting, failure: failed };
     sighting.stopped = true;
+    const silence = failureOfSilence(finish);
+    if (silence !== undefined && !choices.some(speaks)) sighting.silence = silence;
   }
   const onlyUsage = Array.isArray(value.choices) && choices.length === 0 && isObject(value.usage);
   if (onlyUsage && !usageAsked) sighting.drop = true;
@@ -103,11 +114,11 @@ function look(value: JsonObject, usageAsked: boolean): Sighting {
 
 export function createWatch({ usageAsked }: { usageAsked: boolean }): Watch {
   return (frame) => {
+    if (frame.event === 'error') return { failure: failureOfEvent(frame.data) };
     if (frame.data === '') return NOTHING;
     if (isDone(frame)) return TERMINAL;
-    if (!WORTH_PARSING.test(frame.text) && frame.event !== 'error') return NOTHING;
+    if (!WORTH_PARSING.test(frame.text)) return NOTHING;
     const value = parse(frame.data);
-    if (frame.event === 'error') return { failure: failureOf(value ?? frame.data) };
     if (Array.isArray(value)) return { failure: failureOf(value) };
     if (!isObject(value)) return { failure: malformed('The provider sent a frame that is not JSON.') };
     return look(value, usageAsked);

@@ -9,8 +9,8 @@ import type { ReplyContext } from '../protocol.ts';
 import { decodeAnnotation, encodeCitation } from './citations.ts';
 import { chatExtra } from './encoding.ts';
 import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
-import { decodeStop, encodeFinish, encodeServiceTier, isFinish } from './finish.ts';
-import { failureOfFinish } from './relay.ts';
+import { decodeStop, encodeFinish, encodeServiceTier, failureOfSilence, isFinish } from './finish.ts';
+import { failureOfFinish, hasContent } from './relay.ts';
 import { argumentsText, createUniqueIds } from './stream-calls.ts';
 import { reasoningParts, thinkingChunkText } from './thoughts.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
@@ -46,7 +46,13 @@ function check(value: unknown): Checked {
   }
   const failed = failureOfFinish(finish, choices);
   if (failed) throwFailure(failed);
+  if (!hasContent(choice.message)) failSilence(finish);
   return { value, choice, message: choice.message, finish };
+}
+
+function failSilence(finish: string): void {
+  const failure = failureOfSilence(finish);
+  if (failure) throwFailure(failure);
 }
 
 export function inspectReply(value: unknown): { usage?: Usage } {
@@ -63,6 +69,7 @@ export function decodeReply(value: unknown): Reply {
   const calls = replyCalls(message, id);
   parts.push(...calls);
   const hasCalls = calls.length > 0;
+  if (parts.length === 0) failSilence(finish);
   const reply: Reply = {
     id,
     model: typeof body.model === 'string' ? body.model : '',

@@ -9,8 +9,8 @@ import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { decodeAnnotation } from './citations.ts';
-import { BROKEN_OFF, failureIn, failureOf, malformed, NO_ANSWER } from './failures.ts';
-import { decodeStop, isFinish } from './finish.ts';
+import { BROKEN_OFF, failureIn, failureOf, failureOfEvent, malformed, NO_ANSWER } from './failures.ts';
+import { decodeStop, failureOfSilence, isFinish } from './finish.ts';
 import { failureOfFinish, isDone } from './relay.ts';
 import { createPastThoughts } from './stream-thoughts.ts';
 import { createTextShape } from './stream-text.ts';
@@ -72,7 +72,7 @@ class ChatStream implements StreamDecoder {
     const out: Event[] = [];
     const text = this.#shape.read(frame);
     if (text !== undefined) this.#text('text', text, out);
-    else if (frame.data !== '') this.#other(frame, out);
+    else if (frame.data !== '' || frame.event === 'error') this.#other(frame, out);
     return out;
   }
 
@@ -94,15 +94,14 @@ class ChatStream implements StreamDecoder {
   }
 
   #chunk(frame: Frame, out: Event[]): void {
+    if (frame.event === 'error') return this.#fail(failureOfEvent(frame.data), out);
     let value: JsonValue;
     try {
       value = JSON.parse(frame.data) as JsonValue;
     } catch {
-      if (frame.event === 'error') this.#fail(failureOf({ error: frame.data }), out);
-      else this.#fail(malformed('The provider sent a frame that is not JSON.'), out);
-      return;
+      return this.#fail(malformed('The provider sent a frame that is not JSON.'), out);
     }
-    if (frame.event === 'error' || Array.isArray(value)) return this.#fail(failureOf(value), out);
+    if (Array.isArray(value)) return this.#fail(failureOf(value), out);
     if (!isObject(value))
       return this.#fail(malformed('The provider sent a frame that is not an object.'), out);
     const failure = failureIn(value);
@@ -264,6 +263,9 @@ class ChatStream implements StreamDecoder {
   }
 
   #end(out: Event[]): void {
+    const silent = !this.#hasContent && this.#calls.count() === 0;
+    const silence = silent && this.#finish !== undefined ? failureOfSilence(this.#finish) : undefined;
+    if (silence) return this.#fail(silence, out);
     this.#start(out);
     this.#close(out);
     if (!this.#calls.finish(out))

@@ -210,18 +210,25 @@ export function readRetryAfter(headers: ReadonlyMap<string, string>): number | u
   return wait >= 0 ? wait : undefined;
 }
 
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return plainText(body);
+  }
+}
+
+/** The error of an `event: error`, whose data may be anything, or nothing. */
+export function failureOfEvent(data: string): ProviderFailure {
+  return readFailure(parsed(data));
+}
+
 export function decodeError(
   status: number,
   headers: ReadonlyMap<string, string>,
   body: string,
 ): ProviderFailure {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    value = plainText(body);
-  }
-  const failure = readFailure(value, status);
+  const failure = readFailure(parsed(body), status);
   const retryAfterMs = readRetryAfter(headers);
   // No number that a header could say is no wait.
   if (Number.isSafeInteger(retryAfterMs)) failure.retryAfterMs = retryAfterMs;

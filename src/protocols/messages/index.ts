@@ -5,7 +5,7 @@ import { readEnvelope } from './envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { limitHeaders } from './limit-headers.ts';
 import { pausing } from './pausing.ts';
-import { commits, createWatch, isQuiet } from './relay.ts';
+import { commits, createWatch, isBroken, isQuiet } from './relay.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply.ts';
 import { decodeRequest, readAsked } from './request-decode.ts';
 import { encodeRequest } from './request-encode.ts';
@@ -35,6 +35,7 @@ export const messages: Protocol = {
   limitHeaders,
   commits,
   createWatch,
+  isBroken,
   isQuiet,
   cleanBody,
   pausing,

@@ -1,9 +1,11 @@
 // Looks at frames that are relayed as they came. Nearly all of them are deltas, known by their event name: those cost nothing
 // more; JSON is parsed only where usage, a stop reason or an error can be.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
+import type { ProviderFailure } from '../../errors.ts';
 import type { Sighting, Watch } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
-import { readFailure } from './errors.ts';
+import { failureOfEvent, readFailure } from './errors.ts';
+import { failureOfSilence, isStop } from './stop.ts';
 import { readUsage, toUsage, type UsageTally } from './usage.ts';
 
 const NOTHING: Sighting = Object.freeze({});
@@ -27,9 +29,33 @@ function parse(data: string): JsonObject | undefined {
   }
 }
 
+/** A ping says nothing, and what an event that is not known here holds is its own matter. */
+const MUST_BE_JSON: ReadonlySet<string> = new Set([
+  '',
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+]);
+
+/** Data that is no object in a frame that must hold one. Some servers end with chat's last frame, which is no harm. */
+export function isUnreadable({ data, event }: Frame): boolean {
+  return MUST_BE_JSON.has(event) && data !== '' && data.trim() !== '[DONE]';
+}
+
+export function isBroken(frame: Frame): boolean {
+  return isUnreadable(frame) && parse(frame.data) === undefined;
+}
+
+/** With an event's name or without. */
+export function isError({ type, error }: JsonObject): boolean {
+  return type === 'error' || (error !== undefined && error !== null);
+}
+
 function sight(value: JsonObject, tally: UsageTally): Sighting {
-  if (value.type === 'error' || (value.error !== undefined && value.error !== null))
-    return { failure: readFailure(value) };
+  if (isError(value)) return { failure: readFailure(value) };
   if (value.type === 'message_stop') return { terminal: true };
   const sighting: Sighting = {};
   const { delta, message } = value;
@@ -39,9 +65,19 @@ function sight(value: JsonObject, tally: UsageTally): Sighting {
     const told = toUsage(tally);
     if (told !== undefined) sighting.usage = told;
   }
-  if (isObject(delta) && typeof delta.stop_reason === 'string') sighting.stopped = true;
+  if (isObject(delta) && isStop(delta.stop_reason)) {
+    sighting.stopped = true;
+    const silence = failureOfSilence(delta.stop_reason);
+    if (silence !== undefined) sighting.silence = silence;
+  }
   return sighting;
 }
+
+export const MALFORMED: ProviderFailure = {
+  kind: 'failed',
+  message: "the provider's stream holds an event that is not JSON",
+  reason: 'malformed',
+};
 
 export function createWatch(): Watch {
   const tally: UsageTally = {};
@@ -54,11 +90,13 @@ export function createWatch(): Watch {
         return NOTHING;
       case 'message_stop':
         return { terminal: true };
+      case 'error':
+        return { failure: failureOfEvent(frame.data) };
       default: {
-        if (frame.data === '' || (frame.event !== 'error' && !MARKS.test(frame.text))) return NOTHING;
+        if (frame.data === '' || !MARKS.test(frame.text)) return NOTHING;
         const value = parse(frame.data);
         if (value !== undefined) return sight(value, tally);
-        return frame.event === 'error' ? { failure: readFailure(frame.data) } : NOTHING;
+        return isUnreadable(frame) ? { failure: MALFORMED } : NOTHING;
       }
     }
   };
@@ -79,19 +117,18 @@ function isEmptyDelta(delta: unknown): boolean {
 
 /** `false` for what is worth nothing before content comes: another target can still answer instead. */
 export function commits(frame: Frame): boolean {
+  if (frame.event === 'error') return true;
   if (frame.data === '') return false;
   const value = parse(frame.data);
-  const type = typeof value?.type === 'string' ? value.type : frame.event;
-  switch (type) {
-    case 'message_start':
-    case 'ping':
-    case 'content_block_stop':
-      return false;
+  if (value === undefined) return false;
+  switch (typeof value.type === 'string' ? value.type : frame.event) {
     case 'content_block_start':
-      return !isEmptyBlock(value?.content_block);
+      return !isEmptyBlock(value.content_block);
     case 'content_block_delta':
-      return !isEmptyDelta(value?.delta);
+      return !isEmptyDelta(value.delta);
+    case 'message_delta':
+      return isObject(value.delta) && isStop(value.delta.stop_reason);
     default:
-      return true;
+      return isError(value);
   }
 }

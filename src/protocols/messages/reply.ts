@@ -8,11 +8,15 @@ import { argumentsToObject, fitToolId } from '../tool-calls.ts';
 import { decodeCitations, encodeCitations } from './citations.ts';
 import { readFailure } from './errors.ts';
 import { list, text, type WireMessage } from './schema.ts';
-import { decodeStop, encodeStop } from './stop.ts';
+import { decodeStop, encodeStop, failureOfSilence, isStop } from './stop.ts';
 import { decodeUsage, encodeUsage, estimateUsage } from './usage.ts';
 
 function broken(reason: string, message: string): never {
   throw new FailureError({ kind: 'failed', message, reason });
+}
+
+function saysNothing(block: JsonValue): boolean {
+  return !isObject(block) || (block.type === 'text' && !block.text);
 }
 
 /** A message with a content list and a stop reason, or a failure: nothing half is taken for a success. */
@@ -24,7 +28,9 @@ function readMessage(value: unknown): { message: JsonObject; content: JsonValue[
   }
   if (!Array.isArray(value.content)) return broken('malformed', "the provider's answer is not a message");
   const { stop_reason: stopReason } = value;
-  if (typeof stopReason !== 'string') return broken('truncated', "the provider's answer has no stop reason");
+  if (!isStop(stopReason)) return broken('truncated', "the provider's answer has no stop reason");
+  const silence = value.content.every(saysNothing) ? failureOfSilence(stopReason) : undefined;
+  if (silence !== undefined) throw new FailureError(silence);
   return { message: value, content: value.content, stopReason };
 }
 

@@ -1,6 +1,7 @@
 // Why the model stopped: the wire's words and ours.
 import { isObject } from '../../canonical/json.ts';
 import type { Stop } from '../../canonical/reply.ts';
+import type { ProviderFailure } from '../../errors.ts';
 import { text, type WireStop } from './schema.ts';
 
 /** No reason of another protocol; kept where both sides speak this one. */
@@ -29,6 +30,18 @@ const WORDS = {
   context_window: 'model_context_window_exceeded',
   other: 'end_turn',
 } as const satisfies Record<Stop['reason'], string>;
+
+/** An empty word is none. */
+export function isStop(reason: unknown): reason is string {
+  return typeof reason === 'string' && reason !== '';
+}
+
+/** Of an answer that says nothing, under a word that nobody knows: it may be anything but the end of an answer. */
+export function failureOfSilence(reason: string): ProviderFailure | undefined {
+  if (REASONS.has(reason)) return undefined;
+  const message = `the provider ended an empty answer with stop reason "${reason.slice(0, 100)}"`;
+  return { kind: 'failed', message, reason: 'finish' };
+}
 
 /** `value` is a whole message or the `delta` of a `message_delta`. */
 export function decodeStop(reason: string, value: { stop_sequence?: unknown; stop_details?: unknown }): Stop {

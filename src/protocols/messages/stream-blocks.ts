@@ -26,6 +26,8 @@ export interface Blocks {
   /** A content_block_* event. Adds to `events`; says what is wrong where it can't be understood. */
   push(value: JsonObject, events: Event[]): string | undefined;
   closeAll(events: Event[]): void;
+  /** Whether there was any content. */
+  told(): boolean;
 }
 
 function initialInput(input: unknown): string {
@@ -198,5 +200,6 @@ export function createBlocks(ids: Ids): Blocks {
     closeAll(events) {
       for (const block of blocks.values()) close(block, events);
     },
+    told: () => next > 0,
   };
 }

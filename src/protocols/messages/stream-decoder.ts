@@ -3,15 +3,16 @@
 import type { Event } from '../../canonical/events.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Stop } from '../../canonical/reply.ts';
-import type { FailureKind } from '../../errors.ts';
+import type { ProviderFailure } from '../../errors.ts';
 import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { TextShape } from '../text-shape.ts';
 import { createBlocks } from './stream-blocks.ts';
-import { readFailure } from './errors.ts';
+import { failureOfEvent, readFailure } from './errors.ts';
+import { isError, isUnreadable, MALFORMED } from './relay.ts';
 import { text } from './schema.ts';
-import { decodeStop } from './stop.ts';
+import { decodeStop, failureOfSilence, isStop } from './stop.ts';
 import { readUsage, toUsage, type UsageTally } from './usage.ts';
 
 const NONE: Event[] = [];
@@ -41,9 +42,13 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
   /** The block of the shape that was learned. */
   let shapeIndex = 0;
 
-  function fail(reason: string, message: string, kind: FailureKind = 'failed'): Event[] {
+  function failed(failure: ProviderFailure): Event[] {
     state = 'over';
-    return [{ type: 'error', failure: { kind, message, reason } }];
+    return [{ type: 'error', failure }];
+  }
+
+  function fail(reason: string, message: string): Event[] {
+    return failed({ kind: 'failed', message, reason });
   }
 
   function start(message: JsonObject): Event[] {
@@ -73,7 +78,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     const events = state === 'init' ? start({}) : [];
     readUsage(tally, value.usage);
     const { delta } = value;
-    if (isObject(delta) && typeof delta.stop_reason === 'string') {
+    if (isObject(delta) && isStop(delta.stop_reason)) {
       stop = decodeStop(delta.stop_reason, delta);
       blocks.closeAll(events);
     }
@@ -84,6 +89,8 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     if (stop === undefined) return fail('truncated', "the provider's stream ended without a stop reason");
     const events: Event[] = [];
     blocks.closeAll(events);
+    const silence = blocks.told() ? undefined : failureOfSilence(stop.raw ?? '');
+    if (silence !== undefined) return [...events, ...failed(silence)];
     state = 'over';
     const event: Event = { type: 'end', stop };
     const usage = toUsage(tally);
@@ -109,16 +116,14 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
       case 'message_stop':
         return end();
       default:
-        if (type !== 'error' && (value.error === undefined || value.error === null)) return NONE;
-        state = 'over';
-        return [{ type: 'error', failure: readFailure(value) }];
+        return isError(value) ? failed(readFailure(value)) : NONE;
     }
   }
 
   function other(frame: Frame): Event[] {
     shape.forget();
-    const { data } = frame;
-    const value = parse(data);
+    if (frame.event === 'error') return failed(failureOfEvent(frame.data));
+    const value = parse(frame.data);
     if (value !== undefined) {
       const events = dispatch(value, frame.event);
       const [only] = events;
@@ -128,10 +133,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
       }
       return events;
     }
-    if (frame.event !== 'error')
-      return fail('malformed', "the provider's stream holds an event that is not JSON");
-    state = 'over';
-    return [{ type: 'error', failure: readFailure(data) }];
+    return isUnreadable(frame) ? failed(MALFORMED) : NONE;
   }
 
   return {
@@ -141,7 +143,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
       if (state === 'over') return NONE;
       const text = shape.read(frame);
       if (text !== undefined) return [{ type: 'text_delta', index: shapeIndex, text }];
-      return frame.data === '' || frame.data === '[DONE]' ? NONE : other(frame);
+      return frame.data === '' && frame.event !== 'error' ? NONE : other(frame);
     },
     finish(clean) {
       if (state === 'over') return NONE;

@@ -270,7 +270,7 @@ describe('why it ended', () => {
     [[finish('eos')], { reason: 'end', raw: 'eos' }],
     [[finish('max_output_tokens')], { reason: 'length', raw: 'max_output_tokens' }],
     [[chunk({ content: 'a' }), finish('strange')], { reason: 'other', raw: 'strange' }],
-    [[finish('strange')], { reason: 'other', raw: 'strange' }],
+    [[call(0, 'a', 'f', '{}'), finish('strange')], { reason: 'tool_calls', raw: 'strange' }],
     [
       [{ choices: [{ index: 0, delta: {}, finish_reason: 'stop', stop_reason: '###' }] }],
       { reason: 'stop_sequence', raw: 'stop', sequence: '###' },

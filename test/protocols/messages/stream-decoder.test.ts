@@ -367,6 +367,7 @@ describe('the end of a stream', () => {
       delta: { stop_reason: reason, stop_details: stopDetails },
       usage: {},
     };
-    expect(last([START, value, STOP])).toMatchObject({ stop });
+    const said = [begin(0, { type: 'text', text: 'a' }), end(0)];
+    expect(last([START, ...said, value, STOP])).toMatchObject({ stop });
   });
 });
