@@ -1,6 +1,7 @@
 // Every tool call gets exactly one result, in the user message directly after its turn, and every result a call: providers
 // refuse a whole conversation for less. Ids become unique, as some models count theirs anew in every turn.
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart, Warning } from './request.ts';
+import { createUniqueIds } from './unique-ids.ts';
 
 /** Says what was done, each thing once. */
 export type Warn = (effect: Warning['effect'], field: Warning['field'], detail: string) => void;
@@ -82,20 +83,6 @@ function answersInOrder({ role, name, parts }: Message, asked: readonly string[]
     } else if (answered < asked.length) return false;
   }
   return answered === asked.length;
-}
-
-/** The first use of an id keeps it; others get `_2`, `_3` … by occurrence. */
-function createUniqueIds(): (id: string) => string {
-  const used = new Set<string>();
-  const counts = new Map<string, number>();
-  return (asked) => {
-    let id = asked;
-    let count = counts.get(asked) ?? 1;
-    while (used.has(id)) id = `${asked}_${++count}`;
-    counts.set(asked, count);
-    used.add(id);
-    return id;
-  };
 }
 
 function withUniqueIds(turn: Message, calls: Call[], unique: (id: string) => string, warn: Warn): Message {

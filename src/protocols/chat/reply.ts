@@ -4,6 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.
 import type { Reply, ReplyPart } from '../../canonical/reply.ts';
 import type { TextPart, ToolCallPart } from '../../canonical/request.ts';
 import type { Usage } from '../../canonical/usage.ts';
+import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Ids } from '../../ids.ts';
 import type { ReplyContext } from '../protocol.ts';
 import { decodeAnnotation, encodeCitation } from './citations.ts';
@@ -11,7 +12,7 @@ import { chatExtra } from './encoding.ts';
 import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
 import { decodeStop, encodeFinish, encodeServiceTier, failureOfSilence, isFinish } from './finish.ts';
 import { failureOfFinish, hasContent } from './relay.ts';
-import { argumentsText, createUniqueIds } from './stream-calls.ts';
+import { argumentsText } from './stream-calls.ts';
 import { reasoningParts, thinkingChunkText } from './thoughts.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 

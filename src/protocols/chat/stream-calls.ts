@@ -2,6 +2,7 @@
 // names that come late or again, arguments that are objects, or whole a second time. One call in, one canonical block out.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Event } from '../../canonical/events.ts';
+import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Ids } from '../../ids.ts';
 
 interface Call {
@@ -35,16 +36,6 @@ function isWholeObject(json: string): boolean {
 export function argumentsText(value: JsonValue | undefined): string {
   if (isObject(value) || Array.isArray(value)) return JSON.stringify(value);
   return text(value);
-}
-
-/** Results are told apart by the ids of their calls: the second call of an id in one answer gets `_2`. */
-export function createUniqueIds(): (id: string) => string {
-  const counts = new Map<string, number>();
-  return (id) => {
-    const count = (counts.get(id) ?? 0) + 1;
-    counts.set(id, count);
-    return count === 1 ? id : `${id}_${count}`;
-  };
 }
 
 export interface CallTracker {
@@ -85,6 +76,13 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
     return name !== call.name || (hasArguments && isWholeObject(call.arguments));
   }
 
+  /** Without an index, under an id that was seen: servers that give all their calls the same one send them whole. */
+  function beginsAnother(call: Call, name: string, args: string): boolean {
+    if (name === '' || call.name === '') return false;
+    if (name !== call.name) return true;
+    return args !== call.arguments && isWholeObject(args) && isWholeObject(call.arguments);
+  }
+
   function find(item: JsonObject, position: number, name: string, args: string): Call {
     const id = text(item.id);
     if (typeof item.index === 'number') {
@@ -96,8 +94,8 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
       }
       return call;
     }
-    const known = id === '' ? undefined : calls.find((call) => call.id === id);
-    if (known) return known;
+    const known = id === '' ? undefined : calls.findLast((call) => call.id === id);
+    if (known) return beginsAnother(known, name, args) ? create(undefined, id) : known;
     // Neither index nor id: a name begins a call, anything else goes on with the last one.
     const last = calls.at(-1);
     if (!last || (name !== '' && !repeats(last, id, name, args)) || position >= calls.length)

@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../canonical/reply.ts';
 import type { ToolCallPart } from '../../canonical/request.ts';
+import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { FailureError, type ReplyContext } from '../protocol.ts';
 import { argumentsToObject, fitToolId } from '../tool-calls.ts';
@@ -49,10 +50,12 @@ export function callExtra(block: JsonObject): JsonObject | undefined {
   return extra;
 }
 
-function decodeCall(block: JsonObject): ToolCallPart {
+function decodeCall(block: JsonObject, unique: (id: string) => string): ToolCallPart {
+  const id = text(block.id) ?? '';
   const call: ToolCallPart = {
     type: 'tool_call',
-    id: text(block.id) ?? '',
+    // One that is missing is made by the encoder.
+    id: id === '' ? id : unique(id),
     name: text(block.name) ?? '',
     arguments: inputText(block.input) || '{}',
   };
@@ -61,7 +64,7 @@ function decodeCall(block: JsonObject): ToolCallPart {
   return call;
 }
 
-function decodePart(block: JsonObject): ReplyPart {
+function decodePart(block: JsonObject, unique: (id: string) => string): ReplyPart {
   switch (block.type) {
     case 'text': {
       const citations = decodeCitations(block.citations);
@@ -76,7 +79,7 @@ function decodePart(block: JsonObject): ReplyPart {
     case 'redacted_thinking':
       return { type: 'reasoning', text: '', redacted: text(block.data) ?? '' };
     case 'tool_use':
-      return decodeCall(block);
+      return decodeCall(block, unique);
     default:
       return { type: 'native', protocol: 'messages', kind: text(block.type) ?? '', value: block };
   }
@@ -88,7 +91,8 @@ function isEmptyText(part: ReplyPart): boolean {
 
 export function decodeReply(value: unknown): Reply {
   const { message, content, stopReason } = readMessage(value);
-  const parts = content.filter(isObject).map(decodePart);
+  const unique = createUniqueIds();
+  const parts = content.filter(isObject).map((block) => decodePart(block, unique));
   const reply: Reply = {
     id: text(message.id) ?? '',
     model: text(message.model) ?? '',

@@ -1,6 +1,7 @@
 // The content blocks of a stream that is read: which wire index is which canonical block, and what is still open.
 import type { Event } from '../../canonical/events.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
+import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Ids } from '../../ids.ts';
 import { decodeCitation, decodeCitations } from './citations.ts';
 import { callExtra, inputText } from './reply.ts';
@@ -46,6 +47,7 @@ function nativeValue(block: Block): JsonObject {
 
 export function createBlocks(ids: Ids): Blocks {
   const blocks = new Map<number, Block>();
+  const unique = createUniqueIds();
   let next = 0;
   let last: Block | undefined;
 
@@ -69,7 +71,7 @@ export function createBlocks(ids: Ids): Blocks {
   function startTool(block: Block, value: JsonObject, events: Event[]): void {
     block.index = next++;
     block.input = initialInput(value.input);
-    const id = text(value.id) || `toolu_${ids.random(24)}`;
+    const id = unique(text(value.id) || `toolu_${ids.random(24)}`);
     const event: Event = { type: 'tool_start', index: block.index, id, name: text(value.name) ?? '' };
     const extra = callExtra(value);
     if (extra !== undefined) event.extra = extra;
