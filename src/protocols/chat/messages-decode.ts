@@ -13,15 +13,9 @@ import { decodeAnnotation } from './citations.ts';
 import { cacheMark, decodeContent, messagePath } from './content.ts';
 import { refuse } from './envelope.ts';
 import { nativeField } from './ledger.ts';
+import { createLegacyResults, type LegacyResults } from './legacy-results.ts';
 import { argumentsText } from './stream-calls.ts';
 import { reasoningParts } from './thoughts.ts';
-
-/** Ids for the legacy form, which has none: made by count, so that the same history gives the same ids. */
-interface LegacyCalls {
-  count: number;
-  /** The name of a called function -> its newest id. */
-  ids: Map<string, string>;
-}
 
 const READ_MEMBERS: ReadonlySet<string> = new Set([
   'role',
@@ -42,7 +36,7 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
 ]);
 
 export function decodeMessages(messages: JsonValue | undefined): Message[] {
-  const legacy: LegacyCalls = { count: 0, ids: new Map() };
+  const legacy = createLegacyResults();
   if (!Array.isArray(messages)) throw refuse('messages', 'must be an array');
   return messages.map((message, at) => {
     if (!isObject(message)) throw refuse(messagePath(at), 'must be an object');
@@ -51,7 +45,7 @@ export function decodeMessages(messages: JsonValue | undefined): Message[] {
 }
 
 /** `at`: its place in the list; a wire path is only written where it is told. */
-function decodeMessage(source: JsonObject, at: number, legacy: LegacyCalls): Message {
+function decodeMessage(source: JsonObject, at: number, legacy: LegacyResults): Message {
   const { role } = source;
   const message = readRole(source, at, legacy);
   if (typeof source.name === 'string' && role !== 'function') {
@@ -70,7 +64,7 @@ function decodeMessage(source: JsonObject, at: number, legacy: LegacyCalls): Mes
   return message;
 }
 
-function readRole(source: JsonObject, at: number, legacy: LegacyCalls): Message {
+function readRole(source: JsonObject, at: number, legacy: LegacyResults): Message {
   switch (source.role) {
     case 'system':
       return { role: 'system', parts: decodeContent(source.content, at) };
@@ -79,9 +73,10 @@ function readRole(source: JsonObject, at: number, legacy: LegacyCalls): Message 
     case 'assistant':
       return { role: 'assistant', parts: assistantParts(source, at, legacy) };
     case 'tool':
+      legacy.answered(textOr(source.tool_call_id));
       return { role: 'user', parts: [toolResult(source, textOr(source.tool_call_id), at)] };
     case 'function':
-      return { role: 'user', parts: [toolResult(source, legacyResultId(source, legacy), at)] };
+      return { role: 'user', parts: [toolResult(source, legacy.idFor(textOr(source.name)), at)] };
     case 'user':
       return { role: 'user', parts: decodeContent(source.content, at) };
     default:
@@ -93,15 +88,6 @@ function textOr(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function legacyResultId(source: JsonObject, legacy: LegacyCalls): string {
-  return legacy.ids.get(textOr(source.name)) ?? nextLegacyId(legacy);
-}
-
-function nextLegacyId(legacy: LegacyCalls): string {
-  legacy.count += 1;
-  return `call_fn_${legacy.count}`;
-}
-
 function toolResult(source: JsonObject, callId: string, at: number): ToolResultPart {
   const { content } = source;
   return {
@@ -111,7 +97,7 @@ function toolResult(source: JsonObject, callId: string, at: number): ToolResultP
   };
 }
 
-function assistantParts(source: JsonObject, at: number, legacy: LegacyCalls): Part[] {
+function assistantParts(source: JsonObject, at: number, legacy: LegacyResults): Part[] {
   const parts: Part[] = reasoningParts(source);
   const { content, refusal, audio, tool_calls: calls } = source;
   if (typeof content === 'string') {
@@ -130,7 +116,11 @@ function assistantParts(source: JsonObject, at: number, legacy: LegacyCalls): Pa
     parts.push({ type: 'audio', source: { kind: 'reference', id }, at: `${messagePath(at)}.audio` });
   }
   if (Array.isArray(calls)) {
-    for (let index = 0; index < calls.length; index++) parts.push(readCall(calls[index], at, index));
+    for (let index = 0; index < calls.length; index++) {
+      const call = readCall(calls[index], at, index);
+      legacy.called(call.name, call.id, at);
+      parts.push(call);
+    }
   }
   if (isObject(source.function_call)) parts.push(readLegacyCall(source.function_call, at, legacy));
   return parts;
@@ -182,12 +172,12 @@ function readCall(value: JsonValue | undefined, at: number, index: number): Tool
   return call;
 }
 
-function readLegacyCall(value: JsonObject, at: number, legacy: LegacyCalls): ToolCallPart {
+function readLegacyCall(value: JsonObject, at: number, legacy: LegacyResults): ToolCallPart {
   if (typeof value.name !== 'string') {
     throw refuse(`${messagePath(at)}.function_call.name`, 'must be a string');
   }
-  const id = nextLegacyId(legacy);
-  legacy.ids.set(value.name, id);
+  const id = legacy.nextId();
+  legacy.called(value.name, id, at);
   return { type: 'tool_call', id, name: value.name, arguments: argumentsText(value.arguments) };
 }
 

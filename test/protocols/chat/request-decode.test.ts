@@ -277,6 +277,30 @@ describe('messages', () => {
     ).toEqual(['call_fn_1', 'call_fn_1', 'call_fn_2', 'call_fn_2', 'call_fn_3']);
     expect(messages[1]).not.toHaveProperty('name');
   });
+  describe('a result of the legacy form after calls', () => {
+    const asks = (...ids: string[]) => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })),
+    });
+    const legacy = { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } };
+    const says = (name = 'f') => ({ role: 'function', name, content: 'x' });
+    const tool = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'x' });
+    test.each<[string, JsonObject[], string[]]>([
+      ['of the usual form', [asks('a'), says()], ['a']],
+      ['of another name', [asks('a'), says('g')], ['call_fn_1']],
+      ['side by side, in their order', [asks('a', 'b'), says(), says()], ['a', 'b']],
+      ['one of which was answered', [asks('a', 'b'), tool('a'), says()], ['a', 'b']],
+      ['of two turns, the later of which waits', [asks('a'), asks('b'), says()], ['b']],
+      ['of two turns, the earlier of which waits', [asks('a'), asks('b'), tool('b'), says()], ['b', 'a']],
+      ['that are all answered: the newest', [asks('a'), says(), asks('b'), says(), says()], ['a', 'b', 'b']],
+      ['whose ids repeat', [asks('a'), says(), asks('a', 'b'), says(), says()], ['a', 'a', 'b']],
+      ['of both forms', [asks('a'), legacy, says(), says()], ['call_fn_1', 'a']],
+    ])('%s', (_what, messages, expected) => {
+      const results = parts(...messages).flatMap((message) => message.parts);
+      expect(results.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : []))).toEqual(expected);
+    });
+  });
   test('unknown members ride along', () => {
     expect(parts({ role: 'user', content: 'a', weird: 1 })[0]?.native).toMatchObject([
       { path: 'messages[].weird', name: 'weird', fate: 'report' },
