@@ -8,7 +8,7 @@ import { FailureError, type ReplyContext } from '../protocol.ts';
 import { argumentsToObject, fitToolId } from '../tool-calls.ts';
 import { decodeCitations, encodeCitations } from './citations.ts';
 import { readFailure } from './errors.ts';
-import { list, text, type WireMessage } from './schema.ts';
+import { text, type WireMessage } from './schema.ts';
 import { decodeStop, encodeStop, failureOfSilence, isStop } from './stop.ts';
 import { decodeUsage, encodeUsage, estimateUsage } from './usage.ts';
 
@@ -116,10 +116,29 @@ function encodeInput(call: ToolCallPart): JsonObject {
   return call.custom === true ? { input: call.arguments } : argumentsToObject(call.arguments).value;
 }
 
+/** Text of white space alone would be refused when it comes back: it goes with the next text, or nowhere. */
+export function encodeContent(parts: readonly ReplyPart[], hideThinking = false): JsonObject[] {
+  const blocks: JsonObject[] = [];
+  let blank = '';
+  for (const part of parts) {
+    const isText = part.type === 'text';
+    if (isText && part.text.trim() === '') {
+      blank += part.text;
+      continue;
+    }
+    const block = encodeBlock(
+      isText && blank !== '' ? { ...part, text: blank + part.text } : part,
+      hideThinking,
+    );
+    if (isText) blank = '';
+    if (block !== undefined) blocks.push(block);
+  }
+  return blocks;
+}
+
 function encodeBlock(part: ReplyPart, hideThinking: boolean): JsonObject | undefined {
   switch (part.type) {
     case 'text': {
-      if (part.text === '') return undefined;
       const citations = encodeCitations(part.citations);
       return { type: 'text', text: part.text, citations: citations.length === 0 ? null : citations };
     }
@@ -155,10 +174,6 @@ const ID_PREFIX = 'msg_';
 
 export function messageId(id: string, context: Pick<ReplyContext, 'ids'>): string {
   return id.startsWith(ID_PREFIX) ? id : ID_PREFIX + context.ids.random(24);
-}
-
-export function encodeContent(parts: readonly ReplyPart[], hideThinking = false): JsonObject[] {
-  return list(parts.map((part) => encodeBlock(part, hideThinking))).filter(isObject);
 }
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {

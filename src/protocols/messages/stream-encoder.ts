@@ -42,6 +42,8 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   let over = false;
   let hasCalls = false;
   let characters = 0;
+  /** White space that no visible character of a text has followed yet. */
+  let blank = '';
 
   function messageStart(): string {
     if (begun) return '';
@@ -67,20 +69,30 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     return messageStart() + writer.enqueue(block);
   }
 
+  function begin(block: Pending, start: string): string {
+    block.start = start;
+    return enqueue(block);
+  }
+
+  function startText(block: Pending): string {
+    block.held = blank;
+    blank = '';
+    return begin(block, TEXT_START);
+  }
+
   /** Text and thinking start with their first piece: an empty block would be refused when it comes back in a history. */
-  function piece(index: number, kind: 'text' | 'reasoning', start: string, text: string): string {
+  function piece(index: number, kind: 'text' | 'reasoning', text: string): string {
     const block = blocks.get(index);
     if (block === undefined || text === '') return '';
     characters += text.length;
     let frames = '';
     if (block.start === '') {
-      // White space between calls is no text of its own: it waits for a visible character.
-      if (kind === 'text' && writer.inCall() && text.trim() === '') {
-        block.held += text;
+      // White space alone would be refused when it comes back: it waits for a visible character.
+      if (kind === 'text' && text.trim() === '') {
+        blank += text;
         return '';
       }
-      block.start = start;
-      frames = enqueue(block);
+      frames = kind === 'text' ? startText(block) : begin(block, THINKING_START);
     }
     return kind === 'reasoning' && hideThinking ? frames : frames + writer.writePiece(block, text);
   }
@@ -98,8 +110,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     let frames = '';
     if (block.start === '') {
       if (!signature) return end(index);
-      block.start = THINKING_START;
-      frames = enqueue(block);
+      frames = begin(block, THINKING_START);
     }
     // Strict readers wait for a signature; an empty one is taken out when the client sends it back.
     return (
@@ -152,11 +163,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   function cite(index: number, event: Extract<Event, { type: 'citation' }>): string {
     const block = blocks.get(index);
     if (block === undefined || event.citation.protocol !== 'messages') return '';
-    let frames = '';
-    if (block.start === '') {
-      block.start = TEXT_START;
-      frames = enqueue(block);
-    }
+    const frames = block.start === '' ? startText(block) : '';
     return (
       frames + writer.write(block, JSON.stringify({ type: 'citations_delta', citation: event.citation.raw }))
     );
@@ -165,9 +172,9 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   function push(event: Event): string {
     switch (event.type) {
       case 'text_delta':
-        return piece(event.index, 'text', TEXT_START, event.text);
+        return piece(event.index, 'text', event.text);
       case 'reasoning_delta':
-        return piece(event.index, 'reasoning', THINKING_START, event.text);
+        return piece(event.index, 'reasoning', event.text);
       case 'tool_delta':
         return toolDelta(event.index, event.text);
       case 'start':

@@ -53,8 +53,6 @@ export interface BlockWriter {
   /** A piece of the block's text or arguments. */
   writePiece(block: Pending, text: string): string;
   end(block: Pending): string;
-  /** Whether a call is on the wire. */
-  inCall(): boolean;
 }
 
 export function createBlockWriter(): BlockWriter {
@@ -110,6 +108,5 @@ export function createBlockWriter(): BlockWriter {
       current = undefined;
       return stopFrame() + advance();
     },
-    inCall: () => current?.kind === 'tool',
   };
 }
