@@ -26,7 +26,7 @@ const WHOLE = {
 
 const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-const event = (value: { type: string } & object) =>
+const event = (value: JsonObject & { type: string }) =>
   `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 
 const END = `${chunk({}, 'tool_calls')}data: [DONE]\n\n`;

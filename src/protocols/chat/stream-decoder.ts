@@ -33,7 +33,10 @@ const NONE: Event[] = [];
 
 class ChatStream implements StreamDecoder {
   #ended = false;
+  /** A choice came. */
   #started = false;
+  /** The start was told, which waits for content: usage may come before it. */
+  #told = false;
   #id = '';
   #model = '';
   #created: number | undefined;
@@ -112,10 +115,10 @@ class ChatStream implements StreamDecoder {
 
   /** What stands beside the choices. Some servers leave the id and the model of the first chunk empty. */
   #head(value: JsonObject): void {
-    if (!this.#started) {
-      if (typeof value.id === 'string' && value.id !== '') this.#id = value.id;
-      if (typeof value.model === 'string' && value.model !== '') this.#model = value.model;
-      if (typeof value.created === 'number') this.#created = value.created;
+    if (!this.#told) {
+      if (typeof value.id === 'string') this.#id ||= value.id;
+      if (typeof value.model === 'string') this.#model ||= value.model;
+      if (typeof value.created === 'number') this.#created ??= value.created;
     }
     if (typeof value.service_tier === 'string') this.#tier = value.service_tier;
     if (value.usage) this.#usage = decodeUsage(value.usage) ?? this.#usage;
@@ -130,9 +133,10 @@ class ChatStream implements StreamDecoder {
       const failure = failureOfFinish(finish, choices);
       if (failure) return this.#fail(failure, out);
     }
-    this.#start(out);
+    this.#started = true;
     const delta = choice.delta ?? choice.message;
     if (isObject(delta)) this.#delta(delta, out);
+    if (out.length > 0) this.#start(out);
     if (isFinish(finish)) {
       this.#finish ??= finish;
       this.#stopReason ??= choice.stop_reason;
@@ -140,12 +144,13 @@ class ChatStream implements StreamDecoder {
   }
 
   #start(out: Event[]): void {
-    if (this.#started) return;
-    this.#started = true;
+    if (this.#told) return;
+    this.#told = true;
     const event: Event = { type: 'start', id: this.#id, model: this.#model };
     if (this.#created !== undefined) event.created = this.#created;
+    if (this.#usage) event.usage = this.#usage;
     if (this.#tier !== undefined) event.serviceTier = this.#tier;
-    out.push(event);
+    out.unshift(event);
   }
 
   #delta(delta: JsonObject, out: Event[]): void {

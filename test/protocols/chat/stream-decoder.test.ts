@@ -3,7 +3,8 @@ import type { Event } from '../../../src/canonical/events.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
-import { chunk, comment, countingIds, decode, DONE, finish, frame } from './frames.ts';
+import { messages } from '../../../src/protocols/messages/index.ts';
+import { chunk, comment, context, countingIds, decode, DONE, finish, frame } from './frames.ts';
 
 const START: Event = { type: 'start', id: 'chatcmpl-1', model: 'm-1', created: 1_700_000_000 };
 const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
@@ -454,4 +455,46 @@ test('what was told of usage is known before the end', () => {
   expect(decoder.usage()).toBeUndefined();
   decoder.push(frame(chunk({ content: 'a' }, { usage })));
   expect(decoder.usage()).toMatchObject({ input: 10, output: 2 });
+});
+
+describe('usage that is told before the end', () => {
+  const started = (...chunks: JsonObject[]) => decode([...chunks, finish('stop'), DONE])[0];
+  const first = { prompt_tokens: 9, completion_tokens: 0, prompt_tokens_details: { cached_tokens: 4 } };
+  const known = { input: 5, cacheRead: 4, output: 0 };
+  test.each<[string, JsonObject[], object | undefined]>([
+    ['with the role', [chunk({ role: 'assistant' }, { usage: first }), chunk({ content: 'a' })], known],
+    [
+      'with the first content',
+      [chunk({ role: 'assistant' }), chunk({ content: 'a' }, { usage: first })],
+      known,
+    ],
+    ['before any choice', [{ choices: [], usage: first }, chunk({ content: 'a' })], known],
+    [
+      'after the first content',
+      [chunk({ content: 'a' }), chunk({ content: 'b' }, { usage: first })],
+      undefined,
+    ],
+    ['as zeros', [chunk({ content: 'a' }, { usage: { prompt_tokens: 0, completion_tokens: 0 } })], undefined],
+  ])('%s', (_what, chunks, expected) => {
+    expect(started(...chunks)).toEqual({ ...START, ...(expected && { usage: expected }) });
+  });
+  test('is the input of message_start, which else is an estimate', () => {
+    const input = (stream: JsonObject[]) => {
+      const events = decode([...stream, finish('stop'), DONE]);
+      const encoder = messages.createStreamEncoder(context());
+      return /"input_tokens":(\d+)/.exec(events.map((event) => encoder.push(event)).join(''))?.[1];
+    };
+    expect(input([chunk({ content: 'a' }, { usage: first })])).toBe('5');
+    expect(input([chunk({ content: 'a' })])).toBe('7');
+  });
+});
+
+test('a chunk without a name or a time takes them from one that came before', () => {
+  const [start] = decode([
+    { id: 'chatcmpl-9', model: 'm-9', created: 5, choices: [] },
+    { id: '', model: '', choices: [{ index: 0, delta: { content: 'a' } }] },
+    finish('stop'),
+    DONE,
+  ]);
+  expect(start).toEqual({ type: 'start', id: 'chatcmpl-9', model: 'm-9', created: 5 });
 });
