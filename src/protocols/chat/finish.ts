@@ -80,16 +80,18 @@ export function isFinish(finish: JsonValue | undefined): finish is string {
   return typeof finish === 'string' && finish !== '';
 }
 
-const SERVICE_TIERS: Readonly<Record<string, string | undefined>> = {
-  standard: 'default',
-  default: 'default',
-  priority: 'priority',
-  auto: 'auto',
-  flex: 'flex',
-  scale: 'scale',
-};
+const SERVICE_TIERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    standard: 'default',
+    default: 'default',
+    priority: 'priority',
+    auto: 'auto',
+    flex: 'flex',
+    scale: 'scale',
+  }),
+);
 
 /** The other protocol's words for the tier that served; one that chat does not know is left out. */
 export function encodeServiceTier(tier: string | undefined): string | undefined {
-  return tier === undefined ? undefined : SERVICE_TIERS[tier];
+  return tier === undefined ? undefined : SERVICE_TIERS.get(tier);
 }

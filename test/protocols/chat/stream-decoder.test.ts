@@ -385,6 +385,18 @@ describe('usage', () => {
     ]).at(-1);
     expect(last).toHaveProperty('usage.output', 9);
   });
+  test('zeros at the end are no count: what was told before stands', () => {
+    const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    for (const none of [{ usage: zeros }, { usage: {} }, { usage: null }, { x_groq: { usage: zeros } }]) {
+      const last = decode([
+        chunk({ content: 'a' }, { usage }),
+        finish('stop'),
+        { choices: [], ...none },
+        DONE,
+      ]);
+      expect(last.at(-1)).toHaveProperty('usage', { input: 10, output: 2 });
+    }
+  });
   test('Groq tells it in a member of its own', () => {
     const last = decode([finish('stop', { x_groq: { usage } }), DONE]).at(-1);
     expect(last).toHaveProperty('usage.output', 2);
@@ -497,4 +509,46 @@ test('a chunk without a name or a time takes them from one that came before', ()
     DONE,
   ]);
   expect(start).toEqual({ type: 'start', id: 'chatcmpl-9', model: 'm-9', created: 5 });
+});
+
+describe('the tier that served', () => {
+  const tiers = (chunks: unknown[]) =>
+    decode(chunks).flatMap((event) => ('serviceTier' in event ? [`${event.type} ${event.serviceTier}`] : []));
+  test('is told with the start, or with the end where it came late', () => {
+    const text = chunk({ content: 'a' }, { service_tier: 'priority' });
+    expect(tiers([text, finish('stop'), DONE])).toEqual(['start priority', 'end priority']);
+    const late = { choices: [], usage, service_tier: 'default' };
+    expect(tiers([chunk({ content: 'a' }), finish('stop'), late, DONE])).toEqual(['end default']);
+    expect(tiers([chunk({ content: 'a' }, { service_tier: null }), finish('stop'), DONE])).toEqual([]);
+  });
+});
+
+test('a whole message in a chunk is read as a delta', () => {
+  const whole = { id: 'x', choices: [{ index: 0, message: { content: 'a' }, finish_reason: 'stop' }] };
+  expect(brief(decode([whole, DONE]))).toEqual([
+    'start',
+    'text_start0',
+    'text_delta0 a',
+    'text_end0',
+    'end end',
+  ]);
+});
+
+test('text in parts', () => {
+  const parts = [{ type: 'text', text: 'a' }, { type: 'text', text: '' }, 5, { type: 'text', text: 'b' }];
+  expect(brief(decode([chunk({ content: parts }), finish('stop'), DONE])).slice(1, 4)).toEqual([
+    'text_start0',
+    'text_delta0 a',
+    'text_delta0 b',
+  ]);
+});
+
+test("a signature that comes late is told with its call's end", () => {
+  const extra_content = { google: { thought_signature: 's' } };
+  const late = chunk({ tool_calls: [{ index: 0, extra_content }] });
+  expect(decode([call(0, 'a', 'f', '{}'), late, finish('stop'), DONE])).toContainEqual({
+    type: 'tool_end',
+    index: 0,
+    extra: { extra_content },
+  });
 });

@@ -157,6 +157,54 @@ describe('blocks of a stream', () => {
       ],
     ],
     [
+      'a signature in the start frame',
+      [begin(0, { type: 'thinking', thinking: 'hm', signature: 'sig' }), end(0)],
+      [
+        { type: 'reasoning_start', index: 0 },
+        { type: 'reasoning_delta', index: 0, text: 'hm' },
+        { type: 'reasoning_end', index: 0, signature: 'sig' },
+      ],
+    ],
+    [
+      'citations in the start frame',
+      [begin(0, { type: 'text', text: 'a', citations: [{ type: 'page_location', x: 1 }] }), end(0)],
+      [
+        { type: 'text_start', index: 0 },
+        { type: 'text_delta', index: 0, text: 'a' },
+        {
+          type: 'citation',
+          index: 0,
+          citation: { protocol: 'messages', raw: { type: 'page_location', x: 1 } },
+        },
+        { type: 'text_end', index: 0 },
+      ],
+    ],
+    [
+      'a call that another caller made',
+      [begin(0, { type: 'tool_use', id: 'a', name: 'f', input: {}, caller: { type: 'code' } }), end(0)],
+      [
+        { type: 'tool_start', index: 0, id: 'a', name: 'f', extra: { caller: { type: 'code' } } },
+        { type: 'tool_delta', index: 0, text: '{}' },
+        { type: 'tool_end', index: 0 },
+      ],
+    ],
+    [
+      'a block that grows by deltas which only this protocol knows',
+      [begin(0, { type: 'compaction' }), delta(0, { type: 'compaction_delta', content: 'x' }), end(0)],
+      [
+        {
+          type: 'native',
+          index: 0,
+          part: {
+            type: 'native',
+            protocol: 'messages',
+            kind: 'compaction',
+            value: { type: 'compaction', content: 'x' },
+          },
+        },
+      ],
+    ],
+    [
       'redacted thinking',
       [begin(0, { type: 'redacted_thinking', data: 'zzz' }), end(0)],
       [{ type: 'redacted', index: 0, data: 'zzz' }],
@@ -289,6 +337,7 @@ describe('the end of a stream', () => {
     expect(events.filter((event) => event.type === 'end' || event.type === 'error')).toHaveLength(1);
     return events.at(-1);
   }
+  const failedWith = (kind: string) => ({ type: 'error', failure: { kind } });
   const failed = (reason: string) => ({ type: 'error', failure: { kind: 'failed', reason } });
 
   it('is an empty answer where a stop reason came without content', () => {
@@ -337,6 +386,50 @@ describe('the end of a stream', () => {
     expect(events[0]).toEqual({ type: 'start', id: `msg_${'x'.repeat(24)}`, model: '' });
     // Nobody told the input: half a count is none.
     expect(events.at(-1)).toEqual({ type: 'end', stop: { reason: 'end', raw: 'end_turn' } });
+  });
+  it('comes after a message_delta that came before any start', () => {
+    const events = decodeAll([DELTA, START, STOP]);
+    expect(events.map(({ type }) => type)).toEqual(['start', 'end']);
+    expect(events.at(-1)).toMatchObject({ stop: { reason: 'end' }, usage: { input: 5, output: 1 } });
+  });
+  it('passes over a second start, but for its usage', () => {
+    const again: JsonObject = {
+      type: 'message_start',
+      message: { id: 'msg_2', usage: { input_tokens: 50 } },
+    };
+    const events = decodeAll([START, begin(0, { type: 'text', text: 'a' }), again, DELTA, STOP]);
+    expect(events.filter(({ type }) => type === 'start')).toEqual([STARTED]);
+    expect(events.at(-1)).toMatchObject({ usage: { input: 50, output: 9 } });
+  });
+  it('closes what is open with the stop reason, not with message_stop', () => {
+    const decoder = messages.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
+    const push = (value: JsonObject) => decoder.push(frameOf('', JSON.stringify(value)));
+    push(START);
+    push(begin(0, { type: 'text', text: 'a' }));
+    expect(push(DELTA)).toEqual([{ type: 'text_end', index: 0 }]);
+  });
+  it('keeps the stop reason over a later message_delta that has none', () => {
+    const usage: JsonObject = {
+      type: 'message_delta',
+      delta: { stop_reason: null },
+      usage: { output_tokens: 11 },
+    };
+    expect(last([START, DELTA, usage, STOP])).toEqual({
+      ...ENDED,
+      usage: { input: 5, cacheRead: 3, output: 11 },
+    });
+  });
+  it('tells the tier that served, with the start and with the end', () => {
+    const usage = { input_tokens: 5, output_tokens: 1, service_tier: 'priority' };
+    const events = decodeAll([{ type: 'message_start', message: { usage } }, DELTA, STOP]);
+    expect(events).toMatchObject([{ serviceTier: 'priority' }, { type: 'end', serviceTier: 'priority' }]);
+  });
+  it('is a failure where an error has no type, or no words', () => {
+    for (const error of [{ message: 'why' }, 'why']) {
+      const seen = last([START, { type: 'error', error } as JsonObject]);
+      expect(seen).toEqual({ type: 'error', failure: { kind: 'failed', message: 'why' } });
+    }
+    expect(last([START, { type: 'error' }])).toMatchObject(failedWith('failed'));
   });
   it('knows frames without an event name, and passes over [DONE], comments and unknown events', () => {
     const decoder = messages.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
