@@ -426,7 +426,7 @@ describe('the end of a stream', () => {
   });
   it('is a failure where an error has no type, or no words', () => {
     for (const error of [{ message: 'why' }, 'why']) {
-      const seen = last([START, { type: 'error', error } as JsonObject]);
+      const seen = last([START, { type: 'error', error }]);
       expect(seen).toEqual({ type: 'error', failure: { kind: 'failed', message: 'why' } });
     }
     expect(last([START, { type: 'error' }])).toMatchObject(failedWith('failed'));
