@@ -94,3 +94,8 @@ it('a call of one id that is told again, or goes on, stays one', () => {
   const rest = chunk({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: '\n' } }] });
   expect(calls(collected(eventsIn('chat', stream + rest + END)).parts)).toHaveLength(1);
 });
+
+it('two calls alike in one chunk, without ids and indexes, are two', () => {
+  const call = { function: { name: 'f', arguments: '{}' } };
+  expect(calls(collected(eventsIn('chat', chunk({ tool_calls: [call, call] }) + END)).parts)).toHaveLength(2);
+});
