@@ -263,13 +263,12 @@ class ChatStream implements StreamDecoder {
 
   /** `[DONE]`: the provider says that it ended, so a missing finish reason is forgiven where there was an answer. */
   #done(out: Event[]): void {
-    if (this.#finish !== undefined || this.#hasContent || this.#calls.count() > 0) this.#end(out);
+    if (this.#finish !== undefined || !this.#isSilent()) this.#end(out);
     else this.#fail(NO_ANSWER, out);
   }
 
   #end(out: Event[]): void {
-    const silent = !this.#hasContent && this.#calls.count() === 0;
-    const silence = silent && this.#finish !== undefined ? failureOfSilence(this.#finish) : undefined;
+    const silence = this.#isSilent() ? failureOfSilence(this.#finish ?? '') : undefined;
     if (silence) return this.#fail(silence, out);
     this.#start(out);
     this.#close(out);
@@ -283,15 +282,13 @@ class ChatStream implements StreamDecoder {
     out.push(event);
   }
 
+  #isSilent = (): boolean => !this.#hasContent && this.#calls.count() === 0;
+
   #stop(): Stop {
     const hasCalls = this.#calls.count() > 0;
-    if (this.#finish === undefined) return { reason: hasCalls ? 'tool_calls' : 'end' };
-    return decodeStop({
-      finish: this.#finish,
-      stopReason: this.#stopReason,
-      hasCalls,
-      refusal: this.#refusal,
-    });
+    const finish = this.#finish;
+    if (finish === undefined) return { reason: hasCalls ? 'tool_calls' : 'end' };
+    return decodeStop({ finish, stopReason: this.#stopReason, hasCalls, refusal: this.#refusal });
   }
 
   #fail(failure: ProviderFailure, out: Event[]): void {

@@ -1,0 +1,53 @@
+// Rows of this protocol's tables that are easily lost: ends that stand alone, who called, what begins an answer and what does not.
+import { expect, it } from 'vitest';
+import { chat } from '../../../src/protocols/chat/index.ts';
+import { messages } from '../../../src/protocols/messages/index.ts';
+import { frame as chatFrame, chunk } from '../chat/frames.ts';
+import { context, decodeAll, encodeAll, frame } from './support.ts';
+
+const ended = (reason: string, more: object = {}) => ({
+  type: 'message_delta',
+  delta: { stop_reason: reason, ...more },
+});
+const STOP = { type: 'message_stop' };
+
+it('a stop reason without any start is an answer all the same', () => {
+  expect(decodeAll([ended('end_turn'), STOP]).map(({ type }) => type)).toEqual(['start', 'end']);
+});
+
+it('the sequence that matched is told, whole and streamed', () => {
+  const stop = { reason: 'stop_sequence', raw: 'stop_sequence', sequence: '###' };
+  const sequence = { stop_sequence: '###' };
+  expect(decodeAll([ended('stop_sequence', sequence), STOP]).at(-1)).toMatchObject({ stop });
+  const whole = messages.decodeReply({ content: [], stop_reason: 'stop_sequence', ...sequence });
+  expect(whole.stop).toEqual(stop);
+});
+
+it('a compaction is an end that this protocol knows, and keeps its name', () => {
+  const reply = messages.decodeReply({ content: [], stop_reason: 'compaction' });
+  expect(messages.encodeReply(reply, context()).stop_reason).toBe('compaction');
+  expect(chat.encodeReply(reply, context())).toHaveProperty('choices.0.finish_reason', 'stop');
+  expect(decodeAll([ended('compaction'), STOP]).at(-1)).toMatchObject({ type: 'end', stop: reply.stop });
+});
+
+it('who made a call is written, the model itself where nobody is named', () => {
+  const call = (extra?: { caller: { type: string } }) =>
+    encodeAll([
+      { type: 'start', id: '', model: 'm' },
+      { type: 'tool_start', index: 0, id: 'a', name: 'f', ...(extra && { extra }) },
+    ]);
+  expect(call({ caller: { type: 'code' } })).toContain('"caller":{"type":"code"}');
+  expect(call()).toContain('"caller":{"type":"direct"}');
+});
+
+it('usage alone begins no answer', () => {
+  const usage = { type: 'message_delta', delta: { stop_reason: null }, usage: { output_tokens: 1 } };
+  expect(messages.commits(frame(usage))).toBe(false);
+  expect(messages.commits(frame({ ...usage, delta: { stop_reason: 'end_turn' } }))).toBe(true);
+});
+
+it('an unknown word beside content is no silence', () => {
+  const watch = chat.createWatch({ usageAsked: true });
+  expect(watch(chatFrame(chunk({ content: 'a' }, { finish_reason: 'strange' })))).toEqual({ stopped: true });
+  expect(watch(chatFrame(chunk({}, { finish_reason: 'strange' })))).toHaveProperty('silence');
+});
