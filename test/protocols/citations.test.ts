@@ -109,7 +109,10 @@ it.each(['chat', 'messages'] as const)('an ending that a %s client has no word f
   const [whole, stream] =
     provider === 'chat'
       ? [completion({ content: 'hi' }, 'new_word'), chunks({ content: 'hi' }, 'new_word')]
-      : [message([], 'new_word'), events([], 'new_word')];
+      : [
+          message([{ type: 'text', text: 'hi' }], 'new_word'),
+          events([{ type: 'text', text: 'hi' }], 'new_word'),
+        ];
   const losses = createLosses(client);
   losses.reply(protocols[provider].decodeReply(whole));
   expect(losses.list()).toEqual(['the stop reason new_word']);
