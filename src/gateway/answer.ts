@@ -70,7 +70,8 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
     sink.send(200, head, begun.body);
     return { status: 200, error: null, usage: begun.usage };
   }
-  const reply = begun.kind === 'folded' ? begun.reply : prepared.protocol.decodeReply(begun.value);
+  const reply =
+    begun.kind === 'folded' ? begun.reply : prepared.protocol.decodeReply(begun.value, begun.body);
   const write = inbound.stream ? replayed : translated;
   const { text, usage, lost } = write(reply, prepared, client, context());
   if (inbound.stream) {

@@ -1,6 +1,7 @@
 // A translated body as bytes. A long conversation is written piece by piece: a string of more than 128 KiB has memory pages of
 // its own, which are mapped, cleared and given back for every request.
 import type { JsonObject } from '../canonical/json.ts';
+import { exactJson } from '../protocols/exact-json.ts';
 
 const LONG = 131_072;
 /** Characters of one piece, roughly: large enough that the beginnings of JSON.stringify don't count. */
@@ -14,12 +15,12 @@ const ESCAPES = /\\(?:ud[0-9a-f]{3}|.)/g;
  * repaired before (canonical/history): what is left is in tools, schemas, stop sequences, names.
  */
 function stringify(value: JsonObject): string {
-  const text = JSON.stringify(value);
+  const text = exactJson(value);
   if (!text.includes('\\ud')) return text;
   return text.replace(ESCAPES, (escape) => (escape.startsWith('\\ud') ? '\ufffd' : escape));
 }
 
-/** The bytes of `JSON.stringify(body)`. `about`: how many they are, roughly. 5 to 10 % less of a 195 KB request. */
+/** The bytes of `exactJson(body)`. `about`: how many they are, roughly. 5 to 10 % less of a 195 KB request. */
 export function jsonBytes(body: JsonObject, about: number): Buffer {
   const { messages } = body;
   if (about < LONG || !Array.isArray(messages) || messages.length === 0) {
@@ -28,7 +29,7 @@ export function jsonBytes(body: JsonObject, about: number): Buffer {
   const step = Math.ceil((messages.length * PIECE) / about);
   const lists: string[] = [];
   for (let at = 0; at < messages.length; at += step) {
-    lists.push(JSON.stringify(messages.slice(at, at + step)));
+    lists.push(exactJson(messages.slice(at, at + step)));
   }
   const members = Object.entries(body);
   const place = members.findIndex(([name]) => name === 'messages');

@@ -47,7 +47,7 @@ export class Inbound {
 
   /** The canonical request: made at the first target that crosses protocols, and once. */
   decode(): Request {
-    return (this.#request ??= this.protocol.decodeRequest(this.value));
+    return (this.#request ??= this.protocol.decodeRequest(this.value, this.bytes));
   }
 
   /** Stays when the rest is let go. */

@@ -5,6 +5,7 @@ import type { Reply } from '../canonical/reply.ts';
 import { createRestorer, restoreReply, restoresNothing } from '../canonical/restore.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Ids } from '../ids.ts';
+import { exactJson } from '../protocols/exact-json.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
 import type { Frame } from '../protocols/sse.ts';
 import { createLosses } from './lost.ts';
@@ -90,7 +91,7 @@ export function translated(
   context: ReplyContext,
 ): Written {
   const reply = restoreReply(given, prepared.restore);
-  const text = JSON.stringify(client.encodeReply(reply, context));
+  const text = exactJson(client.encodeReply(reply, context));
   return { text, usage: known(reply.usage), lost: lossesOf(reply, client) };
 }
 

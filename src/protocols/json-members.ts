@@ -96,6 +96,22 @@ export function rangesOf(bytes: Buffer, start: number, end: number): Member[] {
   return readItems(new JsonSource(bytes.subarray(0, end)), start, Infinity).items;
 }
 
+/** The value of the member `name` among those that follow, in the same object, a value that ends at `end`. */
+export function memberBehind(source: JsonSource, end: number, name: string): Range | undefined {
+  const { bytes } = source;
+  let at = skipSpace(bytes, end);
+  while (bytes[at] === COMMA) {
+    const nameStart = skipSpace(bytes, at + 1);
+    const nameEnd = source.skipString(nameStart);
+    const start = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1);
+    const isSought = source.readName(nameStart, nameEnd) === name;
+    at = skipValue(source, start, Infinity);
+    if (isSought) return { start, end: at };
+    at = skipSpace(bytes, at);
+  }
+  return undefined;
+}
+
 /** `bytes` with every edit's range replaced by its text. Ranges must not overlap. */
 export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   const inOrder = [...edits].sort((a, b) => a.start - b.start);

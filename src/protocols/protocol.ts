@@ -107,8 +107,9 @@ export interface Protocol {
   // -- the client's request --
   /** Validates what CONTRACT section 3 lists; throws GatewayError `invalid_request` naming the field. */
   readEnvelope(value: JsonObject): Envelope;
-  /** Wire -> canonical. Throws GatewayError `invalid_request` for what no other protocol can take, naming the field. */
-  decodeRequest(value: JsonObject): Request;
+  /** Wire -> canonical; `source`: what `value` was parsed from, for numbers that it can't hold. Throws GatewayError `invalid_request` for
+   *  what no other protocol can take, naming the field. */
+  decodeRequest(value: JsonObject, source?: Buffer | string): Request;
   /** What answers depend on; never throws. */
   readAsked(value: JsonObject): Asked;
   /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
@@ -118,7 +119,7 @@ export interface Protocol {
   /** Canonical -> wire, after `repair` of canonical/history. Throws GatewayError `invalid_request` for what must not be left out. */
   encodeRequest(request: Request, model: string, traits: Traits): EncodedRequest;
   /** A whole 200 reply. Throws ProviderFailure-carrying `FailureError` where it is an error, empty or not the protocol. */
-  decodeReply(value: unknown): Reply;
+  decodeReply(value: unknown, source?: Buffer | string): Reply;
   createStreamDecoder(context: { ids: Ids; traits: Traits }): StreamDecoder;
   /** A provider's error answer: any status, any body (JSON of any shape, HTML, empty). `body` is at most a few KiB of text. */
   decodeError(status: number, headers: ReadonlyMap<string, string>, body: string): ProviderFailure;

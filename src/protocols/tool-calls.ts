@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { bareId } from '../canonical/call-results.ts';
 import { isObject } from '../canonical/json.ts';
 import type { JsonObject, JsonValue } from '../canonical/json.ts';
-import { wellFormedValue } from '../canonical/well-formed.ts';
+import { wellFormed, wellFormedValue } from '../canonical/well-formed.ts';
+import { keepText, likeness } from './exact-json.ts';
 
 /** What a target takes as the id of a tool call: `messages` letters, digits, `_` and `-`; `openai` at most 40 characters; `mistral` nine letters or digits. */
 export type ToolIdRule = 'any' | 'messages' | 'openai' | 'mistral';
@@ -62,8 +63,8 @@ function base62(bytes: Buffer, length: number): string {
 }
 
 /**
- * A call's arguments as the object that a messages body needs. A call is never dropped: what is not JSON comes as
- * `{"_raw": text}`, JSON that is no object as `{"value": …}`; both are `repaired`.
+ * A call's arguments as the object that a messages body needs, to be written with `exactJson`. A call is never dropped: what is
+ * not JSON (or deeper than readers go) comes as `{"_raw": text}`, JSON that is no object as `{"value": …}`; both are `repaired`.
  */
 export function argumentsToObject(text: string): { value: JsonObject; repaired: boolean } {
   if (text === '') return { value: {}, repaired: false };
@@ -71,9 +72,18 @@ export function argumentsToObject(text: string): { value: JsonObject; repaired: 
   try {
     value = JSON.parse(text) as JsonValue;
   } catch {
-    return text.trim() === '' ? { value: {}, repaired: false } : { value: { _raw: text }, repaired: true };
+    return text.trim() === '' ? { value: {}, repaired: false } : { value: rawObject(text), repaired: true };
   }
+  const written = likeness(value);
+  if (written === 'deep') return { value: rawObject(text), repaired: true };
   // JSON can spell halves of surrogate pairs, which strict parsers refuse.
   if (text.includes('\\u') && /\\u[dD][89a-fA-F]/.test(text)) value = wellFormedValue(value);
-  return isObject(value) ? { value, repaired: false } : { value: { value }, repaired: true };
+  const repaired = !isObject(value);
+  const object = isObject(value) ? value : { value };
+  if (written === 'other') keepText(object, repaired ? `{"value":${text}}` : text, written);
+  return { value: object, repaired };
+}
+
+export function rawObject(text: string): JsonObject {
+  return { _raw: wellFormed(text) };
 }

@@ -7,12 +7,13 @@ import type { Usage } from '../../canonical/usage.ts';
 import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Ids } from '../../ids.ts';
 import type { ReplyContext } from '../protocol.ts';
+import { keepSource, type Place } from '../kept-source.ts';
 import { decodeAnnotation, encodeCitation } from './citations.ts';
 import { chatExtra } from './encoding.ts';
 import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
 import { decodeStop, encodeFinish, encodeServiceTier, failureOfSilence, isFinish } from './finish.ts';
 import { failureOfFinish, hasContent } from './relay.ts';
-import { argumentsText } from './stream-calls.ts';
+import { addUnlikeArguments, argumentsText } from './stream-calls.ts';
 import { reasoningParts, thinkingChunkText } from './thoughts.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 
@@ -61,8 +62,9 @@ export function inspectReply(value: unknown): { usage?: Usage } {
   return usage ? { usage } : {};
 }
 
-export function decodeReply(value: unknown): Reply {
+export function decodeReply(value: unknown, source?: Buffer | string): Reply {
   const { value: body, choice, message, finish } = check(value);
+  if (source !== undefined) keepArguments(body, choice, message, source);
   const id = typeof body.id === 'string' ? body.id : '';
   const parts: ReplyPart[] = [...reasoningParts(message), ...contentParts(message)];
   const refusal = typeof message.refusal === 'string' ? message.refusal : '';
@@ -82,6 +84,18 @@ export function decodeReply(value: unknown): Reply {
   if (usage) reply.usage = usage;
   if (typeof body.service_tier === 'string') reply.serviceTier = body.service_tier;
   return reply;
+}
+
+function keepArguments(
+  body: JsonObject,
+  choice: JsonObject,
+  message: JsonObject,
+  source: Buffer | string,
+): void {
+  const places: Place[] = [];
+  const index = Array.isArray(body.choices) ? body.choices.indexOf(choice) : -1;
+  addUnlikeArguments(places, message, () => ['choices', index, 'message']);
+  keepSource(source, places);
 }
 
 function contentParts(message: JsonObject): ReplyPart[] {

@@ -1,10 +1,12 @@
 // A chat request as the canonical one. Nothing is lost: what has no canonical name rides along with the fate that the ledger gives it.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { LOCATION_MEMBERS, type Request, type ResponseFormat } from '../../canonical/request.ts';
+import { keepSource, type Place } from '../kept-source.ts';
 import { nativeField } from './ledger.ts';
 import { decodeMessages } from './messages-decode.ts';
 import { decodeReasoning } from './reasoning.ts';
 import type { Asked } from '../protocol.ts';
+import { addUnlikeArguments } from './stream-calls.ts';
 import { applyLegacy, isLegacy, decodeToolChoice, decodeTools } from './tools.ts';
 
 /** Reads one member into the request; `false`: it can't be understood, so that it goes on as a native field. */
@@ -169,7 +171,19 @@ export function readAsked(value: JsonObject): Asked {
   return asked;
 }
 
-export function decodeRequest(value: JsonObject): Request {
+function keepArguments(messages: JsonValue | undefined, source: Buffer | string): void {
+  if (!Array.isArray(messages)) return;
+  const places: Place[] = [];
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index];
+    if (!isObject(message) || message.role !== 'assistant') continue;
+    addUnlikeArguments(places, message, () => ['messages', index]);
+  }
+  keepSource(source, places);
+}
+
+export function decodeRequest(value: JsonObject, source?: Buffer | string): Request {
+  if (source !== undefined) keepArguments(value.messages, source);
   const options = value.stream_options;
   const request: Request = {
     protocol: 'chat',

@@ -4,6 +4,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.
 import type { Event } from '../../canonical/events.ts';
 import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Ids } from '../../ids.ts';
+import { objectJson } from '../exact-json.ts';
+import { mayDiffer, type Place } from '../kept-source.ts';
 
 interface Call {
   id: string;
@@ -34,8 +36,24 @@ function isWholeObject(json: string): boolean {
 
 /** `arguments` as servers write them: text, or the object itself. */
 export function argumentsText(value: JsonValue | undefined): string {
-  if (isObject(value) || Array.isArray(value)) return JSON.stringify(value);
+  if (isObject(value) || Array.isArray(value)) return objectJson(value);
   return text(value);
+}
+
+/** Arguments that are sent as objects, where JavaScript may not hold them as they were written; `steps` lead to the message. */
+export function addUnlikeArguments(places: Place[], message: JsonObject, steps: () => Place['steps']): void {
+  const { tool_calls: calls, function_call: legacy } = message;
+  if (Array.isArray(calls)) {
+    for (let index = 0; index < calls.length; index++) {
+      const call = calls[index];
+      if (!isObject(call) || !isObject(call.function) || !mayDiffer(call.function.arguments)) continue;
+      const way = [...steps(), 'tool_calls', index, 'function'];
+      places.push({ holder: call.function, name: 'arguments', steps: way });
+    }
+  }
+  if (isObject(legacy) && mayDiffer(legacy.arguments)) {
+    places.push({ holder: legacy, name: 'arguments', steps: [...steps(), 'function_call'] });
+  }
 }
 
 export interface CallTracker {

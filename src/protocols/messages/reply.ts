@@ -5,6 +5,8 @@ import type { ToolCallPart } from '../../canonical/request.ts';
 import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { FailureError, type ReplyContext } from '../protocol.ts';
+import { objectJson } from '../exact-json.ts';
+import { keepSource, mayDiffer, type Place } from '../kept-source.ts';
 import { argumentsToObject, fitToolId } from '../tool-calls.ts';
 import { decodeCitations, encodeCitations } from './citations.ts';
 import { readFailure } from './errors.ts';
@@ -38,6 +40,7 @@ function readMessage(value: unknown): { message: JsonObject; content: JsonValue[
 /** The arguments stay text; a server that sends text already is taken at its word. */
 export function inputText(input: unknown): string {
   if (typeof input === 'string') return input;
+  if (isObject(input) || Array.isArray(input)) return objectJson(input as JsonObject);
   return input === undefined || input === null ? '' : JSON.stringify(input);
 }
 
@@ -89,8 +92,29 @@ function isEmptyText(part: ReplyPart): boolean {
   return part.type === 'text' && part.text === '' && part.citations === undefined;
 }
 
-export function decodeReply(value: unknown): Reply {
+/** The inputs among `blocks` that a JavaScript object may not hold as they were written; `steps` lead to the list. */
+export function addUnlikeInputs(
+  places: Place[],
+  blocks: readonly JsonValue[],
+  steps: () => Place['steps'],
+): void {
+  for (let index = 0; index < blocks.length; index++) {
+    const block = blocks[index];
+    if (isObject(block) && block.type === 'tool_use' && mayDiffer(block.input)) {
+      places.push({ holder: block, name: 'input', steps: [...steps(), index] });
+    }
+  }
+}
+
+function keepInputs(content: readonly JsonValue[], source: Buffer | string): void {
+  const places: Place[] = [];
+  addUnlikeInputs(places, content, () => ['content']);
+  keepSource(source, places);
+}
+
+export function decodeReply(value: unknown, source?: Buffer | string): Reply {
   const { message, content, stopReason } = readMessage(value);
+  if (source !== undefined) keepInputs(content, source);
   const unique = createUniqueIds();
   const parts = content.filter(isObject).map((block) => decodePart(block, unique));
   const reply: Reply = {

@@ -11,10 +11,12 @@ import {
   type Request,
   type ResponseFormat,
 } from '../../canonical/request.ts';
+import { keepSource, type Place } from '../kept-source.ts';
 import type { Asked } from '../protocol.ts';
 import { decodeCache, decodeParts } from './content-decode.ts';
 import { refuse } from './envelope.ts';
 import { addNativeFields, nativeField } from './ledger.ts';
+import { addUnlikeInputs } from './reply.ts';
 import { count, list, text } from './schema.ts';
 import { decodeToolChoice, decodeTools } from './tools-decode.ts';
 
@@ -128,7 +130,19 @@ export function readAsked(value: JsonObject): Asked {
   return { includeUsage: true, reasoning: decodeReasoning(value, []) };
 }
 
-export function decodeRequest(value: JsonObject): Request {
+/** Arguments are text from here on: the text that they were sent as. */
+function keepInputs(messages: readonly JsonValue[], source: Buffer | string): void {
+  const places: Place[] = [];
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index];
+    if (!isObject(message) || message.role !== 'assistant' || !Array.isArray(message.content)) continue;
+    addUnlikeInputs(places, message.content, () => ['messages', index, 'content']);
+  }
+  keepSource(source, places);
+}
+
+export function decodeRequest(value: JsonObject, source?: Buffer | string): Request {
+  if (source !== undefined) keepInputs(list(value.messages), source);
   const native: NativeField[] = [];
   addNativeFields(native, value, '');
   const messages = decodeSystem(value.system, native);

@@ -6,6 +6,7 @@ import type { Stop } from '../../canonical/reply.ts';
 import type { ProviderFailure } from '../../errors.ts';
 import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../protocol.ts';
+import { keepSource, mayDiffer } from '../kept-source.ts';
 import type { Frame } from '../sse.ts';
 import { TextShape } from '../text-shape.ts';
 import { createBlocks } from './stream-blocks.ts';
@@ -16,6 +17,7 @@ import { decodeStop, failureOfSilence, isStop } from './stop.ts';
 import { readUsage, toUsage, type UsageTally } from './usage.ts';
 
 const NONE: Event[] = [];
+const START = ['content_block'];
 
 function parse(data: string): JsonObject | undefined {
   try {
@@ -125,6 +127,10 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     if (frame.event === 'error') return failed(failureOfEvent(frame.data));
     const value = parse(frame.data);
     if (value !== undefined) {
+      const { content_block: block } = value;
+      if (isObject(block) && mayDiffer(block.input)) {
+        keepSource(data, [{ holder: block, name: 'input', steps: START }]);
+      }
       const events = dispatch(value, frame.event);
       const [only] = events;
       if (events.length === 1 && only?.type === 'text_delta') {
