@@ -3,6 +3,7 @@ import type { Event } from '../../canonical/events.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { ReplyContext, StreamEncoder } from '../protocol.ts';
 import { fitToolId } from '../tool-calls.ts';
+import { CallInput } from './call-input.ts';
 import { encodeStreamFailure } from './errors.ts';
 import { messageId } from './reply.ts';
 import type { WireMessage } from './schema.ts';
@@ -125,6 +126,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     characters += event.name.length;
     const block: Pending = { kind: 'tool', start: startOfCall(event), held: '', deltas: [], ended: false };
     if (event.custom === true) block.free = '';
+    else block.input = new CallInput();
     blocks.set(event.index, block);
     return enqueue(block);
   }
@@ -133,23 +135,44 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     const block = blocks.get(index);
     if (block === undefined || text === '') return '';
     characters += text.length;
-    if (block.free === undefined) return writer.writePiece(block, text);
-    block.free += text;
-    return '';
+    if (block.free !== undefined) block.free += text;
+    if (block.input === undefined) return '';
+    const piece = block.input.push(text);
+    if (block.input.isBroken) takeBack(block);
+    return piece === '' ? '' : writer.writePiece(block, piece);
   }
 
   function endTool(index: number): string {
     const block = blocks.get(index);
-    if (block?.free === undefined) return end(index);
-    return writer.writePiece(block, JSON.stringify({ input: block.free })) + end(index);
+    if (block?.free !== undefined) {
+      return writer.writePiece(block, JSON.stringify({ input: block.free })) + end(index);
+    }
+    // Half an object may be an answer that was cut: the stop reason tells.
+    return block?.input?.isOpen === true ? '' : endInput(block) + end(index);
+  }
+
+  function endInput(block: Pending | undefined): string {
+    if (block?.input === undefined) return '';
+    if (block.input.isOpen) takeBack(block);
+    const rest = block.input.rest();
+    return rest === '' ? '' : writer.writePiece(block, rest);
+  }
+
+  function takeBack(block: Pending): void {
+    if (!writer.waits(block)) return;
+    block.held = '';
+    block.input?.takeBack();
   }
 
   function finish(event: EndEvent): string {
     over = true;
     let frames = messageStart();
+    const stop = encodeStop(event.stop, hasCalls);
+    // Cut arguments stay cut where the stop reason says so; a call that is to be run must be whole.
+    if (stop.stop_reason === 'tool_use') for (const block of blocks.values()) frames += endInput(block);
     for (const index of [...blocks.keys()]) frames += end(index);
     const usage = event.usage ?? estimateUsage(opened?.usage?.input ?? context.estimateInput(), characters);
-    const delta = { ...encodeStop(event.stop, hasCalls), container: null };
+    const delta = { ...stop, container: null };
     const data = JSON.stringify({ type: 'message_delta', delta, usage: encodeDeltaUsage(usage) });
     frames += `event: message_delta\ndata: ${data}\n\n`;
     return frames + MESSAGE_STOP;

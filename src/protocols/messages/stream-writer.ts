@@ -2,6 +2,7 @@
 // position): the open one streams live, what belongs to others waits until it closes. Nothing is lost.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { NativePart } from '../../canonical/request.ts';
+import type { CallInput } from './call-input.ts';
 
 /** A canonical block on its way out. Its frames without the index, which is known only when its turn comes. */
 export interface Pending {
@@ -13,6 +14,8 @@ export interface Pending {
   /** Further `delta`s that wait: a signature, citations. */
   deltas: string[];
   ended: boolean;
+  /** Of a call: its arguments, where they are not free text. */
+  input?: CallInput;
   /** Free text of a custom call, which is one JSON string in the end. */
   free?: string;
 }
@@ -53,6 +56,8 @@ export interface BlockWriter {
   /** A piece of the block's text or arguments. */
   writePiece(block: Pending, text: string): string;
   end(block: Pending): string;
+  /** Whether nothing of the block is on the wire yet. */
+  waits(block: Pending): boolean;
 }
 
 export function createBlockWriter(): BlockWriter {
@@ -108,5 +113,6 @@ export function createBlockWriter(): BlockWriter {
       current = undefined;
       return stopFrame() + advance();
     },
+    waits: (block) => block !== current,
   };
 }
