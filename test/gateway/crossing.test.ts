@@ -536,3 +536,34 @@ describe.each([
     never.open();
   });
 });
+
+describe('arguments that JavaScript can not hold', () => {
+  const EXACT = '{"b":12345678901234567890,"10":1.0}';
+  const CALL = `{"type":"tool_use","id":"c1","name":"f","input":${EXACT}}`;
+
+  it.each(['chat', 'messages'] as const)("are the same in a %s provider's whole answer", async (speaks) => {
+    const client = speaks === 'chat' ? 'messages' : 'chat';
+    const call = `{"id":"c1","type":"function","function":{"name":"f","arguments":${JSON.stringify(EXACT)}}}`;
+    const body =
+      speaks === 'chat'
+        ? `{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"content":null,"tool_calls":[${call}]}}]}`
+        : `{"id":"1","type":"message","role":"assistant","model":"m","content":[${CALL}],"stop_reason":"tool_use"}`;
+    upstream.play({ headers: { 'content-type': 'application/json' }, body });
+    const { text } = await ask(gateway, { protocol: client, model: `${speaks}/m` });
+    expect(text).toContain(speaks === 'chat' ? `"input":${EXACT}` : `"arguments":${JSON.stringify(EXACT)}`);
+  });
+
+  it("are the same in a messages client's history", async () => {
+    const response = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.key}` },
+      body:
+        `{"model":"chat/m","max_tokens":9,"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[${CALL}]},` +
+        '{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}]}',
+    });
+    await response.text();
+    expect(upstream.requests.at(-1)?.json).toMatchObject({
+      messages: [{}, { tool_calls: [{ function: { arguments: EXACT } }] }, {}],
+    });
+  });
+});
