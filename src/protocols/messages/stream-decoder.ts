@@ -129,7 +129,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     if (value !== undefined) {
       const { content_block: block } = value;
       if (isObject(block) && mayDiffer(block.input)) {
-        keepSource(data, [{ holder: block, name: 'input', steps: START }]);
+        keepSource(frame.data, [{ holder: block, name: 'input', steps: START }]);
       }
       const events = dispatch(value, frame.event);
       const [only] = events;
