@@ -47,9 +47,12 @@ export function exactJson(value: unknown): string {
   return exact + json.slice(from);
 }
 
-/** The JSON of an object: the text that it remembers, where it does. */
+/** The JSON of an object: the text that it remembers, where it does. Half of a surrogate pair, which would be spelt, is replaced. */
 export function objectJson(value: JsonObject | JsonValue[]): string {
-  return texts.get(value) ?? JSON.stringify(value);
+  const kept = texts.get(value);
+  if (kept !== undefined) return kept;
+  const json = JSON.stringify(value);
+  return json.includes('\\ud') ? plainText(json) : json;
 }
 
 /** Levels of objects and arrays that are looked at: as many as a request's body may have. */

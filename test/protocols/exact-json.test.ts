@@ -8,7 +8,7 @@ import type { Reply } from '../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import { jsonBytes } from '../../src/gateway/json-bytes.ts';
-import { exactJson } from '../../src/protocols/exact-json.ts';
+import { exactJson, objectJson } from '../../src/protocols/exact-json.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { argumentsToObject } from '../../src/protocols/tool-calls.ts';
 import { context, eventsIn } from './pipeline.ts';
@@ -303,6 +303,11 @@ describe('exactJson', () => {
   it('spells no half of a surrogate pair', () => {
     const { value } = argumentsToObject('{"a":1.0,"b":"\\ud83c","c":"\\ud83c\\udf89"}');
     expect(exactJson(value)).toBe('{"a":1.0,"b":"\ufffd","c":"🎉"}');
+  });
+
+  it('spells none in the text of an object either', () => {
+    const half = { '\ud83c': ['\udf89', '🎉', '\\ud83c'] };
+    expect(objectJson(half)).toBe('{"\ufffd":["\ufffd","🎉","\\\\ud83c"]}');
   });
 });
 
