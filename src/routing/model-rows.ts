@@ -240,9 +240,14 @@ const OTHERS: readonly ModelRow[] = [
   {
     match: /^(?:mistral|ministral|codestral|magistral|devstral|pixtral)/,
     family: 'mistral',
-    traits: { efforts: USUAL },
+    // All others are a 400: https://github.com/anomalyco/models.dev/pull/1986
+    traits: { efforts: ['none', 'high'] },
   },
-  { match: /^(?:codestral|devstral|pixtral|mistral-(?:\d|nemo|tiny))/, traits: NO_THINKING },
+  // https://github.com/NousResearch/hermes-agent/issues/11243
+  {
+    match: /^(?:codestral|devstral|ministral|pixtral|mistral-(?:\d|large|nemo|tiny))/,
+    traits: NO_THINKING,
+  },
   // Their templates refuse other ids, under whatever name and on whatever server:
   // https://github.com/ml-explore/mlx-lm/issues/1375
   { match: /(?:mis|mix|pix|minis|codes|devs|magis)tral/, traits: { toolIds: 'mistral' } },

@@ -124,10 +124,16 @@ describe('rules of models (PROTOCOL 6.3)', () => {
       'qwen3-coder:30b',
       'codestral-latest',
       'mistral-nemo',
+      'mistral-large-latest',
+      'ministral-14b-latest',
       'phi4',
     ].map((name): [string, object] => [name, { thinking: false, efforts: [] }]),
-    ...['qwen3:8b', 'gemma4', 'magistral-medium-latest', 'phi4-reasoning', 'kimi-k2.6'].map(
-      (name): [string, object] => [name, { efforts: ['none', 'low', 'medium', 'high'] }],
+    ...['qwen3:8b', 'gemma4', 'phi4-reasoning', 'kimi-k2.6'].map((name): [string, object] => [
+      name,
+      { efforts: ['none', 'low', 'medium', 'high'] },
+    ]),
+    ...['mistral-small-latest', 'mistral-medium-2604', 'magistral-medium-latest'].map(
+      (name): [string, object] => [name, { efforts: ['none', 'high'] }],
     ),
     ['olympus-o3', DEFAULT_TRAITS],
   ])('%s', (name, expected) => {
