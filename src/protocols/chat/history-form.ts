@@ -1,9 +1,22 @@
 // A written history brought into the form that a server insists on: few cache marks, roles in turn.
-import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Encoding } from './encoding.ts';
 
 export function isMarked(part: JsonObject): boolean {
   return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
+}
+
+/** The mark of a whole request stands on the last part that can bear one, where the messages protocol sets it too. */
+export function markLast(messages: readonly JsonObject[], mark: JsonObject): void {
+  if (!isMarked(mark)) return;
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const message = messages[at];
+    const parts = message?.content ? asParts(message.content) : [];
+    const last = parts.at(-1);
+    if (message === undefined || !isObject(last)) continue;
+    message.content = [...parts.slice(0, -1), { ...last, ...mark }];
+    return;
+  }
 }
 
 /** OpenAI writes four breakpoints a request, one of them its own; marks of the other form are four. */

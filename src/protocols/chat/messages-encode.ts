@@ -4,7 +4,7 @@ import { withoutAttribution } from '../../canonical/attribution.ts';
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../canonical/request.ts';
 import { signedExtra, type Encoding } from './encoding.ts';
-import { alternate, bridgeTools, isMarked, limitMarks, merge } from './history-form.ts';
+import { alternate, bridgeTools, isMarked, limitMarks, markLast, merge } from './history-form.ts';
 import { encodeMark, encodeUserPart, nativeText } from './media.ts';
 
 interface History {
@@ -26,6 +26,10 @@ export function encodeMessages(encoding: Encoding): JsonObject[] {
   }
   flushAttached(history);
   endWithUser(history, encoding);
+  // OpenAI marks the end of the prompt by itself.
+  if (encoding.traits.cacheMarks === 'cache_control') {
+    markLast(history.out, encodeMark(encoding.request.cache, encoding));
+  }
   limitMarks(history.out, encoding);
   const written = encoding.traits.strictAlternation ? alternate(history.out) : history.out;
   return encoding.traits.userAfterTool ? written : bridgeTools(written, encoding);

@@ -138,7 +138,8 @@ function putIdentity(body: JsonObject, encoding: Encoding): void {
       (request.protocol === 'messages' && user !== undefined ? hash(user).slice(0, 32) : undefined);
     if (key !== undefined) body.prompt_cache_key = key;
   }
-  if (request.cache) encoding.warn('quiet', 'cache', 'chat providers cache by themselves');
+  if (request.cache && traits.cacheMarks !== 'cache_control')
+    encoding.warn('quiet', 'cache', 'chat providers cache by themselves');
 }
 
 function putWebSearch(body: JsonObject, encoding: Encoding): void {

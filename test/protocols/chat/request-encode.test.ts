@@ -22,6 +22,7 @@ const image: Part = {
   source: { kind: 'base64', mediaType: 'image/png', data: 'AAAA' },
   at: 'messages[0].content[0]',
 };
+const EPHEMERAL = { type: 'ephemeral' };
 const imageWire = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
 
 const base: Request = {
@@ -479,6 +480,30 @@ describe('parts', () => {
       { type: 'text', text: 'a', cache_control: { type: 'ephemeral', ttl: '1h' } },
     ]);
     expect(dropped({ messages: [user(marked)] })).toEqual([]);
+  });
+  test.each<[string, Message[], unknown]>([
+    ['text', [user(text('a'))], [{ type: 'text', text: 'a', cache_control: EPHEMERAL }]],
+    [
+      'a part',
+      [user(text('a'), text('b'))],
+      [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b', cache_control: EPHEMERAL },
+      ],
+    ],
+    [
+      'a result',
+      [user(text('a')), assistant(call('c')), user(result('c', 'r'))],
+      [{ type: 'text', text: 'r', cache_control: EPHEMERAL }],
+    ],
+  ])('the mark of the whole request stands on the last part: %s', (_, messages, content) => {
+    const over: Partial<Request> = { messages, cache: {} };
+    const marked = encode(over, { cacheMarks: 'cache_control' });
+    expect((marked.body.messages as JsonObject[]).at(-1)?.content).toEqual(content);
+    expect(marked.warnings).toEqual([]);
+    const plain = encode(over);
+    expect(JSON.stringify(plain.body)).not.toContain('cache_control');
+    expect(plain.warnings).toMatchObject([{ effect: 'quiet', field: 'cache' }]);
   });
   test('of too many marks the first and the newest stay', () => {
     const messages = ['a', 'b', 'c', 'd', 'e'].map((value) => user({ type: 'text', text: value, cache: {} }));
