@@ -41,6 +41,12 @@ const ROWS: Record<string, Row> = {
     reports: [],
     last: { role: 'tool', tool_call_id: 'a', content: 'r' },
   },
+  'no users that stand apart because the system text between them was lost': {
+    from: 'messages',
+    messages: [ask, turn('system', { type: 'tool_addition', tool: {} }), turn('user', text('r'))],
+    reports: ['dropped messages.native'],
+    last: { role: 'user', content: 'q\nr' },
+  },
   'a word of the user that a chat model needs': {
     from: 'messages',
     messages: [ask, say],
@@ -126,6 +132,22 @@ describe('of blocks that chat has no like of, the translation leaves out and rep
     const around = (...content: JsonObject[]) =>
       translated('messages', { messages: [ask, turn(role, text('kept'), ...content), ask] });
     expect(around({ ...members, type })).toEqual({ ...around(), reports: ['dropped messages.native'] });
+  });
+
+  it.each<[string, string[], JsonObject[]]>([
+    ['a call of the user', ['dropped messages.native'], [turn('user', text('kept'), call)]],
+    ['a call of the system', ['dropped messages.native'], [turn('system', text('kept'), call)]],
+    ['an image of the assistant', ['dropped messages.image'], [turn('assistant', text('kept'), image)]],
+    ['a document of the assistant', ['dropped messages.document'], [turn('assistant', text('kept'), note)]],
+    [
+      'a call within a result',
+      ['dropped messages.native'],
+      [turn('assistant', call), turn('user', result(text('kept'), { ...call, id: 'b' }))],
+    ],
+  ])('%s', (_, reports, messages) => {
+    const encoded = translated('messages', { messages: [ask, ...messages, say, ask] });
+    expect(encoded.reports).toEqual(reports);
+    expect(JSON.stringify(encoded.messages)).toContain('kept');
   });
 
   it('under the path that the client knows', () => {

@@ -6,6 +6,7 @@ import type {
   AudioPart,
   CacheMark,
   DocumentPart,
+  Field,
   ImagePart,
   NativePart,
   Part,
@@ -155,10 +156,19 @@ export function encodeUserPart(part: Part, encoding: Encoding): JsonObject[] {
       return [encodeAudio(part)];
     case 'native':
       return encodeNative(part, encoding);
-    // They stand in messages of their own.
     case 'reasoning':
+      encoding.warn('quiet', 'messages.reasoning', 'the assistant alone thinks');
+      return [];
+    // They stand in messages of their own.
     case 'tool_call':
     case 'tool_result':
+      encoding.warn('dropped', lossOf(part), `chat has no place for a ${part.type} here`);
       return [];
   }
+}
+
+/** What is named where a part can't stand in a message of its role. */
+export function lossOf({ type }: Part): Field {
+  if (type === 'image') return 'messages.image';
+  return type === 'document' ? 'messages.document' : 'messages.native';
 }

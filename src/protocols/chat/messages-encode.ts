@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../canonical/request.ts';
 import { signedExtra, type Encoding } from './encoding.ts';
 import { alternate, bridgeTools, isMarked, limitMarks, markLast, merge } from './history-form.ts';
-import { encodeMark, encodeUserPart, nativeText } from './media.ts';
+import { encodeMark, encodeUserPart, lossOf, nativeText } from './media.ts';
 
 interface History {
   out: JsonObject[];
@@ -13,7 +13,7 @@ interface History {
   attached: JsonObject[];
   /** Something other than system text has been written. */
   begun: boolean;
-  /** Nothing was left of the assistant's turn before: the users on both sides of it are one. */
+  /** Nothing was left of the message before, which was the assistant's or the system's: the users on both sides of it are one. */
   gap: boolean;
 }
 
@@ -74,15 +74,17 @@ function encodeSystemPart(part: Part, encoding: Encoding): JsonObject[] {
     const text = withoutAttribution(part.text);
     return text === '' ? [] : encodeUserPart({ ...part, text }, encoding);
   }
-  const field = part.type === 'image' ? 'messages.image' : 'messages.document';
-  encoding.warn('dropped', field, `system text holds no ${part.type} on chat`);
+  encoding.warn('dropped', lossOf(part), `system text holds no ${part.type} on chat`);
   return [];
 }
 
 function encodeSystem(message: Message, history: History, encoding: Encoding): void {
   const { traits } = encoding;
   const parts = message.parts.flatMap((part) => encodeSystemPart(part, encoding));
-  if (parts.length === 0) return;
+  if (parts.length === 0) {
+    history.gap = true;
+    return;
+  }
   const content = joined(parts);
   if (history.begun && traits.strictAlternation) {
     flushAttached(history);
@@ -208,7 +210,7 @@ function readTurn(message: Message, encoding: Encoding): Turn {
       case 'image':
       case 'document':
       case 'tool_result':
-        encoding.warn('dropped', 'messages', `an assistant message of chat holds no ${part.type}`);
+        encoding.warn('dropped', lossOf(part), `an assistant message of chat holds no ${part.type}`);
         break;
     }
   }
