@@ -255,6 +255,10 @@ const OTHERS: readonly ModelRow[] = [
   { match: /^(?:kimi|moonshot)/, family: 'kimi', traits: { efforts: USUAL } },
   { match: /^(?:glm|chatglm)/, family: 'glm', traits: { efforts: USUAL } },
   { match: /^grok/, family: 'grok', traits: { efforts: USUAL } },
+  // They think, and refuse to be told how much: https://github.com/NousResearch/hermes-agent/pull/23435
+  { match: /^grok-(?:2|3(?!-mini)|4-fast|4-1-fast|4-20(?!-multi)|build|code)/, traits: { efforts: [] } },
+  // https://github.com/theopenco/llmgateway/pull/2973
+  { match: /^grok-4-5/, traits: { efforts: UP_TO_HIGH, thinksByDefault: true } },
   { match: /^minimax/, family: 'minimax', traits: { efforts: USUAL } },
   { match: /^gemma/, family: 'gemma', traits: { efforts: USUAL } },
   { match: /^gemma-?[1-3](?!\d)/, traits: NO_THINKING },

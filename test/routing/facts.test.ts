@@ -135,6 +135,14 @@ describe('rules of models (PROTOCOL 6.3)', () => {
     ...['mistral-small-latest', 'mistral-medium-2604', 'magistral-medium-latest'].map(
       (name): [string, object] => [name, { efforts: ['none', 'high'] }],
     ),
+    ...['grok-3', 'grok-4-fast-reasoning', 'grok-4.20-0309-reasoning', 'x-ai/grok-code-fast-1'].map(
+      (name): [string, object] => [name, { efforts: [] }],
+    ),
+    ...['grok-3-mini', 'grok-4.3', 'grok-4', 'grok-4.20-multi-agent'].map((name): [string, object] => [
+      name,
+      { efforts: ['none', 'low', 'medium', 'high'] },
+    ]),
+    ['grok-4.5', { efforts: ['low', 'medium', 'high'] }],
     ['olympus-o3', DEFAULT_TRAITS],
   ])('%s', (name, expected) => {
     const { traits } = createFacts().about(provider('any', null), name, undefined, NOW);
