@@ -140,6 +140,11 @@ describe('of blocks that chat has no like of, the translation leaves out and rep
     ['an image of the assistant', ['dropped messages.image'], [turn('assistant', text('kept'), image)]],
     ['a document of the assistant', ['dropped messages.document'], [turn('assistant', text('kept'), note)]],
     [
+      'citations that were asked of a search result',
+      ['changed messages.native', 'dropped messages.document.citations'],
+      [turn('user', text('kept'), { ...found, citations: { enabled: true } })],
+    ],
+    [
       'a call within a result',
       ['dropped messages.native'],
       [turn('assistant', call), turn('user', result(text('kept'), { ...call, id: 'b' }))],

@@ -1,6 +1,6 @@
 // Canonical parts of a user's side as chat content parts. Media that this wire or this provider can't take is refused by the
 // path that the client sent: the gateway fetches nothing, and leaving an image out would change the answer.
-import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { sniff } from '../../canonical/media-type.ts';
 import type {
   AudioPart,
@@ -122,6 +122,9 @@ export function nativeText(part: NativePart, encoding: Encoding): string | undef
   }
   if (kind === 'search_result') {
     encoding.warn('changed', 'messages.native', 'a search result is sent as text');
+    if (isObject(value.citations) && value.citations.enabled === true) {
+      encoding.warn('dropped', 'messages.document.citations', 'chat cites no search results');
+    }
     return searchResultText(value);
   }
   if (!DROPPED_KINDS.test(kind)) {
