@@ -78,10 +78,11 @@ function isSilent({ role, parts }: Message, target: ProtocolName): boolean {
   return parts.every((part) => target === 'messages' && part.type === 'text' && part.text.trim() === '');
 }
 
-/** Without it the model would go on from its own finished turn. */
+/** Without it the model would go on from its own finished turn, or there would be no turn at all. */
 function isSilentAnswer(message: Message, before: readonly Message[], target: ProtocolName): boolean {
   if (!isSilent(message, target)) return false;
-  return before.findLast((one) => one.role !== 'system' && !isSilent(one, target))?.role === 'assistant';
+  const said = before.findLast((one) => one.role !== 'system' && !isSilent(one, target));
+  return said === undefined || said.role === 'assistant';
 }
 
 function fullStop(message: Message, warn: Warn): Message {
