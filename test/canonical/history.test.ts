@@ -306,10 +306,13 @@ describe('a last turn of the user that says nothing', () => {
     expect(messages.at(-1)).toEqual(user(text('.')));
   });
 
-  it.each<ProtocolName>(['chat', 'messages'])('is one too where it is the only turn, towards %s', (target) => {
-    expect(run([user(text(''))], { target }).messages).toEqual([user(text('.'))]);
-    expect(run([system('s'), user(text(''))], { target }).messages.at(-1)).toEqual(user(text('.')));
-  });
+  it.each<ProtocolName>(['chat', 'messages'])(
+    'is one too where it is the only turn, towards %s',
+    (target) => {
+      expect(run([user(text(''))], { target }).messages).toEqual([user(text('.'))]);
+      expect(run([system('s'), user(text(''))], { target }).messages.at(-1)).toEqual(user(text('.')));
+    },
+  );
 
   it('is left out behind a turn that says something', () => {
     expect(run([user(text('a')), user(text(''))]).messages).toEqual([user(text('a'))]);
