@@ -6,6 +6,10 @@ import type { Citation, NativePart, ProtocolName } from '../canonical/request.ts
 
 /** Characters: the words are a provider's. */
 const MOST = 60;
+/** Before the words are cut, as half a key is none that would be found in them. */
+const LOOKED_AT = 2000;
+/** Things that are told. */
+const MOST_THINGS = 20;
 
 export interface Losses {
   event(event: Event): void;
@@ -23,28 +27,37 @@ export function lostByWriting({ n, logprobs, container }: JsonObject): string[] 
   return lost;
 }
 
-export function createLosses(client: ProtocolName): Losses {
+/** `clean` takes secrets out of a provider's words. */
+export function createLosses(client: ProtocolName, clean: (words: string) => string): Losses {
   const lost = new Set<string>();
 
+  function add(what: string): void {
+    if (lost.size < MOST_THINGS) lost.add(what);
+  }
+
+  function said(word: string): string {
+    return clean(word.slice(0, LOOKED_AT)).slice(0, MOST);
+  }
+
   function native({ protocol, kind }: NativePart): void {
-    if (protocol !== client) lost.add(`a block of type ${kind.slice(0, MOST)}`);
+    if (protocol !== client) add(`a block of type ${said(kind)}`);
   }
 
   /** Chat has neither. */
   function thought(redacted: boolean, signature: string | undefined): void {
     if (client !== 'chat') return;
-    if (redacted) lost.add('redacted thinking');
-    if (signature !== undefined) lost.add('the signature of thinking');
+    if (redacted) add('redacted thinking');
+    if (signature !== undefined) add('the signature of thinking');
   }
 
   /** Chat knows pages alone; a page of chat lacks what a messages client must send back. */
   function citation({ protocol, url }: Citation): void {
-    if (protocol !== client && (client !== 'chat' || url === undefined)) lost.add('a citation');
+    if (protocol !== client && (client !== 'chat' || url === undefined)) add('a citation');
   }
 
   function ending({ reason, raw = '', category }: Stop): void {
-    if (reason === 'other') lost.add(`the stop reason ${raw.slice(0, MOST)}`);
-    if (category !== undefined && client === 'chat') lost.add(`the category ${category.slice(0, MOST)}`);
+    if (reason === 'other') add(`the stop reason ${said(raw)}`);
+    if (category !== undefined && client === 'chat') add(`the category ${said(category)}`);
   }
 
   return {
@@ -55,7 +68,7 @@ export function createLosses(client: ProtocolName): Losses {
       else if (event.type === 'citation') citation(event.citation);
       else if (event.type === 'end') {
         ending(event.stop);
-        for (const what of event.lost ?? []) lost.add(what);
+        for (const what of event.lost ?? []) add(what);
       }
     },
     reply({ parts, stop }) {

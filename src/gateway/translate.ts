@@ -8,9 +8,10 @@ import type { Ids } from '../ids.ts';
 import { exactJson } from '../protocols/exact-json.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
 import type { Frame } from '../protocols/sse.ts';
-import { createLosses } from './lost.ts';
+import { createLosses, type Losses } from './lost.ts';
 import type { Prepared } from './prepare.ts';
 import { TRUNCATED, type Moved, type Mover } from './pump.ts';
+import { scrub } from './scrub.ts';
 
 export function createTranslation(
   prepared: Prepared,
@@ -21,7 +22,7 @@ export function createTranslation(
   const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
   const restorer = restoresNothing(prepared.restore) ? undefined : createRestorer(prepared.restore);
   const encoder = client.createStreamEncoder(context);
-  const losses = createLosses(client.name);
+  const losses = lossesFor(prepared, client);
   let usage: Usage | undefined;
 
   function moveEvent(event: Event, into: { text: string }): Moved | undefined {
@@ -92,7 +93,7 @@ export function translated(
 ): Written {
   const reply = restoreReply(given, prepared.restore);
   const text = exactJson(client.encodeReply(reply, context));
-  return { text, usage: known(reply.usage), lost: lossesOf(reply, client) };
+  return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client) };
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
@@ -102,11 +103,15 @@ export function replayed(given: Reply, prepared: Prepared, client: Protocol, con
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
-  return { text, usage: known(reply.usage), lost: lossesOf(reply, client) };
+  return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client) };
 }
 
-function lossesOf(reply: Reply, client: Protocol): string[] | undefined {
-  const losses = createLosses(client.name);
+function lossesFor({ target }: Prepared, client: Protocol): Losses {
+  return createLosses(client.name, (words) => scrub(words, target.provider));
+}
+
+function lossesOf(reply: Reply, prepared: Prepared, client: Protocol): string[] | undefined {
+  const losses = lossesFor(prepared, client);
   losses.reply(reply);
   return losses.list();
 }

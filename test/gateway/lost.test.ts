@@ -1,7 +1,7 @@
 // What a chat client can't be given of an answer is in the log, once each.
 import { expect, it } from 'vitest';
 import { ask } from '../helpers/ask.ts';
-import { gateway, provider } from '../helpers/gateway.ts';
+import { gateway, provider, PROVIDER_KEY } from '../helpers/gateway.ts';
 import { scriptedProvider } from '../helpers/scripted-provider.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { replay } from '../../src/canonical/collect.ts';
@@ -88,4 +88,22 @@ it('a messages client whose signature came after its block was closed', async ()
     content: 'hello',
   });
   await expect.poll(() => to.log()).toContain('"lost":["the signature of thinking, which came late"]');
+});
+
+it('words of a provider are few, short and without its key', async () => {
+  const scripted = await scriptedProvider();
+  const to = await gateway({
+    config: { providers: { p: provider(`${scripted.url}/v1`, 'messages', ['m']) } },
+  });
+  const kinds = Array.from({ length: 100 }, (_, at) => `kind-${at}`);
+  const types = [`${'x'.repeat(50)} ${PROVIDER_KEY}`, ...kinds];
+  const content = [{ type: 'text', text: 'hello' }, ...types.map((type) => ({ type }))];
+  scripted.play({
+    body: { id: 'm', type: 'message', model: 'm', content, stop_reason: `why ${PROVIDER_KEY}`, usage: {} },
+  });
+  expect((await ask(to, { model: 'p/m' })).content).toBe('hello');
+  await expect.poll(() => to.log()).toContain('"lost":[');
+  expect(to.log()).toContain('kind-5');
+  expect(to.log()).not.toContain('kind-50');
+  expect(to.log()).not.toContain(PROVIDER_KEY.slice(0, 9));
 });
