@@ -101,12 +101,13 @@ function withUniqueIds(turn: Message, calls: Call[], unique: (id: string) => str
 /** `between`: all up to the next assistant turn. Results of that turn's calls come first, the rest follows as it stood. */
 function answer(calls: readonly Call[], between: readonly Message[], warn: Warn): Message[] {
   const native: Message['native'] = [];
+  const callOf = createCallFinder(calls);
   const answered: Call[] = [];
   const rest: Message[] = [];
   for (const message of between) {
     const parts: Part[] = [];
     for (const part of message.parts) {
-      const call = part.type === 'tool_result' ? callOf(part, calls) : undefined;
+      const call = part.type === 'tool_result' ? callOf(part) : undefined;
       if (part.type !== 'tool_result') parts.push(part);
       else if (call === undefined) parts.push(...orphan(part, warn));
       else {
@@ -128,10 +129,18 @@ function answer(calls: readonly Call[], between: readonly Message[], warn: Warn)
 }
 
 /** The nearest call of that id that waits for its result; else one that has its own already. */
-function callOf(part: ToolResultPart, calls: readonly Call[]): Call | undefined {
-  const asked = bareId(part.callId);
-  const own = calls.filter((call) => call.asked === asked);
-  return own.find((call) => call.result === undefined) ?? own.at(-1);
+function createCallFinder(calls: readonly Call[]): (part: ToolResultPart) => Call | undefined {
+  /** Those of one id, and how many of them have their results. */
+  const byId = new Map<string, { calls: Call[]; answered: number }>();
+  for (const call of calls) {
+    const own = byId.get(call.asked);
+    if (own === undefined) byId.set(call.asked, { calls: [call], answered: 0 });
+    else own.calls.push(call);
+  }
+  return ({ callId }) => {
+    const own = byId.get(bareId(callId));
+    return own?.calls[own.answered++] ?? own?.calls.at(-1);
+  };
 }
 
 function addResult(call: Call, part: ToolResultPart, warn: Warn): ToolResultPart {

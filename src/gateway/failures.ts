@@ -117,5 +117,10 @@ function shortestWait(busy: readonly Attempt[], facts: Facts): number {
 }
 
 function scrubAll(details: Record<string, unknown>, target: Target): Record<string, unknown> {
-  return JSON.parse(scrub(JSON.stringify(details), target.provider)) as Record<string, unknown>;
+  const clean = (text: string): string => scrub(text, target.provider);
+  return JSON.parse(JSON.stringify(details), (_, value: unknown) => {
+    if (typeof value === 'string') return clean(value);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), inner as unknown]));
+  }) as Record<string, unknown>;
 }

@@ -98,6 +98,19 @@ describe.each(PAIRS)('a %s client of a provider that speaks %s', (client, speaks
     expect(seen.text).not.toContain(PROVIDER_KEY);
   });
 
+  it.each([
+    ['that is long', { long: 'x'.repeat(5000), why: PROVIDER_KEY }, { why: '[redacted]' }],
+    ['that quotes an address', { why: 'http://10.0.0.1/a\\"b' }, { why: '[address]"b' }],
+    ['that is longer than any', { long: 'x'.repeat(50_000) }, undefined],
+  ])('gets the details of a refusal %s', async (_, details, expected) => {
+    const error = { message: 'no', type: 'invalid_request_error', details };
+    const seen = await see(client, speaks, false, { status: 400, body: { error } });
+    expect([seen.status, seen.error?.message]).toEqual([400, 'no']);
+    const told = (seen.error as { details?: object } | undefined)?.details;
+    if (expected === undefined) expect(told).toBeUndefined();
+    else expect(told).toMatchObject(expected);
+  });
+
   it('gets an error in place of a folded stream that grows beyond the limit', async () => {
     const steps = [START[speaks], long(speaks), FINISH[speaks], TERMINAL[speaks]];
     const seen = await see(client, speaks, false, { steps });

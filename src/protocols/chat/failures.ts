@@ -2,6 +2,7 @@
 import { FailureError } from '../../canonical/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { FailureKind, ProviderFailure } from '../../errors.ts';
+import { errorDetails, errorJson, pageTitle } from '../error-body.ts';
 import { isOverflow, overflowTokens } from '../overflow.ts';
 
 export const NO_ANSWER: ProviderFailure = {
@@ -59,7 +60,8 @@ function readError(error: JsonObject): Said {
     code: text(error.code),
   };
   if (typeof error.param === 'string') said.param = error.param;
-  if (isObject(error.details)) said.details = error.details;
+  const details = errorDetails(error.details);
+  if (details) said.details = details;
   const metadata = error.metadata;
   // OpenRouter: "Provider returned error", and what it was in metadata.raw.
   if (isObject(metadata) && typeof metadata.raw === 'string' && metadata.raw !== '') {
@@ -178,7 +180,7 @@ export function failureIn(value: JsonObject, status?: number): ProviderFailure |
 export function failureOf(value: JsonValue, status?: number): ProviderFailure {
   const said = readBody(value) ?? { message: '', type: '', code: '' };
   said.message ||= 'The provider reported an error without a message.';
-  return toFailure(status, said, JSON.stringify(value).slice(0, MESSAGE_LIMIT * 4));
+  return toFailure(status, said, errorJson(value).slice(0, MESSAGE_LIMIT * 4));
 }
 
 export function malformed(what: string): ProviderFailure {
@@ -202,7 +204,7 @@ function bareText(answered: string, body: string): string {
   const trimmed = body.trim();
   if (trimmed === '') return `${answered} without a message.`;
   if (trimmed.startsWith('<')) {
-    const title = /<title[^>]*>([^<]*)<\/title>/i.exec(trimmed)?.[1]?.trim();
+    const title = pageTitle(trimmed);
     return `${answered} with a page of HTML${title ? `: ${title}` : ''}.`;
   }
   return trimmed;

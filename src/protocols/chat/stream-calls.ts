@@ -5,6 +5,7 @@ import type { Event } from '../../canonical/events.ts';
 import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Ids } from '../../ids.ts';
 import { objectJson } from '../exact-json.ts';
+import { ObjectPrefix } from '../json-prefix.ts';
 import { mayDiffer, type Place } from '../kept-source.ts';
 
 interface Call {
@@ -16,6 +17,9 @@ interface Call {
   /** The block's index, once the name is known. */
   block: number | undefined;
   arguments: string;
+  /** Tells whether they are whole, but for the pieces that it was not asked about yet. */
+  prefix: ObjectPrefix;
+  unread: string[];
   extra: JsonObject | undefined;
   extraTold: boolean;
 }
@@ -32,6 +36,11 @@ function isWholeObject(json: string): boolean {
   } catch {
     return false;
   }
+}
+
+function hasWholeArguments({ prefix, unread }: Call): boolean {
+  for (const piece of unread.splice(0)) prefix.push(piece);
+  return prefix.state === 'whole';
 }
 
 /** `arguments` as servers write them: text, or the object itself. */
@@ -68,6 +77,10 @@ export interface CallTracker {
 export function createCallTracker(ids: Ids, open: (out: Event[]) => number): CallTracker {
   const calls: Call[] = [];
   const byIndex = new Map<number, Call>();
+  /** By the id that the server gave: the newest. */
+  const byId = new Map<string, Call>();
+  /** By index and id: the first. */
+  const byBoth = new Map<string, Call>();
   const unique = createUniqueIds();
 
   function create(index: number | undefined, id: string): Call {
@@ -78,12 +91,30 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
       custom: false,
       block: undefined,
       arguments: '',
+      prefix: new ObjectPrefix(),
+      unread: [],
       extra: undefined,
       extraTold: false,
     };
     calls.push(call);
+    if (id !== '') {
+      byId.set(id, call);
+      putBoth(call, id);
+    }
     if (index !== undefined) byIndex.set(index, call);
     return call;
+  }
+
+  function putBoth(call: Call, id: string): void {
+    const key = `${call.index}/${id}`;
+    if (!byBoth.has(key)) byBoth.set(key, call);
+  }
+
+  /** Some servers tell a call's id after its name. */
+  function setId(call: Call, id: string): void {
+    call.id = id;
+    if (!byId.has(id)) byId.set(id, call);
+    putBoth(call, id);
   }
 
   /** Whether a delta for a known index is another call: servers of parallel calls reuse index 0. */
@@ -91,28 +122,26 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
     if (name === '') return false;
     if (id !== '' && call.id !== '') return id !== call.id;
     if (call.name === '') return false;
-    return name !== call.name || (hasArguments && isWholeObject(call.arguments));
+    return name !== call.name || (hasArguments && hasWholeArguments(call));
   }
 
   /** Without an index, under an id that was seen: servers that give all their calls the same one send them whole. */
   function beginsAnother(call: Call, name: string, args: string): boolean {
     if (name === '' || call.name === '') return false;
     if (name !== call.name) return true;
-    return args !== call.arguments && isWholeObject(args) && isWholeObject(call.arguments);
+    return args !== call.arguments && isWholeObject(args) && hasWholeArguments(call);
   }
 
   function find(item: JsonObject, position: number, name: string, args: string): Call {
     const id = text(item.id);
     if (typeof item.index === 'number') {
-      const own =
-        id === '' ? undefined : calls.find((other) => other.id === id && other.index === item.index);
-      const call = own ?? byIndex.get(item.index);
+      const call = byBoth.get(`${item.index}/${id}`) ?? byIndex.get(item.index);
       if (!call || (isAnother(call, id, name, args !== '') && !repeats(call, id, name, args))) {
         return create(item.index, id);
       }
       return call;
     }
-    const known = id === '' ? undefined : calls.findLast((call) => call.id === id);
+    const known = byId.get(id);
     if (known) return beginsAnother(known, name, args) ? create(undefined, id) : known;
     // Neither index nor id: a name begins a call, anything else goes on with the last one.
     const last = calls.at(-1);
@@ -154,12 +183,15 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
       if (name === '' && args === '' && id === '' && !extra) return;
       const call = find(item, position, name, args);
       if (custom || item.type === 'custom') call.custom = true;
-      if (call.id === '' && id !== '') call.id = id;
+      if (call.id === '' && id !== '') setId(call, id);
       if (extra) call.extra = extra;
       if (call.name === '') call.name = name;
       const again = args !== '' && args === call.arguments && isWholeObject(args);
       const fresh = again ? '' : args;
-      if (fresh !== '') call.arguments += fresh;
+      if (fresh !== '') {
+        call.arguments += fresh;
+        call.unread.push(fresh);
+      }
       if (call.block === undefined) {
         if (call.name !== '') begin(call, out);
       } else if (fresh !== '') {

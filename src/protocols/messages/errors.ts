@@ -2,6 +2,7 @@
 // https://docs.claude.com/en/api/errors
 import type { ErrorKind, FailureKind, GatewayError, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
+import { errorDetails, errorJson, pageTitle } from '../error-body.ts';
 import { isOverflow, overflowTokens } from '../overflow.ts';
 import { count, text } from './schema.ts';
 
@@ -129,8 +130,9 @@ function readErrorObject(value: JsonObject): ErrorBody {
   body.type = text(value.type);
   body.code = text(value.code) ?? (typeof value.code === 'number' ? String(value.code) : undefined);
   body.param = text(value.param);
-  if (isObject(value.details)) body.details = value.details;
-  if (body.message === undefined && Array.isArray(value.detail)) body.message = JSON.stringify(value.detail);
+  const details = errorDetails(value.details);
+  if (details !== undefined) body.details = details;
+  if (body.message === undefined && Array.isArray(value.detail)) body.message = errorJson(value.detail);
   return body;
 }
 
@@ -178,7 +180,7 @@ export function readFailure(value: unknown, status?: number): ProviderFailure {
   if (body.details !== undefined) failure.details = body.details;
   if (!MEANS_OTHER.has(failure.kind) && isOverflow({ ...body, message }, told(body, status))) {
     failure.kind = 'context_overflow';
-    const tokens = overflowTokens(message, JSON.stringify(body.source));
+    const tokens = overflowTokens(message, errorJson(body.source));
     if (tokens !== undefined) failure.tokens = tokens;
   }
   return failure;
@@ -192,11 +194,9 @@ function told({ source }: ErrorBody, status: number | undefined): number | undef
   return status === undefined || status === 200 ? count(source.code) : status;
 }
 
-/** Markup says nothing to a client; its title sometimes does. */
 function plainText(body: string): string {
   const trimmed = body.trim();
-  if (!trimmed.startsWith('<')) return trimmed;
-  return /<title[^>]*>([^<]*)<\/title>/i.exec(trimmed)?.[1]?.trim() ?? '';
+  return trimmed.startsWith('<') ? pageTitle(trimmed) : trimmed;
 }
 
 /** Milliseconds that the provider asks to wait. A date counts from the answer's own `date`: no clock of ours is asked. */

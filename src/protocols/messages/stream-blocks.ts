@@ -12,7 +12,6 @@ interface Block {
   type: string;
   /** Canonical; -1 while nothing of the block was told. */
   index: number;
-  open: boolean;
   /** thinking: as it came last. */
   signature?: string;
   /** tool_use, native: the input as it stood in the start frame, used where no delta brings one. */
@@ -45,8 +44,23 @@ function nativeValue(block: Block): JsonObject {
   }
 }
 
+/** Each is defined, as `__proto__` can't be assigned; the type stays. */
+function addMembers(to: JsonObject, from: JsonObject): void {
+  for (const name of Object.keys(from)) {
+    if (name === 'type') continue;
+    Object.defineProperty(to, name, {
+      value: from[name],
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
+  }
+}
+
 export function createBlocks(ids: Ids): Blocks {
   const blocks = new Map<number, Block>();
+  /** Calls alone stand open side by side. */
+  const open = new Set<Block>();
   const unique = createUniqueIds();
   let next = 0;
   let last: Block | undefined;
@@ -102,8 +116,7 @@ export function createBlocks(ids: Ids): Blocks {
   }
 
   function close(block: Block, events: Event[]): void {
-    if (!block.open) return;
-    block.open = false;
+    if (!open.delete(block)) return;
     const { index } = block;
     switch (block.type) {
       case 'text':
@@ -133,19 +146,23 @@ export function createBlocks(ids: Ids): Blocks {
     }
   }
 
+  function closeAll(events: Event[]): void {
+    for (const block of open) close(block, events);
+  }
+
   function start(wireIndex: number | undefined, value: unknown, events: Event[]): string | undefined {
     if (!isObject(value)) return 'a block without content';
     const at = wireIndex ?? blocks.size;
     const type = text(value.type) ?? '';
     const before = blocks.get(at);
     // llama.cpp once sent the start of an open block twice.
-    if (before?.open === true && before.type === type) return undefined;
+    if (before !== undefined && open.has(before) && before.type === type) return undefined;
     // A stop that never came: calls may go on side by side, anything else is over when the next begins.
-    for (const block of blocks.values()) {
-      if (block === before || block.type !== 'tool_use' || type !== 'tool_use') close(block, events);
-    }
-    last = { type, index: -1, open: true, input: '', json: '', value };
+    if (type !== 'tool_use' || last?.type !== 'tool_use') closeAll(events);
+    else if (before !== undefined) close(before, events);
+    last = { type, index: -1, input: '', json: '', value };
     blocks.set(at, last);
+    open.add(last);
     begin(last, value, events);
     return undefined;
   }
@@ -181,7 +198,7 @@ export function createBlocks(ids: Ids): Blocks {
         return undefined;
       default:
         // A delta of a block that only this protocol knows (compaction): its members belong to the block.
-        block.value = { ...block.value, ...value, type: block.value.type };
+        addMembers(block.value, value);
         return undefined;
     }
     return `a ${value.type} in a block of type ${block.type}`;
@@ -196,12 +213,10 @@ export function createBlocks(ids: Ids): Blocks {
         if (block !== undefined) close(block, events);
         return undefined;
       }
-      if (block === undefined || !block.open) return 'a delta for a block that is not open';
+      if (block === undefined || !open.has(block)) return 'a delta for a block that is not open';
       return isObject(value.delta) ? delta(block, value.delta, events) : 'a delta without content';
     },
-    closeAll(events) {
-      for (const block of blocks.values()) close(block, events);
-    },
+    closeAll,
     told: () => next > 0,
   };
 }
