@@ -9,9 +9,10 @@ import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { decodeAnnotation } from './citations.ts';
-import { BROKEN_OFF, failureIn, failureOf, failureOfEvent, malformed, NO_ANSWER } from './failures.ts';
+import { BROKEN_OFF, malformed, NO_ANSWER } from './failures.ts';
 import { decodeStop, failureOfSilence, isFinish } from './finish.ts';
 import { failureOfFinish, isDone } from './relay.ts';
+import { readChunk } from './stream-chunk.ts';
 import { createPastThoughts } from './stream-thoughts.ts';
 import { createTextShape } from './stream-text.ts';
 import { createCallTracker, type CallTracker } from './stream-calls.ts';
@@ -97,18 +98,9 @@ class ChatStream implements StreamDecoder {
   }
 
   #chunk(frame: Frame, out: Event[]): void {
-    if (frame.event === 'error') return this.#fail(failureOfEvent(frame.data), out);
-    let value: JsonValue;
-    try {
-      value = JSON.parse(frame.data) as JsonValue;
-    } catch {
-      return this.#fail(malformed('The provider sent a frame that is not JSON.'), out);
-    }
-    if (Array.isArray(value)) return this.#fail(failureOf(value), out);
-    if (!isObject(value))
-      return this.#fail(malformed('The provider sent a frame that is not an object.'), out);
-    const failure = failureIn(value);
-    if (failure) return this.#fail(failure, out);
+    const chunk = readChunk(frame);
+    if ('failure' in chunk) return this.#fail(chunk.failure, out);
+    const { value } = chunk;
     this.#head(value);
     if (Array.isArray(value.choices) && value.choices.length > 0) this.#choices(value.choices, out);
   }
