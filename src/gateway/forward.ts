@@ -117,12 +117,7 @@ async function ask(
       ? wholeAnswer(await readWhole(reply.body, options.maxReply), prepared)
       : await begunStream(reply, prepared, options, deps);
     if (begun.kind === 'whole' && prepared.pausing !== undefined) {
-      begun.value = await wholeTurn(
-        begun.value,
-        goingOn(prepared, options, deps),
-        prepared,
-        options.maxReply,
-      );
+      begun.value = await wholeTurn(begun, goingOn(prepared, options, deps), prepared, options.maxReply);
     }
     health.succeeded(deps.clock.monotonic() - startedAt);
     const upstreamId = reply.header('request-id') ?? reply.header('x-request-id');
@@ -134,13 +129,28 @@ async function ask(
       throw reason ?? error;
     }
     const { failure } = error;
-    const room = prepared.crossing && !fitted ? outputRoom(failure, options.facts) : undefined;
-    const fitting = room === undefined ? undefined : prepareNext(options, prepared.target, room);
+    const fitting = fitted ? undefined : fittingFor(failure, prepared, asking, options);
     if (fitting !== undefined) return ask(fitting, { ...asking, fitted: true }, options, deps);
     health.failed(failure);
     attempts.push({ target: prepared.target, failure });
     logAttempt(deps.log, options.requestId, prepared.target, failure, nth);
     return mayTryNext(failure) ? undefined : 'stop';
+  }
+}
+
+/** The same request with less output, where the provider said that the window has room for that. */
+function fittingFor(
+  failure: ProviderFailure,
+  { crossing, target }: Prepared,
+  { health }: Asking,
+  options: ForwardOptions,
+): Prepared | undefined {
+  try {
+    const room = crossing ? outputRoom(failure, options.facts) : undefined;
+    return room === undefined ? undefined : prepareNext(options, target, room);
+  } catch (error) {
+    health.abandoned();
+    throw error;
   }
 }
 
@@ -184,8 +194,10 @@ function goingOn(prepared: Prepared, options: ForwardOptions, deps: ForwardDeps)
       return await read(reply);
     } catch (error) {
       const { reason } = options.cancellation;
-      if (reason !== undefined || !(error instanceof FailureError)) throw reason ?? error;
-      const message = scrub(error.failure.message, target.provider);
+      if (reason !== undefined) throw reason;
+      // A fault of our own takes nothing from the client of what it was told.
+      const said = error instanceof FailureError ? error.failure.message : String(error);
+      const message = scrub(said, target.provider);
       const fields = { request: options.requestId, target: target.key, message };
       deps.log.warn('a paused turn could not go on', fields);
       return undefined;

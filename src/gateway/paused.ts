@@ -1,11 +1,12 @@
 // Where a provider paused a turn, because tools that it runs itself take long, it is asked to go on until the turn is over:
 // the client's protocol has no word for a pause. Where that fails, the answer ends where it was paused.
 import type { JsonObject } from '../canonical/json.ts';
+import { FailureError } from '../canonical/failure.ts';
 import type { ProviderFailure } from '../errors.ts';
 import type { TurnJoiner } from '../protocols/protocol.ts';
 import type { Frame } from '../protocols/sse.ts';
 import type { ProviderReply } from '../providers/provider-exchange.ts';
-import { wholeAnswer } from './begun.ts';
+import { isWhole, wholeAnswer, type Whole } from './begun.ts';
 import { openFrames, type FrameReader, type FrameSource } from './frames.ts';
 import type { Prepared } from './prepare.ts';
 import { readWhole } from './read-whole.ts';
@@ -21,22 +22,32 @@ export type GoOn = <T>(
 
 /** The whole replies of all calls of a turn as one. */
 export async function wholeTurn(
-  first: unknown,
+  first: Whole,
   goOn: GoOn,
   prepared: Prepared,
   limit: number,
 ): Promise<unknown> {
   const { pausing } = prepared;
-  let reply = first;
-  for (let pauses = 0; pauses < MOST_PAUSES && pausing?.isPaused(reply) === true; pauses++) {
-    const more = await goOn(
-      reply,
-      async ({ body }) => wholeAnswer(await readWhole(body, limit), prepared).value as JsonObject,
-    );
+  let reply = first.value;
+  if (pausing?.isPaused(reply) !== true) return reply;
+  pausing.keepInputs(reply, first.body);
+  for (let pauses = 0; pauses < MOST_PAUSES && pausing.isPaused(reply); pauses++) {
+    const more = await goOn(reply, async ({ body }) => {
+      const { value, body: source } = wholeAnswer(await readWhole(body, limit), prepared);
+      pausing.keepInputs(value as JsonObject, source);
+      return value as JsonObject;
+    });
     if (more === undefined) break;
     reply = pausing.join(reply, more);
   }
   return reply;
+}
+
+function framesOf(reply: ProviderReply, limit: number): FrameSource {
+  if (!isWhole(reply, true)) return openFrames(reply.body, limit);
+  reply.body.abort();
+  const message = 'the provider answered whole where it had begun with a stream';
+  throw new FailureError({ kind: 'failed', message, reason: 'malformed' });
 }
 
 /** The streams of all calls of a turn as one. */
@@ -51,10 +62,12 @@ export class TurnFrames implements FrameSource {
   readonly #waiting: Frame[] = [];
   #ending: ((to: FrameReader) => void) | undefined;
   #pauses = 0;
+  /** Bytes so far: what may be sent back is kept, within the limit of a whole reply. */
+  #length = 0;
   #held = false;
   #over = false;
 
-  /** `limit`: bytes of one event. */
+  /** `limit`: bytes of one event, and of what is sent back. */
   constructor(first: FrameSource, joiner: TurnJoiner, goOn: GoOn, limit: number) {
     this.#source = first;
     this.#joiner = joiner;
@@ -118,6 +131,8 @@ export class TurnFrames implements FrameSource {
   #frames(frames: readonly Frame[]): void {
     const passed: Frame[] = [];
     for (const frame of frames) {
+      this.#length += frame.bytes.length;
+      if (this.#length > this.#limit) this.#joiner.letGo();
       passed.push(...this.#joiner.push(frame));
       if (this.#joiner.isPaused()) break;
     }
@@ -145,13 +160,14 @@ export class TurnFrames implements FrameSource {
     }
     this.#pauses++;
     const turn = this.#joiner.turn();
-    this.#goOn(turn, ({ body }) => openFrames(body, this.#limit)).then(
-      (next) => {
+    this.#goOn(turn, (reply) => framesOf(reply, this.#limit))
+      .then((next) => {
         if (next === undefined) this.#endPaused();
         else this.#begin(next, turn);
-      },
-      () => this.#close((to) => to.fail(CANCELLED)),
-    );
+      })
+      .catch(() => {
+        if (!this.#over) this.#close((to) => to.fail(CUT_OFF));
+      });
   }
 
   #begin(next: FrameSource, turn: JsonObject): void {
@@ -172,8 +188,8 @@ export class TurnFrames implements FrameSource {
   }
 }
 
-const CANCELLED: ProviderFailure = {
+const CUT_OFF: ProviderFailure = {
   kind: 'failed',
-  message: 'the request was cancelled',
+  message: 'the paused turn was cut off',
   reason: 'aborted',
 };

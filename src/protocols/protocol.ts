@@ -79,7 +79,9 @@ export interface Watch {
 /** How a turn goes on that a provider paused, because tools that it runs itself take long. */
 export interface Pausing {
   isPaused(reply: unknown): reply is JsonObject;
-  /** The request again, with the turn so far at its end. */
+  /** Inputs of calls in the reply, which was read from `source`, remember how they were written. */
+  keepInputs(reply: JsonObject, source: Buffer | string): void;
+  /** The request again, with the turn so far at its end; the other bytes stay. */
   resume(bytes: Buffer, turn: JsonObject): Buffer;
   /** Whole replies that follow one another, as one. */
   join(first: JsonObject, second: JsonObject): JsonObject;
@@ -95,6 +97,8 @@ export interface TurnJoiner {
   turn(): JsonObject;
   /** The next frames are those of the call that goes on with `turn`. */
   next(turn: JsonObject): Frame[];
+  /** Too much to be sent back: nothing is kept any more, and a pause is an end. */
+  letGo(): void;
   /** It does not go on: what was held back. */
   giveUp(): Frame[];
 }

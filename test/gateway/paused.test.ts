@@ -92,11 +92,11 @@ interface Run {
   log: () => string;
 }
 
-async function run(scripts: readonly Script[], question: Question): Promise<Run> {
+async function run(scripts: readonly Script[], question: Question, more: object = {}): Promise<Run> {
   const scripted = await scriptedProvider();
   scripted.play(...scripts);
   const config = { ...provider(`${scripted.url}/v1`, 'messages', ['m']), flags: { server_tools: true } };
-  const to = await gateway({ config: { providers: { p: config } } });
+  const to = await gateway({ config: { providers: { p: config }, ...more } });
   const seen = await ask(to, { model: 'p/m', ...QUESTION, ...question });
   return { seen, requests: scripted.requests, log: () => to.log() };
 }
@@ -161,6 +161,50 @@ describe.each([false, true])('a paused turn (streamed: %s)', (stream) => {
     expect(requests).toHaveLength(MOST_PAUSES + 1);
   });
 
+  it('is sent back, and answered, number by number as it was written', async () => {
+    const place = '{"id":12345678901234567890,"at":1.0}';
+    const exact = ({ body, steps, headers }: Script): Script => {
+      const step = steps?.[0];
+      const write = (text: string): string =>
+        text
+          .replace('{"query":"Rome"}', place)
+          .replace('{\\"query\\":\\"Rome\\"}', JSON.stringify(place).slice(1, -1));
+      return typeof step === 'string'
+        ? { headers, steps: [write(step)] }
+        : { headers: { 'content-type': 'application/json' }, body: write(JSON.stringify(body)) };
+    };
+    const call = { type: 'tool_use', id: 'toolu_1', name: 'go', input: { query: 'Rome' } };
+    const last = stream
+      ? streamed(
+          startOf(LAST) +
+            frame('content_block_start', { index: 0, content_block: { ...call, input: {} } }) +
+            frame('content_block_delta', {
+              ...{ index: 0, delta: { type: 'input_json_delta', partial_json: '{"query":"Rome"}' } },
+            }) +
+            frame('content_block_stop', { index: 0 }) +
+            endOf({ ...LAST, stop: 'tool_use' }),
+        )
+      : { body: { ...(whole(LAST).body as object), content: [call], stop_reason: 'tool_use' } };
+    const { seen, requests } = await run([exact(scriptOf(FIRST, stream)), exact(last)], {
+      stream,
+      body: {
+        ...QUESTION.body,
+        messages: [
+          { role: 'user', content: 'hi' },
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ id: 'c1', type: 'function', function: { name: 'go', arguments: place } }],
+          },
+          { role: 'tool', tool_call_id: 'c1', content: 'ok' },
+        ],
+      },
+    });
+    const back = requests[1]?.bytes.toString() ?? '';
+    expect(back.split(`"input":${place}`)).toHaveLength(3);
+    expect(seen.text).toContain(JSON.stringify(place).slice(1, -1));
+  });
+
   it('is left to a client of the same protocol', async () => {
     const body = { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
     const { seen, requests } = await run([scriptOf(FIRST, stream)], { protocol: 'messages', stream, body });
@@ -201,6 +245,44 @@ describe('the stream of a turn that goes on', () => {
       stream: true,
     });
     expect(seen).toMatchObject({ content: 'sunny.', error: undefined });
+  });
+
+  it('ends where it was paused, when the next answer is no stream', async () => {
+    const { seen, log } = await run([streamed(streamOf(FIRST)), whole(LAST)], { stream: true });
+    expect(seen).toMatchObject({ content: 'Let me ', error: undefined });
+    expect([finishOf(seen), isWhole(seen)]).toEqual(['stop', true]);
+    expect(log()).toContain('a paused turn could not go on');
+  });
+
+  it('ends where it was paused, when it is longer than an answer that is kept', async () => {
+    const long = { ...FIRST, text: 'x'.repeat(1000) };
+    const first = streamOf(FIRST).replace(
+      frame('content_block_delta', { index: 1, delta: { type: 'text_delta', text: FIRST.text } }),
+      frame('content_block_delta', { index: 1, delta: { type: 'text_delta', text: long.text } }).repeat(70),
+    );
+    const { seen, requests } = await run(
+      [streamed(first), streamed(streamOf(LAST))],
+      { stream: true },
+      { limits: { max_reply: 65_536 } },
+    );
+    expect(seen).toMatchObject({ content: 'x'.repeat(70_000), error: undefined });
+    expect([finishOf(seen), isWhole(seen)]).toEqual(['stop', true]);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('may hold blocks that are deeper than can be written', async () => {
+    const deep = JSON.stringify(FOUND).replace('[]', '['.repeat(50_000) + ']'.repeat(50_000));
+    const at = (text: string): string => text.replace(JSON.stringify(FOUND), deep);
+    const { seen } = await run([streamed(at(streamOf(FIRST))), streamed(at(streamOf(LAST)))], {
+      stream: true,
+    });
+    expect(seen.content).toContain('Let me ');
+    expect(isWhole(seen)).toBe(seen.error === undefined);
+    const { seen: next } = await run([streamed(streamOf(FIRST)), streamed(at(streamOf(LAST)))], {
+      stream: true,
+    });
+    expect(next.content).toContain('Let me ');
+    expect(isWhole(next)).toBe(next.error === undefined);
   });
 
   it('is given up when the client leaves', async () => {

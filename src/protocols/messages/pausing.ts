@@ -4,6 +4,9 @@
 import { createCollector } from '../../canonical/collect.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Ids } from '../../ids.ts';
+import { exactJson } from '../exact-json.ts';
+import { scanMembers, splice, type Edit } from '../json-members.ts';
+import { keepSource, mayDiffer, type Place } from '../kept-source.ts';
 import type { Pausing, TurnJoiner } from '../protocol.ts';
 import { makeFrame, type Frame } from '../sse-frame.ts';
 import { encodeContent } from './reply.ts';
@@ -19,11 +22,33 @@ function isPaused(value: unknown): value is JsonObject {
 
 /** What server tools have made lives in the container: the next call has to name it. */
 function resume(bytes: Buffer, turn: JsonObject): Buffer {
-  const body = JSON.parse(bytes.toString()) as JsonObject;
-  body.messages = [...list(body.messages), { role: 'assistant', content: list(turn.content) }];
-  const { container } = turn;
-  if (isObject(container) && text(container.id) !== undefined) body.container = container.id ?? null;
-  return Buffer.from(JSON.stringify(body));
+  const members = scanMembers(bytes, Infinity);
+  const edits: Edit[] = [];
+  const messages = members.get('messages');
+  if (messages !== undefined) {
+    const end = messages.end - 1;
+    const isFirst = end === messages.start + 1;
+    const said = exactJson({ role: 'assistant', content: list(turn.content) });
+    edits.push({ start: end, end, text: `${isFirst ? '' : ','}${said}` });
+  }
+  const id = isObject(turn.container) ? text(turn.container.id) : undefined;
+  if (id !== undefined) {
+    const { start, end } = members.get('container') ?? { start: members.close, end: members.close };
+    const name = start === end ? ',"container":' : '';
+    edits.push({ start, end, text: name + JSON.stringify(id) });
+  }
+  return splice(bytes, edits);
+}
+
+/** Those of server tools, too: they are sent back as well. */
+function keepInputs(reply: JsonObject, source: Buffer | string): void {
+  const places: Place[] = [];
+  for (const [index, block] of list(reply.content).entries()) {
+    if (isObject(block) && mayDiffer(block.input)) {
+      places.push({ holder: block, name: 'input', steps: ['content', index] });
+    }
+  }
+  keepSource(source, places);
 }
 
 /** The later reply says how it ended; what came before stands in front of it, and both were paid for. */
@@ -68,6 +93,7 @@ class StreamJoiner implements TurnJoiner {
   #blocks = 0;
   /** The end of a paused turn, which is none if the turn goes on. */
   #held: Frame[] = [];
+  #letGo = false;
 
   constructor(ids: Ids) {
     this.#ids = ids;
@@ -79,7 +105,7 @@ class StreamJoiner implements TurnJoiner {
       this.#held.push(frame);
       return [];
     }
-    for (const event of this.#decoder.push(frame)) this.#collector.push(event);
+    if (!this.#letGo) for (const event of this.#decoder.push(frame)) this.#collector.push(event);
     const value = parse(frame.data);
     if (value === undefined) return [frame];
     switch (value.type) {
@@ -109,7 +135,7 @@ class StreamJoiner implements TurnJoiner {
   #messageDelta(frame: Frame, value: JsonObject): Frame[] {
     readUsage(this.#tally, value.usage);
     const delta = isObject(value.delta) ? value.delta : {};
-    if (delta.stop_reason === PAUSE) {
+    if (delta.stop_reason === PAUSE && !this.#letGo) {
       this.#container = delta.container ?? this.#container;
       this.#held.push(this.#withUsage(frame, value));
       return [];
@@ -153,6 +179,13 @@ class StreamJoiner implements TurnJoiner {
     return [makeFrame('message_delta', JSON.stringify(delta))];
   }
 
+  letGo(): void {
+    if (this.#letGo) return;
+    this.#letGo = true;
+    this.#content = [];
+    this.#collector = createCollector();
+  }
+
   giveUp(): Frame[] {
     return this.#held.splice(0);
   }
@@ -160,6 +193,7 @@ class StreamJoiner implements TurnJoiner {
 
 export const pausing: Pausing = {
   isPaused,
+  keepInputs,
   resume,
   join,
   createJoiner: (ids) => new StreamJoiner(ids),

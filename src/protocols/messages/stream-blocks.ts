@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../../canonical/json.ts';
 import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Ids } from '../../ids.ts';
 import { decodeCitation, decodeCitations } from './citations.ts';
+import { argumentsToObject } from '../tool-calls.ts';
 import { callExtra, inputText } from './reply.ts';
 import { text } from './schema.ts';
 
@@ -34,14 +35,11 @@ function initialInput(input: unknown): string {
   return isObject(input) && Object.keys(input).length === 0 ? '' : inputText(input);
 }
 
-/** A server tool's input comes in pieces too; one that is not JSON stays as the start frame had it. */
+/** A server tool's input comes in pieces too; one that is no object stays as the start frame had it. */
 function nativeValue(block: Block): JsonObject {
   if (block.json === '') return block.value;
-  try {
-    return { ...block.value, input: JSON.parse(block.json) as JsonObject };
-  } catch {
-    return block.value;
-  }
+  const { value: input, repaired } = argumentsToObject(block.json);
+  return repaired ? block.value : { ...block.value, input };
 }
 
 /** Each is defined, as `__proto__` can't be assigned; the type stays. */
