@@ -107,11 +107,11 @@ describe('an error that is deeper than can be written', () => {
     `{"error":{"message":"${message}","details":{"a":${'['.repeat(MANY)}${']'.repeat(MANY)}}}}`;
 
   it.each(['chat', 'messages'] as const)('is read as one (%s)', (protocol) => {
-    const { createStreamDecoder, decodeError } = protocols[protocol];
+    const wire = protocols[protocol];
     for (const message of ['no', 'prompt is too long']) {
       const kind = message === 'no' ? 'invalid_request' : 'context_overflow';
-      expect(decodeError(400, new Map(), deep(message))).toEqual({ kind, message, status: 400 });
-      const decoder = createStreamDecoder({ ids: createIds(), traits: DEFAULT_TRAITS });
+      expect(wire.decodeError(400, new Map(), deep(message))).toEqual({ kind, message, status: 400 });
+      const decoder = wire.createStreamDecoder({ ids: createIds(), traits: DEFAULT_TRAITS });
       const [event] = decoder.push(makeFrame('error', deep(message)));
       expect(event).toMatchObject({ type: 'error', failure: { message } });
     }

@@ -30,7 +30,8 @@ export function context(client: ProtocolName, over: Partial<Request> = {}): Repl
 export function mover(client: ProtocolName, provider: ProtocolName, restore = NOTHING): Mover {
   if (client === provider) return createRelay(protocols[provider], true);
   // All of it that a translation reads.
-  const prepared = { protocol: protocols[provider], target: { traits: DEFAULT_TRAITS }, restore } as Prepared;
+  const target = { traits: DEFAULT_TRAITS, provider: { headers: {} } };
+  const prepared = { protocol: protocols[provider], target, restore } as Prepared;
   return createTranslation(prepared, protocols[client], context(client), ids);
 }
 
