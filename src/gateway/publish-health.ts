@@ -23,7 +23,7 @@ export function createHealthPublisher(deps: {
       if (breaker !== 'closed') {
         found.set(target, { target, state: 'failing', until: clock.now() + BELIEVED_MS });
       } else if (coolingMs > 0) {
-        found.set(target, { target, state: 'cooling', until: clock.now() + coolingMs });
+        found.set(target, { target, state: 'cooling', until: Math.ceil(clock.now() + coolingMs) });
       }
     }
     return found;

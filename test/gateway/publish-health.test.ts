@@ -1,5 +1,6 @@
 // What a running server knows of its targets can be seen from outside: in its log, and in its database by `gateway models`.
 import { expect, it } from 'vitest';
+import { ask } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { gateway } from '../helpers/gateway.ts';
 import { scriptedProvider } from '../helpers/scripted-provider.ts';
@@ -46,4 +47,16 @@ it('tells which target is out of turn, and when it is in turn again', async () =
     .filter((line) => line.includes('turn'));
   expect(lines.filter((line) => line.includes('out of turn'))).toHaveLength(2);
   expect(lines.filter((line) => line.includes('in turn again'))).toHaveLength(2);
+});
+
+it('tells it of a wait that ends between two milliseconds', async () => {
+  const busy = await scriptedProvider();
+  const running = await gateway({
+    config: { providers: { busy: { protocol: 'chat', base_url: busy.url, models: ['m'] } } },
+  });
+  busy.play({ status: 429, headers: { 'retry-after': '20' }, body: { error: { message: 'slow down' } } });
+  expect((await ask(running, { model: 'busy/m' })).status).toBe(503);
+  await expect
+    .poll(() => running.store.listHealth(Date.now()), { timeout: 5000 })
+    .toMatchObject([{ target: 'busy/m', state: 'cooling' }]);
 });
