@@ -2,22 +2,28 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { totalInput, type Usage } from '../../canonical/usage.ts';
 
+/** Counts are whole: a fraction is no count, and the store of usage takes none. */
 function tokens(value: JsonValue | undefined): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Undefined where nothing was told: an object without counts, or of zeros alone (servers send those before they know). */
+/**
+ * Undefined where nothing was told: an object without counts, or of zeros alone (servers send those before they know). Half a
+ * count is none either, unless the total says the rest: it would be recorded as a whole one.
+ */
 export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isObject(value)) return undefined;
-  const prompt = tokens(value.prompt_tokens);
+  const completion = tokens(value.completion_tokens);
   const total = tokens(value.total_tokens);
-  let output = tokens(value.completion_tokens);
-  if (prompt === undefined && output === undefined) return undefined;
+  const rest = total === undefined || completion === undefined ? undefined : tokens(total - completion);
+  const prompt = tokens(value.prompt_tokens) ?? rest;
+  if (prompt === undefined) return undefined;
+  // A total beyond the sum is reasoning that the server counts outside completion_tokens; without completion_tokens it is all output.
+  const beyond = total !== undefined && total > prompt + (completion ?? 0);
+  const output = beyond ? total - prompt : (completion ?? (total === prompt ? 0 : undefined));
+  if (output === undefined || prompt + output === 0) return undefined;
   const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
-  // A total beyond the sum is reasoning that the server counts outside completion_tokens; without completion_tokens it is all output.
-  if (total !== undefined && total > (prompt ?? 0) + (output ?? 0)) output = total - (prompt ?? 0);
-  if (!prompt && !output) return undefined;
   const cacheRead =
     tokens(promptDetails.cached_tokens) ??
     tokens(value.cache_read_input_tokens) ??
@@ -25,8 +31,8 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   const cacheWrite = tokens(promptDetails.cache_write_tokens) ?? tokens(value.cache_creation_input_tokens);
   const reasoning = tokens(outputDetails.reasoning_tokens);
   const usage: Usage = {
-    input: Math.max(0, (prompt ?? 0) - (cacheRead ?? 0) - (cacheWrite ?? 0)),
-    output: output ?? 0,
+    input: Math.max(0, prompt - (cacheRead ?? 0) - (cacheWrite ?? 0)),
+    output,
   };
   if (cacheRead !== undefined) usage.cacheRead = cacheRead;
   if (cacheWrite !== undefined) usage.cacheWrite = cacheWrite;

@@ -1,7 +1,7 @@
 // Usage on the wire: the three kinds of input stand apart, and in a stream later counts replace earlier ones, never add up.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import { count, type WireUsage } from './schema.ts';
+import type { WireUsage } from './schema.ts';
 
 /** What was told so far. Servers give the parts in different frames, some give none: absent stays undefined. */
 export interface UsageTally {
@@ -11,6 +11,11 @@ export interface UsageTally {
   cacheWrite1h?: number;
   output?: number;
   reasoning?: number;
+}
+
+/** Counts are whole: a fraction is no count, and the store of usage takes none. */
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 /** Overwrites `tally` with the counts of `value` that are numbers. */
