@@ -5,6 +5,8 @@ import { FailureError } from '../canonical/failure.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { ProviderFailure } from '../errors.ts';
+import type { Ids } from '../ids.ts';
+import type { StreamDecoder } from '../protocols/protocol.ts';
 import type { Frame } from '../protocols/sse.ts';
 import type { ProviderReply } from '../providers/provider-exchange.ts';
 import type { FrameSource } from './frames.ts';
@@ -51,7 +53,12 @@ function parseReply(text: string): unknown {
 }
 
 /** Frames up to the first with content or a finish. An error before it is a failure of the target, not of the stream. */
-export function untilCommitted(source: FrameSource, { protocol }: Prepared): Promise<readonly Frame[]> {
+export function untilCommitted(
+  source: FrameSource,
+  { protocol, crossing, target }: Prepared,
+  ids: Ids,
+): Promise<readonly Frame[]> {
+  const decode = (): StreamDecoder => protocol.createStreamDecoder({ ids, traits: target.traits });
   return new Promise((resolve, reject) => {
     const held: Frame[] = [];
     const watch = protocol.createWatch({ usageAsked: true });
@@ -61,19 +68,21 @@ export function untilCommitted(source: FrameSource, { protocol }: Prepared): Pro
     };
     source.read({
       frames(frames) {
-        let committed = false;
+        let committed = 0;
         for (const frame of frames) {
           held.push(frame);
-          if (committed) continue;
+          if (committed > 0) continue;
           const seen = watch(frame);
           const failure = seen.failure ?? seen.silence;
           if (failure !== undefined) return fail(failure);
           // A terminal frame after nothing ends nothing, and bytes that can't be read are no content.
           if (seen.terminal === true) return fail(EMPTY);
           if (protocol.isBroken(frame)) return fail(MALFORMED);
-          committed = seen.stopped === true || protocol.commits(frame);
+          if (seen.stopped === true || protocol.commits(frame)) committed = held.length;
         }
-        if (!committed) return;
+        if (committed === 0) return;
+        const broken = crossing ? failureIn(held.slice(0, committed), decode()) : undefined;
+        if (broken !== undefined) return fail(broken);
         source.hold();
         resolve(held);
       },
@@ -81,6 +90,15 @@ export function untilCommitted(source: FrameSource, { protocol }: Prepared): Pro
       fail: (failure) => fail(failure),
     });
   });
+}
+
+/** Frames that look like content and can't be understood: where they are translated, that is seen before anything is written. */
+function failureIn(frames: readonly Frame[], decoder: StreamDecoder): ProviderFailure | undefined {
+  for (const frame of frames) {
+    const failed = decoder.push(frame).find((event) => event.type === 'error');
+    if (failed !== undefined) return failed.failure;
+  }
+  return undefined;
 }
 
 const EMPTY: ProviderFailure = {

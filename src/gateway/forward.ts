@@ -179,7 +179,7 @@ async function begunStream(
   const first = openFrames(reply.body, maxReply);
   const source =
     joiner === undefined ? first : new TurnFrames(first, joiner, goingOn(prepared, options, deps), maxReply);
-  if (stream) return { kind: 'stream', held: await untilCommitted(source, prepared), source };
+  if (stream) return { kind: 'stream', held: await untilCommitted(source, prepared, deps.ids), source };
   return { kind: 'folded', reply: await foldStream(source, prepared, deps.ids, maxReply) };
 }
 

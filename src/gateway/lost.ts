@@ -40,7 +40,13 @@ export function createLosses(client: ProtocolName, clean: (words: string) => str
   }
 
   function native({ protocol, kind }: NativePart): void {
-    if (protocol !== client) add(`a block of type ${said(kind)}`);
+    // Where chat has such members, they are not written anew.
+    if (protocol !== client || client === 'chat') add(`a block of type ${said(kind)}`);
+  }
+
+  /** What Gemini's chat endpoint wants back with a call has a place in no other protocol. */
+  function beside(extra: JsonObject | undefined): void {
+    if (extra?.extra_content !== undefined && client !== 'chat') add('the extra content of a call');
   }
 
   /** Chat has neither. */
@@ -66,6 +72,7 @@ export function createLosses(client: ProtocolName, clean: (words: string) => str
       else if (event.type === 'redacted') thought(true, undefined);
       else if (event.type === 'reasoning_end') thought(false, event.signature);
       else if (event.type === 'citation') citation(event.citation);
+      else if (event.type === 'tool_start' || event.type === 'tool_end') beside(event.extra);
       else if (event.type === 'end') {
         ending(event.stop);
         for (const what of event.lost ?? []) add(what);
@@ -76,6 +83,7 @@ export function createLosses(client: ProtocolName, clean: (words: string) => str
         if (part.type === 'native') native(part);
         else if (part.type === 'reasoning') thought(part.redacted !== undefined, part.signature);
         else if (part.type === 'text') part.citations?.forEach(citation);
+        else if (part.type === 'tool_call') beside(part.extra);
       }
       ending(stop);
     },

@@ -14,7 +14,8 @@ import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
 import { decodeStop, encodeFinish, encodeServiceTier, failureOfSilence, isFinish } from './finish.ts';
 import { failureOfFinish, hasContent } from './relay.ts';
 import { addUnlikeArguments, argumentsText } from './stream-calls.ts';
-import { reasoningParts, thinkingChunkText } from './thoughts.ts';
+import { readBeside, readContent, sourcesAlone } from './said.ts';
+import { reasoningParts } from './thoughts.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 
 interface Checked {
@@ -66,9 +67,7 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
   const { value: body, choice, message, finish } = check(value);
   if (source !== undefined) keepArguments(body, choice, message, source);
   const id = typeof body.id === 'string' ? body.id : '';
-  const parts: ReplyPart[] = [...reasoningParts(message), ...contentParts(message)];
-  const refusal = typeof message.refusal === 'string' ? message.refusal : '';
-  if (refusal !== '') parts.push({ type: 'text', text: refusal, refusal: true });
+  const { parts, refusal } = contentParts(message);
   const calls = replyCalls(message, id);
   parts.push(...calls);
   const hasCalls = calls.length > 0;
@@ -98,26 +97,32 @@ function keepArguments(
   keepSource(source, places);
 }
 
-function contentParts(message: JsonObject): ReplyPart[] {
-  const parts: ReplyPart[] = [];
+/** Reasoning first, then the text, the refusal, and what only this protocol knows. */
+function contentParts(message: JsonObject): { parts: ReplyPart[]; refusal: string } {
+  const parts: ReplyPart[] = reasoningParts(message);
+  const others: ReplyPart[] = [];
   let text = '';
-  const { content } = message;
-  if (typeof content === 'string') text = content;
-  else if (Array.isArray(content)) {
-    for (const chunk of content) {
-      if (!isObject(chunk)) continue;
-      if (chunk.type === 'thinking') parts.push({ type: 'reasoning', text: thinkingChunkText(chunk) });
-      else if (typeof chunk.text === 'string') text += chunk.text;
-    }
+  let refusal = '';
+  for (const said of [...readContent(message.content), ...readBeside(message)]) {
+    if (said.kind === 'native') others.push(said.part);
+    else if (said.kind === 'thinking') parts.push({ type: 'reasoning', text: said.text });
+    else if (said.kind === 'refusal') refusal += said.text;
+    else text += said.text;
   }
-  if (text === '') return parts;
-  const part: TextPart = { type: 'text', text };
-  const citations = (Array.isArray(message.annotations) ? message.annotations : [])
+  if (typeof message.refusal === 'string') refusal += message.refusal;
+  if (text !== '') parts.push(withSources({ type: 'text', text }, message.annotations));
+  else others.push(...sourcesAlone(message.annotations));
+  if (refusal !== '') parts.push({ type: 'text', text: refusal, refusal: true });
+  parts.push(...others);
+  return { parts, refusal };
+}
+
+function withSources(part: TextPart, annotations: JsonValue | undefined): TextPart {
+  const citations = (Array.isArray(annotations) ? annotations : [])
     .map((annotation) => decodeAnnotation(annotation, 0))
     .filter((citation) => citation !== undefined);
   if (citations.length > 0) part.citations = citations;
-  parts.push(part);
-  return parts;
+  return part;
 }
 
 function replyCalls(message: JsonObject, replyId: string): ToolCallPart[] {

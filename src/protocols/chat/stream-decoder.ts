@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Event } from '../../canonical/events.ts';
 import type { Stop } from '../../canonical/reply.ts';
+import type { NativePart } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { ProviderFailure } from '../../errors.ts';
@@ -16,7 +17,8 @@ import { readChunk } from './stream-chunk.ts';
 import { createPastThoughts } from './stream-thoughts.ts';
 import { createTextShape } from './stream-text.ts';
 import { createCallTracker, type CallTracker } from './stream-calls.ts';
-import { addedText, continues, readThoughts, thinkingChunkText, type Thought } from './thoughts.ts';
+import { readBeside, readContent, sourcesAlone, type Said } from './said.ts';
+import { addedText, continues, readThoughts, type Thought } from './thoughts.ts';
 import { decodeUsage } from './usage.ts';
 
 interface OpenBlock {
@@ -151,11 +153,9 @@ class ChatStream implements StreamDecoder {
     const { content, refusal } = delta;
     if (typeof content === 'string') {
       if (content !== '') this.#text('text', content, out);
-    } else if (Array.isArray(content)) this.#parts(content, out);
-    if (typeof refusal === 'string' && refusal !== '') {
-      this.#refusal += refusal;
-      this.#text('refusal', refusal, out);
-    }
+    } else if (content) this.#said(readContent(content), out);
+    if (typeof refusal === 'string' && refusal !== '') this.#text('refusal', refusal, out);
+    if (delta.images || delta.audio || delta.extra_content) this.#said(readBeside(delta), out);
     if (Array.isArray(delta.annotations)) this.#annotations(delta.annotations, out);
     if (Array.isArray(delta.tool_calls)) {
       delta.tool_calls.forEach((item, position) => {
@@ -167,17 +167,18 @@ class ChatStream implements StreamDecoder {
     }
   }
 
-  /** Mistral's content: a list of text and thinking chunks. */
-  #parts(parts: JsonValue[], out: Event[]): void {
-    for (const part of parts) {
-      if (!isObject(part)) continue;
-      if (part.type === 'thinking') {
-        const text = thinkingChunkText(part);
-        if (text !== '') this.#think({ text }, out);
-      } else if (typeof part.text === 'string' && part.text !== '') {
-        this.#text('text', part.text, out);
-      }
+  #said(said: readonly Said[], out: Event[]): void {
+    for (const piece of said) {
+      if (piece.kind === 'native') this.#native(piece.part, out);
+      else if (piece.text === '') continue;
+      else if (piece.kind === 'thinking') this.#think({ text: piece.text }, out);
+      else this.#text(piece.kind, piece.text, out);
     }
+  }
+
+  #native(part: NativePart, out: Event[]): void {
+    this.#hasContent = true;
+    out.push({ type: 'native', index: this.#blocks++, part });
   }
 
   #reasoning(delta: JsonObject, out: Event[]): void {
@@ -217,6 +218,7 @@ class ChatStream implements StreamDecoder {
     this.#hasContent = true;
     out.push({ type: 'text_delta', index, text: whole });
     if (kind === 'text') this.#textLength += whole.length;
+    else this.#refusal += whole;
   }
 
   /** The open block of this kind; another kind is closed first, as text and reasoning never overlap. */
@@ -233,7 +235,10 @@ class ChatStream implements StreamDecoder {
 
   #annotations(annotations: JsonValue[], out: Event[]): void {
     const open = this.#open;
-    if (open?.kind !== 'text') return;
+    if (open?.kind !== 'text') {
+      for (const part of sourcesAlone(annotations)) this.#native(part, out);
+      return;
+    }
     for (const value of annotations) {
       const citation = decodeAnnotation(value, open.offset);
       if (citation) out.push({ type: 'citation', index: open.index, citation });

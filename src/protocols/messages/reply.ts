@@ -55,11 +55,13 @@ export function callExtra(block: JsonObject): JsonObject | undefined {
 
 function decodeCall(block: JsonObject, unique: (id: string) => string): ToolCallPart {
   const id = text(block.id) ?? '';
+  const name = text(block.name) ?? '';
+  if (name === '') return broken('malformed', 'the provider called a tool without a name');
   const call: ToolCallPart = {
     type: 'tool_call',
     // One that is missing is made by the encoder.
     id: id === '' ? id : unique(id),
-    name: text(block.name) ?? '',
+    name,
     arguments: inputText(block.input) || '{}',
   };
   const extra = callExtra(block);

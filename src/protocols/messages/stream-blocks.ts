@@ -8,6 +8,12 @@ import { argumentsToObject } from '../tool-calls.ts';
 import { callExtra, inputText } from './reply.ts';
 import { text } from './schema.ts';
 
+/** Blocks whose deltas are all known. */
+const KNOWN: ReadonlySet<string> = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
+
+/** Characters of a stranger's word. */
+const MOST = 60;
+
 interface Block {
   /** The wire's word. */
   type: string;
@@ -29,6 +35,8 @@ export interface Blocks {
   closeAll(events: Event[]): void;
   /** Whether there was any content. */
   told(): boolean;
+  /** What is known to no protocol, so that nobody was given it. */
+  lost(): readonly string[];
 }
 
 function initialInput(input: unknown): string {
@@ -60,6 +68,7 @@ export function createBlocks(ids: Ids): Blocks {
   /** Calls alone stand open side by side. */
   const open = new Set<Block>();
   const unique = createUniqueIds();
+  const lost = new Set<string>();
   let next = 0;
   let last: Block | undefined;
 
@@ -152,6 +161,7 @@ export function createBlocks(ids: Ids): Blocks {
     if (!isObject(value)) return 'a block without content';
     const at = wireIndex ?? blocks.size;
     const type = text(value.type) ?? '';
+    if (type === 'tool_use' && !text(value.name)) return 'a call of a tool without a name';
     const before = blocks.get(at);
     // llama.cpp once sent the start of an open block twice.
     if (before !== undefined && open.has(before) && before.type === type) return undefined;
@@ -179,7 +189,7 @@ export function createBlocks(ids: Ids): Blocks {
       }
       case 'input_json_delta': {
         if (block.type === 'text' || block.type === 'thinking') break;
-        const piece = text(value.partial_json) ?? '';
+        const piece = inputText(value.partial_json);
         if (piece === '') return undefined;
         if (block.type !== 'tool_use') block.json += piece;
         else {
@@ -195,8 +205,9 @@ export function createBlocks(ids: Ids): Blocks {
         if (block.type === 'text' && isObject(value.citation)) cite(block, value.citation, events);
         return undefined;
       default:
+        if (KNOWN.has(block.type)) lost.add(`a delta of type ${(text(value.type) ?? '').slice(0, MOST)}`);
         // A delta of a block that only this protocol knows (compaction): its members belong to the block.
-        addMembers(block.value, value);
+        else addMembers(block.value, value);
         return undefined;
     }
     return `a ${value.type} in a block of type ${block.type}`;
@@ -216,5 +227,6 @@ export function createBlocks(ids: Ids): Blocks {
     },
     closeAll,
     told: () => next > 0,
+    lost: () => [...lost],
   };
 }

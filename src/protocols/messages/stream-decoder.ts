@@ -98,6 +98,8 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     const usage = toUsage(tally);
     if (usage !== undefined) event.usage = usage;
     if (serviceTier !== undefined) event.serviceTier = serviceTier;
+    const lost = blocks.lost();
+    if (lost.length > 0) event.lost = lost;
     events.push(event);
     return events;
   }
