@@ -27,9 +27,14 @@ export function lostByWriting({ n, logprobs, container }: JsonObject): string[] 
   return lost;
 }
 
-/** `clean` takes secrets out of a provider's words. */
-export function createLosses(client: ProtocolName, clean: (words: string) => string): Losses {
+/** `clean` takes secrets out of a provider's words. `oneCall`: the client asked in the legacy form, whose answers hold one call. */
+export function createLosses(
+  client: ProtocolName,
+  clean: (words: string) => string,
+  oneCall = false,
+): Losses {
   const lost = new Set<string>();
+  let calls = 0;
 
   function add(what: string): void {
     if (lost.size < MOST_THINGS) lost.add(what);
@@ -42,6 +47,12 @@ export function createLosses(client: ProtocolName, clean: (words: string) => str
   function native({ protocol, kind }: NativePart): void {
     // Where chat has such members, they are not written anew.
     if (protocol !== client || client === 'chat') add(`a block of type ${said(kind)}`);
+  }
+
+  function call(extra: JsonObject | undefined): void {
+    calls += 1;
+    if (oneCall && calls > 1) add('the calls after the first');
+    beside(extra);
   }
 
   /** What Gemini's chat endpoint wants back with a call has a place in no other protocol. */
@@ -72,7 +83,8 @@ export function createLosses(client: ProtocolName, clean: (words: string) => str
       else if (event.type === 'redacted') thought(true, undefined);
       else if (event.type === 'reasoning_end') thought(false, event.signature);
       else if (event.type === 'citation') citation(event.citation);
-      else if (event.type === 'tool_start' || event.type === 'tool_end') beside(event.extra);
+      else if (event.type === 'tool_start') call(event.extra);
+      else if (event.type === 'tool_end') beside(event.extra);
       else if (event.type === 'end') {
         ending(event.stop);
         for (const what of event.lost ?? []) add(what);
@@ -83,7 +95,7 @@ export function createLosses(client: ProtocolName, clean: (words: string) => str
         if (part.type === 'native') native(part);
         else if (part.type === 'reasoning') thought(part.redacted !== undefined, part.signature);
         else if (part.type === 'text') part.citations?.forEach(citation);
-        else if (part.type === 'tool_call') beside(part.extra);
+        else if (part.type === 'tool_call') call(part.extra);
       }
       ending(stop);
     },

@@ -22,7 +22,7 @@ export function createTranslation(
   const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
   const restorer = restoresNothing(prepared.restore) ? undefined : createRestorer(prepared.restore);
   const encoder = client.createStreamEncoder(context);
-  const losses = lossesFor(prepared, client);
+  const losses = lossesFor(prepared, client, context);
   let usage: Usage | undefined;
 
   function moveEvent(event: Event, into: { text: string }): Moved | undefined {
@@ -93,7 +93,7 @@ export function translated(
 ): Written {
   const reply = restoreReply(given, prepared.restore);
   const text = exactJson(client.encodeReply(reply, context));
-  return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client) };
+  return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client, context) };
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
@@ -103,15 +103,21 @@ export function replayed(given: Reply, prepared: Prepared, client: Protocol, con
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
-  return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client) };
+  return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client, context) };
 }
 
-function lossesFor({ target }: Prepared, client: Protocol): Losses {
-  return createLosses(client.name, (words) => scrub(words, target.provider));
+function lossesFor({ target }: Prepared, client: Protocol, { request }: ReplyContext): Losses {
+  const clean = (words: string): string => scrub(words, target.provider);
+  return createLosses(client.name, clean, request.legacyFunctions === true);
 }
 
-function lossesOf(reply: Reply, prepared: Prepared, client: Protocol): string[] | undefined {
-  const losses = lossesFor(prepared, client);
+function lossesOf(
+  reply: Reply,
+  prepared: Prepared,
+  client: Protocol,
+  context: ReplyContext,
+): string[] | undefined {
+  const losses = lossesFor(prepared, client, context);
   losses.reply(reply);
   return losses.list();
 }

@@ -13,14 +13,14 @@ interface Run {
   lost: unknown;
 }
 
-async function run(speaks: ProtocolName, script: Script): Promise<Run> {
+async function run(speaks: ProtocolName, script: Script, body: object = {}): Promise<Run> {
   const upstream = await scriptedProvider();
   upstream.play(script);
   const to = await gateway({
     config: { providers: { p: provider(`${upstream.url}/v1`, speaks, ['m']) } },
   });
   const client = speaks === 'chat' ? 'messages' : 'chat';
-  const seen = await ask(to, { protocol: client, model: 'p/m', stream: script.steps !== undefined });
+  const seen = await ask(to, { protocol: client, model: 'p/m', stream: script.steps !== undefined, body });
   const last = (): Record<string, unknown> =>
     JSON.parse(to.log().trim().split('\n').at(-1) ?? '{}') as Record<string, unknown>;
   await expect.poll(() => last().ms).toBeDefined();
@@ -106,6 +106,17 @@ it('messages: a delta that nobody knows is named as lost', async () => {
   const { seen, lost } = await run('messages', streamed({ type: 'text', text: 'See' }, 'end_turn', piece));
   expect(seen.content).toBe('See');
   expect(lost).toEqual(['a delta of type shine_delta']);
+});
+
+it('messages: of several calls the legacy form holds the first, the others are named as lost', async () => {
+  const calls = ['a', 'b'].map((id) => ({ type: 'tool_use', id, name: 'f', input: { id } }));
+  for (const script of [{ body: message(calls, 'tool_use') }, { steps: [events(calls, 'tool_use')] }]) {
+    const functions = [{ name: 'f', parameters: { type: 'object', properties: {} } }];
+    const { seen, lost } = await run('messages', script, { functions });
+    expect(seen.text).toContain(JSON.stringify({ id: 'a' }).replaceAll('"', '\\"'));
+    expect(seen.text).not.toContain('"tool_calls":[');
+    expect(lost).toEqual(['the calls after the first']);
+  }
 });
 
 /** Nothing was written before it, so it is the status of the answer, and another target could still be asked. */
