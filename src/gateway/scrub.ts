@@ -6,10 +6,14 @@ const MAX_MESSAGE = 2000;
 const MIN_SECRET = 6;
 
 const SECRETS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
-  [/\b(?:sk|pk|rk|gsk|xai|key|tok|pat|ghp)[-_][\w-]{12,}/g, '[redacted]'],
+  [/\b(?:sk|pk|rk|gsk|xai|key|tok|pat|ghp|hf)[-_][\w-]{12,}/g, '[redacted]'],
   [/\bAIza[\w-]{30,}/g, '[redacted]'],
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, '$1 [redacted]'],
   [/\b([a-z][a-z+.-]*:\/\/)[^\s/@"']+@/gi, '$1[redacted]@'],
+  [
+    /([?&](?:[\w-]*(?:key|token|secret|signature|password)|sig)=)(?!\[redacted\])[^\s&"'#<>)]+/gi,
+    '$1[redacted]',
+  ],
 ];
 
 const ADDRESS =

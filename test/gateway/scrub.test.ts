@@ -19,6 +19,12 @@ describe('scrub', () => {
     ],
     ['a bearer token', 'sent Bearer abcdefgh.ijkl', 'sent Bearer [redacted]'],
     ['credentials in a URL', 'see https://user:pass@example.com/x', 'see https://[redacted]@example.com/x'],
+    [
+      'credentials in the query of a URL',
+      'at https://a.example/x?v=1&api_key=0123456789abcdef&sig=Ab%2B0&b=2',
+      'at https://a.example/x?v=1&api_key=[redacted]&sig=[redacted]&b=2',
+    ],
+    ['a token by its prefix', 'token hf_abcdefghijklmnop', 'token [redacted]'],
     ['a loopback address', 'connect 127.0.0.1:11434 failed', 'connect [address] failed'],
     ['a private URL', 'from http://10.1.2.3:80/v1/x?y, sorry', 'from [address], sorry'],
     ['an IPv6 address', 'dial [::1]:8080 failed', 'dial [address] failed'],
@@ -32,6 +38,7 @@ describe('scrub', () => {
     'see https://platform.example.com/docs/errors#tokens',
     'prompt is too long: 210000 tokens > 200000 maximum',
     'version 1.2.3.4 of the model',
+    'see https://platform.example.com/docs?page=keys&monkeys=2',
     'maintenance [12:30]',
   ])('keeps %s', (text) => {
     expect(scrub(text, owner)).toBe(text);
