@@ -138,7 +138,7 @@ export function logOutcome(log: Logger, ended: Ended): void {
     attempts: ended.attempts > 1 ? ended.attempts : undefined,
     upstream_id: ended.upstreamId,
     dropped: reached === undefined || reached.dropped.length === 0 ? undefined : reached.dropped,
-    changed: changesOf(reached),
+    changed: changesOf(ended),
     lost: outcome.lost,
   };
   if (outcome.error === null || outcome.error === 'client_closed') log.info('answered', fields);
@@ -152,8 +152,12 @@ function wasEstimated({ inbound, reached, outcome }: Ended): { input: number } |
   return inbound.protocol.name === 'messages' ? { input: inbound.estimate() } : undefined;
 }
 
-/** What a translation changed in form, for the log alone. */
-function changesOf(reached: Prepared | undefined): string[] | undefined {
+/** What a translation changed in form, by the client's own name of the field, for the log alone. */
+function changesOf({ inbound, reached }: Ended): string[] | undefined {
   const changed = reached?.warnings.filter(({ effect }) => effect === 'changed') ?? [];
-  return changed.length === 0 ? undefined : changed.map(({ detail }) => detail);
+  if (changed.length === 0) return undefined;
+  return changed.map(({ field, detail }) => {
+    const path = typeof field === 'string' ? inbound.protocol.wirePath(field) : field.path;
+    return `${path}: ${detail}`;
+  });
 }

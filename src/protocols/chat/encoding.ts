@@ -13,7 +13,7 @@ export interface Encoding {
   readonly warnings: Warning[];
   /** Names on the wire -> the client's, where they differ. */
   readonly toolNames: Map<string, string>;
-  /** Each effect on a field is told once, however many parts it meets. */
+  /** Each effect on a field is told once for each of its reasons, however many parts it meets. */
   warn(effect: Warning['effect'], field: Warning['field'], detail: string): void;
   toolName(name: string): string;
   toolId(id: string): string;
@@ -33,8 +33,8 @@ export function createEncoding(request: Request, traits: Traits): Encoding {
     toolNames,
     warn(effect, field, detail) {
       // The same mark on each of a thousand parts: no name is made for what was told just before.
-      if (field === last?.field && effect === last.effect) return;
-      const key = `${effect} ${typeof field === 'string' ? field : `:${field.path}`}`;
+      if (field === last?.field && effect === last.effect && detail === last.detail) return;
+      const key = `${effect} ${typeof field === 'string' ? field : `:${field.path}`} ${detail}`;
       last = { effect, field, detail };
       if (told.has(key)) return;
       told.add(key);

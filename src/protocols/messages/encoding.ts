@@ -10,7 +10,7 @@ export interface Encoding {
   readonly request: Request;
   readonly traits: Traits;
   readonly warnings: Warning[];
-  /** Each effect on a field once, however many blocks it meets. */
+  /** Each effect on a field is told once for each of its reasons, however many blocks it meets. */
   warn(effect: Warning['effect'], field: Warning['field'], detail: string): void;
   /** A tool's name as the wire takes it; the change is kept, so that answers can be given back. */
   toolName(name: string): string;
@@ -29,8 +29,8 @@ export function createEncoding(request: Request, traits: Traits): Encoding {
     toolNames,
     warn(effect, field, detail) {
       // The same effect on each of a thousand blocks: no name is made for what was told just before.
-      if (field === last?.field && effect === last.effect) return;
-      const key = `${effect} ${typeof field === 'string' ? field : field.path}`;
+      if (field === last?.field && effect === last.effect && detail === last.detail) return;
+      const key = `${effect} ${typeof field === 'string' ? field : field.path} ${detail}`;
       last = { effect, field, detail };
       if (seen.has(key)) return;
       seen.add(key);
