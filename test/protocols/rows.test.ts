@@ -22,6 +22,10 @@ function options(from: ProtocolName, rows: Option[]): void {
   });
 }
 
+/** As long as a messages provider takes it. */
+const LONG_USER = 'u'.repeat(256);
+const hashOf = (value: string): string => createHash('sha256').update(value).digest('hex');
+
 const absent = (...names: string[]): JsonObject => Object.fromEntries(names.map((name) => [name, undefined]));
 
 describe('options of chat clients', () => {
@@ -55,6 +59,11 @@ describe('options of chat clients', () => {
     [{ safety_identifier: 'a', user: 'b' }, { metadata: { user_id: 'a' } }],
     [{ user: 'b', safety_identifier: 'a' }, { metadata: { user_id: 'a' } }],
     [{ user: 'b' }, { metadata: { user_id: 'b' } }],
+    [{ user: 'b', safety_identifier: '' }, { metadata: { user_id: 'b' } }],
+    [{ safety_identifier: '', user: 'b' }, { metadata: { user_id: 'b' } }],
+    [{ user: '' }, absent('metadata')],
+    [{ user: LONG_USER }, { metadata: { user_id: LONG_USER } }],
+    [{ user: `${LONG_USER}u` }, { metadata: { user_id: hashOf(`${LONG_USER}u`) } }],
     [{ metadata: { a: 'b' } }, absent('metadata'), ['metadata']],
     [{ service_tier: 'auto' }, { service_tier: 'auto' }],
     [{ service_tier: 'priority' }, { service_tier: 'auto' }],
@@ -92,8 +101,12 @@ describe('options of chat clients', () => {
     expect(refused('chat', members)).toBe(param);
   });
 
-  it('an answer of any JSON is asked for in words', () => {
-    const { body } = cross('chat', { response_format: { type: 'json_object' } });
+  it.each<[JsonObject]>([
+    [{ type: 'json_object' }],
+    [{ type: 'json_schema', json_schema: { name: 'any', strict: false } }],
+    [{ type: 'json_schema', json_schema: { name: 'any', schema: null } }],
+  ])('an answer of any JSON is asked for in words: %j', (format) => {
+    const { body } = cross('chat', { response_format: format });
     expect(body.system).toMatchObject([{ text: expect.stringContaining('JSON') as string }]);
     expect(body).not.toHaveProperty('output_config');
   });
@@ -181,6 +194,11 @@ describe('a choice among tools', () => {
     [{ tool_choice: 'none' }, { type: 'none' }],
     [{ tool_choice: 'required' }, { type: 'any' }],
     [{ tool_choice: 'any' }, { type: 'any' }],
+    [{ tool_choice: { type: 'auto' } }, { type: 'auto' }],
+    [{ tool_choice: { type: 'none' } }, { type: 'none' }],
+    [{ tool_choice: { type: 'any' } }, { type: 'any' }],
+    [{ tool_choice: { type: 'required' } }, { type: 'any' }],
+    [{ tool_choice: { type: 'tool', name: 'f' } }, { type: 'tool', name: 'f' }],
     [{ tool_choice: 'required' }, { type: 'auto' }, { forcedTools: 'never' }],
     [{ tool_choice: 'required', reasoning_effort: 'low' }, { type: 'auto' }],
     [{ tool_choice: 'required', reasoning_effort: 'low' }, { type: 'any' }, { forcedTools: 'always' }],
@@ -382,6 +400,7 @@ describe('what a translation changes is in the log', () => {
     ['maxOutputTokens', 'messages', { max_tokens: 100 }, { maxOutput: 64 }],
     ['temperature', 'chat', { temperature: 1.5 }],
     ['user', 'messages', { metadata: { user_id: long } }],
+    ['user', 'chat', { user: `${LONG_USER}u` }],
     ['stop', 'messages', { stop_sequences: ['1'] }, { maxStop: 0 }],
     ['responseFormat', 'chat', { response_format: { type: 'json_object' } }],
     ['messages', 'chat', { messages: [{ role: 'assistant', content: 'a' }, hi] }],

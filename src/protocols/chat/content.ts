@@ -78,16 +78,22 @@ function fileType(data: string, filename: string | undefined): string {
   return isPdf ? 'application/pdf' : 'application/octet-stream';
 }
 
+/** A data URL; some clients send the bare base64, or the address of a file, as to OpenRouter. */
+function fileSource(text: string, filename: string | undefined): DocumentPart['source'] {
+  if (/^https?:\/\//i.test(text)) return { kind: 'url', url: text };
+  const data = readDataUrl(text);
+  return data
+    ? { kind: 'base64', ...data }
+    : { kind: 'base64', mediaType: fileType(text, filename), data: text };
+}
+
 function readFile(part: JsonObject, message: number, index: number): DocumentPart {
   const at = partPath(message, index);
   const file = isObject(part.file) ? part.file : {};
   const filename = typeof file.filename === 'string' && file.filename !== '' ? file.filename : undefined;
   let source: DocumentPart['source'];
   if (typeof file.file_data === 'string' && file.file_data !== '') {
-    const data = readDataUrl(file.file_data);
-    source = data
-      ? { kind: 'base64', ...data }
-      : { kind: 'base64', mediaType: fileType(file.file_data, filename), data: file.file_data };
+    source = fileSource(file.file_data, filename);
   } else if (typeof file.file_id === 'string' && file.file_id !== '') {
     source = { kind: 'file', id: file.file_id };
   } else {

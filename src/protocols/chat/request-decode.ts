@@ -30,6 +30,13 @@ function readText(put: (request: Request, value: string) => void): Reader {
   };
 }
 
+/** An empty name says nothing. */
+function readName(put: (request: Request, value: string) => void): Reader {
+  return readText((request, value) => {
+    if (value !== '') put(request, value);
+  });
+}
+
 const readStop: Reader = (value, request) => {
   const stop = (Array.isArray(value) ? value : [value]).filter(
     (text): text is string => typeof text === 'string' && text !== '',
@@ -71,11 +78,10 @@ const SCHEMA_MEMBERS = {
   strict: (value: JsonValue) => typeof value === 'boolean',
 };
 
-function readSchema(source: JsonObject): ResponseFormat {
-  const format: ResponseFormat = {
-    type: 'json_schema',
-    schema: isObject(source.schema) ? source.schema : {},
-  };
+const JSON_OBJECT: ResponseFormat = { type: 'json_object' };
+
+function readSchema(source: JsonObject, schema: JsonObject): ResponseFormat {
+  const format: ResponseFormat = { type: 'json_schema', schema };
   if (typeof source.name === 'string') format.name = source.name;
   if (typeof source.description === 'string') format.description = source.description;
   if (typeof source.strict === 'boolean') format.strict = source.strict;
@@ -86,13 +92,14 @@ const readResponseFormat: Reader = (value, request) => {
   if (!isObject(value)) return false;
   const { type, json_schema: source } = value;
   if (type === 'json_schema' && isObject(source)) {
-    request.responseFormat = readSchema(source);
+    // Without a schema all that is asked for is an object.
+    request.responseFormat = isObject(source.schema) ? readSchema(source, source.schema) : JSON_OBJECT;
     leave(source, 'response_format.json_schema', SCHEMA_MEMBERS, request);
     leave(value, 'response_format', { type: isText, json_schema: isObject }, request);
     return true;
   }
   if (type !== 'json_object' && type !== 'text') return false;
-  if (type === 'json_object') request.responseFormat = { type };
+  if (type === 'json_object') request.responseFormat = JSON_OBJECT;
   leave(value, 'response_format', { type: isText }, request);
   return true;
 };
@@ -155,8 +162,8 @@ export const READERS: Readonly<Record<string, Reader | undefined>> = {
   enable_thinking: already,
   chat_template_kwargs: already,
   response_format: readResponseFormat,
-  safety_identifier: readText((request, value) => (request.user = value)),
-  user: readText((request, value) => (request.user ??= value)),
+  safety_identifier: readName((request, value) => (request.user = value)),
+  user: readName((request, value) => (request.user ??= value)),
   service_tier: readText((request, value) => (request.serviceTier = value)),
   prompt_cache_key: readText((request, value) => (request.cacheKey = value)),
   web_search_options: readWebSearch,

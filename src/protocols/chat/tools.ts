@@ -130,8 +130,11 @@ export function decodeToolChoice(value: JsonValue): ToolChoice {
   if (!isObject(value)) throw refuse('tool_choice', 'must be a string or an object');
   if (value.type === 'allowed_tools') return readAllowed(value);
   const name = nameIn(value);
-  if (name === undefined) throw refuse('tool_choice', 'names no tool');
-  return { type: 'tool', name };
+  if (name !== undefined) return { type: 'tool', name };
+  // Some clients write the words as messages clients do: `{"type":"auto"}`.
+  const choice = typeof value.type === 'string' ? CHOICES[value.type] : undefined;
+  if (!choice) throw refuse('tool_choice', 'names no tool');
+  return choice;
 }
 
 /** `functions` and `function_call`: one call a turn, and an answer in the same form. */

@@ -56,7 +56,7 @@ function withEffort(result: Thinking, effort: Effort | undefined, encoding: Enco
 }
 
 /** Thinking switched off, in the way that the model takes. */
-export function thinkingOff(effort: Effort | undefined, encoding: Encoding): Thinking {
+function thinkingOff(effort: Effort | undefined, encoding: Encoding): Thinking {
   const { traits } = encoding;
   if (traits.thinking === false) return { on: false };
   if (traits.thinkingOff === 'never') {
@@ -74,6 +74,13 @@ export function thinkingOff(effort: Effort | undefined, encoding: Encoding): Thi
   }
   const off: Thinking = { thinking: { type: 'disabled' }, on: false };
   return most === undefined || most === 'none' ? off : withEffort(off, most, encoding);
+}
+
+/** Off although it was asked for: where a chat client's effort was the budget, nothing of it is left without. */
+export function thinkingTakenOff({ thinking }: Thinking, encoding: Encoding): Thinking {
+  const { protocol, reasoning } = encoding.request;
+  const wasBudget = protocol === 'chat' && thinking?.type === 'enabled';
+  return thinkingOff(wasBudget ? undefined : reasoning?.effort, encoding);
 }
 
 function display(reasoning: Reasoning, encoding: Encoding): JsonObject {
@@ -159,5 +166,5 @@ export function encodeReasoning(maxTokens: number, lostThinking: boolean, encodi
     return { ...result, thinking: { type: 'adaptive', ...display(reasoning, encoding) } };
   }
   encoding.warn('dropped', 'reasoning', 'the thinking of the open tool turn did not come back');
-  return thinkingOff(effort, encoding);
+  return thinkingTakenOff(result, encoding);
 }

@@ -1,5 +1,6 @@
 // The canonical request as the body for a provider of this protocol, after the history was repaired: members in a fixed order,
 // the same bytes for the same request, since prompt caches go by them.
+import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Request } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
@@ -7,7 +8,7 @@ import type { EncodedRequest } from '../protocol.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
 import { createEncoding, leaveOut, type Encoding } from './encoding.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
-import { encodeReasoning, thinkingOff, thinkingRoom, type Thinking } from './reasoning.ts';
+import { encodeReasoning, thinkingRoom, thinkingTakenOff, type Thinking } from './reasoning.ts';
 import {
   encodeTools,
   forceStructuredTool,
@@ -81,9 +82,18 @@ const TIERS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+/** The longest `metadata.user_id`. */
+const MAX_USER = 256;
+
+function fitUser(user: string, encoding: Encoding): string {
+  if (user.length <= MAX_USER) return user;
+  encoding.warn('changed', 'user', 'too long: its hash is sent');
+  return createHash('sha256').update(user).digest('hex');
+}
+
 function encodeIdentity(body: JsonObject, encoding: Encoding): void {
   const { user, serviceTier, cacheKey } = encoding.request;
-  if (user !== undefined) body.metadata = { user_id: user };
+  if (user !== undefined) body.metadata = { user_id: fitUser(user, encoding) };
   if (serviceTier !== undefined) {
     const tier = TIERS.get(serviceTier);
     if (tier === undefined) encoding.warn('dropped', 'serviceTier', `no such tier here: ${serviceTier}`);
@@ -114,7 +124,7 @@ function encodeFormat(
   thinking: Thinking,
   encoding: Encoding,
 ): Output {
-  const { responseFormat: format, reasoning } = encoding.request;
+  const { responseFormat: format } = encoding.request;
   if (format === undefined) return { thinking };
   if (format.type === 'json_object') {
     encoding.warn('changed', 'responseFormat', 'asked for in words');
@@ -131,7 +141,7 @@ function encodeFormat(
   }
   if (structuredTool === undefined || mayForceCalls(thinking.on, encoding))
     return { structuredTool, thinking };
-  const off = thinkingOff(reasoning?.effort, encoding);
+  const off = thinkingTakenOff(thinking, encoding);
   if (off.on) rejectFormat(encoding);
   encoding.warn(
     'dropped',
@@ -163,7 +173,9 @@ export function encodeRequest(request: Request, model: string, traits: Traits): 
   const tools = encodeTools(asked.on, encoding);
   const { format, structuredTool, thinking } = encodeFormat(system, tools, asked, encoding);
   if (thinking.thinking?.type === 'disabled') stripLastThinking(turns, encoding);
-  const messages = finishTurns(turns, thinking.on, encoding);
+  // Providers refuse a prefill beside thinking, and beside a form of their own for the answer.
+  const prefill = traits.prefill && !thinking.on && format === undefined;
+  const messages = finishTurns(turns, prefill, encoding);
   placeCacheMarks({ tools: tools.tools, system, turns: messages }, encoding);
 
   const body: JsonObject = { model, max_tokens: maxTokens };

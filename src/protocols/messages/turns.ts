@@ -60,6 +60,7 @@ function append(turns: WireTurn[], role: WireTurn['role'], content: JsonObject[]
 
 /** A system message stands right after a user turn; elsewhere, and for models without it, its text joins a user turn. */
 function appendSystem(turns: WireTurn[], content: JsonObject[], encoding: Encoding): void {
+  if (content.length === 0) return;
   if (encoding.traits.midSystem && turns.at(-1)?.role !== 'assistant' && turns.length > 0) {
     append(turns, 'system', content);
     return;
@@ -82,11 +83,11 @@ function encodeTurns(messages: readonly Message[], encoding: Encoding): WireTurn
   return turns;
 }
 
-/** A model goes on from a trailing assistant turn where it can (its text must not end in white space); else it is asked to. */
-function finishPrefill(turns: WireTurn[], thinkingOn: boolean, encoding: Encoding): void {
+/** A model goes on from a trailing assistant turn where it may (its text must not end in white space); else it is asked to. */
+function finishPrefill(turns: WireTurn[], prefill: boolean, encoding: Encoding): void {
   const last = turns.at(-1);
   if (last?.role !== 'assistant') return;
-  if (!encoding.traits.prefill || thinkingOn) {
+  if (!prefill) {
     encoding.warn(
       'changed',
       'messages',
@@ -118,15 +119,15 @@ export function encodeMessages(encoding: Encoding): EncodedTurns {
   return { system, turns: encodeTurns(messages.slice(split), encoding) };
 }
 
-/** What can only be done when it is known whether the model thinks. */
-export function finishTurns(turns: WireTurn[], thinkingOn: boolean, encoding: Encoding): WireTurn[] {
+/** What can only be done when it is known whether the model may go on from a turn of its own. */
+export function finishTurns(turns: WireTurn[], prefill: boolean, encoding: Encoding): WireTurn[] {
   const finished = turns.map(finishTurn);
   if (finished[0]?.role !== 'user') {
     if (finished.length > 0)
       encoding.warn('changed', 'messages', 'a user turn was put before the first turn');
     finished.unshift({ role: 'user', content: [textBlock(PLACEHOLDER)] });
   }
-  finishPrefill(finished, thinkingOn, encoding);
+  finishPrefill(finished, prefill, encoding);
   return finished;
 }
 

@@ -334,6 +334,10 @@ describe('parts', () => {
       { type: 'image', source: { kind: 'url', url: 'https://a.example/b.png' }, at },
     ],
     [
+      { type: 'file', file: { filename: 'a.pdf', file_data: 'https://a.example/a.pdf' } },
+      { type: 'document', source: { kind: 'url', url: 'https://a.example/a.pdf' }, title: 'a.pdf', at },
+    ],
+    [
       { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } },
       {
         type: 'document',

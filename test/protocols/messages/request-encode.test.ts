@@ -336,6 +336,13 @@ describe('thinking', () => {
       body: { thinking: { type: 'disabled' } },
       warnings: ['dropped reasoning'],
     },
+    'is off there without an effort, which would be one of thinking': {
+      request: { ...toolTurn, maxOutputTokens: 50_000, reasoning: { effort: 'high' } },
+      traits: budget,
+      body: { thinking: { type: 'disabled' } },
+      absent: ['output_config'],
+      warnings: ['dropped reasoning'],
+    },
     'is adaptive in such a turn where the model can': {
       request: { ...toolTurn, reasoning: { mode: 'on', budgetTokens: 2000 } },
       traits: adaptive,

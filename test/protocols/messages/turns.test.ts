@@ -88,6 +88,31 @@ describe('turns', () => {
     expect(shape(list, traits)).toEqual(expected);
   });
 
+  it('end with the user where the answer has a form, beside which no provider takes a beginning of it', () => {
+    const responseFormat = { type: 'json_schema', schema: { type: 'object', properties: {} } } as const;
+    const list = [user('a'), assistant('{')];
+    const last = (traits: Partial<Traits>) => {
+      const { body } = encode({ messages: list, responseFormat }, traits);
+      return (body.messages as { role: string }[]).at(-1)?.role;
+    };
+    expect(last({})).toBe('user');
+    expect(last({ structuredOutput: false })).toBe('assistant');
+  });
+
+  it('say of each change that it was made', () => {
+    const encoded = encode({ messages: [assistant('a'), system('s'), assistant('b')] }, { prefill: false });
+    const told = encoded.warnings.map(({ field, detail }) => `${field as string}: ${detail}`);
+    expect(told).toEqual([
+      'messages: system text in mid-conversation was put into a user turn, tagged',
+      'messages: a user turn was put before the first turn',
+      'messages: the conversation ended with the assistant: a user turn "Continue." was added',
+    ]);
+  });
+
+  it('say nothing of blank system text, which is not there', () => {
+    expect(warningsOf(encode({ messages: [user('a'), assistant('b'), system(' '), user('c')] }))).toEqual([]);
+  });
+
   it('keep every leading system text as a block of its own', () => {
     const { body } = encode({ messages: [system('a', 'b'), { ...system('c'), developer: true }, user('d')] });
     expect(body.system).toEqual(['a', 'b', 'c'].map((value) => ({ type: 'text', text: value })));
