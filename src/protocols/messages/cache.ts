@@ -51,8 +51,15 @@ function keepMost(prompt: Prompt, most: number, encoding: Encoding): void {
   const first = [...tools.slice(-1), ...system.slice(-1)].slice(-most);
   const room = most - first.length;
   const kept = new Set([...first, ...(room > 0 ? turns.slice(-Math.min(room, 2)) : [])]);
-  for (const block of [...tools, ...system, ...turns]) if (!kept.has(block)) delete block.cache_control;
-  encoding.warn('dropped', 'messages.cache', `only ${MAX_MARKS} cache marks are taken`);
+  const leaveOut = (blocks: readonly JsonObject[], field: 'tools.cache' | 'messages.cache'): void => {
+    for (const block of blocks) {
+      if (kept.has(block)) continue;
+      delete block.cache_control;
+      encoding.warn('dropped', field, `only ${MAX_MARKS} cache marks are taken`);
+    }
+  };
+  leaveOut(tools, 'tools.cache');
+  leaveOut([...system, ...turns], 'messages.cache');
 }
 
 function mark(block: JsonObject | undefined): void {

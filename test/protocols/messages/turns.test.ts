@@ -329,7 +329,7 @@ describe('cache marks', () => {
       ],
     };
     expect(marks(request)).toEqual(['g', 't', 'b', 'c']);
-    expect(warningsOf(encode(request))).toEqual(['dropped messages.cache']);
+    expect(warningsOf(encode(request))).toEqual(['dropped tools.cache', 'dropped messages.cache']);
   });
 
   it("leave one place for the request's own", () => {
