@@ -376,6 +376,14 @@ describe('a schema towards messages', () => {
     expect(restore.structuredTool).toBe('n');
   });
 
+  it('is that tool alone where the client wants none of its own called', () => {
+    const format = { type: 'json_schema', json_schema: { name: 'out', schema: { type: 'object' } } };
+    const asked = { tools: [fn('f')], tool_choice: 'none', response_format: format };
+    const { body } = cross('chat', asked, { structuredOutput: false });
+    expect(body.tool_choice).toMatchObject({ type: 'tool', name: 'out' });
+    expect(body.tools).toMatchObject([{ name: 'f' }, { name: 'out' }]);
+  });
+
   it('of a strict tool is the same, of another stays as it came', () => {
     const parameters = { type: 'object', properties: { a: { type: 'string', maxLength: 2 } } };
     const declared = (strict: boolean): JsonObject => ({
