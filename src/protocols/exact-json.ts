@@ -83,7 +83,7 @@ export function likeness(value: JsonValue | undefined, levels = MAX_LEVELS): Lik
   return found;
 }
 
-function beginsWithDigit(name: string): boolean {
+export function beginsWithDigit(name: string): boolean {
   const first = name.charCodeAt(0);
   return first >= 0x30 && first <= 0x39;
 }

@@ -1,7 +1,7 @@
 // Arguments of calls that stand as objects within a larger body, which was parsed as a whole: where an object may have been
 // written otherwise than JavaScript would write it, its text is read from the body's bytes.
 import type { JsonObject, JsonValue } from '../canonical/json.ts';
-import { keepText, likeness } from './exact-json.ts';
+import { beginsWithDigit, keepText, likeness } from './exact-json.ts';
 import { memberBehind, rangesOf, type Member, type Range } from './json-members.ts';
 import { JsonSource } from './json-source.ts';
 
@@ -15,6 +15,22 @@ export interface Place {
 /** Whether the object must be looked up in its source. */
 export function mayDiffer(value: JsonValue | undefined): value is JsonObject | JsonValue[] {
   return typeof value === 'object' && likeness(value) !== 'same';
+}
+
+/**
+ * Whether a schema must be looked up in its source: a name that looks like an index stands first in an object, wherever it was
+ * written, and a number may be too large to be held. How a small number is spelt means nothing in a schema, and they have many.
+ */
+export function isReordered(schema: JsonValue | undefined): schema is JsonObject {
+  if (typeof schema === 'number') return Math.abs(schema) > Number.MAX_SAFE_INTEGER;
+  if (typeof schema !== 'object' || schema === null) return false;
+  if (Array.isArray(schema)) return schema.some(isReordered);
+  let first = true;
+  for (const name in schema) {
+    if ((first && beginsWithDigit(name)) || isReordered(schema[name])) return true;
+    first = false;
+  }
+  return false;
 }
 
 /** The objects at `places` remember how they stand in `source`, which the body was parsed from. */

@@ -567,3 +567,27 @@ describe('arguments that JavaScript can not hold', () => {
     });
   });
 });
+
+describe('schemas whose order JavaScript would change', () => {
+  const SCHEMA =
+    '{"type":"object","properties":{"b":{"type":"string"},"10":{"maximum":12345678901234567890},"2":{"default":1.5}}}';
+
+  it.each([
+    ['chat', 'tools', `{"type":"function","function":{"name":"f","parameters":${SCHEMA}}}`, 'input_schema'],
+    ['chat', 'functions', `{"name":"f","parameters":${SCHEMA}}`, 'input_schema'],
+    ['messages', 'tools', `{"name":"f","input_schema":${SCHEMA}}`, 'parameters'],
+  ] as const)(
+    'of a %s client reach the provider as they were written (%s)',
+    async (client, list, tool, name) => {
+      const speaks = client === 'chat' ? 'messages' : 'chat';
+      const path = client === 'chat' ? '/v1/chat/completions' : '/v1/messages';
+      const response = await fetch(gateway.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.key}` },
+        body: `{"model":"${speaks}/m","max_tokens":9,"${list}":[${tool}],"messages":[{"role":"user","content":"go"}]}`,
+      });
+      await response.text();
+      expect(upstream.requests.at(-1)?.bytes.toString()).toContain(`"${name}":${SCHEMA}`);
+    },
+  );
+});

@@ -1,7 +1,7 @@
 // A chat request as the canonical one. Nothing is lost: what has no canonical name rides along with the fate that the ledger gives it.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { LOCATION_MEMBERS, type Request, type ResponseFormat } from '../../canonical/request.ts';
-import { keepSource, type Place } from '../kept-source.ts';
+import { isReordered, keepSource, type Place } from '../kept-source.ts';
 import { nativeField } from './ledger.ts';
 import { decodeMessages } from './messages-decode.ts';
 import { decodeReasoning } from './reasoning.ts';
@@ -178,19 +178,31 @@ export function readAsked(value: JsonObject): Asked {
   return asked;
 }
 
-function keepArguments(messages: JsonValue | undefined, source: Buffer | string): void {
-  if (!Array.isArray(messages)) return;
+/** Arguments that are sent as objects are text from here on: the text that they were sent as. Schemas keep their order. */
+function keepWritten({ messages, tools, functions }: JsonObject, source: Buffer | string): void {
   const places: Place[] = [];
-  for (let index = 0; index < messages.length; index++) {
-    const message = messages[index];
-    if (!isObject(message) || message.role !== 'assistant') continue;
-    addUnlikeArguments(places, message, () => ['messages', index]);
+  for (const [index, message] of listed(messages)) {
+    if (message.role === 'assistant') addUnlikeArguments(places, message, () => ['messages', index]);
+  }
+  for (const [index, { function: func }] of listed(tools)) {
+    if (!isObject(func) || !isReordered(func.parameters)) continue;
+    places.push({ holder: func, name: 'parameters', steps: ['tools', index, 'function'] });
+  }
+  for (const [index, func] of listed(functions)) {
+    if (!isReordered(func.parameters)) continue;
+    places.push({ holder: func, name: 'parameters', steps: ['functions', index] });
   }
   keepSource(source, places);
 }
 
+/** The objects of a list, each with its place. */
+function listed(value: JsonValue | undefined): [number, JsonObject][] {
+  if (!Array.isArray(value)) return [];
+  return [...value.entries()].filter((entry): entry is [number, JsonObject] => isObject(entry[1]));
+}
+
 export function decodeRequest(value: JsonObject, source?: Buffer | string): Request {
-  if (source !== undefined) keepArguments(value.messages, source);
+  if (source !== undefined) keepWritten(value, source);
   const options = value.stream_options;
   const request: Request = {
     protocol: 'chat',

@@ -11,7 +11,7 @@ import {
   type Request,
   type ResponseFormat,
 } from '../../canonical/request.ts';
-import { keepSource, type Place } from '../kept-source.ts';
+import { isReordered, keepSource, type Place } from '../kept-source.ts';
 import type { Asked } from '../protocol.ts';
 import { decodeCache, decodeParts } from './content-decode.ts';
 import { refuse } from './envelope.ts';
@@ -130,19 +130,24 @@ export function readAsked(value: JsonObject): Asked {
   return { includeUsage: true, reasoning: decodeReasoning(value, []) };
 }
 
-/** Arguments are text from here on: the text that they were sent as. */
-function keepInputs(messages: readonly JsonValue[], source: Buffer | string): void {
+/** Arguments are text from here on: the text that they were sent as. Schemas keep their order. */
+function keepWritten(value: JsonObject, source: Buffer | string): void {
   const places: Place[] = [];
+  const messages = list(value.messages);
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index];
     if (!isObject(message) || message.role !== 'assistant' || !Array.isArray(message.content)) continue;
     addUnlikeInputs(places, message.content, () => ['messages', index, 'content']);
   }
+  for (const [index, tool] of list(value.tools).entries()) {
+    if (!isObject(tool) || !isReordered(tool.input_schema)) continue;
+    places.push({ holder: tool, name: 'input_schema', steps: ['tools', index] });
+  }
   keepSource(source, places);
 }
 
 export function decodeRequest(value: JsonObject, source?: Buffer | string): Request {
-  if (source !== undefined) keepInputs(list(value.messages), source);
+  if (source !== undefined) keepWritten(value, source);
   const native: NativeField[] = [];
   addNativeFields(native, value, '');
   const messages = decodeSystem(value.system, native);
