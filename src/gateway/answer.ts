@@ -22,6 +22,8 @@ export interface AnswerOptions {
   admission: Admission;
   exchange: Exchange;
   onFirstByte: () => void;
+  /** Told where the client got another id of the answer than the provider gave it. */
+  onNewId: (theirs: string, ours: string) => void;
 }
 
 /** Throws GatewayError where a whole reply turns out to be none; nothing was written then. */
@@ -43,7 +45,7 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
   const { sink } = exchange;
   const { protocol: client } = inbound;
   const head = headOf(upstream, client, admission, deps.clock);
-  const context = (): ReplyContext => replyContext(inbound, deps);
+  const context = (): ReplyContext => replyContext(options, deps);
 
   if (begun.kind === 'stream') {
     const mover = prepared.crossing
@@ -86,9 +88,12 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
 }
 
 /** What an encoder of answers needs to know of the request. */
-function replyContext(inbound: Inbound, deps: { clock: Clock; ids: Ids }): ReplyContext {
-  const created = Math.floor(deps.clock.now() / 1000);
-  return { ids: deps.ids, created, request: inbound.asked(), estimateInput: () => inbound.estimate() };
+function replyContext(
+  { inbound, onNewId }: AnswerOptions,
+  { clock, ids }: { clock: Clock; ids: Ids },
+): ReplyContext {
+  const created = Math.floor(clock.now() / 1000);
+  return { ids, created, request: inbound.asked(), estimateInput: () => inbound.estimate(), onNewId };
 }
 
 /** A failure in mid-stream in the words that a failure before the stream would have had. */

@@ -20,7 +20,7 @@ import type { Gate } from './gate.ts';
 import { passedHeaders } from './passed.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { readRequest } from './read-request.ts';
-import { logOutcome, usageRow, type Recorder } from './recorder.ts';
+import { logOutcome, usageRow, type NewId, type Recorder } from './recorder.ts';
 
 export interface GatewayDeps {
   /** The configuration as it is now: a request reads it once. */
@@ -76,6 +76,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     let upstream: Upstream | undefined;
     let inFlight = { prepared: first, attempts: 0 };
     let firstByteAt: number | undefined;
+    let newId: NewId | undefined;
     const openInSilence = (): void => {
       if (exchange.cancellation.reason !== undefined) return;
       exchange.sink.open(headOf(inFlight, protocol, admission, clock), protocol.keepAlive);
@@ -110,7 +111,10 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       const onFirstByte = (): void => {
         firstByteAt ??= clock.monotonic();
       };
-      outcome = await answer({ inbound, upstream, admission, exchange, onFirstByte }, deps);
+      const onNewId = (theirs: string, ours: string): void => {
+        newId = { theirs, ours };
+      };
+      outcome = await answer({ inbound, upstream, admission, exchange, onFirstByte, onNewId }, deps);
     } catch (error) {
       outcome = outcomeOf(error, exchange.sink.opened);
       throw error;
@@ -126,6 +130,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
         reached: upstream?.prepared ?? (inFlight.attempts > 0 ? inFlight.prepared : undefined),
         attempts: upstream?.attempts ?? inFlight.attempts,
         upstreamId: upstream?.upstreamId,
+        newId,
         firstByteMs: firstByteAt === undefined ? null : firstByteAt - startedAt,
         durationMs: now - startedAt,
       };

@@ -8,10 +8,13 @@ import { costOf } from '../routing/price.ts';
 import type { Outcome } from './exchange.ts';
 import type { Prepared } from './prepare.ts';
 import type { Inbound } from './read-request.ts';
+import { scrub } from './scrub.ts';
 
 const FLUSH_MS = 100;
 /** Rows that wait for a store that is away; beyond it the oldest are lost, and the log says how many. */
 const MAX_WAITING = 50_000;
+/** Characters of a provider's id in the log. */
+const MOST_OF_AN_ID = 100;
 /** So long without a row, the store does its housekeeping. */
 const IDLE_MS = 1000;
 
@@ -77,6 +80,12 @@ export function createRecorder(options: { store: Store; clock: Clock; log: Logge
   };
 }
 
+/** An answer's id as the provider gave it, and as the client got it. */
+export interface NewId {
+  theirs: string;
+  ours: string;
+}
+
 /** An admitted request that is over. */
 export interface Ended {
   requestId: string;
@@ -86,6 +95,8 @@ export interface Ended {
   reached: Prepared | undefined;
   attempts: number;
   upstreamId: string | undefined;
+  /** Where the client's protocol has ids of another form. */
+  newId: NewId | undefined;
   outcome: Outcome;
   /** Milliseconds since the epoch. */
   at: number;
@@ -137,6 +148,8 @@ export function logOutcome(log: Logger, ended: Ended): void {
     ms: Math.round(ended.durationMs),
     attempts: ended.attempts > 1 ? ended.attempts : undefined,
     upstream_id: ended.upstreamId,
+    reply_id: ended.newId?.ours,
+    upstream_reply_id: theirsOf(ended),
     dropped: reached === undefined || reached.dropped.length === 0 ? undefined : reached.dropped,
     changed: changesOf(ended),
     lost: outcome.lost,
@@ -150,6 +163,12 @@ function wasEstimated({ inbound, reached, outcome }: Ended): { input: number } |
   const { usage, error } = outcome;
   if (usage !== undefined || error !== null || reached?.crossing !== true) return undefined;
   return inbound.protocol.name === 'messages' ? { input: inbound.estimate() } : undefined;
+}
+
+/** A provider's words, which may hold anything. */
+function theirsOf({ newId, reached }: Ended): string | undefined {
+  if (newId === undefined || reached === undefined) return undefined;
+  return scrub(newId.theirs.slice(0, MOST_OF_AN_ID), reached.target.provider);
 }
 
 /** What a translation changed in form, by the client's own name of the field, for the log alone. */

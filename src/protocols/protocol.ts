@@ -53,6 +53,8 @@ export interface ReplyContext {
   request: Asked;
   /** The gateway's estimate of the input tokens, for a provider that tells none in time. Computed at most once. */
   estimateInput: () => number;
+  /** Told where the answer gets an id of the client's form in place of the provider's. */
+  onNewId?: (theirs: string, ours: string) => void;
 }
 
 /** What a relayed frame means. Every member absent or false: forward it and think no more of it. */

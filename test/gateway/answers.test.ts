@@ -84,6 +84,22 @@ describe.each(PAIRS)('a %s client of a provider that speaks %s', (client, speaks
     }
   });
 
+  it.each([false, true])(
+    'gets an answer whose id the log knows in both forms (stream: %s)',
+    async (stream) => {
+      const good = stream ? { steps: [streamOf(speaks, 'hi')] } : { body: wholeOf(speaks, 'hi') };
+      const seen = await see(client, speaks, stream, good);
+      const { reply_id: ours, upstream_reply_id: theirs } = await lineOf(seen);
+      if (client === speaks) {
+        expect([ours, theirs]).toEqual([undefined, undefined]);
+        return;
+      }
+      expect(ours).toMatch(client === 'chat' ? /^chatcmpl-/ : /^msg_/);
+      expect(seen.text).toContain(`"id":"${String(ours)}"`);
+      expect(theirs).toBe(speaks === 'chat' ? 'chatcmpl-1' : 'msg_1');
+    },
+  );
+
   it('gets a refusal in full, but without a secret in any of its members', async () => {
     const error = {
       message: `a ${PROVIDER_KEY} b`,

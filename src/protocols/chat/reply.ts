@@ -156,12 +156,15 @@ function madeId(seed: string): string {
 }
 
 /** Ids of this protocol stay; a foreign one would tell clients of a protocol that they don't speak. */
-export function fitReplyId(id: string, ids: Ids): string {
-  return id.startsWith('chatcmpl') ? id : `chatcmpl-${ids.random(24)}`;
+export function fitReplyId(id: string, { ids, onNewId }: Pick<ReplyContext, 'ids' | 'onNewId'>): string {
+  if (id.startsWith('chatcmpl')) return id;
+  const own = `chatcmpl-${ids.random(24)}`;
+  onNewId?.(id, own);
+  return own;
 }
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
-  const { request, ids } = context;
+  const { request } = context;
   const legacy = request.legacyFunctions === true;
   const hasCalls = reply.parts.some(({ type }) => type === 'tool_call');
   const choice: JsonObject = {
@@ -172,7 +175,7 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   };
   if (reply.stop.sequence !== undefined) choice.stop_reason = reply.stop.sequence;
   const body: JsonObject = {
-    id: fitReplyId(reply.id, ids),
+    id: fitReplyId(reply.id, context),
     object: 'chat.completion',
     created: reply.created ?? context.created,
     model: reply.model,

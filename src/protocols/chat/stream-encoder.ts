@@ -101,7 +101,7 @@ class ChatWriter implements StreamEncoder {
   }
 
   #start(event: Extract<Event, { type: 'start' }>): void {
-    const id = fitReplyId(event.id, this.#context.ids);
+    const id = fitReplyId(event.id, this.#context);
     const created = event.created ?? this.#context.created;
     const tier = encodeServiceTier(event.serviceTier);
     const head = `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(event.model)}`;

@@ -198,8 +198,11 @@ function characters(parts: readonly ReplyPart[]): number {
 
 const ID_PREFIX = 'msg_';
 
-export function messageId(id: string, context: Pick<ReplyContext, 'ids'>): string {
-  return id.startsWith(ID_PREFIX) ? id : ID_PREFIX + context.ids.random(24);
+export function messageId(id: string, { ids, onNewId }: Pick<ReplyContext, 'ids' | 'onNewId'>): string {
+  if (id.startsWith(ID_PREFIX)) return id;
+  const own = ID_PREFIX + ids.random(24);
+  onNewId?.(id, own);
+  return own;
 }
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
