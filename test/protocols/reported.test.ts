@@ -47,6 +47,17 @@ const ROWS: Record<string, Row> = {
     reports: ['dropped messages.native'],
     last: { role: 'user', content: 'q\nr' },
   },
+  'no turn in two pieces because the system text between them was lost': {
+    from: 'messages',
+    messages: [
+      ask,
+      say,
+      turn('system', { type: 'tool_addition', tool: {} }),
+      turn('assistant', text('more')),
+    ],
+    reports: ['dropped messages.native'],
+    last: { role: 'assistant', content: 'a\nmore' },
+  },
   'a word of the user that a chat model needs': {
     from: 'messages',
     messages: [ask, say],
@@ -113,6 +124,20 @@ describe('a translation reports', () => {
     expect(encoded.messages.at(-1)).toEqual(last);
     expect(encoded.reports).toEqual(reports);
   });
+});
+
+it('a call that comes behind such system text is of the turn before it', () => {
+  const silent = turn('system', { type: 'tool_addition', tool: {} });
+  const messages = [ask, say, silent, turn('assistant', call), turn('user', result(text('r')))];
+  const encoded = translated('messages', { messages }, { strictAlternation: true });
+  expect(encoded.messages).toEqual([
+    { role: 'user', content: 'q' },
+    {
+      ...{ role: 'assistant', content: 'a' },
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'a', content: 'r' },
+  ]);
 });
 
 describe('of blocks that chat has no like of, the translation leaves out and reports', () => {

@@ -13,7 +13,7 @@ interface History {
   attached: JsonObject[];
   /** Something other than system text has been written. */
   begun: boolean;
-  /** Nothing was left of the message before, which was the assistant's or the system's: the users on both sides of it are one. */
+  /** Nothing was left of the message before, which was the assistant's or the system's: what stands on both sides of it is one turn. */
   gap: boolean;
 }
 
@@ -241,6 +241,7 @@ function encodeAssistant(message: Message, history: History, encoding: Encoding)
       return;
     }
   }
+  const { gap } = history;
   history.gap = false;
   flushAttached(history);
   history.begun = true;
@@ -248,7 +249,21 @@ function encodeAssistant(message: Message, history: History, encoding: Encoding)
   if (turn.refusal !== '') wire.refusal = turn.refusal;
   if (replays) wire[encoding.traits.reasoningField] = turn.reasoning;
   if (turn.calls.length > 0) wire.tool_calls = turn.calls.map((call, at) => encodeCall(call, at, encoding));
-  history.out.push(withMembers(wire, message, encoding));
+  const said = withMembers(wire, message, encoding);
+  const last = history.out.at(-1);
+  // Calls are followed by their results: a turn with calls never comes before its rest.
+  if (gap && last?.role === 'assistant') goOn(last, said);
+  else history.out.push(said);
+}
+
+/** The turn and its rest, from behind system text of which nothing was left. */
+function goOn(turn: JsonObject, rest: JsonObject): void {
+  for (const name in rest) {
+    const [before, after] = [turn[name], rest[name]];
+    if (name === 'role' || after === undefined || after === null || after === '') continue;
+    if (name === 'content' && before) turn[name] = merge(before, after);
+    else turn[name] = typeof before === 'string' && typeof after === 'string' ? before + after : after;
+  }
 }
 
 function assistantContent({ text, refusal, calls, mark }: Turn): JsonValue {
