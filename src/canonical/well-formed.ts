@@ -13,11 +13,17 @@ export function wellFormed(text: string): string {
   return own.isWellFormed() ? text : own.toWellFormed();
 }
 
-/** A JSON value with every string in it well-formed. Walks all of it: for values whose text holds such an escape. */
+const ESCAPES = /\\(?:ud[0-9a-f]{3}|.)/g;
+
+/** What JSON.stringify wrote: it escapes halves of surrogate pairs by `\ud`, and nothing else so. */
+export function wellFormedJson(json: string): string {
+  if (!json.includes('\\ud')) return json;
+  return json.replace(ESCAPES, (escape) => (escape.startsWith('\\ud') ? '\ufffd' : escape));
+}
+
+/** A JSON value with every string and name in it well-formed. */
 export function wellFormedValue<T extends JsonValue>(value: T): T {
-  return JSON.parse(JSON.stringify(value), (_, inner: JsonValue) =>
-    typeof inner === 'string' ? wellFormed(inner) : inner,
-  ) as T;
+  return JSON.parse(wellFormedJson(JSON.stringify(value))) as T;
 }
 
 /** The part itself where there is nothing to replace. */

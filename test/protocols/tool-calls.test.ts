@@ -104,6 +104,10 @@ describe('argumentsToObject', () => {
     expect(argumentsToObject(text)).toEqual({ value, repaired });
   });
 
+  it('replaces them in the names of members, too', () => {
+    expect(argumentsToObject('{"\\ud800":{"\\udc00b":1}}').value).toEqual({ '\ufffd': { '\ufffdb': 1 } });
+  });
+
   it('replaces halves of surrogate pairs and keeps whole ones', () => {
     const text = '{"a":["\\ud83c"],"b":"\\ud83c\\udf89"}';
     expect(argumentsToObject(text).value).toEqual({ a: ['\ufffd'], b: '🎉' });
