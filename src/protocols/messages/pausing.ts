@@ -10,7 +10,7 @@ import { keepSource, mayDiffer, type Place } from '../kept-source.ts';
 import type { Pausing, TurnJoiner } from '../protocol.ts';
 import { makeFrame, type Frame } from '../sse-frame.ts';
 import { encodeContent } from './reply.ts';
-import { list, text } from './schema.ts';
+import { list, parseObject, text } from './schema.ts';
 import { createStreamDecoder } from './stream-decoder.ts';
 import { addUsage, readUsage, writeTally, type UsageTally } from './usage.ts';
 
@@ -67,15 +67,6 @@ function join(first: JsonObject, second: JsonObject): JsonObject {
   };
 }
 
-function parse(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** The frames of several calls as those of one stream: blocks are counted on, usage is added up. */
 class StreamJoiner implements TurnJoiner {
   readonly #ids: Ids;
@@ -106,7 +97,7 @@ class StreamJoiner implements TurnJoiner {
       return [];
     }
     if (!this.#letGo) for (const event of this.#decoder.push(frame)) this.#collector.push(event);
-    const value = parse(frame.data);
+    const value = parseObject(frame.data);
     if (value === undefined) return [frame];
     switch (value.type) {
       case 'message_start':

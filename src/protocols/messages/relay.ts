@@ -6,6 +6,7 @@ import type { Sighting, Watch } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { failureOfEvent, readFailure } from './errors.ts';
 import { failureOfSilence, isStop } from './stop.ts';
+import { parseObject } from './schema.ts';
 import { readUsage, toUsage, type UsageTally } from './usage.ts';
 
 const NOTHING: Sighting = Object.freeze({});
@@ -18,15 +19,6 @@ const WORTH_SPLITTING = /usage"\s*:\s*\{|stop_reason"\s*:\s*"|error|message_stop
 
 export function isQuiet(text: string): boolean {
   return !WORTH_SPLITTING.test(text);
-}
-
-function parse(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A ping says nothing, and what an event that is not known here holds is its own matter. */
@@ -46,7 +38,7 @@ export function isUnreadable({ data, event }: Frame): boolean {
 }
 
 export function isBroken(frame: Frame): boolean {
-  return isUnreadable(frame) && parse(frame.data) === undefined;
+  return isUnreadable(frame) && parseObject(frame.data) === undefined;
 }
 
 /** With an event's name or without. */
@@ -94,7 +86,7 @@ export function createWatch(): Watch {
         return { failure: failureOfEvent(frame.data) };
       default: {
         if (frame.data === '' || !MARKS.test(frame.text)) return NOTHING;
-        const value = parse(frame.data);
+        const value = parseObject(frame.data);
         if (value !== undefined) return sight(value, tally);
         return isUnreadable(frame) ? { failure: MALFORMED } : NOTHING;
       }
@@ -119,7 +111,7 @@ function isEmptyDelta(delta: unknown): boolean {
 export function commits(frame: Frame): boolean {
   if (frame.event === 'error') return true;
   if (frame.data === '') return false;
-  const value = parse(frame.data);
+  const value = parseObject(frame.data);
   if (value === undefined) return false;
   switch (typeof value.type === 'string' ? value.type : frame.event) {
     case 'content_block_start':

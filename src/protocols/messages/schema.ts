@@ -1,6 +1,6 @@
 // The messages protocol's own shapes, as the encoders write them. What is read is checked member by member instead:
 // compatible servers leave out half of it. https://docs.claude.com/en/api/messages
-import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 
 export type WireCacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 
@@ -38,6 +38,16 @@ export interface WireMessage extends WireStop {
 export interface WireTurn extends JsonObject {
   role: 'user' | 'assistant' | 'system';
   content: JsonObject[];
+}
+
+/** The object that a frame's data is; undefined: it is none. */
+export function parseObject(data: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export function text(value: unknown): string | undefined {

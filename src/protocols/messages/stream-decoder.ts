@@ -12,21 +12,12 @@ import { TextShape } from '../text-shape.ts';
 import { createBlocks } from './stream-blocks.ts';
 import { failureOfEvent, readFailure } from './errors.ts';
 import { isError, isUnreadable, MALFORMED } from './relay.ts';
-import { text } from './schema.ts';
+import { parseObject, text } from './schema.ts';
 import { decodeStop, failureOfSilence, isStop } from './stop.ts';
 import { readUsage, toUsage, type UsageTally } from './usage.ts';
 
 const NONE: Event[] = [];
 const START = ['content_block'];
-
-function parse(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 function isTextDelta({ type, delta }: JsonObject, piece: string): boolean {
   return (
@@ -127,7 +118,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
   function other(frame: Frame): Event[] {
     shape.forget();
     if (frame.event === 'error') return failed(failureOfEvent(frame.data));
-    const value = parse(frame.data);
+    const value = parseObject(frame.data);
     if (value !== undefined) {
       const { content_block: block } = value;
       if (isObject(block) && mayDiffer(block.input)) {
