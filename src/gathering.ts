@@ -1,5 +1,5 @@
-// Work that is cheaper done together than one by one: a write, which wakes its peer; a commit. It waits until the event loop
-// has looked twice at what else is there, and not at all where it is alone. No timer: a loop with nothing to do comes round in
+// Work that is cheaper done together than one by one, as a write that wakes its peer. It waits until the event loop has looked
+// twice at what else is there, and not at all where it is alone. No timer: a loop with nothing to do comes round in
 // microseconds. 10 % less processor time a small request than at the end of the turn, 25 % less than one by one.
 
 /** Milliseconds without anything, after which the next is taken to be alone where the last was. */

@@ -54,6 +54,9 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     await handlers[name](request, deps, id ?? '');
   }
 
+  /** Came in this turn of the event loop, and are not begun yet. */
+  let arrived: ClientRequest[] = [];
+
   function handle(incoming: IncomingMessage, response: ServerResponse): void {
     const request = new ClientRequest(incoming, response, {
       requestId: newRequestId(),
@@ -62,7 +65,15 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       maxBody: deps.config().limits.maxBody,
       closing,
     });
-    serve(request).catch((error: unknown) => refuse(request, error));
+    if (arrived.push(request) === 1) setImmediate(beginAll);
+  }
+
+  /** At the turn's end: a small body is there by then as a whole, and what the requests ask of the database they ask
+   *  together (a tenth of a small request's processor time). */
+  function beginAll(): void {
+    const requests = arrived;
+    arrived = [];
+    for (const request of requests) serve(request).catch((error: unknown) => refuse(request, error));
   }
 
   function refuse({ requestId, path, headers, response, sink }: ClientRequest, error: unknown): void {

@@ -84,6 +84,16 @@ describe('another process on the same file', () => {
 });
 
 describe('admissions asked for at once', () => {
+  it('are counted in one commit', async () => {
+    const file = temporaryFile();
+    const store = await opened(file);
+    await store.admit(1, HOUR, 10);
+    const before = statSync(`${file}-wal`).size;
+    expect(await Promise.all([1, 2, 3].map(() => store.admit(1, HOUR, 10)))).toEqual([2, 3, 4]);
+    // One page and its head (https://www.sqlite.org/walformat.html).
+    expect(statSync(`${file}-wal`).size - before).toBe(4096 + 24);
+  });
+
   it('are told as failed, every one, where they cannot be committed', async () => {
     const file = temporaryFile();
     const store = await opened(file);
