@@ -66,11 +66,12 @@ export async function measureFamily(
     await load.run({ do: 'closed', route, connections, forMs: plan.warmMs, requests });
     if (started.target.name !== 'gateway') warm.add(work);
   }
-  for (let index = 0; index < plan.rounds; index += 1) {
-    say(`${scenarios.map(({ id }) => id).join(', ')}: round ${index + 1} of ${plan.rounds}`);
+  const { count, forMs } = first.kind === 'whole' ? plan.whole : plan.streamed;
+  for (let index = 0; index < count; index += 1) {
+    say(`${scenarios.map(({ id }) => id).join(', ')}: round ${index + 1} of ${count}`);
     for (const { started, route, rows } of round(verified, index)) {
       const before = cpuMicros(started.running.pid);
-      const { completed, fault } = await load.run({ do: 'closed', route, connections, forMs: plan.runMs });
+      const { completed, fault } = await load.run({ do: 'closed', route, connections, forMs });
       const used = cpuMicros(started.running.pid) - before;
       for (const row of rows) {
         if (fault !== undefined) addFault(row, started.target.name, fault);
@@ -95,9 +96,10 @@ export async function measureLatency(
   const { unit, gate } = OTHER_ROWS.latency;
   const row = createRow('latency', unit, gate);
   const direct: Route = { ...routeTo(started.bare, SMALL), port: stubPort };
-  for (let index = 0; index < plan.rounds; index += 1) {
-    say(`latency: round ${index + 1} of ${plan.rounds}`);
-    const job = { do: 'paced', perSecond: PER_SECOND, forMs: plan.latencyMs } as const;
+  const { count, forMs } = plan.latency;
+  for (let index = 0; index < count; index += 1) {
+    say(`latency: round ${index + 1} of ${count}`);
+    const job = { do: 'paced', perSecond: PER_SECOND, forMs } as const;
     const { p50: base } = await load.run({ ...job, route: direct });
     for (const name of round(TARGET_NAMES, index)) {
       const { p50, fault } = await load.run({ ...job, route: routeTo(started[name], SMALL) });
