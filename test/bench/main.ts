@@ -37,11 +37,13 @@ async function measureAll(bench: Bench, options: Options): Promise<number> {
   const wanted = (id: string): boolean =>
     options.only.length === 0 || options.only.some((part) => id.includes(part));
   const families = byFamily(SCENARIOS.filter(({ id }) => wanted(id)));
-  if (families.length > 0 || wanted('latency')) {
-    const started = await startAll(bench);
-    for (const family of families) rows.push(...(await measureFamily(family, started, bench)));
-    if (wanted('latency')) rows.push(await measureLatency(started, bench));
-    for (const { running } of Object.values(started)) await running.stop();
+  if (families.length > 0) {
+    await withAll(bench, async (started) => {
+      for (const family of families) rows.push(...(await measureFamily(family, started, bench)));
+    });
+  }
+  if (wanted('latency')) {
+    await withAll(bench, async (started) => rows.push(await measureLatency(started, bench)));
   }
   for (const client of bench.plan.streamClients) {
     if (wanted(`streams ${client}`)) rows.push(await measureStreams(client, bench));
@@ -77,12 +79,17 @@ function report(summaries: readonly Summary[], { json, quick }: Options): void {
   console.log(table(summaries));
 }
 
-async function startAll({ targets }: Bench): Promise<Record<TargetName, Started>> {
-  return {
+async function withAll(
+  { targets }: Bench,
+  measure: (started: Record<TargetName, Started>) => Promise<unknown>,
+): Promise<void> {
+  const started = {
     bare: await startTarget(targets.bare),
     floor: await startTarget(targets.floor),
     gateway: await startTarget(targets.gateway),
   };
+  await measure(started);
+  for (const { running } of Object.values(started)) await running.stop();
 }
 
 /** Scenarios whose references are the same: the same request, client and reply. */

@@ -83,12 +83,17 @@ export async function measureFamily(
 }
 
 const PER_SECOND = 100;
+const WARM_CONNECTIONS = 16;
 const SMALL: Scenario = {
   ...{ id: 'small', client: 'chat', provider: 'chat', size: 'small', kind: 'whole', connections: 1 },
   gate: OTHER_ROWS.latency.gate,
 };
 
-/** What a target adds to the time that the stub alone takes, at a rate that leaves it idle most of the time. */
+/**
+ * What a target adds to the time that the stub alone takes, at a rate that leaves it idle most of the time. In processes that
+ * served small requests alone: when V8 has nothing to do after bodies of megabytes, it throws away two hundred compiled
+ * functions, and at this rate makes them again during half of the measurement (a sixth more).
+ */
 export async function measureLatency(
   started: Record<TargetName, Started>,
   { load, plan, stubPort, say }: Bench,
@@ -96,6 +101,10 @@ export async function measureLatency(
   const { unit, gate } = OTHER_ROWS.latency;
   const row = createRow('latency', unit, gate);
   const direct: Route = { ...routeTo(started.bare, SMALL), port: stubPort };
+  const warming = { do: 'closed', connections: WARM_CONNECTIONS, forMs: plan.warmMs } as const;
+  for (const name of TARGET_NAMES) {
+    await load.run({ ...warming, route: routeTo(started[name], SMALL), requests: plan.warmUnits });
+  }
   const { count, forMs } = plan.latency;
   for (let index = 0; index < count; index += 1) {
     say(`latency: round ${index + 1} of ${count}`);
