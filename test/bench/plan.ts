@@ -32,7 +32,7 @@ export const FULL: Plan = {
   whole: { count: 81, forMs: 125 },
   streamed: { count: 21, forMs: 500 },
   latency: { count: 81, forMs: 250 },
-  ...{ warmUnits: 20_000, warmMs: 15_000, startRounds: 7 },
+  ...{ warmUnits: 20_000, warmMs: 15_000, startRounds: 15 },
   ...{ streamRounds: 3, streamClients: WIRES, streamTargets: TARGET_NAMES },
 };
 
