@@ -59,7 +59,8 @@ export async function measureFamily(
     else for (const row of runner.rows) addFault(row, runner.started.target.name, fault);
   }
   const { connections } = first;
-  const requests = Math.ceil(plan.warmUnits / unitsOf(first.kind));
+  const requests =
+    first.kind === 'whole' ? plan.warmRequests : Math.ceil(plan.warmChunks / unitsOf(first.kind));
   for (const { started, route } of verified) {
     const work = `${started.target.name} ${route.size} ${route.kind}`;
     if (warm.has(work)) continue;
@@ -103,7 +104,7 @@ export async function measureLatency(
   const direct: Route = { ...routeTo(started.bare, SMALL), port: stubPort };
   const warming = { do: 'closed', connections: WARM_CONNECTIONS, forMs: plan.warmMs } as const;
   for (const name of TARGET_NAMES) {
-    await load.run({ ...warming, route: routeTo(started[name], SMALL), requests: plan.warmUnits });
+    await load.run({ ...warming, route: routeTo(started[name], SMALL), requests: plan.warmRequests });
   }
   const { count, forMs } = plan.latency;
   for (let index = 0; index < count; index += 1) {
