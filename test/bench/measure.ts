@@ -92,8 +92,8 @@ const SMALL: Scenario = {
 
 /**
  * What a target adds to the time that the stub alone takes, at a rate that leaves it idle most of the time. In processes that
- * served small requests alone: when V8 has nothing to do after bodies of megabytes, it throws away two hundred compiled
- * functions, and at this rate makes them again during half of the measurement (a sixth more).
+ * served small requests alone: when V8 has nothing to do after bodies of megabytes, it throws away nearly two hundred compiled
+ * functions, and at this rate makes them again during the measurement (a sixth more, for the gateway).
  */
 export async function measureLatency(
   started: Record<TargetName, Started>,
