@@ -1,7 +1,8 @@
-// Who asks, and whether they may: before the body is read. An unknown, malformed, expired or revoked key is told the same.
+// Who asks, and whether they may: before the body is read. The refusal of an unknown, malformed, expired or revoked key of
+// the gateway is the same; a key of something else is named as such.
 import { GatewayError } from '../errors.ts';
 import { StoreError, type Key, type Permission, type Store } from '../store/store.ts';
-import { hashKey, looksLikeKey } from './key.ts';
+import { hashKey, KEY_PREFIX, looksLikeKey } from './key.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -21,6 +22,13 @@ const OWN = {
 const NOT_A_KEY = '?';
 /** The scheme as nearly every client writes it. */
 const USUAL = 'Bearer ';
+
+const NOT_VALID =
+  'the API key is not valid: unknown, expired or revoked (gateway keys create makes a new one)';
+/** Clients prefer a variable of their environment to the key that they were given. */
+const FOREIGN =
+  `the API key does not begin with ${KEY_PREFIX}, so it is not a key of this gateway; ` +
+  "is a provider's key set in the client's environment (ANTHROPIC_API_KEY, OPENAI_API_KEY or the like)?";
 
 /** Rejects with GatewayError: 401, 403, or 503 where the database is away. */
 export async function authenticate(
@@ -43,9 +51,7 @@ export async function authenticate(
     throw databaseAway(error);
   }
   if (key === undefined || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) {
-    const message =
-      'the API key is not valid: unknown, expired or revoked (gateway keys create makes a new one)';
-    throw new GatewayError('unauthenticated', message);
+    throw new GatewayError('unauthenticated', plaintext.startsWith(KEY_PREFIX) ? NOT_VALID : FOREIGN);
   }
   if (endpoint !== 'list' && !key.permissions.includes(endpoint)) {
     const message = `this key may not use the ${endpoint} endpoint; it has ${key.permissions.join(', ')}`;

@@ -5,7 +5,8 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Key, NewKey, Store } from '../store/store.ts';
 
-const PREFIX = 'sk-gw-';
+/** What every key of a gateway begins with. */
+export const KEY_PREFIX = 'sk-gw-';
 /** Base62 characters: 256 bits. */
 const SECRET_LENGTH = 43;
 const ID_LENGTH = 12;
@@ -30,12 +31,12 @@ export async function createKey(
   deps: { store: Store; clock: Clock; ids: Ids },
   spec: KeySpec,
 ): Promise<{ key: Key; plaintext: string }> {
-  const plaintext = PREFIX + deps.ids.random(SECRET_LENGTH);
+  const plaintext = KEY_PREFIX + deps.ids.random(SECRET_LENGTH);
   const key = await deps.store.createKey({
     ...spec,
     id: `key_${deps.ids.random(ID_LENGTH)}`,
     hash: hashKey(plaintext),
-    prefix: plaintext.slice(0, PREFIX.length + SHOWN),
+    prefix: plaintext.slice(0, KEY_PREFIX.length + SHOWN),
     createdAt: deps.clock.now(),
   });
   return { key, plaintext };

@@ -90,6 +90,17 @@ describe('a key that does not count', () => {
   const ask = (plaintext: string, now = NOW): Promise<unknown> =>
     authenticate({ headers: { 'x-api-key': plaintext }, endpoint: 'messages' }, store, now);
 
+  it.each(['sk-ant-api03-abcdef', 'malformed', 'Bearer'])(
+    'that is not of the gateway (%s) is named as such: a key of a provider is often in the way',
+    async (foreign) => {
+      const refusal = await refusalOf(ask(foreign));
+      expect(refusal).toMatchObject({ kind: 'unauthenticated', status: 401 });
+      expect(refusal.message).toContain('does not begin with sk-gw-');
+      expect(refusal.message).toMatch(/provider's key set in the client's environment .*ANTHROPIC_API_KEY/);
+      expect(refusal.message).not.toContain(foreign);
+    },
+  );
+
   it('is told the same whether malformed, unknown, nearly right, expired or revoked, and never repeated', async () => {
     const expired = await makeKey(store, { expiresAt: NOW });
     const revoked = await makeKey(store);
@@ -97,7 +108,7 @@ describe('a key that does not count', () => {
     const valid = await makeKey(store);
     const last = valid.plaintext.at(-1) === 'a' ? 'b' : 'a';
     const sent = [
-      'malformed',
+      'sk-gw-malformed',
       WRONG,
       valid.plaintext.slice(0, -1) + last,
       expired.plaintext,
