@@ -68,7 +68,8 @@ function refusal({ account, tier }: Key, admission: Admission, now: number): Gat
   const retryAfter = Math.max(1, Math.ceil((resetsAt - now) / 1000));
   const message =
     `account ${JSON.stringify(account)} has used ${used} of ${limit} requests of this hour (tier ${tier}); ` +
-    `the next hour begins at ${new Date(resetsAt).toISOString()}`;
+    `the next hour begins at ${new Date(resetsAt).toISOString()}; ` +
+    `for more, on the gateway's machine: gateway tiers assign ${JSON.stringify(account)} TIER`;
   return new GatewayError('rate_limited', message, {
     retryAfter,
     ...(retryAfter > LONG_WAIT_S && { shouldRetry: false }),

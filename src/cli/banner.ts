@@ -3,8 +3,9 @@ import type { App } from '../app.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import type { Store } from '../store/store.ts';
 import type { Context } from './context.ts';
-import { clean, createStyle, printLines, widthOf, type Style } from './output.ts';
+import { clean, createStyle, printLines, shellWord, widthOf, type Style } from './output.ts';
 import { version } from './program.ts';
+import { limitText } from './session.ts';
 import { shownProviders } from './shown.ts';
 import { displayWidth, wrapWords } from './table.ts';
 
@@ -41,7 +42,9 @@ export async function printBanner(served: Served, context: Context): Promise<voi
     '',
     ...providerLines(shownProviders(app.providers, config), widthOf(context.stdout), style),
     '',
-    ...(firstKey === undefined ? await keyLines(store, style) : firstKeyLines(firstKey, app, style)),
+    ...(firstKey === undefined
+      ? await keyLines(store, config, style)
+      : firstKeyLines(firstKey, app, config, style)),
   ]);
 }
 
@@ -73,19 +76,42 @@ function providerLines(
 }
 
 /** The key stands in the line that uses it, and nowhere else: it is shown once. */
-function firstKeyLines(key: string, app: App, style: Style): string[] {
+function firstKeyLines(key: string, app: App, config: Config, style: Style): string[] {
   const url = app.urls[0] ?? '';
   const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Hello!' }] });
   return [
-    'The first key, of account local (tier enterprise), is in this line. It is shown this once: keep it.',
+    'The first key, of account local, is in this line. It is shown this once: keep it.',
     '',
     `curl ${url}/v1/chat/completions -H 'Authorization: Bearer ${style.bold(style.green(key))}' ` +
       `-H 'Content-Type: application/json' -d '${body}'`,
+    '',
+    limitLine('local', 'enterprise', config, style),
   ];
 }
 
-async function keyLines(store: Store, style: Style): Promise<string[]> {
+const MOST_NAMED = 5;
+
+/** A key that was lost cannot be shown again: what is named is the account for which another can be made. */
+async function keyLines(store: Store, config: Config, style: Style): Promise<string[]> {
   const accounts = await store.listAccounts();
-  const how = style.bold('gateway keys create --account NAME');
-  return accounts.length === 0 ? [`No key exists yet. Make one: ${how}`] : [`A further key: ${how}`];
+  const [first] = accounts;
+  const create = (name: string): string => style.bold(`gateway keys create --account ${name}`);
+  if (first === undefined) {
+    const { defaultTier } = config;
+    const limit = `tier ${defaultTier}: ${limitText(config, defaultTier)}`;
+    return [`No key exists yet. Make one: ${create('NAME')}`, style.dim(`Its account gets ${limit}.`)];
+  }
+  const names = accounts.slice(0, MOST_NAMED).map(({ name }) => clean(name));
+  const more = accounts.length - names.length;
+  const known = `accounts: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return [
+    `A further key: ${create(shellWord(first.name))}`,
+    ...(accounts.length > 1 ? [style.dim(known)] : []),
+    limitLine(first.name, first.tier, config, style),
+  ];
+}
+
+function limitLine(account: string, tier: string, config: Config, style: Style): string {
+  const now = `Account ${clean(account)} has tier ${clean(tier)}: ${limitText(config, tier)}.`;
+  return style.dim(`${now} Another: gateway tiers assign ${shellWord(account)} TIER`);
 }

@@ -35,6 +35,11 @@ export function clean(text: string): string {
   return text.replace(UNSAFE, escaped);
 }
 
+/** A name as one word of a command line, ready to be pasted. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 /** One JSON document on stdout, nothing else. */
 export function printJson(context: Context, value: unknown): void {
   // Line breaks are JSON.stringify's own; all others it has escaped already, but not DEL, C1 and direction marks.

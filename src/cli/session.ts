@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { Store } from '../store/store.ts';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
-import { clean } from './output.ts';
+import { clean, formatCount } from './output.ts';
 
 /** What `serve` may add to the flags that every command has. */
 export interface ListenFlags {
@@ -74,4 +74,10 @@ export async function unknownTier(config: Config, tier: string): Promise<CliErro
 /** The limit that an account is held to, also where its tier is gone from the file. */
 export function limitOf(config: Config, tier: string): number {
   return config.tiers.get(tier) ?? config.tiers.get('free') ?? 0;
+}
+
+/** `10 requests an hour`, `no limit`. */
+export function limitText(config: Config, tier: string): string {
+  const limit = limitOf(config, tier);
+  return limit === Infinity ? 'no limit' : `${formatCount(limit)} requests an hour`;
 }

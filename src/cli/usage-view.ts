@@ -69,7 +69,7 @@ function block(row: AccountUsage, by: Grouping | undefined, canvas: Canvas): str
   const tier = clean(row.tier);
   const name = truncate(clean(row.account), Math.max(8, canvas.width - displayWidth(tier) - 2));
   const hours = row.hours.map(({ hour, requests }) => ({ hour: Date.parse(hour), requests }));
-  const bars = chart(hours, { height: canvas.height, width, limit: row.limit, style });
+  const bars = chart(hours, { height: canvas.height, width, limit: row.limit ?? Infinity, style });
   const idle = hours.every(({ requests }) => requests === 0);
   const split = by === undefined ? [] : ['', ...groupTable([row], by, { width, style })];
   return [
@@ -85,6 +85,7 @@ function block(row: AccountUsage, by: Grouping | undefined, canvas: Canvas): str
 
 /** The meter and its words side by side where there is room, else below each other. */
 function limitLines(row: AccountUsage, width: number, { style, now }: Canvas): string[] {
+  if (row.limit === null || row.remaining === null) return [`${formatCount(row.used)} this hour, no limit`];
   const resets = Date.parse(row.resets_at);
   const words = [
     `${formatCount(row.used)} of ${formatCount(row.limit)} this hour`,
@@ -158,13 +159,15 @@ function groupText(member: string, value: unknown): string {
   return member === 'hour' ? formatTime(Date.parse(value)) : clean(value);
 }
 
+const countOrNone = (count: number | null): string => (count === null ? '-' : formatCount(count));
+
 function plainTables(rows: readonly AccountUsage[], by: Grouping | undefined): string[] {
   const summary = table(rows, [
     { title: 'ACCOUNT', value: ({ account }) => clean(account) },
     { title: 'TIER', value: ({ tier }) => clean(tier) },
     { title: 'USED', value: ({ used }) => formatCount(used), align: 'right' },
-    { title: 'LIMIT', value: ({ limit }) => formatCount(limit), align: 'right' },
-    { title: 'LEFT', value: ({ remaining }) => formatCount(remaining), align: 'right' },
+    { title: 'LIMIT', value: ({ limit }) => countOrNone(limit), align: 'right' },
+    { title: 'LEFT', value: ({ remaining }) => countOrNone(remaining), align: 'right' },
     { title: 'RESETS (UTC)', value: (row) => formatTime(Date.parse(row.resets_at)) },
     ...TOTALS,
   ]);

@@ -17,8 +17,10 @@ export interface Config {
   /** In order of preference; without those left out for a missing variable. */
   providers: ProviderConfig[];
   routes: ReadonlyMap<string, RouteConfig>;
-  /** Tier -> requests an hour. */
+  /** Tier -> requests an hour; Infinity: no limit. */
   tiers: ReadonlyMap<string, number>;
+  /** Of new accounts. */
+  defaultTier: string;
   strict: boolean;
   usage: { keep: number };
   limits: {

@@ -6,15 +6,16 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yam
 import type { Document } from 'yaml';
 import type { Config, ProviderConfig } from './config.ts';
 import type { Fault, Path } from './faults.ts';
-import { ConfigError, formatPath } from './faults.ts';
+import { ConfigError, formatPath, suggest } from './faults.ts';
 import type { Env, Interpolated } from './interpolate.ts';
 import { interpolate } from './interpolate.ts';
+import { nearest } from './nearest.ts';
 import { resolveProvider } from './providers.ts';
 import { resolveRoutes } from './routes.ts';
 import type { FileConfig } from './schema.ts';
 import { readSchema } from './schema.ts';
 import type { Flags } from './settings.ts';
-import { DEFAULT_KEEP, DEFAULT_TIERS, limitsOf, resolveSettings, setting } from './settings.ts';
+import { DEFAULT_KEEP, DEFAULT_TIER, DEFAULT_TIERS, limitsOf, resolveSettings, setting } from './settings.ts';
 import { syntaxFaults } from './syntax.ts';
 import { findProviders } from './zero.ts';
 
@@ -55,7 +56,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
       );
   }
   const routes = resolveRoutes(file.routes ?? {}, { providers, leftOut: unusable, secret });
-  faults.push(...routes.faults);
+  faults.push(...routes.faults, ...tierFaults(file));
   if (faults.length === 0 && providers.length === 0) faults.push(noProvider(warnings));
   if (faults.length > 0) throw new ConfigError(source.lines(faults));
   const parts = { providers, warnings: [...warnings, ...routes.warnings] };
@@ -102,7 +103,8 @@ function assemble(
     database: settings.database,
     providers: parts.providers,
     routes,
-    tiers: new Map(Object.entries({ ...DEFAULT_TIERS, ...values?.tiers })),
+    tiers: tiersOf(values),
+    defaultTier: values?.default_tier ?? DEFAULT_TIER,
     strict: values?.strict ?? false,
     usage: { keep: values?.usage?.keep ?? DEFAULT_KEEP },
     limits: limitsOf(values?.limits),
@@ -110,6 +112,17 @@ function assemble(
     log: settings.log,
     warnings: parts.warnings,
   };
+}
+
+function tiersOf(file: FileConfig | undefined): Map<string, number> {
+  return new Map(Object.entries({ ...DEFAULT_TIERS, ...file?.tiers }));
+}
+
+function tierFaults(file: FileConfig): Fault[] {
+  const tiers = [...tiersOf(file).keys()];
+  const chosen = file.default_tier;
+  if (chosen === undefined || tiers.includes(chosen)) return [];
+  return [{ path: ['default_tier'], message: `is not a tier; ${suggest(nearest(chosen, tiers), tiers)}` }];
 }
 
 interface Values {

@@ -6,6 +6,7 @@ import type { Fault } from './faults.ts';
 import { suggest } from './faults.ts';
 import { readFlag } from './flags.ts';
 import { nearest } from './nearest.ts';
+import { UNLIMITED } from './settings.ts';
 import type { Rule } from './values.ts';
 import {
   API_KEY,
@@ -22,6 +23,7 @@ import {
   PRICE,
   SIZE,
   TARGET,
+  TIER,
   TRUTH,
   UPSTREAM,
   URL_TEXT,
@@ -160,6 +162,8 @@ const route = z.preprocess(
 const SIMPLE_RULE = 'begin with a letter; then letters, digits, dots, hyphens and underscores (64 at most)';
 const simpleName = (what: string) => (name: string) =>
   /^[A-Za-z][A-Za-z0-9._-]{0,63}$/.test(name) ? undefined : `is not a name of a ${what}; ${SIMPLE_RULE}`;
+const tierName = (name: string) =>
+  name === UNLIMITED ? 'is the tier without a limit; choose another name' : simpleName('tier')(name);
 const routeName = (name: string) =>
   MODEL_NAME_PATTERN.test(name)
     ? undefined
@@ -181,7 +185,8 @@ const file = mapping({
     ),
   ),
   routes: maybe(named(route, routeName)),
-  tiers: maybe(named(must(whole('a number of requests an hour', 1)), simpleName('tier'))),
+  tiers: maybe(named(must(whole('a number of requests an hour', 1)), tierName)),
+  default_tier: may(TIER),
   strict: may(TRUTH),
   usage: maybe(mapping({ keep: may(KEEP) })),
   limits: maybe(

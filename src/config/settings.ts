@@ -19,13 +19,18 @@ export interface Flags {
 
 export const DEFAULT_HOSTS: readonly string[] = ['127.0.0.1', '::1'];
 export const DEFAULT_PORT = 8787;
+/** The tier without a limit. */
+export const UNLIMITED = 'unlimited';
 /** Requests an hour. */
 export const DEFAULT_TIERS: Readonly<Record<string, number>> = {
   free: 10,
   lite: 30,
   pro: 60,
   enterprise: 300,
+  [UNLIMITED]: Infinity,
 };
+/** Of new accounts. */
+export const DEFAULT_TIER = 'free';
 /** 90 days. */
 export const DEFAULT_KEEP = 90 * 86_400_000;
 const LOG_FORMATS = ['pretty', 'json', 'off'] as const;

@@ -111,6 +111,12 @@ export const UPSTREAM = text(
   "write the provider's name for it, in quotes if it looks like a number",
   /^[^\p{Cc}]{1,512}$/u,
 );
+/** Whether there is such a tier, the other tiers tell. */
+export const TIER: Rule<string> = {
+  wrong: 'is not a tier',
+  right: 'write the name of one',
+  read: (value) => (typeof value === 'string' || typeof value === 'number' ? String(value) : undefined),
+};
 export const TARGET = text('is not a target', 'write provider/model', /^[^/\s]+\/\S+$/);
 
 export const HEADER_VALUE = text(

@@ -118,7 +118,7 @@ export function headOf(
   const { target, dropped } = reached.prepared;
   const head = [...namesOf(target), 'x-gateway-attempts', String(reached.attempts)];
   if (dropped.length > 0) head.push('x-gateway-dropped', headerText(dropped.join(',')));
-  head.push(...client.limitHeaders(admission, clock.now()));
+  if (admission.limit !== Infinity) head.push(...client.limitHeaders(admission, clock.now()));
   return head;
 }
 

@@ -38,11 +38,19 @@ describe('admit', () => {
     expect(refusal).toMatchObject({ kind: 'rate_limited', status: 429 });
     expect(refusal.message).toContain('2 of 2 requests');
     expect(refusal.message).toContain('2026-11-21T15:00:00.000Z');
+    expect(refusal.message).toContain('gateway tiers assign "alice" TIER');
     expect(refusal.options).toEqual({
       retryAfter: 34 * 60 + 30,
       shouldRetry: false,
       admission: { limit: 2, used: 2, resetsAt: NEXT_HOUR },
     });
+  });
+
+  it('counts without an end where the tier has no limit', async () => {
+    const { store, key } = await known('unlimited');
+    const tiers = new Map([['unlimited', Infinity]]);
+    for (let n = 1; n <= 20; n += 1)
+      expect((await admit(store, key, tiers, manualClock(NOW), silentLog)).used).toBe(n);
   });
 
   it('begins anew with the next hour', async () => {

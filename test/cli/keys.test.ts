@@ -69,8 +69,17 @@ describe('keys create', () => {
     expect(await shell.json('keys create --account alice --tier pro')).toMatchObject({ tier: 'pro' });
     const { code, stdout, stderr } = await shell.run('keys create --account alice --tier lite');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('gateway tiers assign "alice" lite');
+    expect(stderr).toContain('gateway tiers assign alice lite');
     expect(await shell.json('keys list')).toHaveLength(3);
+  });
+
+  it('gives a new account the default tier of the file, and names what changes it', async () => {
+    const shell = createShell();
+    writeFileSync(join(shell.directory, 'gateway.yaml'), 'providers: { sim: }\ndefault_tier: unlimited\n');
+    const { stdout } = await shell.run('keys create --account alice');
+    expect(stdout).toContain('alice, tier unlimited: no limit');
+    expect(await shell.json('keys create --account bob --tier lite')).toMatchObject({ tier: 'lite' });
+    expect((await shell.run('keys create --account bob')).stdout).toContain('gateway tiers assign bob TIER');
   });
 
   it('names the nearest tier to an unknown one, and creates nothing', async () => {
@@ -197,6 +206,7 @@ describe('accounts and tiers', () => {
       { tier: 'lite', requests_per_hour: 30 },
       { tier: 'pro', requests_per_hour: 60 },
       { tier: 'enterprise', requests_per_hour: 300 },
+      { tier: 'unlimited', requests_per_hour: null },
     ]);
     expect(await shell.json('tiers assign alice pro')).toEqual({ account: 'alice', tier: 'pro' });
     expect(await shell.json('accounts list')).toMatchObject([{ tier: 'pro' }]);
@@ -211,14 +221,24 @@ describe('accounts and tiers', () => {
       { tier: 'lite', requests_per_hour: 30 },
       { tier: 'pro', requests_per_hour: 60 },
       { tier: 'enterprise', requests_per_hour: 300 },
+      { tier: 'unlimited', requests_per_hour: null },
       { tier: 'team', requests_per_hour: 1000 },
     ]);
+  });
+
+  it('say of the tier without a limit that it has none', async () => {
+    const shell = createShell();
+    await shell.run('keys create --account alice');
+    expect((await shell.run('tiers assign alice unlimited')).stdout).toBe(
+      'account alice has tier unlimited now: no limit\n',
+    );
+    expect((await shell.run('tiers list')).stdout).toMatch(/^unlimited +no limit$/m);
   });
 
   test.each([
     ['tiers assign alcie pro', 'unknown account "alcie"; did you mean alice?'],
     ['tiers assign alice pr', 'unknown tier "pr"; did you mean pro?'],
-    ['tiers assign alice gold', 'unknown tier "gold"; known tiers: free, lite, pro, enterprise'],
+    ['tiers assign alice gold', 'unknown tier "gold"; known tiers: free, lite, pro, enterprise, unlimited'],
   ])('%s: the nearest known', async (line, message) => {
     const shell = createShell();
     await shell.run('keys create --account alice');

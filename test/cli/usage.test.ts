@@ -201,6 +201,16 @@ describe('usage for people', () => {
     }
   });
 
+  it('of an account without a limit has no meter, and null in JSON', async () => {
+    const shell = await usedShell();
+    await shell.run('tiers assign alice unlimited');
+    expect(await shell.json('usage')).toMatchObject([{ used: 3, limit: null, remaining: null }]);
+    const { stdout } = await shell.run('usage', { columns: 80, env: { NO_COLOR: '1' } });
+    expect(stdout).toContain('3 this hour, no limit');
+    expect(stdout).not.toContain('░');
+    expect((await shell.run('usage')).stdout).toMatch(/^alice +unlimited +3 +- +- /m);
+  });
+
   it('says how to begin where nobody has an account', async () => {
     expect((await createShell().run('usage', { columns: 80 })).stdout).toContain('gateway keys create');
   });

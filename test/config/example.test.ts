@@ -21,9 +21,10 @@ it('the example is used whole once its keys are set', () => {
 });
 
 it('what the example says is what is taken without it', () => {
-  const { listen, tiers, strict, usage, limits, maintenance } = load('providers:\n  sim:\n');
+  const { listen, tiers, defaultTier, strict, usage, limits, maintenance } = load('providers:\n  sim:\n');
   expect(load(text)).toMatchObject({
     listen: { ...listen, defaultHosts: false },
+    defaultTier,
     strict,
     usage,
     limits,

@@ -25,7 +25,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a key that has no effect yet': [
     `${SIM}metrics: true\n`,
-    'gateway.yaml:3 metrics: is not a known key; known: listen, database, providers, routes, tiers, strict, usage, limits, maintenance',
+    'gateway.yaml:3 metrics: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, limits, maintenance',
   ],
   'an unknown key of a provider': [
     'providers:\n  openai:\n    modles: [a]\n',
@@ -62,6 +62,18 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   'a name of a tier': [
     `${SIM}tiers: { "a b": 3 }\n`,
     'gateway.yaml:3 tiers["a b"]: is not a name of a tier; begin with a letter; then letters, digits, dots, hyphens and underscores (64 at most)',
+  ],
+  'the tier without a limit': [
+    `${SIM}tiers: { unlimited: 5 }\n`,
+    'gateway.yaml:3 tiers.unlimited: is the tier without a limit; choose another name',
+  ],
+  'a default tier that is not there': [
+    `${SIM}tiers: { team: 5 }\ndefault_tier: teem\n`,
+    'gateway.yaml:4 default_tier: is not a tier; did you mean team?',
+  ],
+  'a default tier that is like none': [
+    `${SIM}default_tier: 5\n`,
+    'gateway.yaml:3 default_tier: is not a tier; known: free, lite, pro, enterprise, unlimited',
   ],
   'a size': [
     `${SIM}limits: { max_body: 5XB }\n`,
@@ -191,7 +203,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a prototype': [
     `${SIM}__proto__: { strict: true }\n`,
-    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, strict, usage, limits, maintenance',
+    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, limits, maintenance',
   ],
   'two documents': [
     `${SIM}---\na: 1\n`,

@@ -109,7 +109,14 @@ describe('defaults', () => {
       },
       warnings: [],
     });
-    expect(Object.fromEntries(config.tiers)).toEqual({ free: 10, lite: 30, pro: 60, enterprise: 300 });
+    expect(Object.fromEntries(config.tiers)).toEqual({
+      free: 10,
+      lite: 30,
+      pro: 60,
+      enterprise: 300,
+      unlimited: Infinity,
+    });
+    expect(config.defaultTier).toBe('free');
   });
 
   it('sections may be left empty', () => {
@@ -124,8 +131,13 @@ describe('defaults', () => {
       lite: 30,
       pro: 60,
       enterprise: 300,
+      unlimited: Infinity,
       team: 1000,
     });
+  });
+
+  it.each(['team', 'pro', 'unlimited'])('new accounts may get %s', (tier) => {
+    expect(load(`${SIM}tiers: { team: 5 }\ndefault_tier: ${tier}\n`).defaultTier).toBe(tier);
   });
 
   it('values may come from the environment as text', () => {

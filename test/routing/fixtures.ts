@@ -68,6 +68,7 @@ export function config(
     routes: new Map(
       Object.entries(routes).map(([name, texts]) => [name, { strategy, targets: targets(texts) }]),
     ),
+    defaultTier: 'free',
     tiers: new Map(),
     strict: false,
     usage: { keep: 0 },

@@ -12,9 +12,10 @@ import {
   isoTime,
   printJson,
   printLines,
+  shellWord,
   widthOf,
 } from '../output.ts';
-import { limitOf, sayWritten, unknownAccount, unknownTier, withStore } from '../session.ts';
+import { limitText, sayWritten, unknownAccount, unknownTier, withStore } from '../session.ts';
 import { table, type Cell } from '../table.ts';
 import { parseExpiry } from '../when.ts';
 
@@ -37,7 +38,7 @@ export function defineKeys(keys: Command, context: Context): void {
     .command('create')
     .description('create a key, and its account if it is new; prints the key once')
     .requiredOption('--account <name>', 'whose key it is', parseName)
-    .option('--tier <tier>', 'tier of a new account (default: free)')
+    .option('--tier <tier>', 'tier of a new account (default: default_tier of the file, else free)')
     .option('--name <label>', 'a label to recognise the key by', parseName)
     .addOption(
       new Option('--permissions <list>', 'endpoints it may use')
@@ -81,9 +82,9 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
     if (tier !== undefined && !config.tiers.has(tier)) throw await unknownTier(config, tier);
     const existing = await store.findAccount(options.account);
     if (existing !== undefined && tier !== undefined && existing.tier !== tier) {
-      const name = JSON.stringify(options.account);
+      const name = options.account;
       throw new CliError(
-        `account ${name} has tier ${existing.tier} already; change it first: gateway tiers assign ${name} ${tier}`,
+        `account ${JSON.stringify(name)} has tier ${existing.tier} already; change it first: gateway tiers assign ${shellWord(name)} ${tier}`,
       );
     }
     const { createKey } = await import('../../accounts/key.ts');
@@ -91,7 +92,7 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
       { store, clock: context.clock, ids: context.ids },
       {
         account: options.account,
-        tier: tier ?? 'free',
+        tier: tier ?? config.defaultTier,
         label: options.name ?? null,
         permissions: options.permissions,
         models: options.models ?? null,
@@ -125,7 +126,8 @@ async function printCreated(key: Key, plaintext: string, config: Config, context
   const row = (name: string, value: string): string => `  ${style.dim(name.padEnd(9))}  ${value}`;
   const rows = [
     row('id', key.id),
-    row('account', `${clean(key.account)}, tier ${key.tier}: ${limitOf(config, key.tier)} requests an hour`),
+    row('account', `${clean(key.account)}, tier ${key.tier}: ${limitText(config, key.tier)}`),
+    row('', style.dim(`another limit: gateway tiers assign ${shellWord(key.account)} TIER`)),
     ...(key.label === null ? [] : [row('name', clean(key.label))]),
     row('endpoints', key.permissions.join(', ')),
     row('models', key.models === null ? 'all' : key.models.map(clean).join(', ')),

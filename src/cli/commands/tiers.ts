@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatCount, printJson, printLines, widthOf } from '../output.ts';
-import { limitOf, readConfig, sayWritten, unknownAccount, unknownTier, withStore } from '../session.ts';
+import { limitText, readConfig, sayWritten, unknownAccount, unknownTier, withStore } from '../session.ts';
 import { table } from '../table.ts';
 
 interface Options {
@@ -31,7 +31,10 @@ export function defineTiers(tiers: Command, context: Context): void {
 
 async function listTiers(options: Options, command: Command, context: Context): Promise<void> {
   const config = await readConfig(command, context);
-  const rows = [...config.tiers].map(([tier, limit]) => ({ tier, requests_per_hour: limit }));
+  const rows = [...config.tiers].map(([tier, limit]) => ({
+    tier,
+    requests_per_hour: limit === Infinity ? null : limit,
+  }));
   if (options.json) {
     printJson(context, rows);
     return;
@@ -41,7 +44,11 @@ async function listTiers(options: Options, command: Command, context: Context): 
     rows,
     [
       { title: 'TIER', value: ({ tier }) => clean(tier), shrinks: true },
-      { title: 'REQUESTS AN HOUR', value: (row) => formatCount(row.requests_per_hour), align: 'right' },
+      {
+        title: 'REQUESTS AN HOUR',
+        value: ({ requests_per_hour: limit }) => (limit === null ? 'no limit' : formatCount(limit)),
+        align: 'right',
+      },
     ],
     { width: widthOf(stdout), style: await createStyle(stdout, env) },
   );
@@ -62,10 +69,8 @@ async function assignTier(
     sayWritten(context, store);
     if (options.json) printJson(context, { account: account.name, tier: account.tier });
     else {
-      const limit = formatCount(limitOf(config, tier));
-      printLines(context.stdout, [
-        `account ${clean(account.name)} has tier ${tier} now: ${limit} requests an hour`,
-      ]);
+      const limit = limitText(config, tier);
+      printLines(context.stdout, [`account ${clean(account.name)} has tier ${tier} now: ${limit}`]);
     }
   });
 }

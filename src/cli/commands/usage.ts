@@ -20,9 +20,11 @@ interface Options {
 export interface AccountUsage {
   account: string;
   tier: string;
-  limit: number;
+  /** null: none. */
+  limit: number | null;
   used: number;
-  remaining: number;
+  /** null: there is no limit. */
+  remaining: number | null;
   resets_at: string;
   totals: PrintedTotals;
   hours: { hour: string; requests: number }[];
@@ -106,9 +108,9 @@ async function readUsage(
   const usage: AccountUsage = {
     account: account.name,
     tier: account.tier,
-    limit,
+    limit: limit === Infinity ? null : limit,
     used,
-    remaining: Math.max(0, limit - used),
+    remaining: limit === Infinity ? null : Math.max(0, limit - used),
     resets_at: isoTime(current + HOUR_MS),
     totals: printed(await store.totals(account.id, first)),
     hours,
