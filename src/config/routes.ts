@@ -27,8 +27,23 @@ export function splitTarget(text: string): TargetRef | undefined {
   return { provider: text.slice(0, slash), model: text.slice(slash + 1) };
 }
 
+const LAST_RESORT = 'holds sim beside real targets: where they fail, sim repeats the prompt as an answer';
+
+/** What pretends to be an answer is no fallback. By the file's own words, whatever is left out this time. */
+function simWarnings(given: NonNullable<FileConfig['routes']>, { providers }: Known): string[] {
+  const warnings = Object.entries(given)
+    .filter(([, { targets }]) => isMixed(targets.map((text) => splitTarget(text)?.provider)))
+    .map(([name]) => `route ${name} ${LAST_RESORT}; take it out`);
+  const implicit = given['auto'] === undefined && isMixed(providers.map(({ name }) => name));
+  return implicit ? [...warnings, `auto ${LAST_RESORT}; write a route auto without it`] : warnings;
+}
+
+function isMixed(providers: readonly (string | undefined)[]): boolean {
+  return providers.includes(SIM) && providers.some((name) => name !== SIM);
+}
+
 export function resolveRoutes(given: NonNullable<FileConfig['routes']>, known: Known): Routes {
-  const result: Routes = { routes: new Map(), faults: [], warnings: [] };
+  const result: Routes = { routes: new Map(), faults: [], warnings: simWarnings(given, known) };
   for (const [name, { strategy, targets }] of Object.entries(given)) {
     const refs = new Map<string, TargetRef>();
     for (const [index, text] of targets.entries()) {

@@ -10,14 +10,20 @@ const KEYS = { ANTHROPIC_API_KEY: 'a', OPENAI_API_KEY: 'o', WORKSTATION_KEY: 'w'
 it('the example starts without a single key, on the simulated provider', () => {
   const config = load(text);
   expect(config.providers.map(({ name }) => name)).toEqual(['sim']);
-  expect([...config.routes.keys()]).toEqual(['auto', 'fast']);
+  expect([...config.routes.keys()]).toEqual([]);
+});
+
+it('the example never answers with the simulated provider in place of a real one', () => {
+  const config = load(text, { env: KEYS });
+  const targets = [...config.routes.values()].flatMap((route) => route.targets);
+  expect(targets.map(({ provider }) => provider)).not.toContain('sim');
 });
 
 it('the example is used whole once its keys are set', () => {
   const config = load(text, { env: KEYS });
   expect(config.warnings).toEqual([]);
   expect(config.providers.map(({ name }) => name)).toEqual(['anthropic', 'openai', 'workstation', 'sim']);
-  expect(config.routes.get('auto')?.targets).toHaveLength(4);
+  expect(config.routes.get('auto')?.targets).toHaveLength(3);
 });
 
 it('what the example says is what is taken without it', () => {

@@ -165,6 +165,7 @@ routes:
     expect(config.warnings).toEqual([
       'provider a is left out: A_PATH, A_KEY are not set',
       'provider anthropic is left out: ANTHROPIC_API_KEY is not set',
+      'route both holds sim beside real targets: where they fail, sim repeats the prompt as an answer; take it out',
       'route gone is left out: none of its providers is there',
     ]);
   });
@@ -179,7 +180,10 @@ routes:
       ['sim', undefined],
     ]);
     expect(config.routes.get('both')?.targets[1]).toEqual({ provider: 'anthropic', model: 'm/n:1' });
-    expect(config.warnings).toEqual([]);
+    expect(config.warnings).toEqual([
+      expect.stringContaining('route both holds sim'),
+      expect.stringContaining('auto holds sim'),
+    ]);
   });
 
   it('fails the start if no provider is left', () => {
@@ -208,6 +212,32 @@ describe('routes', () => {
       ],
     });
     expect(config.routes.has('qwen3:0.6b')).toBe(true);
+  });
+});
+
+describe('the simulated provider as a last resort is a warning', () => {
+  const OPEN = 'providers:\n  ollama:\n  sim:\n';
+  const warningsOf = (text: string): string[] => load(text).warnings;
+
+  it('in a route beside real targets, wherever it stands', () => {
+    const routes =
+      'routes: { auto: [ollama/a], a: [ollama/a, sim/echo], b: { targets: [sim/echo, ollama/a] } }\n';
+    expect(warningsOf(OPEN + routes)).toEqual([
+      'route a holds sim beside real targets: where they fail, sim repeats the prompt as an answer; take it out',
+      'route b holds sim beside real targets: where they fail, sim repeats the prompt as an answer; take it out',
+    ]);
+  });
+
+  it('in auto, where no route says what auto is', () => {
+    expect(warningsOf(OPEN)).toEqual([
+      'auto holds sim beside real targets: where they fail, sim repeats the prompt as an answer; write a route auto without it',
+    ]);
+    expect(warningsOf(`${OPEN}routes: { auto: [ollama/a] }\n`)).toEqual([]);
+  });
+
+  it('not where it is alone', () => {
+    expect(warningsOf(`${OPEN}routes: { auto: [ollama/a], try: [sim/echo, sim/slow] }\n`)).toEqual([]);
+    expect(warningsOf(SIM)).toEqual([]);
   });
 });
 
