@@ -1,11 +1,17 @@
 // The way to providers: connections kept by address and time-out, proxies as the environment names them. Follows no redirect,
 // asks for no compression, sends only the headers that it is given.
+import { subscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import { EnvHttpProxyAgent, Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
+import { joinWriteBatch } from '../write-batch.ts';
 import { connectorFor } from './connector.ts';
 import { closedBeforeReply, ProviderExchange, type Call, type ProviderReply } from './provider-exchange.ts';
+
+// undici publishes the socket right before it writes a request to it.
+subscribe('undici:client:sendHeaders', (message) => joinWriteBatch((message as { socket: Socket }).socket));
 
 export interface ProviderClient {
   /**

@@ -1,6 +1,5 @@
 // Connecting to a provider, so that later it can be told whether a connection that broke had served before.
 import { buildConnector } from 'undici';
-import { writeTogether } from '../turn-writes.ts';
 
 /** undici tells how many bytes a failed socket had read before: more than none means that it had served a reply. */
 export function reusedConnectionClosed(error: unknown): boolean {
@@ -20,7 +19,6 @@ export function connectorFor(timeout: number): buildConnector.connector {
     connect(options, (...connected) => {
       const [failed, socket] = connected;
       if (failed === null) {
-        writeTogether(socket);
         socket.prependListener('error', (error: Error) => {
           if (socket.bytesRead > 0) brokeAfterUse.add(error);
         });

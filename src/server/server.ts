@@ -1,6 +1,6 @@
 // The HTTP server: one listener a host, every request through the same few steps, an end that lets streams finish.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as TcpServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../errors.ts';
 import { ClientGone } from '../gateway/exchange.ts';
@@ -8,7 +8,6 @@ import { shuttingDown } from '../gateway/gate.ts';
 import type { GatewayDeps } from '../gateway/inference.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import { writeTogether } from '../turn-writes.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
 import { createHostCheck } from './host.ts';
@@ -110,10 +109,8 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       else socket.destroy();
     });
     server.on('connection', (socket: Socket) => {
-      writeTogether(socket);
       connections.add(socket);
     });
-    server.closeIdleConnections = () => connections.closeIdle();
     return new Promise((resolve, reject) => {
       server.once('error', reject);
       server.listen({ host, port }, () => {
@@ -145,7 +142,8 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     },
     async stop(graceMs) {
       const finished = Promise.all([deps.gate.close(), connections.allAnswered()]);
-      const closed = Promise.all(servers.map(closeServer));
+      const closed = Promise.all(servers.map(closeListener));
+      connections.closeIdle();
       await within(finished, graceMs);
       connections.cancelAll(shuttingDown());
       await within(finished, CUT_MS);
@@ -161,9 +159,13 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
   };
 }
 
-function closeServer(server: Server): Promise<void> {
+/**
+ * Takes no new connection. http.Server's own `close` would also destroy connections that it takes for idle while bytes of
+ * an answer still wait for a slow reader.
+ */
+function closeListener(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    server.close(() => resolve());
+    TcpServer.prototype.close.call(server, () => resolve());
   });
 }
 
