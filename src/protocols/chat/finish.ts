@@ -1,35 +1,13 @@
 // Why an answer ended, between chat's finish_reason and the canonical stop.
 import type { JsonValue } from '../../canonical/json.ts';
 import type { Stop } from '../../canonical/reply.ts';
-import type { FailureKind, ProviderFailure } from '../../errors.ts';
-
-/** Finish reasons that are errors, not stops. */
-export const FAILED_FINISH: ReadonlyMap<string, FailureKind> = new Map<string, FailureKind>([
-  ['error', 'failed'],
-  ['insufficient_system_resource', 'overloaded'],
-]);
-
-const KNOWN: ReadonlyMap<string, Stop['reason']> = new Map(
-  Object.entries<Stop['reason']>({
-    stop: 'end',
-    // Aliases of servers that pass their runtime's own words on.
-    eos: 'end',
-    end_turn: 'end',
-    completed: 'end',
-    length: 'length',
-    model_length: 'length',
-    max_tokens: 'length',
-    max_output_tokens: 'length',
-    tool_calls: 'tool_calls',
-    function_call: 'tool_calls',
-    content_filter: 'refusal',
-  }),
-);
+import type { ProviderFailure } from '../../errors.ts';
+import { shown, stopOfWord } from '../finish-words.ts';
 
 /** Of an answer that says nothing, under a word that nobody knows: it may be anything but the end of an answer. */
 export function failureOfSilence(finish: string): ProviderFailure | undefined {
-  if (KNOWN.has(finish)) return undefined;
-  const message = `The provider ended an empty answer with finish reason "${finish.slice(0, 100)}".`;
+  if (stopOfWord(finish) !== undefined) return undefined;
+  const message = `The provider ended an empty answer with finish reason "${shown(finish)}".`;
   return { kind: 'failed', message, reason: 'finish' };
 }
 
@@ -44,7 +22,7 @@ export interface Ending {
 
 export function decodeStop(ending: Ending): Stop {
   const { finish, stopReason, hasCalls, refusal } = ending;
-  const known = KNOWN.get(finish) ?? 'other';
+  const known = stopOfWord(finish) ?? 'other';
   if (refusal && known !== 'length') return { reason: 'refusal', raw: finish, explanation: refusal };
   // Many servers say `stop` with calls, and some `tool_calls` without one.
   if ((known === 'end' || known === 'other') && hasCalls) return { reason: 'tool_calls', raw: finish };

@@ -1,9 +1,10 @@
 // A chat stream that is passed on as it came: which frames matter, with as little parsing as can be (about 0.2 us a frame).
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Admission, Sighting, Watch } from '../protocol.ts';
+import { failureOfWord } from '../finish-words.ts';
 import type { Frame } from '../sse.ts';
 import { failureIn, failureOf, failureOfEvent, malformed } from './failures.ts';
-import { FAILED_FINISH, failureOfSilence, isFinish } from './finish.ts';
+import { failureOfSilence, isFinish } from './finish.ts';
 import { decodeUsage } from './usage.ts';
 
 export const keepAlive = ': keep-alive\n\n';
@@ -84,11 +85,11 @@ function finishOf(choices: JsonValue[]): string | undefined {
 
 /** The failure that a finish reason stands for, with what the choice says of it. */
 export function failureOfFinish(finish: string, choices: JsonValue[]) {
-  const kind = FAILED_FINISH.get(finish);
-  if (kind === undefined) return undefined;
+  const failure = failureOfWord(finish);
+  if (failure === undefined) return undefined;
   const choice = choices.find((item) => isObject(item) && isObject(item.error));
   if (isObject(choice) && isObject(choice.error)) return failureOf({ error: choice.error });
-  return { kind, message: `The provider ended the answer with finish reason "${finish}".`, reason: 'finish' };
+  return failure;
 }
 
 function look(value: JsonObject, usageAsked: boolean): Sighting {

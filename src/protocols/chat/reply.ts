@@ -7,6 +7,7 @@ import type { Usage } from '../../canonical/usage.ts';
 import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Ids } from '../../ids.ts';
 import type { ReplyContext } from '../protocol.ts';
+import { stopOfWord } from '../finish-words.ts';
 import { keepSource, type Place } from '../kept-source.ts';
 import { decodeAnnotation, encodeCitation } from './citations.ts';
 import { chatExtra } from './encoding.ts';
@@ -38,8 +39,9 @@ function check(value: unknown): Checked {
   const { choices } = value;
   if (!Array.isArray(choices) || choices.length === 0) return empty('choices');
   const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
-  if (!isObject(choice) || !isObject(choice.message)) return empty('message');
+  if (!isObject(choice)) return empty('message');
   const { finish_reason: finish } = choice;
+  const message = isObject(choice.message) ? choice.message : unsaid(finish, choices);
   if (!isFinish(finish)) {
     return throwFailure({
       kind: 'failed',
@@ -49,8 +51,15 @@ function check(value: unknown): Checked {
   }
   const failed = failureOfFinish(finish, choices);
   if (failed) throwFailure(failed);
-  if (!hasContent(choice.message)) failSilence(finish);
-  return { value, choice, message: choice.message, finish };
+  if (!hasContent(message)) failSilence(finish);
+  return { value, choice, message, finish };
+}
+
+/** A choice without a message is empty, unless it says that a filter held the message back, or which error did. */
+function unsaid(finish: JsonValue | undefined, choices: JsonValue[]): JsonObject {
+  const failed = isFinish(finish) ? failureOfFinish(finish, choices) : undefined;
+  if (failed) throwFailure(failed);
+  return isFinish(finish) && stopOfWord(finish) === 'refusal' ? {} : empty('message');
 }
 
 function failSilence(finish: string): void {

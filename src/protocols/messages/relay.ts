@@ -5,7 +5,7 @@ import type { ProviderFailure } from '../../errors.ts';
 import type { Sighting, Watch } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { failureOfEvent, readFailure } from './errors.ts';
-import { failureOfSilence, isStop } from './stop.ts';
+import { failureOfSilence, failureOfStop, isStop } from './stop.ts';
 import { parseObject } from './schema.ts';
 import { readUsage, toUsage, type UsageTally } from './usage.ts';
 
@@ -58,6 +58,8 @@ function sight(value: JsonObject, tally: UsageTally): Sighting {
     if (told !== undefined) sighting.usage = told;
   }
   if (isObject(delta) && isStop(delta.stop_reason)) {
+    const failure = failureOfStop(delta.stop_reason);
+    if (failure !== undefined) return { ...sighting, failure };
     sighting.stopped = true;
     const silence = failureOfSilence(delta.stop_reason);
     if (silence !== undefined) sighting.silence = silence;

@@ -11,7 +11,7 @@ import { argumentsToObject, fitToolId } from '../tool-calls.ts';
 import { decodeCitations, encodeCitations } from './citations.ts';
 import { readFailure } from './errors.ts';
 import { text, type WireMessage } from './schema.ts';
-import { decodeStop, encodeStop, failureOfSilence, isStop } from './stop.ts';
+import { decodeStop, encodeStop, failureOfSilence, failureOfStop, isStop } from './stop.ts';
 import { decodeUsage, encodeUsage, estimateUsage } from './usage.ts';
 
 function broken(reason: string, message: string): never {
@@ -33,7 +33,8 @@ function readMessage(value: unknown): { message: JsonObject; content: JsonValue[
   const { stop_reason: stopReason } = value;
   if (!isStop(stopReason)) return broken('truncated', "the provider's answer has no stop reason");
   const silence = value.content.every(saysNothing) ? failureOfSilence(stopReason) : undefined;
-  if (silence !== undefined) throw new FailureError(silence);
+  const failure = failureOfStop(stopReason) ?? silence;
+  if (failure !== undefined) throw new FailureError(failure);
   return { message: value, content: value.content, stopReason };
 }
 

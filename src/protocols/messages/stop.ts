@@ -2,6 +2,7 @@
 import { isObject } from '../../canonical/json.ts';
 import type { Stop } from '../../canonical/reply.ts';
 import type { ProviderFailure } from '../../errors.ts';
+import { failureOfWord, shown, stopOfWord } from '../finish-words.ts';
 import { text, type WireStop } from './schema.ts';
 
 /** No reason of another protocol; kept where both sides speak this one. */
@@ -36,16 +37,26 @@ export function isStop(reason: unknown): reason is string {
   return typeof reason === 'string' && reason !== '';
 }
 
+/** This protocol's word, else one of other servers that stand in for it. */
+function reasonOf(word: string): Stop['reason'] | undefined {
+  return REASONS.get(word) ?? stopOfWord(word);
+}
+
+/** The failure that a word stands for, whatever came before it. */
+export function failureOfStop(reason: string): ProviderFailure | undefined {
+  return REASONS.has(reason) ? undefined : failureOfWord(reason);
+}
+
 /** Of an answer that says nothing, under a word that nobody knows: it may be anything but the end of an answer. */
 export function failureOfSilence(reason: string): ProviderFailure | undefined {
-  if (REASONS.has(reason)) return undefined;
-  const message = `the provider ended an empty answer with stop reason "${reason.slice(0, 100)}"`;
+  if (reasonOf(reason) !== undefined) return undefined;
+  const message = `the provider ended an empty answer with stop reason "${shown(reason)}"`;
   return { kind: 'failed', message, reason: 'finish' };
 }
 
 /** `value` is a whole message or the `delta` of a `message_delta`. */
 export function decodeStop(reason: string, value: { stop_sequence?: unknown; stop_details?: unknown }): Stop {
-  const stop: Stop = { reason: REASONS.get(reason) ?? 'other', raw: reason };
+  const stop: Stop = { reason: reasonOf(reason) ?? 'other', raw: reason };
   if (typeof value.stop_sequence === 'string') stop.sequence = value.stop_sequence;
   const details = value.stop_details;
   if (isObject(details)) {

@@ -13,7 +13,7 @@ import { createBlocks } from './stream-blocks.ts';
 import { failureOfEvent, readFailure } from './errors.ts';
 import { isError, isUnreadable, MALFORMED } from './relay.ts';
 import { parseObject, text } from './schema.ts';
-import { decodeStop, failureOfSilence, isStop } from './stop.ts';
+import { decodeStop, failureOfSilence, failureOfStop, isStop } from './stop.ts';
 import { readUsage, toUsage, type UsageTally } from './usage.ts';
 
 const NONE: Event[] = [];
@@ -72,6 +72,8 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     readUsage(tally, value.usage);
     const { delta } = value;
     if (isObject(delta) && isStop(delta.stop_reason)) {
+      const failure = failureOfStop(delta.stop_reason);
+      if (failure !== undefined) return [...events, ...failed(failure)];
       stop = decodeStop(delta.stop_reason, delta);
       blocks.closeAll(events);
     }
