@@ -32,8 +32,7 @@ const contentOf = ({ text }: Leg): object[] => [
 ];
 
 /** What a client of this protocol would send back. */
-const sentBack = (...legs: Leg[]): object[] =>
-  legs.flatMap(contentOf).map((block) => ('text' in block ? { ...block, citations: null } : block));
+const sentBack = (...legs: Leg[]): object[] => legs.flatMap(contentOf);
 
 function whole(leg: Leg): Script {
   const { stop, container, input, output } = leg;

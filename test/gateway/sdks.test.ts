@@ -40,14 +40,14 @@ const TO_MESSAGES: [name: string, said: JsonObject, finish: string, read: object
     'text',
     { content: 'grüß 😀' },
     'stop',
-    { content: [{ type: 'text', text: 'grüß 😀', citations: null }], stop_reason: 'end_turn', ...PLAIN },
+    { content: [{ type: 'text', text: 'grüß 😀' }], stop_reason: 'end_turn', ...PLAIN },
   ],
   [
     'a refusal',
     { refusal: 'I will not.' },
     'stop',
     {
-      content: [{ type: 'text', text: 'I will not.', citations: null }],
+      content: [{ type: 'text', text: 'I will not.' }],
       stop_reason: 'refusal',
       stop_details: { type: 'refusal', category: null, explanation: 'I will not.' },
     },
@@ -115,7 +115,7 @@ describe.each(['whole', 'stream'] as const)('the messages SDK, %s,', (mode) => {
     expect(got).toMatchObject({ type: 'message', role: 'assistant', model: 'm', ...expected });
     expect(got.content).toHaveLength((expected as { content: unknown[] }).content.length);
     expect(got.usage).toMatchObject({
-      ...{ input_tokens: 4, cache_read_input_tokens: 6, cache_creation_input_tokens: null },
+      ...{ input_tokens: 4, cache_read_input_tokens: 6, cache_creation_input_tokens: 0 },
       ...{ output_tokens: 4, output_tokens_details: { thinking_tokens: 3 } },
     });
   });

@@ -48,7 +48,7 @@ export function events(content: JsonObject[], stop: string, over: JsonObject = {
     values.push({
       type: 'content_block_start',
       index,
-      content_block: block.type === 'text' ? { ...block, text: '', citations: null } : block,
+      content_block: block.type === 'text' ? { type: 'text', text: '' } : block,
     });
     const delta = (value: JsonObject) => values.push({ type: 'content_block_delta', index, delta: value });
     if (block.type === 'text') delta({ type: 'text_delta', text: block.text ?? '' });

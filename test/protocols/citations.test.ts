@@ -15,7 +15,7 @@ const place: JsonObject = {
   ...{ start_char_index: 0, end_char_index: 3, file_id: null },
 };
 const ANSWER: JsonObject[] = [
-  { type: 'text', text: 'One, ', citations: null },
+  { type: 'text', text: 'One, ' },
   { type: 'text', text: 'two', citations: [page('https://a.example', 'A'), place] },
   { type: 'text', text: ' and three', citations: [page('https://b.example', null)] },
 ];
@@ -51,7 +51,7 @@ it('annotations of a chat provider come through chat, whole and streamed, and no
     JSON.stringify(ANNOTATIONS),
   );
   expect(crossed('messages', 'chat', completion(said, 'stop')).content).toEqual([
-    { type: 'text', text: said.content, citations: null },
+    { type: 'text', text: said.content },
   ]);
   expect(JSON.stringify(crossedStream('messages', 'chat', chunks(said, 'stop')))).not.toContain('citation"');
 });

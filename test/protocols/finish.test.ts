@@ -7,7 +7,7 @@ import { eventsIn } from './pipeline.ts';
 
 const CALL = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
 const USE = { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 }, caller: { type: 'direct' } };
-const TEXT = { type: 'text', text: 'hi', citations: null };
+const TEXT = { type: 'text', text: 'hi' };
 const NONE = { stop_sequence: null, stop_details: null };
 
 /** A chat provider's word and message, and the stop of a messages client. */
@@ -70,7 +70,7 @@ describe('a messages client reads', () => {
   it.each(TO_MESSAGES)('%s with %j as %j', (finish, said, stop) => {
     expect(crossed('messages', 'chat', completion(said, finish))).toMatchObject(stop);
     const last = crossedStream('messages', 'chat', chunks(said, finish)).at(-2);
-    expect(last?.delta).toEqual({ ...stop, container: null });
+    expect(last?.delta).toEqual(stop);
   });
 
   it('the stop sequence that a server names, and no number of a token', () => {
@@ -95,7 +95,7 @@ describe('a messages client reads', () => {
   it('a stop that nobody explained as an end, and a refusal in its text', () => {
     const said = { refusal: 'I will not.' };
     expect(crossed('messages', 'chat', completion(said, 'content_filter')).content).toEqual([
-      { type: 'text', text: 'I will not.', citations: null },
+      { type: 'text', text: 'I will not.' },
     ]);
     expect(JSON.stringify(crossedStream('messages', 'chat', chunks(said, 'content_filter')))).toContain(
       '"delta":{"type":"text_delta","text":"I will not."}',

@@ -34,7 +34,8 @@ function said({ parts, stop, usage, model }: Reply): object {
     reasoning: text((part) => part.type === 'reasoning'),
     calls,
     stop: stop.reason,
-    usage,
+    // On the wire, a count of the cache that nobody told is 0.
+    usage: usage && { cacheRead: 0, cacheWrite: 0, ...usage },
     model,
   };
 }

@@ -167,7 +167,7 @@ function encodeBlock(part: ReplyPart, hideThinking: boolean): JsonObject | undef
   switch (part.type) {
     case 'text': {
       const citations = encodeCitations(part.citations);
-      return { type: 'text', text: part.text, citations: citations.length === 0 ? null : citations };
+      return { type: 'text', text: part.text, ...(citations.length > 0 && { citations }) };
     }
     case 'reasoning':
       if (part.redacted !== undefined) return { type: 'redacted_thinking', data: part.redacted };
@@ -217,8 +217,6 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
     model: reply.model,
     content,
     ...encodeStop(reply.stop, hasCalls),
-    container: null,
-    diagnostics: null,
     usage: encodeUsage(usage, reply.serviceTier),
   } satisfies WireMessage;
 }

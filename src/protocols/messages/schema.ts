@@ -6,15 +6,12 @@ export type WireCacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 
 export interface WireUsage extends JsonObject {
   input_tokens: number;
-  cache_creation_input_tokens: number | null;
-  cache_read_input_tokens: number | null;
-  cache_creation: { ephemeral_5m_input_tokens: number; ephemeral_1h_input_tokens: number } | null;
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+  cache_creation?: { ephemeral_5m_input_tokens: number; ephemeral_1h_input_tokens: number };
   output_tokens: number;
-  output_tokens_details: { thinking_tokens: number } | null;
-  server_tool_use: null;
-  service_tier: string | null;
-  inference_geo: null;
-  speed: null;
+  output_tokens_details?: { thinking_tokens: number };
+  service_tier?: string;
 }
 
 export interface WireStop extends JsonObject {
@@ -23,15 +20,13 @@ export interface WireStop extends JsonObject {
   stop_details: { type: 'refusal'; category: string | null; explanation: string | null } | null;
 }
 
-/** The whole answer. All members are always there: the official types say nullable, never optional. */
+/** The whole answer, with the members that the service writes into every one, as its strictest readers expect it. */
 export interface WireMessage extends WireStop {
   id: string;
   type: 'message';
   role: 'assistant';
   model: string;
   content: JsonObject[];
-  container: null;
-  diagnostics: null;
   usage: WireUsage;
 }
 

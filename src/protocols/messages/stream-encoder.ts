@@ -59,8 +59,6 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
       stop_reason: null,
       stop_sequence: null,
       stop_details: null,
-      container: null,
-      diagnostics: null,
       usage: encodeUsage({ ...usage, output: 1, reasoning: undefined }, opened?.serviceTier),
     };
     return `event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message })}\n\n${PING}`;
@@ -172,8 +170,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     if (stop.stop_reason === 'tool_use') for (const block of blocks.values()) frames += endInput(block);
     for (const index of [...blocks.keys()]) frames += end(index);
     const usage = event.usage ?? estimateUsage(opened?.usage?.input ?? context.estimateInput(), characters);
-    const delta = { ...stop, container: null };
-    const data = JSON.stringify({ type: 'message_delta', delta, usage: encodeDeltaUsage(usage) });
+    const data = JSON.stringify({ type: 'message_delta', delta: stop, usage: encodeDeltaUsage(usage) });
     frames += `event: message_delta\ndata: ${data}\n\n`;
     return frames + MESSAGE_STOP;
   }

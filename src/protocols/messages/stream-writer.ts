@@ -27,7 +27,7 @@ const DELTA = {
   native: ['{"type":"input_json_delta","partial_json":', '}'],
 } as const satisfies Record<Pending['kind'], readonly [string, string]>;
 
-export const TEXT_START = '{"type":"text","text":"","citations":null}';
+export const TEXT_START = '{"type":"text","text":""}';
 export const THINKING_START = '{"type":"thinking","thinking":"","signature":""}';
 
 function deltaOf(kind: Pending['kind'], piece: string): string {

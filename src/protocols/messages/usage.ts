@@ -79,42 +79,30 @@ const TIERS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-export function encodeUsage(usage: Usage, serviceTier: string | undefined): WireUsage {
+/** Counts of the cache are always there, as 0 where the provider told none; what is not known of the rest is left out. */
+export function encodeUsage(usage: Usage, serviceTier?: string): WireUsage {
   const { cacheWrite, cacheWrite1h } = usage;
-  return {
+  const wire: WireUsage = {
     input_tokens: usage.input,
-    cache_creation_input_tokens: cacheWrite ?? null,
-    cache_read_input_tokens: usage.cacheRead ?? null,
-    cache_creation:
-      cacheWrite === undefined || cacheWrite1h === undefined
-        ? null
-        : {
-            ephemeral_5m_input_tokens: Math.max(0, cacheWrite - cacheWrite1h),
-            ephemeral_1h_input_tokens: cacheWrite1h,
-          },
+    cache_creation_input_tokens: cacheWrite ?? 0,
+    cache_read_input_tokens: usage.cacheRead ?? 0,
     output_tokens: usage.output,
-    output_tokens_details: usage.reasoning === undefined ? null : { thinking_tokens: usage.reasoning },
-    server_tool_use: null,
-    service_tier: TIERS.get(serviceTier ?? '') ?? null,
-    inference_geo: null,
-    speed: null,
   };
+  if (cacheWrite !== undefined && cacheWrite1h !== undefined) {
+    wire.cache_creation = {
+      ephemeral_5m_input_tokens: Math.max(0, cacheWrite - cacheWrite1h),
+      ephemeral_1h_input_tokens: cacheWrite1h,
+    };
+  }
+  if (usage.reasoning !== undefined) wire.output_tokens_details = { thinking_tokens: usage.reasoning };
+  const tier = TIERS.get(serviceTier ?? '');
+  if (tier !== undefined) wire.service_tier = tier;
+  return wire;
 }
 
 /** The usage of a `message_delta`: cumulative, with the input again, for providers that tell it only at the end. */
-export function encodeDeltaUsage(usage: Usage): JsonObject {
-  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = encodeUsage(
-    usage,
-    undefined,
-  );
-  return {
-    input_tokens,
-    cache_creation_input_tokens,
-    cache_read_input_tokens,
-    output_tokens,
-    output_tokens_details: usage.reasoning === undefined ? null : { thinking_tokens: usage.reasoning },
-    server_tool_use: null,
-  };
+export function encodeDeltaUsage(usage: Usage): WireUsage {
+  return encodeUsage({ ...usage, cacheWrite1h: undefined });
 }
 
 const CHARACTERS_A_TOKEN = 4;

@@ -65,19 +65,11 @@ describe('a written stream', () => {
         stop_reason: null,
         stop_sequence: null,
         stop_details: null,
-        container: null,
-        diagnostics: null,
         usage: {
           input_tokens: 11,
-          cache_creation_input_tokens: null,
-          cache_read_input_tokens: null,
-          cache_creation: null,
+          cache_creation_input_tokens: 0,
+          cache_read_input_tokens: 0,
           output_tokens: 1,
-          output_tokens_details: null,
-          server_tool_use: null,
-          service_tier: null,
-          inference_geo: null,
-          speed: null,
         },
       },
     });
@@ -98,14 +90,13 @@ describe('a written stream', () => {
     expect(dataOf(encodeAll([START, END])).slice(-2)).toEqual([
       {
         type: 'message_delta',
-        delta: { stop_reason: 'end_turn', stop_sequence: null, stop_details: null, container: null },
+        delta: { stop_reason: 'end_turn', stop_sequence: null, stop_details: null },
         usage: {
           input_tokens: 11,
-          cache_creation_input_tokens: null,
+          cache_creation_input_tokens: 0,
           cache_read_input_tokens: 2,
           output_tokens: 4,
           output_tokens_details: { thinking_tokens: 1 },
-          server_tool_use: null,
         },
       },
       { type: 'message_stop' },
