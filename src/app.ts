@@ -4,6 +4,7 @@ import type { Config, ProviderConfig } from './config/config.ts';
 import { LOCAL_CANDIDATES } from './config/zero.ts';
 import { simProvider } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
+import { createDatabaseWatch } from './gateway/database-watch.ts';
 import { createGate } from './gateway/gate.ts';
 import type { GatewayDeps } from './gateway/inference.ts';
 import { createHealthPublisher } from './gateway/publish-health.ts';
@@ -59,6 +60,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   routing.addProviders([simAt(sim.url)]);
   const recorder = createRecorder({ store, clock, log });
   const gate = createGate();
+  const database = createDatabaseWatch({ store, clock, log });
   let cancelled = false;
 
   async function discover(): Promise<void> {
@@ -99,7 +101,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const discovered = discover();
   const deps: GatewayDeps = {
     config: () => config,
-    ...{ store, routing, discovered, client, recorder, gate, clock, ids, log },
+    ...{ store, routing, discovered, client, recorder, gate, database, clock, ids, log },
   };
   const server = createGatewayServer(deps);
 

@@ -14,6 +14,7 @@ import type { Routing } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import { answer, headOf } from './answer.ts';
 import { questionOf } from './conversation.ts';
+import type { DatabaseWatch } from './database-watch.ts';
 import { ClientGone, type Exchange, type Outcome } from './exchange.ts';
 import { forward, type Upstream } from './forward.ts';
 import type { Gate } from './gate.ts';
@@ -32,6 +33,7 @@ export interface GatewayDeps {
   client: ProviderClient;
   recorder: Recorder;
   gate: Gate;
+  database: DatabaseWatch;
   clock: Clock;
   ids: Ids;
   log: Logger;

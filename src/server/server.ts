@@ -8,6 +8,7 @@ import { shuttingDown } from '../gateway/gate.ts';
 import type { GatewayDeps } from '../gateway/inference.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
+import { StoreError } from '../store/store.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
 import { createHostCheck } from './host.ts';
@@ -79,7 +80,10 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     if (error instanceof ClientGone || response.destroyed) return;
     const protocol = protocolOf(path, headers);
     if (error instanceof GatewayError) {
-      const { status, kind, message } = error;
+      const { status, kind, message, options } = error;
+      if (options.cause instanceof StoreError) {
+        deps.database.refused(options.cause, { request: requestId, path });
+      }
       if (status < 500) deps.log.info('refused', { request: requestId, path, status, kind, message });
       sink.fail(error, protocol);
       return;

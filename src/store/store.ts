@@ -141,16 +141,21 @@ export interface Store {
   listHealth(now: number): Promise<TargetHealth[]>;
   /** Deletes usage rows and hourly counts older than `before`; in small steps, so that nobody waits. */
   prune(before: number): Promise<void>;
+  /** Rejects where the database cannot be read now; does not wait for a lock. */
+  ping(): Promise<void>;
   /** Housekeeping while nobody waits: SQLite's passive checkpoint. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `unavailable`: try again later (busy, locked, disk full, away); `damaged`: by name, left untouched; `foreign`: not our schema or a newer one. */
+/** `busy`: locked by another process for too long; `unavailable`: gone, full, not readable; `damaged`: its content is broken;
+ *  `foreign`: not our schema, or a newer one. */
+export type StoreFault = 'busy' | 'unavailable' | 'damaged' | 'foreign';
+
 export class StoreError extends Error {
   override readonly name = 'StoreError';
-  readonly kind: 'unavailable' | 'damaged' | 'foreign';
-  constructor(kind: 'unavailable' | 'damaged' | 'foreign', message: string, cause?: unknown) {
+  readonly kind: StoreFault;
+  constructor(kind: StoreFault, message: string, cause?: unknown) {
     super(message, { cause });
     this.kind = kind;
   }

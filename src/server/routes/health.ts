@@ -1,15 +1,19 @@
 // Signs of life, without a key: for supervisors (`/health`), and for clients that look whether anybody is there.
 import { GatewayError } from '../../errors.ts';
-import type { Exchange } from '../../gateway/exchange.ts';
+import type { Exchange, HeaderList } from '../../gateway/exchange.ts';
 import { shuttingDown } from '../../gateway/gate.ts';
 import type { GatewayDeps } from '../../gateway/inference.ts';
 
-export async function health(exchange: Exchange, deps: GatewayDeps): Promise<void> {
+const JSON_TYPE: HeaderList = ['content-type', 'application/json'];
+
+export async function health({ sink }: Exchange, deps: GatewayDeps): Promise<void> {
   if (deps.gate.closed) throw shuttingDown();
   if (deps.config().maintenance) {
     throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });
   }
-  exchange.sink.send(200, ['content-type', 'application/json'], '{"status":"ok"}');
+  if (await deps.database.isAway()) {
+    sink.send(503, [...JSON_TYPE, 'retry-after', '1'], '{"status":"unavailable","database":"away"}');
+  } else sink.send(200, JSON_TYPE, '{"status":"ok","database":"ok"}');
 }
 
 const HELLO = `This is a gateway for language models. Base URLs: chat completions …/v1, messages … (without /v1).\n`;

@@ -6,22 +6,23 @@ import { StoreError } from '../store.ts';
 import type { Db, Engine } from './engine.ts';
 import { isBusy, storeError } from './errors.ts';
 import { createFile, identityOf, inspectFile, keepPrivate } from './file.ts';
+import { createLockLine } from './lock-line.ts';
 import { countApplied, migrate } from './migrations.ts';
 
-/** A wait for a lock holds up the whole process, so once it was in vain the next ones are short, until one succeeds. */
-const BUSY_MS = 2000;
-const BUSY_AGAIN_MS = 20;
 /** Processes that make a new database at once get in each other's way. */
-const OPEN_TRIES = 40;
-const OPEN_AGAIN_MS = 50;
+const OPEN_TRIES = 100;
+const OPEN_AGAIN_MS = 20;
 /** 32 MiB of log at most, where nobody is ever idle. */
 const MOST_LOG_PAGES = 8192;
 const MOST_LOG_BYTES = 64 * 1024 * 1024;
 const LOOK_EVERY_MS = 200;
 
 export interface Connection<Statements> {
-  /** Runs `task` now, with the prepared statements; rejects with StoreError. */
+  /** Runs `task` now, with the prepared statements, and again while another process keeps the database locked; rejects
+   *  with StoreError. */
   run: <Result>(task: (statements: Statements, db: Db) => Result) => Promise<Result>;
+  /** The same without a wait for a lock. */
+  runOnce: <Result>(task: (statements: Statements, db: Db) => Result) => Promise<Result>;
   readonly closed: boolean;
   close(): void;
 }
@@ -47,7 +48,7 @@ export async function connect<Statements>(
   let link = await openPatiently(options);
   let closed = false;
   let lookedAt = clock.monotonic();
-  let hurried = false;
+  const afterLock = createLockLine(clock);
 
   /** A file that is gone is waited for: nothing may be counted where it is lost. */
   function current(): Link<Statements> {
@@ -74,24 +75,32 @@ export async function connect<Statements>(
     const next = open(options);
     link.db.close();
     link = next;
-    hurried = false;
   }
 
-  function wait(ms: number): void {
-    link.db.pragma(`busy_timeout = ${ms}`);
-    hurried = ms !== BUSY_MS;
+  type Task<Result> = (statements: Statements, db: Db) => Result;
+
+  function attempt<Result>(task: Task<Result>): Result {
+    const { statements, db } = current();
+    return task(statements, db);
+  }
+
+  function rejected(error: unknown): Promise<never> {
+    return Promise.reject(asError(storeError(error, file)));
   }
 
   return {
-    run(task) {
+    run<Result>(task: Task<Result>): Promise<Result> {
       try {
-        const { statements, db } = current();
-        const result = task(statements, db);
-        if (hurried) wait(BUSY_MS);
-        return Promise.resolve(result);
+        return Promise.resolve(attempt(task));
       } catch (error) {
-        if (!closed && !hurried && isBusy(error)) wait(BUSY_AGAIN_MS);
-        return Promise.reject(asError(storeError(error, file)));
+        return isBusy(error) ? afterLock(() => attempt(task)).catch(rejected) : rejected(error);
+      }
+    },
+    runOnce<Result>(task: Task<Result>): Promise<Result> {
+      try {
+        return Promise.resolve(attempt(task));
+      } catch (error) {
+        return rejected(error);
       }
     },
     get closed() {
@@ -120,7 +129,7 @@ function open<Statements>({ engine, file, clock, prepare }: ConnectionOptions<St
   createFile(file);
   inspectFile(engine, file);
   const identity = identityOf(file);
-  const db = new engine(file, { timeout: BUSY_AGAIN_MS, fileMustExist: true });
+  const db = new engine(file, { timeout: 0, fileMustExist: true });
   try {
     // Before anything is written: a database of another program stays as it is.
     countApplied(db, file);
@@ -136,7 +145,6 @@ function open<Statements>({ engine, file, clock, prepare }: ConnectionOptions<St
     migrate(db, file, clock.now());
     keepPrivate(file);
     const statements = prepare(db);
-    db.pragma(`busy_timeout = ${BUSY_MS}`);
     return { db, statements, identity, logIdentity: identityOf(`${file}-wal`) };
   } catch (error) {
     db.close();

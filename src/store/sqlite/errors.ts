@@ -40,7 +40,8 @@ export function storeError(error: unknown, file: string): unknown {
   if (/^SQLITE_(CORRUPT|NOTADB|IOERR_CORRUPTFS)/.test(code)) return damaged(file, error);
   const reason = SYSTEM[code] ?? ENGINE.find(([prefix]) => code.startsWith(prefix))?.[1];
   if (reason === undefined) return error;
-  return new StoreError('unavailable', `the database ${file} is not usable now: ${reason} (${code})`, error);
+  const kind = isBusy(error) ? 'busy' : 'unavailable';
+  return new StoreError(kind, `the database ${file} is not usable now: ${reason} (${code})`, error);
 }
 
 export function damaged(

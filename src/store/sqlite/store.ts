@@ -47,6 +47,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     publishHealth: (outOfTurn, well) => run((sql) => sql.publishHealth(outOfTurn, well)),
     listHealth: (now) => run((sql) => sql.listHealth.all(now)),
     prune: (before) => prune(connection, before),
+    ping: () => connection.runOnce((sql) => void sql.ping.get()),
     idle: () => run((_, db) => void db.pragma('wal_checkpoint(PASSIVE)')),
     async close() {
       await admissions.settle();
@@ -63,6 +64,7 @@ function prepare(db: Db) {
     ...keys,
     ...prepareHealth(db),
     usage: prepareUsage(db, keys.touchKey),
+    ping: db.prepare('SELECT count(*) FROM migrations'),
   };
 }
 

@@ -1,0 +1,47 @@
+// Requests that are refused for the sake of the database: the log says why, and `/health` that it is away.
+import type { Clock } from '../clock.ts';
+import type { Fields, Logger } from '../log.ts';
+import { StoreError, type Store } from '../store/store.ts';
+
+/** At most one line in so long. */
+const SAY_EVERY_MS = 1000;
+/** A full disk or a broken page is met by some requests and not by a mere look: the last one counts for so long. */
+const BELIEVED_MS = 3000;
+
+export interface DatabaseWatch {
+  /** A request was refused because of `error`. */
+  refused(error: StoreError, request: Fields): void;
+  /** A lock of another program is no absence: it delays requests, and ends. */
+  isAway(): Promise<boolean>;
+}
+
+export function createDatabaseWatch({ store, clock, log }: {
+  store: Store;
+  clock: Clock;
+  log: Pick<Logger, 'error'>;
+}): DatabaseWatch {
+  let saidAt = -Infinity;
+  let unsaid = 0;
+  let failedAt = -Infinity;
+
+  return {
+    refused(error, request) {
+      const now = clock.monotonic();
+      if (error.kind !== 'busy') failedAt = now;
+      unsaid += 1;
+      if (now - saidAt < SAY_EVERY_MS) return;
+      log.error('refused: the database cannot be used', { ...request, reason: error.message, refused: unsaid });
+      saidAt = now;
+      unsaid = 0;
+    },
+    async isAway() {
+      if (clock.monotonic() - failedAt < BELIEVED_MS) return true;
+      try {
+        await store.ping();
+        return false;
+      } catch (error) {
+        return !(error instanceof StoreError && error.kind === 'busy');
+      }
+    },
+  };
+}
