@@ -1,9 +1,11 @@
 // P24, P31: what a database that is locked, lost or damaged does to requests, streams and the signs of life.
-import { join, dirname } from 'node:path';
+import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test, onTestFinished } from 'vitest';
 import { loadEngine } from '../../src/store/sqlite/engine.ts';
 import { content, FINISH, START, TERMINAL, wholeOf } from '../gateway/wire.ts';
 import { ask, send } from '../helpers/ask.ts';
+import { manualClock } from '../helpers/clock.ts';
 import { gateway, provider, type TestGateway } from '../helpers/gateway.ts';
 import { scriptedProvider } from '../helpers/scripted-provider.ts';
 
@@ -53,4 +55,80 @@ test('while another program locks the database, streams and /health go on, and a
   holder.exec('COMMIT');
   expect((await waiting).status).toBe(200);
   await body?.cancel();
+});
+
+const AWAY = { status: 503, body: { status: 'unavailable', database: 'away' } };
+const REFUSED = '"msg":"refused: the database cannot be used"';
+
+/** Its time stands still, so that what is said once a second is said once. */
+async function simulated() {
+  const clock = manualClock();
+  const server = await gateway({ clock });
+  const file = join(dirname(server.file), 'gateway.db');
+  const status = async (): Promise<number> => (await ask(server, {})).status;
+  const reasons = (): string[] =>
+    server
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(REFUSED));
+  return { clock, server, file, status, reasons };
+}
+
+/** Writes nothing that is seen: whoever kept pages in memory reads them anew. */
+function touch(file: string): void {
+  const other = new Database(file);
+  other.pragma('user_version = 1');
+  other.pragma('wal_checkpoint(TRUNCATE)');
+  other.close();
+}
+
+const LOSSES = {
+  'that was deleted': {
+    lose: (file: string) => rmSync(file),
+    reason: 'is gone; it was moved or deleted',
+  },
+  'with a damaged page': {
+    lose: (file: string) => {
+      touch(file);
+      writeFileSync(file, readFileSync(file).fill(0xa5, 4096));
+    },
+    reason: 'is damaged',
+  },
+  'that was replaced while in use': {
+    lose: (file: string) => {
+      copyFileSync(file, `${file}.copy`);
+      renameSync(`${file}.copy`, file);
+    },
+    reason: 'was replaced while it was in use',
+  },
+};
+
+test.each(Object.entries(LOSSES))(
+  'a database %s refuses requests with 503; the log has the reason once a second, /health says away',
+  async (_, { lose, reason }) => {
+    const { clock, server, file, status, reasons } = await simulated();
+    expect(await status()).toBe(200);
+    expect(await health(server)).toEqual(WELL);
+    lose(file);
+    await expect.poll(status).toBe(503);
+    expect(await status()).toBe(503);
+    expect(reasons()).toHaveLength(1);
+    expect(reasons()[0]).toContain(reason);
+    expect(await health(server)).toEqual(AWAY);
+    clock.advance(1000);
+    expect(await status()).toBe(503);
+    expect(reasons()).toHaveLength(2);
+    expect(JSON.parse(reasons()[1] ?? '')).toMatchObject({ level: 'error', refused: 2 });
+  },
+);
+
+test('/health is well again when the database is back', async () => {
+  const { clock, server, file, status } = await simulated();
+  renameSync(file, `${file}.away`);
+  await expect.poll(() => health(server)).toEqual(AWAY);
+  expect(await status()).toBe(503);
+  renameSync(`${file}.away`, file);
+  expect(await status()).toBe(200);
+  clock.advance(3000);
+  expect(await health(server)).toEqual(WELL);
 });
