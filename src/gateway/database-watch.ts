@@ -15,7 +15,11 @@ export interface DatabaseWatch {
   isAway(): Promise<boolean>;
 }
 
-export function createDatabaseWatch({ store, clock, log }: {
+export function createDatabaseWatch({
+  store,
+  clock,
+  log,
+}: {
   store: Store;
   clock: Clock;
   log: Pick<Logger, 'error'>;
@@ -30,7 +34,11 @@ export function createDatabaseWatch({ store, clock, log }: {
       if (error.kind !== 'busy') failedAt = now;
       unsaid += 1;
       if (now - saidAt < SAY_EVERY_MS) return;
-      log.error('refused: the database cannot be used', { ...request, reason: error.message, refused: unsaid });
+      log.error('refused: the database cannot be used', {
+        ...request,
+        reason: error.message,
+        refused: unsaid,
+      });
       saidAt = now;
       unsaid = 0;
     },

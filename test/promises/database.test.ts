@@ -36,7 +36,10 @@ test('while another program locks the database, streams and /health go on, and a
   upstream.play({ steps: [START.chat, content('chat', 'begun'), ...steps, FINISH.chat, TERMINAL.chat] });
   const body = (await send(server, { model: 'm', stream: true })).body?.getReader();
   const decoder = new TextDecoder();
-  const read = async (): Promise<string> => decoder.decode((await body?.read())?.value);
+  const read = async (): Promise<string> => {
+    const piece: { value?: Uint8Array } | undefined = await body?.read();
+    return decoder.decode(piece?.value);
+  };
   await read();
 
   const holder = new Database(file);
