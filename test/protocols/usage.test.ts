@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { chunks, completion, crossed, crossedStream, events, message } from './answers.ts';
-import { BOTH } from './pipeline.ts';
+import { BOTH, mover, send } from './pipeline.ts';
 
 const HI = [{ type: 'text', text: 'hi' }];
 
@@ -53,6 +53,27 @@ const TO_MESSAGES: [form: string, told: JsonObject, read: JsonObject][] = [
     { input_tokens: 0, output_tokens: 4, cache_read_input_tokens: 5 },
   ],
   [
+    'what was written to the cache and read from it at once, counted once',
+    {
+      ...{ prompt_tokens: 2168, completion_tokens: 100, total_tokens: 2268 },
+      prompt_tokens_details: { cached_tokens: 2161, cache_write_tokens: 2161 },
+    },
+    { input_tokens: 7, cache_read_input_tokens: 0, cache_creation_input_tokens: 2161, output_tokens: 100 },
+  ],
+  [
+    'a part of the cache that was written and read at once',
+    {
+      ...{ prompt_tokens: 100, completion_tokens: 4 },
+      prompt_tokens_details: { cached_tokens: 90, cache_write_tokens: 40 },
+    },
+    { input_tokens: 10, cache_read_input_tokens: 50, cache_creation_input_tokens: 40 },
+  ],
+  [
+    "Moonshot's name of the cache",
+    { prompt_tokens: 20, completion_tokens: 4, total_tokens: 24, cached_tokens: 10 },
+    { input_tokens: 10, output_tokens: 4, cache_read_input_tokens: 10 },
+  ],
+  [
     'reasoning within the output',
     { prompt_tokens: 10, completion_tokens: 4, completion_tokens_details: { reasoning_tokens: 3 } },
     { output_tokens: 4, output_tokens_details: { thinking_tokens: 3 } },
@@ -64,6 +85,12 @@ const TO_MESSAGES: [form: string, told: JsonObject, read: JsonObject][] = [
   ],
   ['a total in place of the output', { prompt_tokens: 10, total_tokens: 14 }, { output_tokens: 4 }],
 ];
+
+/** A call beside the answer itself, which the counts above it leave out. */
+const beside = (type: string, input: number, output: number): JsonObject => ({
+  ...{ type, input_tokens: input, output_tokens: output },
+  ...{ cache_read_input_tokens: 1, cache_creation_input_tokens: 0 },
+});
 
 const TO_CHAT: [form: string, told: JsonObject, read: JsonObject][] = [
   [
@@ -88,6 +115,24 @@ const TO_CHAT: [form: string, told: JsonObject, read: JsonObject][] = [
       completion_tokens_details: { reasoning_tokens: 3 },
     },
   ],
+  ...(['compaction', 'advisor_message'] as const).map((type): (typeof TO_CHAT)[number] => [
+    `a call of type ${type} as part of what was paid for`,
+    {
+      ...{ input_tokens: 682, output_tokens: 1320, cache_read_input_tokens: 2 },
+      iterations: [
+        beside('message', 600, 1300),
+        beside(type, 60_385, 592),
+        beside('message', 82, 20),
+        beside('fallback_message', 5, 5),
+        null,
+      ],
+    },
+    {
+      ...{ prompt_tokens: 61_070, completion_tokens: 1912, total_tokens: 62_982 },
+      prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+    },
+  ]),
 ];
 
 describe('a messages client reads', () => {
@@ -204,6 +249,75 @@ describe('the tier that served', () => {
 it.each(['auto', 'default', 'flex', 'scale', 'priority'])('the tier %s of chat stays one of chat', (tier) => {
   const over = { service_tier: tier };
   expect(crossed('chat', 'chat', completion({ content: 'hi' }, 'stop', over)).service_tier).toBe(tier);
+});
+
+describe('calls beside the answer', () => {
+  const told = (output: number) => ({
+    ...{ input_tokens: 10, output_tokens: output },
+    iterations: [beside('compaction', 1000, 50)],
+  });
+
+  it('are counted once, however often a stream tells them', () => {
+    const [start, last] = [told(1), told(4)];
+    const frames = events(HI, 'end_turn', { usage: last }).replace(
+      /("type":"message_start".*"usage":)\{.*?\]\}/,
+      `$1${JSON.stringify(start)}`,
+    );
+    expect(crossedStream('chat', 'messages', frames).at(-1)?.usage).toMatchObject({
+      prompt_tokens: 1011,
+      completion_tokens: 54,
+    });
+  });
+
+  it('are recorded of a relayed answer', () => {
+    const usage = { input: 1010, cacheRead: 1, cacheWrite: 0, output: 54 };
+    expect(protocols.messages.inspectReply(message(HI, 'end_turn', { usage: told(4) }))).toEqual({ usage });
+    const to = mover('messages', 'messages');
+    expect(send([Buffer.from(events(HI, 'end_turn', { usage: told(4) }))], to).complete).toBe(true);
+    expect(to.usage()).toEqual(usage);
+  });
+
+  it('of a paused turn are added up as well', () => {
+    const first = message(HI, 'pause_turn', { usage: told(4) });
+    const joined = protocols.messages.pausing?.join(first, message(HI, 'end_turn', { usage: told(6) }));
+    expect(joined && protocols.messages.decodeReply(joined).usage).toMatchObject({
+      input: 2020,
+      output: 110,
+    });
+  });
+});
+
+describe("usage that stands in a choice, where Moonshot's streams have it", () => {
+  const usage = { prompt_tokens: 20, completion_tokens: 4, total_tokens: 24, cached_tokens: 10 };
+  const read = { input: 10, cacheRead: 10, output: 4 };
+  const stream = chunks({ content: 'hi' }, 'stop').replace(
+    '"finish_reason":"stop"',
+    `"finish_reason":"stop","usage":${JSON.stringify(usage)}`,
+  );
+
+  it('is translated', () => {
+    const last = crossedStream('messages', 'chat', stream).at(-2);
+    expect(last?.usage).toMatchObject({ input_tokens: 10, cache_read_input_tokens: 10, output_tokens: 4 });
+    const choice = { index: 0, message: { content: 'hi' }, finish_reason: 'stop', usage };
+    const whole = completion({}, '', { choices: [choice] });
+    expect(protocols.chat.decodeReply(whole).usage).toEqual(read);
+    expect(protocols.chat.inspectReply(whole)).toEqual({ usage: read });
+  });
+
+  it('is recorded of a relayed stream', () => {
+    const to = mover('chat', 'chat');
+    expect(send([Buffer.from(stream)], to)).toEqual({ text: stream, complete: true });
+    expect(to.usage()).toEqual(read);
+  });
+
+  it('is not taken before the usage of the answer', () => {
+    const both = { ...usage, prompt_tokens: 30 };
+    const whole = completion({}, '', {
+      choices: [{ index: 0, message: { content: 'hi' }, finish_reason: 'stop', usage }],
+      usage: both,
+    });
+    expect(protocols.chat.decodeReply(whole).usage?.input).toBe(20);
+  });
 });
 
 describe.each(BOTH)('the usage of a %s provider is read without decoding the reply', (provider) => {

@@ -5,7 +5,7 @@ import { failureOfWord } from '../finish-words.ts';
 import type { Frame } from '../sse.ts';
 import { failureIn, failureOf, failureOfEvent, malformed } from './failures.ts';
 import { failureOfSilence, isFinish } from './finish.ts';
-import { decodeUsage } from './usage.ts';
+import { usageIn } from './usage.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
@@ -97,8 +97,7 @@ function look(value: JsonObject, usageAsked: boolean): Sighting {
   if (failure) return { failure };
   const sighting: Sighting = {};
   const choices = Array.isArray(value.choices) ? value.choices : [];
-  const vendor = value.x_groq;
-  const usage = decodeUsage(value.usage) ?? (isObject(vendor) ? decodeUsage(vendor.usage) : undefined);
+  const usage = usageIn(value);
   if (usage) sighting.usage = usage;
   const finish = finishOf(choices);
   if (finish !== undefined) {

@@ -17,7 +17,7 @@ import { failureOfFinish, hasContent } from './relay.ts';
 import { addUnlikeArguments, argumentsText } from './stream-calls.ts';
 import { readBeside, readContent, sourcesAlone } from './said.ts';
 import { reasoningParts } from './thoughts.ts';
-import { decodeUsage, encodeUsage } from './usage.ts';
+import { encodeUsage, usageIn } from './usage.ts';
 
 interface Checked {
   value: JsonObject;
@@ -68,7 +68,7 @@ function failSilence(finish: string): void {
 }
 
 export function inspectReply(value: unknown): { usage?: Usage } {
-  const usage = decodeUsage(check(value).value.usage);
+  const usage = usageIn(check(value).value);
   return usage ? { usage } : {};
 }
 
@@ -88,7 +88,7 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
     stop: decodeStop({ finish, stopReason: choice.stop_reason, hasCalls, refusal }),
   };
   if (typeof body.created === 'number') reply.created = body.created;
-  const usage = decodeUsage(body.usage);
+  const usage = usageIn(body);
   if (usage) reply.usage = usage;
   if (typeof body.service_tier === 'string') reply.serviceTier = body.service_tier;
   return reply;

@@ -19,7 +19,7 @@ import { createTextShape } from './stream-text.ts';
 import { createCallTracker, type CallTracker } from './stream-calls.ts';
 import { readBeside, readContent, sourcesAlone, type Said } from './said.ts';
 import { addedText, continues, readThoughts, type Thought } from './thoughts.ts';
-import { decodeUsage } from './usage.ts';
+import { usageIn } from './usage.ts';
 
 interface OpenBlock {
   kind: 'text' | 'refusal' | 'reasoning';
@@ -115,8 +115,7 @@ class ChatStream implements StreamDecoder {
       if (typeof value.created === 'number') this.#created ??= value.created;
     }
     if (typeof value.service_tier === 'string') this.#tier = value.service_tier;
-    if (value.usage) this.#usage = decodeUsage(value.usage) ?? this.#usage;
-    else if (isObject(value.x_groq)) this.#usage = decodeUsage(value.x_groq.usage) ?? this.#usage;
+    this.#usage = usageIn(value) ?? this.#usage;
   }
 
   #choices(choices: JsonValue[], out: Event[]): void {

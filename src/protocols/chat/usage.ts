@@ -7,11 +7,20 @@ function tokens(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
+/** Of a whole reply or a chunk: beside the choices, under Groq's own name, or in a choice (Moonshot's streams). */
+export function usageIn(value: JsonObject): Usage | undefined {
+  const { usage, x_groq: vendor, choices } = value;
+  const told = decodeUsage(usage) ?? (isObject(vendor) ? decodeUsage(vendor.usage) : undefined);
+  if (told !== undefined || !Array.isArray(choices)) return told;
+  const [choice] = choices;
+  return isObject(choice) ? decodeUsage(choice.usage) : undefined;
+}
+
 /**
  * Undefined where nothing was told: an object without counts, or of zeros alone (servers send those before they know). Half a
  * count is none either, unless the total says the rest: it would be recorded as a whole one.
  */
-export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
+function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isObject(value)) return undefined;
   const completion = tokens(value.completion_tokens);
   const total = tokens(value.total_tokens);
@@ -24,11 +33,13 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (output === undefined || prompt + output === 0) return undefined;
   const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
-  const cacheRead =
+  const cached =
     tokens(promptDetails.cached_tokens) ??
     tokens(value.cache_read_input_tokens) ??
-    tokens(value.prompt_cache_hit_tokens);
+    tokens(value.prompt_cache_hit_tokens) ??
+    tokens(value.cached_tokens);
   const cacheWrite = tokens(promptDetails.cache_write_tokens) ?? tokens(value.cache_creation_input_tokens);
+  const cacheRead = cached === undefined ? undefined : cached - bothIn(prompt, cached, cacheWrite ?? 0);
   const reasoning = tokens(outputDetails.reasoning_tokens);
   const usage: Usage = {
     input: Math.max(0, prompt - (cacheRead ?? 0) - (cacheWrite ?? 0)),
@@ -38,6 +49,15 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (cacheWrite !== undefined) usage.cacheWrite = cacheWrite;
   if (reasoning !== undefined) usage.reasoning = reasoning;
   return usage;
+}
+
+/**
+ * Tokens that were written to the cache and read from it by one request (Gemini at OpenRouter), seen by counts that the prompt can't
+ * hold side by side: they are counted as written, which is the dearer. A cache alone beyond the prompt is one that it leaves out.
+ */
+function bothIn(prompt: number, read: number, written: number): number {
+  const overlap = read <= prompt && written <= prompt && read + written > prompt;
+  return overlap ? Math.min(read, written) : 0;
 }
 
 /** Both details objects are always there: clients read through them without asking. */

@@ -54,10 +54,11 @@ function keepInputs(reply: JsonObject, source: Buffer | string): void {
 /** The later reply says how it ended; what came before stands in front of it, and both were paid for. */
 function join(first: JsonObject, second: JsonObject): JsonObject {
   const tally: UsageTally = {};
-  readUsage(tally, second.usage);
-  const before: UsageTally = {};
-  readUsage(before, first.usage);
-  addUsage(tally, before);
+  for (const { usage } of [first, second]) {
+    const told: UsageTally = {};
+    readUsage(told, usage);
+    addUsage(tally, told);
+  }
   return {
     ...second,
     id: first.id ?? null,
@@ -136,7 +137,8 @@ class StreamJoiner implements TurnJoiner {
 
   #withUsage(frame: Frame, value: JsonObject): Frame {
     if (this.#calls === 0) return frame;
-    const sum = { ...this.#tally };
+    const sum: UsageTally = {};
+    addUsage(sum, this.#tally);
     addUsage(sum, this.#before);
     const usage = { ...(isObject(value.usage) ? value.usage : {}), ...writeTally(sum) };
     return makeFrame(frame.event, JSON.stringify({ ...value, usage }));
@@ -154,9 +156,7 @@ class StreamJoiner implements TurnJoiner {
   }
 
   next(turn: JsonObject): Frame[] {
-    const usage = { ...this.#tally };
-    addUsage(usage, this.#before);
-    Object.assign(this.#before, usage);
+    addUsage(this.#before, this.#tally);
     this.#content = list(turn.content);
     this.#calls++;
     this.#offset += this.#blocks;
@@ -166,7 +166,7 @@ class StreamJoiner implements TurnJoiner {
     this.#decoder = createStreamDecoder({ ids: this.#ids });
     this.#collector = createCollector();
     // What was paid for up to here counts even if the rest fails.
-    const delta = { type: 'message_delta', delta: { stop_reason: null }, usage: writeTally(usage) };
+    const delta = { type: 'message_delta', delta: { stop_reason: null }, usage: writeTally(this.#before) };
     return [makeFrame('message_delta', JSON.stringify(delta))];
   }
 

@@ -11,7 +11,15 @@ export interface UsageTally {
   cacheWrite1h?: number;
   output?: number;
   reasoning?: number;
+  /** Of calls that were paid for and that the counts above leave out. */
+  beside?: UsageTally;
 }
+
+/**
+ * The entries of `iterations` that the counts above them leave out: the summary that a compaction wrote, and an advisor's words.
+ * https://platform.claude.com/docs/en/build-with-claude/compaction
+ */
+const BESIDE: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message']);
 
 /** Counts are whole: a fraction is no count, and the store of usage takes none. */
 function count(value: unknown): number | undefined {
@@ -28,36 +36,58 @@ export function readUsage(tally: UsageTally, value: unknown): void {
   const { cache_creation: split, output_tokens_details: details } = value;
   if (isObject(split)) tally.cacheWrite1h = count(split.ephemeral_1h_input_tokens) ?? tally.cacheWrite1h;
   if (isObject(details)) tally.reasoning = count(details.thinking_tokens) ?? tally.reasoning;
+  if (Array.isArray(value.iterations)) tally.beside = readBeside(value.iterations);
+}
+
+function readBeside(iterations: readonly unknown[]): UsageTally {
+  const sum: UsageTally = {};
+  for (const iteration of iterations) {
+    if (!isObject(iteration) || !BESIDE.has(iteration.type)) continue;
+    const one: UsageTally = {};
+    readUsage(one, { ...iteration, iterations: null });
+    addUsage(sum, one);
+  }
+  return sum;
 }
 
 /** Undefined until both input and output were told: half a count would be recorded as a whole one. */
 export function toUsage(tally: UsageTally): Usage | undefined {
   if (tally.input === undefined || tally.output === undefined) return undefined;
-  const usage: Usage = { input: tally.input, output: tally.output };
-  if (tally.cacheRead !== undefined) usage.cacheRead = tally.cacheRead;
-  if (tally.cacheWrite !== undefined) usage.cacheWrite = tally.cacheWrite;
-  if (tally.cacheWrite1h !== undefined) usage.cacheWrite1h = tally.cacheWrite1h;
-  if (tally.reasoning !== undefined) usage.reasoning = tally.reasoning;
+  const { input = 0, output = 0, cacheRead, cacheWrite, cacheWrite1h, reasoning } = paid(tally);
+  const usage: Usage = { input, output };
+  if (cacheRead !== undefined) usage.cacheRead = cacheRead;
+  if (cacheWrite !== undefined) usage.cacheWrite = cacheWrite;
+  if (cacheWrite1h !== undefined) usage.cacheWrite1h = cacheWrite1h;
+  if (reasoning !== undefined) usage.reasoning = reasoning;
   return usage;
 }
 
-/** Adds the counts of `more`, where both are calls of one answer. */
+/** With what was paid for beside it. */
+function paid(tally: UsageTally): UsageTally {
+  if (tally.beside === undefined) return tally;
+  const sum: UsageTally = {};
+  addUsage(sum, tally);
+  return sum;
+}
+
+/** Adds the counts of `more`, and what was paid for beside them. */
 export function addUsage(tally: UsageTally, more: UsageTally): void {
   for (const name of COUNTS) {
     const count = more[name];
     if (count !== undefined) tally[name] = (tally[name] ?? 0) + count;
   }
+  if (more.beside !== undefined) addUsage(tally, more.beside);
 }
 
 const COUNTS = ['input', 'cacheRead', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const;
 
-/** The counts that were told, as `readUsage` reads them. */
+/** The counts that were told, as `readUsage` reads them. What was beside them is in them. */
 export function writeTally(tally: UsageTally): JsonObject {
-  const { cacheWrite, cacheWrite1h, reasoning } = tally;
-  const written: JsonObject = {};
-  if (tally.input !== undefined) written.input_tokens = tally.input;
-  if (tally.output !== undefined) written.output_tokens = tally.output;
-  if (tally.cacheRead !== undefined) written.cache_read_input_tokens = tally.cacheRead;
+  const { input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning } = paid(tally);
+  const written: JsonObject = { iterations: [] };
+  if (input !== undefined) written.input_tokens = input;
+  if (output !== undefined) written.output_tokens = output;
+  if (cacheRead !== undefined) written.cache_read_input_tokens = cacheRead;
   if (cacheWrite !== undefined) written.cache_creation_input_tokens = cacheWrite;
   if (cacheWrite1h !== undefined) written.cache_creation = { ephemeral_1h_input_tokens: cacheWrite1h };
   if (reasoning !== undefined) written.output_tokens_details = { thinking_tokens: reasoning };
