@@ -4,6 +4,7 @@
 // without its thinking, a last turn with thinking that is off). A pure function of the request, and append-only: all before the
 // last assistant turn stays the same when the conversation grows, since prompt caches and signatures go by it.
 import { pairCalls, type Warn } from './call-results.ts';
+import { isSealed } from './own-thinking.ts';
 import type { Message, Part, ProtocolName, ReasoningPart, Request, Warning } from './request.ts';
 import type { Traits } from './traits.ts';
 import { wellFormedPart } from './well-formed.ts';
@@ -16,7 +17,7 @@ export function repair(
   const warn: Warn = (effect, field, detail) => {
     if (!warnings.some((known) => known.detail === detail)) warnings.push({ effect, field, detail });
   };
-  const returns = (part: ReasoningPart): boolean => takesBack(part, request, target, traits);
+  const returns = (part: ReasoningPart): boolean => takesBack(part, target, traits);
   const tidy: Message[] = [];
   const all = request.messages.map((message) => tidyMessage(message, returns, warn));
   const last = all.findLast(
@@ -34,12 +35,12 @@ export function repair(
 }
 
 /**
- * A provider of messages takes thinking only with a signature, and only its own: what came by way of another protocol is not.
- * A provider of chat takes it as its traits say; which turns those are, its encoder knows.
+ * A provider of messages takes sealed thinking alone, by way of whichever protocol it was handed out. A provider of chat takes
+ * it as its traits say; which turns those are, its encoder knows.
  */
-function takesBack(part: ReasoningPart, request: Request, target: ProtocolName, traits: Traits): boolean {
+function takesBack(part: ReasoningPart, target: ProtocolName, traits: Traits): boolean {
   if (target === 'chat') return traits.replayReasoning !== 'never' && part.redacted === undefined;
-  return request.protocol === 'messages' && (part.redacted !== undefined || Boolean(part.signature));
+  return isSealed(part);
 }
 
 /** The same message where all of it stays: no list is made for it. */

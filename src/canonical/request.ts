@@ -291,9 +291,13 @@ export type Field =
   | 'messages.native'
   | 'messages';
 
-/** What an encoder or a repair did to a request beyond renaming. `dropped` is named to the client; the others go to the log. */
+/**
+ * What an encoder or a repair did to a request beyond renaming. `dropped` and `suspended` are named to the client; the others go
+ * to the log. `suspended`: left out of this request alone, for want of what an earlier answer was lost of; under `strict` it is
+ * no refusal, as the turn was begun and could not be ended.
+ */
 export interface Warning {
-  effect: 'dropped' | 'changed' | 'quiet';
+  effect: 'dropped' | 'suspended' | 'changed' | 'quiet';
   /** A canonical place, or the wire path of a native field. */
   field: Field | { path: string };
   detail: string;

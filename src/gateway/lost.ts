@@ -60,13 +60,6 @@ export function createLosses(
     if (extra?.extra_content !== undefined && client !== 'chat') add('the extra content of a call');
   }
 
-  /** Chat has neither. */
-  function thought(redacted: boolean, signature: string | undefined): void {
-    if (client !== 'chat') return;
-    if (redacted) add('redacted thinking');
-    if (signature !== undefined) add('the signature of thinking');
-  }
-
   /** Chat knows pages alone; a page of chat lacks what a messages client must send back. */
   function citation({ protocol, url }: Citation): void {
     if (protocol !== client && (client !== 'chat' || url === undefined)) add('a citation');
@@ -80,8 +73,6 @@ export function createLosses(
   return {
     event(event) {
       if (event.type === 'native') native(event.part);
-      else if (event.type === 'redacted') thought(true, undefined);
-      else if (event.type === 'reasoning_end') thought(false, event.signature);
       else if (event.type === 'citation') citation(event.citation);
       else if (event.type === 'tool_start') call(event.extra);
       else if (event.type === 'tool_end') beside(event.extra);
@@ -93,7 +84,6 @@ export function createLosses(
     reply({ parts, stop }) {
       for (const part of parts) {
         if (part.type === 'native') native(part);
-        else if (part.type === 'reasoning') thought(part.redacted !== undefined, part.signature);
         else if (part.type === 'text') part.citations?.forEach(citation);
         else if (part.type === 'tool_call') call(part.extra);
       }

@@ -55,8 +55,8 @@ export function prepare(
   const headers = headersFor(target.provider, name, inbound.stream, crossing ? undefined : passed);
   if (!crossing) {
     const { bytes, warnings } = spliced(inbound, target);
-    const dropped = droppedPaths(warnings, inbound.protocol);
-    if (strict && dropped.length > 0) throw strictError(dropped, target);
+    if (strict) refuseLosses(warnings, inbound.protocol, target);
+    const dropped = pathsOf(warnings, NAMED, inbound.protocol);
     return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore: NO_RESTORE };
   }
   const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
@@ -70,8 +70,8 @@ export function prepare(
     ...repaired.warnings,
     ...encoded.warnings,
   ];
-  const dropped = droppedPaths(warnings, inbound.protocol);
-  if (strict && dropped.length > 0) throw strictError(dropped, target);
+  if (strict) refuseLosses(warnings, inbound.protocol, target);
+  const dropped = pathsOf(warnings, NAMED, inbound.protocol);
   const bytes = jsonBytes(encoded.body, inbound.bytes.length);
   const { restore } = encoded;
   const pausing = inbound.needs.serverTools ? protocol.pausing : undefined;
@@ -101,18 +101,25 @@ function withoutThinking(request: Request): Request {
   return { ...request, messages, reasoning: { mode: 'off' } };
 }
 
-function droppedPaths(warnings: readonly Warning[], client: Protocol): readonly string[] {
+type Effects = ReadonlySet<Warning['effect']>;
+
+const LOST: Effects = new Set(['dropped']);
+const NAMED: Effects = new Set(['dropped', 'suspended']);
+
+function pathsOf(warnings: readonly Warning[], effects: Effects, client: Protocol): readonly string[] {
   if (warnings.length === 0) return NOTHING_DROPPED;
   const paths = new Set<string>();
   for (const { effect, field } of warnings) {
-    if (effect === 'dropped') paths.add(typeof field === 'string' ? client.wirePath(field) : field.path);
+    if (effects.has(effect)) paths.add(typeof field === 'string' ? client.wirePath(field) : field.path);
   }
   return [...paths].sort();
 }
 
-function strictError(dropped: readonly string[], target: Target): GatewayError {
-  const message = `${target.key} has no notion of ${dropped.join(', ')} (strict: true refuses what would be left out)`;
-  return new GatewayError('invalid_request', message, { param: dropped[0] });
+function refuseLosses(warnings: readonly Warning[], client: Protocol, target: Target): void {
+  const lost = pathsOf(warnings, LOST, client);
+  if (lost.length === 0) return;
+  const message = `${target.key} has no notion of ${lost.join(', ')} (strict: true refuses what would be left out)`;
+  throw new GatewayError('invalid_request', message, { param: lost[0] });
 }
 
 /** The client's bytes, unchanged but for the model's name, the question for usage and thinking blocks that no provider signed. */

@@ -265,7 +265,7 @@ describe('reasoning', () => {
 
   it.each<[string, Case, Part[]]>([
     ['only signed goes to messages', { target: 'messages', protocol: 'messages' }, [signed, redacted]],
-    ['what came by way of chat does not go to messages', { target: 'messages', protocol: 'chat' }, []],
+    ['by way of chat too', { target: 'messages', protocol: 'chat' }, [signed, redacted]],
     ['none goes to a chat provider that never takes it', { target: 'chat', protocol: 'messages' }, []],
     [
       'text goes to a chat provider that takes it',

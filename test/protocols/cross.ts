@@ -20,7 +20,7 @@ export function cross(from: ProtocolName, members: JsonObject, over: Partial<Tra
   const repaired = repair(request, { target, traits });
   const encoded = protocols[target].encodeRequest(repaired.request, 'target', traits);
   const paths = [...repaired.warnings, ...encoded.warnings]
-    .filter(({ effect }) => effect === 'dropped')
+    .filter(({ effect }) => effect === 'dropped' || effect === 'suspended')
     .map(({ field }) => (typeof field === 'string' ? protocols[from].wirePath(field) : field.path));
   return { ...encoded, dropped: [...new Set(paths)].sort() };
 }

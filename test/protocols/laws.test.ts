@@ -102,7 +102,11 @@ const call = fc.record({
 });
 const block = fc.oneof(
   fc.record({ kind: fc.constant('text' as const), pieces }),
-  fc.record({ kind: fc.constant('reasoning' as const), pieces, signature: fc.constantFrom('', 'c2ln') }),
+  fc.record({
+    kind: fc.constant('reasoning' as const),
+    pieces,
+    signature: fc.constantFrom<string>('', 'c2ln'),
+  }),
   fc.record({
     kind: fc.constant('calls' as const),
     calls: fc.uniqueArray(call, { minLength: 1, maxLength: 3, selector: ({ id }) => id }),
@@ -110,13 +114,17 @@ const block = fc.oneof(
   }),
 );
 type Block = typeof block extends fc.Arbitrary<infer T> ? T : never;
-/** No call twice, no text without a visible character: as models answer. */
+/** No call twice, no signature twice, no text without a visible character: as models answer. */
 const answers = fc.array(block, { maxLength: 5 }).map((blocks) => {
   let count = 0;
   return blocks.map((item): Block =>
     item.kind === 'calls'
       ? { ...item, calls: item.calls.map((one) => ({ ...one, id: `call_${one.id}${count++}` })) }
-      : { ...item, pieces: [...item.pieces, '.'] },
+      : {
+          ...item,
+          pieces: [...item.pieces, '.'],
+          ...('signature' in item && item.signature !== '' && { signature: `${item.signature}${count++}` }),
+        },
   );
 });
 

@@ -146,7 +146,7 @@ describe('an open tool turn without its thinking', () => {
     { role: 'system', content: 'be brief' },
   ];
   it.each<[string, Partial<Traits>, object, string]>([
-    ['cannot be thought about', BUDGETS, { type: 'disabled' }, 'dropped reasoning'],
+    ['cannot be thought about', BUDGETS, { type: 'disabled' }, 'suspended reasoning'],
     [
       'is thought about as the model sees fit',
       { thinkingBudget: true, thinkingAdaptive: true },

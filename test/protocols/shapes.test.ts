@@ -98,6 +98,16 @@ const BLOCKS: JsonObject[] = [
   { type: 'tool_use', id: 'toolu_2', name: 'g', input: {}, caller: { type: 'direct' } },
 ];
 
+const DETAIL = {
+  ...{ type: 'reasoning.text', text: 'hm', signature: 's', format: 'anthropic-claude-v1', index: 0 },
+};
+
+interface Extensions {
+  reasoning_content?: string;
+  reasoning_details?: object[];
+  thinking_blocks?: object[];
+}
+
 describe('a chat client', () => {
   const usage: NonNullable<ChatCompletion['usage']> = {
     ...PROMPT,
@@ -120,7 +130,7 @@ describe('a chat client', () => {
       index: 0,
       message: {
         ...{ role: 'assistant', content: 'hi', refusal: null, tool_calls: tools },
-        ...{ reasoning_content: 'hm' },
+        ...{ reasoning_content: 'hm', reasoning_details: [DETAIL], thinking_blocks: [BLOCKS[0]] },
       },
       logprobs: null,
       finish_reason: 'tool_calls',
@@ -140,7 +150,7 @@ describe('a chat client', () => {
   it('has every member in each chunk of a stream, and the same id, time and model', () => {
     const stream = events(BLOCKS, 'tool_use');
     const choice = (
-      delta: ChatCompletionChunk.Choice.Delta & { reasoning_content?: string },
+      delta: ChatCompletionChunk.Choice.Delta & Extensions,
       finish_reason: ChatCompletionChunk.Choice['finish_reason'] = null,
     ): ChatCompletionChunk.Choice => ({ index: 0, delta, logprobs: null, finish_reason });
     const head = {
@@ -156,11 +166,13 @@ describe('a chat client', () => {
     const choices = [
       choice({ role: 'assistant', content: '', refusal: null }),
       choice({ reasoning_content: 'hm' }),
+      choice({ reasoning_details: [DETAIL] }),
       choice({ content: 'hi' }),
       choice(call(0, 'toolu_1', 'f')),
       choice(args(0, '{"a":1}')),
       choice(call(1, 'toolu_2', 'g')),
       choice(args(1, '{}')),
+      choice({ thinking_blocks: BLOCKS.slice(0, 1) }),
       choice({}, 'tool_calls'),
     ];
     const expected: ChatCompletionChunk[] = choices.map((item) => ({ ...head, choices: [item] }));

@@ -108,8 +108,16 @@ export const CHAT_FIELDS = {
   'messages[].annotations': { fate: 'carried', canonical: 'messages.citations', note: '' },
   'messages[].reasoning_content': { fate: 'carried', canonical: 'messages.reasoning', note: 'an extension' },
   'messages[].reasoning': { fate: 'mapped', canonical: 'messages.reasoning', note: 'an extension' },
-  'messages[].reasoning_details': { fate: 'mapped', canonical: 'messages.reasoning', note: 'an extension' },
-  'messages[].thinking_blocks': { fate: 'mapped', canonical: 'messages.reasoning', note: 'an extension' },
+  'messages[].reasoning_details': {
+    fate: 'mapped',
+    canonical: 'messages.reasoning',
+    note: 'an extension; signed thinking goes back to who signed it',
+  },
+  'messages[].thinking_blocks': {
+    fate: 'mapped',
+    canonical: 'messages.reasoning',
+    note: 'an extension; signed thinking goes back to who signed it',
+  },
   'messages[].cache_control': {
     fate: 'mapped',
     canonical: 'messages.cache',

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../canonical/reply.ts';
-import type { TextPart, ToolCallPart } from '../../canonical/request.ts';
+import type { ReasoningPart, TextPart, ToolCallPart } from '../../canonical/request.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Ids } from '../../ids.ts';
@@ -15,6 +15,7 @@ import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
 import { decodeStop, encodeFinish, encodeServiceTier, failureOfSilence, isFinish } from './finish.ts';
 import { failureOfFinish, hasContent } from './relay.ts';
 import { addUnlikeArguments, argumentsText } from './stream-calls.ts';
+import { isSealed, reasoningDetail, thinkingBlock } from './sealed-thoughts.ts';
 import { readBeside, readContent, sourcesAlone } from './said.ts';
 import { reasoningParts } from './thoughts.ts';
 import { encodeUsage, usageIn } from './usage.ts';
@@ -200,11 +201,14 @@ function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject
   let content = '';
   let refusal = '';
   let reasoning = '';
+  const thoughts: ReasoningPart[] = [];
   const annotations: JsonObject[] = [];
   const calls: ToolCallPart[] = [];
   for (const part of reply.parts) {
-    if (part.type === 'reasoning') reasoning += part.text;
-    else if (part.type === 'tool_call') calls.push(part);
+    if (part.type === 'reasoning') {
+      reasoning += part.text;
+      thoughts.push(part);
+    } else if (part.type === 'tool_call') calls.push(part);
     else if (part.type === 'text' && part.refusal) refusal += part.text;
     else if (part.type === 'text') {
       for (const citation of part.citations ?? []) {
@@ -222,7 +226,14 @@ function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject
     content: content === '' && (calls.length > 0 || refusal !== '') ? null : content,
     refusal: refusal === '' ? null : refusal,
   };
-  if (reasoning !== '' && request.reasoning?.display !== 'omitted') message.reasoning_content = reasoning;
+  if (request.reasoning?.display !== 'omitted') {
+    if (reasoning !== '') message.reasoning_content = reasoning;
+    const sealed = thoughts.filter(isSealed);
+    if (sealed.length > 0) {
+      message.reasoning_details = thoughts.map(reasoningDetail);
+      message.thinking_blocks = sealed.map(thinkingBlock);
+    }
+  }
   if (annotations.length > 0) message.annotations = annotations;
   const [first] = calls;
   if (first && request.legacyFunctions) {

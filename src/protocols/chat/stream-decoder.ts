@@ -182,9 +182,11 @@ class ChatStream implements StreamDecoder {
 
   #reasoning(delta: JsonObject, out: Event[]): void {
     for (const thought of readThoughts(delta)) {
+      if (this.#past.isRepeated(thought)) continue;
       if (thought.redacted === undefined) this.#think(thought, out);
       else {
         this.#close(out);
+        this.#past.seal(thought.redacted, thought);
         this.#hasContent = true;
         out.push({ type: 'redacted', index: this.#blocks++, data: thought.redacted });
       }
@@ -199,7 +201,10 @@ class ChatStream implements StreamDecoder {
     const block = this.#block('reasoning', out);
     const text = addedText(block, thought);
     block.key ??= thought.key;
-    if (thought.signature !== undefined) block.signature = thought.signature;
+    if (thought.signature !== undefined) {
+      block.signature = thought.signature;
+      this.#past.seal(thought.signature, block);
+    }
     if (text === '') return;
     block.text += text;
     this.#hasContent = true;

@@ -11,6 +11,7 @@ import { chatExtra } from './encoding.ts';
 import { encodeStreamFailure } from './errors.ts';
 import { encodeFinish, encodeServiceTier } from './finish.ts';
 import { fitReplyId } from './reply.ts';
+import { isSealed, reasoningDetail, thinkingBlock, type SealedThought } from './sealed-thoughts.ts';
 import { encodeUsage } from './usage.ts';
 
 const DONE = 'data: [DONE]\n\n';
@@ -47,6 +48,9 @@ class ChatWriter implements StreamEncoder {
   #texts = new Map<number, OpenText>();
   #textLength = 0;
   readonly #annotations: JsonObject[] = [];
+  /** Of the open block of thinking. */
+  #thought = '';
+  readonly #sealed: JsonObject[] = [];
   #refused = false;
 
   constructor(context: ReplyContext) {
@@ -63,6 +67,7 @@ class ChatWriter implements StreamEncoder {
         return this.#text(event.index, event.text);
       case 'reasoning_delta':
         if (this.#hideReasoning || event.text === '') return '';
+        this.#thought += event.text;
         return this.#delta(`{"reasoning_content":${JSON.stringify(event.text)}}`);
       case 'tool_delta':
         return this.#callDelta(event.index, event.text);
@@ -91,10 +96,14 @@ class ChatWriter implements StreamEncoder {
         return this.#end(event.stop, event.usage, event.serviceTier);
       case 'error':
         return encodeStreamFailure(event.failure);
-      // No notion of them on this wire; what is lost from an answer is told by the log.
       case 'reasoning_start':
+        this.#thought = '';
+        return '';
       case 'reasoning_end':
+        return this.#seal({ text: this.#thought, signature: event.signature });
       case 'redacted':
+        return this.#seal({ text: '', redacted: event.data });
+      // No notion of it on this wire; what is lost from an answer is told by the log.
       case 'native':
         return '';
     }
@@ -130,6 +139,19 @@ class ChatWriter implements StreamEncoder {
     if (open) open.length += text.length;
     this.#textLength += text.length;
     return this.#delta(`{"content":${JSON.stringify(text)}}`);
+  }
+
+  /** The block is told where it ends; all of them once more at the end of the answer, for readers that know no index. */
+  #seal(thought: SealedThought): string {
+    if (this.#hideReasoning || !isSealed(thought)) return '';
+    const detail = reasoningDetail(thought, this.#sealed.length);
+    this.#sealed.push(thinkingBlock(thought));
+    return this.#delta(JSON.stringify({ reasoning_details: [detail] }));
+  }
+
+  #thinkingBlocks(): string {
+    if (this.#sealed.length === 0) return '';
+    return this.#delta(JSON.stringify({ thinking_blocks: this.#sealed }));
   }
 
   #textEnd(index: number): void {
@@ -193,7 +215,7 @@ class ChatWriter implements StreamEncoder {
   }
 
   #end(stop: Stop, usage: Usage | undefined, tier: string | undefined): string {
-    let frames = this.#sources();
+    let frames = this.#sources() + this.#thinkingBlocks();
     if (stop.reason === 'refusal' && stop.explanation && !this.#refused) {
       frames += this.#delta(`{"refusal":${JSON.stringify(stop.explanation)}}`);
     }

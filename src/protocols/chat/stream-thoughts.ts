@@ -5,6 +5,10 @@ import type { OpenThought, Thought } from './thoughts.ts';
 export interface PastThoughts {
   /** A block that is over. */
   add(block: OpenThought): void;
+  /** A block, over or not, whose seal is told. */
+  seal(seal: string, block: OpenThought): void;
+  /** Whether it is such a block once more: some servers list all of them at the end of an answer. */
+  isRepeated(thought: Thought): boolean;
   /** Whether a piece is only the signature of such a block: it is then lost. */
   isLate(thought: Thought): boolean;
   lost(): boolean;
@@ -12,6 +16,7 @@ export interface PastThoughts {
 
 export function createPastThoughts(): PastThoughts {
   const keys = new Set<string | number>();
+  const sealed = new Map<string, OpenThought>();
   let last: OpenThought | undefined;
   let lost = false;
 
@@ -26,6 +31,9 @@ export function createPastThoughts(): PastThoughts {
       last = block;
       if (block.key !== undefined) keys.add(block.key);
     },
+    seal: (name, block) => sealed.set(name, block),
+    isRepeated: ({ redacted, signature, key, text }) =>
+      key === undefined && sealed.get(redacted ?? signature ?? '')?.text.endsWith(text) === true,
     isLate(thought) {
       if (thought.text !== '' || !belongs(thought)) return false;
       lost = true;

@@ -53,13 +53,14 @@ export function readThoughts(source: JsonObject): readonly Thought[] {
 
 function itemsOf(details: JsonValue | undefined, blocks: JsonValue | undefined): Thought[] {
   const first = readItems(details);
-  if (first.some(isSealed)) return first;
   const second = readItems(blocks);
-  return first.length === 0 || second.some(isSealed) ? second : first;
+  const more = seals(second) - seals(first);
+  return more > 0 || (more === 0 && first.length === 0) ? second : first;
 }
 
-function isSealed({ signature, redacted }: Thought): boolean {
-  return signature !== undefined || redacted !== undefined;
+/** Some readers of streams keep the last pieces alone of what they don't know: the fuller list counts. */
+function seals(items: readonly Thought[]): number {
+  return items.filter(({ signature, redacted }) => signature !== undefined || redacted !== undefined).length;
 }
 
 function readItems(items: JsonValue | undefined): Thought[] {
@@ -101,6 +102,8 @@ export function continues(open: OpenThought, { text, signature, key }: Thought, 
 export function addedText(open: OpenThought, { text, signature, key }: Thought): string {
   if (signature === undefined || open.text === '') return text;
   if (text === open.text) return '';
+  // Several blocks may have been told as plain text, before the last of them is told whole.
+  if (key !== undefined && open.key === undefined && open.text.endsWith(text)) return '';
   return key === undefined && text.startsWith(open.text) ? text.slice(open.text.length) : text;
 }
 

@@ -1,5 +1,6 @@
 // Canonical parts as content blocks of a request.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
+import { isSealed } from '../../canonical/own-thinking.ts';
 import type {
   Message,
   Part,
@@ -41,11 +42,11 @@ function encodeText(part: TextPart, role: Message['role'], encoding: Encoding): 
   return marked(block, part);
 }
 
-/** Unsigned thinking is refused by providers, and so is what was signed elsewhere: what a chat client sends back is both. */
+/** Unsigned thinking is refused by providers, and so is what was signed elsewhere. */
 function encodeThinking(part: ReasoningPart, encoding: Encoding): JsonObject | undefined {
-  if (encoding.request.protocol === 'messages') {
+  if (isSealed(part)) {
     if (part.redacted !== undefined) return { type: 'redacted_thinking', data: part.redacted };
-    if (part.signature) return { type: 'thinking', thinking: part.text, signature: part.signature };
+    return { type: 'thinking', thinking: part.text, signature: part.signature ?? '' };
   }
   encoding.warn('quiet', 'messages.reasoning', 'thinking that this provider did not sign is not sent back');
   return undefined;

@@ -165,6 +165,6 @@ export function encodeReasoning(maxTokens: number, lostThinking: boolean, encodi
     );
     return { ...result, thinking: { type: 'adaptive', ...display(reasoning, encoding) } };
   }
-  encoding.warn('dropped', 'reasoning', 'the thinking of the open tool turn did not come back');
+  encoding.warn('suspended', 'reasoning', 'the thinking of the open tool turn did not come back');
   return thinkingTakenOff(result, encoding);
 }

@@ -8,6 +8,7 @@ import type { EncodedRequest } from '../protocol.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
 import { createEncoding, leaveOut, type Encoding } from './encoding.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
+import type { WireTurn } from './schema.ts';
 import { encodeReasoning, thinkingRoom, thinkingTakenOff, type Thinking } from './reasoning.ts';
 import {
   encodeTools,
@@ -151,6 +152,11 @@ function encodeFormat(
   return { structuredTool, thinking: off };
 }
 
+/** Thinking in a last turn of the assistant is refused where the model does not think, and elsewhere where it was told not to. */
+function refusesLastThinking({ thinking, on }: Thinking, turns: readonly WireTurn[]): boolean {
+  return thinking?.type === 'disabled' || (!on && turns.at(-1)?.role === 'assistant');
+}
+
 /** Fields that only this protocol has, back where they stood: nothing is lost on the way to a provider that knows them. */
 function restoreNative(body: JsonObject, request: Request): void {
   for (const { protocol, path, name, value } of request.native) {
@@ -172,7 +178,7 @@ export function encodeRequest(request: Request, model: string, traits: Traits): 
   const asked = encodeReasoning(maxTokens, lacksThinking(turns), encoding);
   const tools = encodeTools(asked.on, encoding);
   const { format, structuredTool, thinking } = encodeFormat(system, tools, asked, encoding);
-  if (thinking.thinking?.type === 'disabled') stripLastThinking(turns, encoding);
+  if (refusesLastThinking(thinking, turns)) stripLastThinking(turns, encoding);
   // Providers refuse a prefill beside thinking, and beside a form of their own for the answer.
   const prefill = traits.prefill && !thinking.on && format === undefined;
   const messages = finishTurns(turns, prefill, encoding);

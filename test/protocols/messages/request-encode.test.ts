@@ -334,14 +334,14 @@ describe('thinking', () => {
       request: toolTurn,
       traits: budget,
       body: { thinking: { type: 'disabled' } },
-      warnings: ['dropped reasoning'],
+      warnings: ['suspended reasoning'],
     },
     'is off there without an effort, which would be one of thinking': {
       request: { ...toolTurn, maxOutputTokens: 50_000, reasoning: { effort: 'high' } },
       traits: budget,
       body: { thinking: { type: 'disabled' } },
       absent: ['output_config'],
-      warnings: ['dropped reasoning'],
+      warnings: ['suspended reasoning'],
     },
     'is adaptive in such a turn where the model can': {
       request: { ...toolTurn, reasoning: { mode: 'on', budgetTokens: 2000 } },

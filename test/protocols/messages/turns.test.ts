@@ -1,6 +1,7 @@
 // The conversation towards a provider of this protocol: turns, parts, media and cache marks.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
+import { markOwn } from '../../../src/canonical/own-thinking.ts';
 import type { Message, Part, Request } from '../../../src/canonical/request.ts';
 import type { Traits } from '../../../src/canonical/traits.ts';
 import { GatewayError } from '../../../src/errors.ts';
@@ -253,13 +254,14 @@ describe('parts', () => {
     expect((error as GatewayError).options.param).toBe(AT);
   });
 
-  it('of thinking go back only where this protocol signed them', () => {
+  it('of thinking go back only where a provider of this protocol signed them', () => {
     const list = [
       user('a'),
       assistant(
         { type: 'reasoning', text: 'hm', signature: 's' },
         { type: 'reasoning', text: '', redacted: 'zzz' },
         { type: 'reasoning', text: 'un' },
+        { type: 'reasoning', text: 'own', signature: markOwn('s') },
         'b',
       ),
       user('c'),
@@ -269,7 +271,7 @@ describe('parts', () => {
         (item) => item.type,
       );
     expect(types('messages')).toEqual(['thinking', 'redacted_thinking', 'text']);
-    expect(types('chat')).toEqual(['text']);
+    expect(types('chat')).toEqual(['thinking', 'redacted_thinking', 'text']);
   });
 
   it('never have citations in what a user says', () => {
