@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { GatewayError } from '../errors.ts';
 import { StoreError } from '../store/store.ts';
 import { CliError } from './context.ts';
-import { clean } from './output.ts';
+import { clean, shortened } from './output.ts';
 
 /** A configuration that was refused: one line a fault (config/load.ts). Known by its shape, so that zod is not loaded for it. */
 function faultsOf(error: unknown): string[] | undefined {
@@ -22,6 +22,6 @@ function readable(error: unknown): string[] {
 
 export function explainFailure(error: unknown, debug: boolean): { lines: string[]; exitCode: 1 | 2 } {
   const exitCode = error instanceof CliError ? error.exitCode : 1;
-  const lines = readable(error).map((line) => clean(line.replace(/\s*\n\s*/g, ' ')));
+  const lines = readable(error).map((line) => shortened(clean(line.replace(/\s*\n\s*/g, ' '))));
   return { lines: debug ? [...lines, inspect(error)] : lines, exitCode };
 }

@@ -35,6 +35,17 @@ export function clean(text: string): string {
   return text.replace(UNSAFE, escaped);
 }
 
+const LONGEST = 1000;
+const HEAD = 500;
+const TAIL = 300;
+
+/** A value that was given may be of any length: what it is and how to mend it stand at the ends of the line. */
+export function shortened(line: string): string {
+  if (line.length <= LONGEST) return line;
+  const left = line.length - HEAD - TAIL;
+  return `${line.slice(0, HEAD)}… (${left} more characters) …${line.slice(-TAIL)}`;
+}
+
 /** A name as one word of a command line, ready to be pasted. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

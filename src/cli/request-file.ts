@@ -7,11 +7,18 @@ import type { Protocol } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/registry.ts';
 import { CliError } from './context.ts';
 
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'is not there; check the name',
+  EISDIR: 'is a folder; name the file in it',
+  EACCES: 'may not be read; give this user the permission',
+};
+
 /** Throws CliError for a file that is none, GatewayError for a body that the gateway would refuse. */
 export async function readRequestFile(file: string, cwd: string, model: string): Promise<Inbound> {
   const text = await readFile(resolve(cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    const code = error.code ?? error.message;
     throw new CliError(
-      `${file} can't be read (${error.code ?? error.message}); name a file with a request's JSON`,
+      `${file} ${UNREADABLE[code] ?? `can't be read (${code}); name a file with a request's JSON`}`,
     );
   });
   const value = { ...parse(text, file), model };

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import type { Store } from '../store/store.ts';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
-import { clean, formatCount } from './output.ts';
+import { clean, formatCount, shortened } from './output.ts';
 
 /** What `serve` may add to the flags that every command has. */
 export interface ListenFlags {
@@ -27,7 +27,13 @@ export async function withStore<Result>(
   context: Context,
   use: (store: Store, config: Config) => Promise<Result>,
 ): Promise<Result> {
-  const config = await readConfig(command, context);
+  return withDatabase(await readConfig(command, context), use);
+}
+
+async function withDatabase<Result>(
+  config: Config,
+  use: (store: Store, config: Config) => Promise<Result>,
+): Promise<Result> {
   const { openStore } = await import('../store/open.ts');
   const store = await openStore(config.database);
   try {
@@ -36,6 +42,37 @@ export async function withStore<Result>(
     await store.close();
   }
 }
+
+/** As `withStore`, of a command that only reads: says what it reads before anything can be missed in it. */
+export async function withReadStore<Result>(
+  command: Command,
+  context: Context,
+  use: (store: Store, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const config = await readConfig(command, context);
+  await sayRead(context, config, { database: true });
+  return withDatabase(config, use);
+}
+
+/** Nothing where both lie at the usual places: an empty list may be that of another folder's database. */
+export async function sayRead(
+  { stderr, env }: Context,
+  config: Config,
+  { database }: { database: boolean },
+): Promise<void> {
+  const { defaultPaths } = await import('../config/load.ts');
+  const usual = defaultPaths(env);
+  const unusual = [
+    ...(config.file === null || config.file === usual.config ? [] : [`configuration ${config.file}`]),
+    ...(!database || config.database === usual.database
+      ? []
+      : [`database ${shownDatabase(config.database)}`]),
+  ];
+  if (unusual.length > 0) stderr.write(`${shortened(`reads ${unusual.map(clean).join(', ')}`)}\n`);
+}
+
+/** A URL may hold a password. */
+const shownDatabase = (location: string): string => location.replace(/(:\/\/)[^@/]*@/, '$1');
 
 /** Said by every command that writes, so that a change in the wrong database is noticed. */
 export function sayWritten(context: Context, store: Store): void {

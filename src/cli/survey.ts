@@ -10,7 +10,7 @@ import { createRouting, type Routing } from '../routing/routing.ts';
 import { startSim } from '../sim/sim.ts';
 import type { Context } from './context.ts';
 import { clean } from './output.ts';
-import { readConfig } from './session.ts';
+import { readConfig, sayRead } from './session.ts';
 import { shownProviders } from './shown.ts';
 
 export interface Survey {
@@ -28,9 +28,11 @@ export async function withSurvey<Result>(
   command: Command,
   context: Context,
   use: (survey: Survey) => Promise<Result>,
+  reads: { database: boolean } = { database: false },
 ): Promise<Result> {
   const { clock, ids, env } = context;
   const config = await readConfig(command, context);
+  await sayRead(context, config, reads);
   for (const warning of config.warnings) context.stderr.write(`warning: ${clean(warning)}\n`);
   const client = createProviderClient({ clock, env });
   const sim = await startSim({ clock, ids });

@@ -199,6 +199,8 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   ENOENT: 'is not there; check the name, or leave it out to use what is found',
   EISDIR: 'is a folder; name the file in it',
   EACCES: 'may not be read; give this user the permission',
+  EPERM: 'may not be read; give this user the permission',
+  ENOTDIR: "can't be read (ENOTDIR): a part of its path is not a folder; correct the path",
 };
 
 function readText(file: string, shown: string): string {
@@ -209,7 +211,9 @@ function readText(file: string, shown: string): string {
     const code = (error as NodeJS.ErrnoException).code ?? '';
     const why =
       UNREADABLE[code] ??
-      (code.startsWith('ERR_ENCODING') ? 'is not UTF-8; save it as UTF-8' : `can't be read (${code})`);
+      (code.startsWith('ERR_ENCODING')
+        ? 'is not UTF-8; save it as UTF-8'
+        : `can't be read (${code}); check the path and the disk`);
     throw new ConfigError([`${shown}: ${why}`]);
   }
   return text;

@@ -23,14 +23,14 @@ const PATHS: ReadonlyMap<string, { name: RouteName; methods: readonly string[] }
 const MODEL = '/v1/models/';
 const ENDPOINTS = [...PATHS.keys()].filter((path) => path.startsWith('/v1'));
 
-/** Throws GatewayError 404 or 405, in words that say what was meant. */
-export function route(method: string, path: string): Route {
+/** Throws GatewayError 404 or 405, in words that say what was meant. `origin`: where this client reaches the gateway. */
+export function route(method: string, path: string, origin: () => string): Route {
   const known =
     PATHS.get(path) ??
     (path.startsWith(MODEL) && path !== MODEL
       ? { name: 'model' as const, methods: ['GET', 'HEAD'] }
       : undefined);
-  if (known === undefined) throw new GatewayError('not_found', unknownPath(path));
+  if (known === undefined) throw new GatewayError('not_found', unknownPath(path, origin()));
   if (!known.methods.includes(method)) {
     const allow = known.methods.join(', ');
     throw new GatewayError('method_not_allowed', `${method} is not for ${path}; use ${allow}`, { allow });
@@ -46,16 +46,16 @@ function decoded(text: string): string {
   }
 }
 
-function unknownPath(path: string): string {
+function unknownPath(path: string, origin: string): string {
   const shown = path.slice(0, 200);
   const once = path.replace(/^\/v1(?=\/v1\/)/, '');
   if (once !== path && isKnown(once)) {
-    return `unknown path ${shown}: the base URL has /v1 twice; leave it out of the base URL (messages clients) or out of the path`;
+    return `unknown path ${shown}: it has /v1 twice; set the client's base URL to ${origin}`;
   }
-  if (isKnown(`/v1${path}`)) return `unknown path ${shown}: add /v1 to the base URL (…/v1${path})`;
+  if (isKnown(`/v1${path}`)) return `unknown path ${shown}; set the client's base URL to ${origin}/v1`;
   const near = nearest(path, ENDPOINTS);
-  if (near !== undefined) return `unknown path ${shown}; did you mean ${near}?`;
-  return `unknown path ${shown}; this gateway serves ${ENDPOINTS.join(', ')}`;
+  const meant = near === undefined ? `this gateway serves ${ENDPOINTS.join(', ')}` : `did you mean ${near}?`;
+  return `unknown path ${shown}; ${meant} (base URL: ${origin}/v1, for most messages clients ${origin})`;
 }
 
 function isKnown(path: string): boolean {

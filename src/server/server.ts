@@ -11,7 +11,7 @@ import type { Protocol } from '../protocols/protocol.ts';
 import { StoreError } from '../store/store.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
-import { createHostCheck } from './host.ts';
+import { createHostCheck, hostOf } from './host.ts';
 import { route } from './router.ts';
 import { handlers } from './routes/index.ts';
 
@@ -50,7 +50,8 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
         'this Host name is not served here (listen.names in the configuration adds one)',
       );
     }
-    const { name, id } = route(request.method, request.path);
+    const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
+    const { name, id } = route(request.method, request.path, origin);
     await handlers[name](request, deps, id ?? '');
   }
 

@@ -1,5 +1,5 @@
 // Runs commands in-process with a context of the test's own: captured streams, a fixed clock, a folder that goes away.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -51,7 +51,10 @@ export function temporaryDirectory(): string {
 }
 
 export function createShell(): Shell {
-  const directory = temporaryDirectory();
+  // Also the user's own folder of configuration and data: what a test puts there lies at the usual place.
+  const home = temporaryDirectory();
+  const directory = join(home, 'gateway');
+  mkdirSync(directory);
   const time = { now: NOW };
   const clock: Clock = { now: () => time.now, monotonic: () => time.now, after: () => () => undefined };
   const listeners = new Set<(signal: NodeJS.Signals) => void>();
@@ -60,11 +63,7 @@ export function createShell(): Shell {
     stdout: capture(),
     stderr: capture(),
     // No variable of the developer's own reaches a test, and no configuration of theirs.
-    env: {
-      GATEWAY_DATABASE: join(directory, 'gateway.db'),
-      XDG_CONFIG_HOME: directory,
-      XDG_DATA_HOME: directory,
-    },
+    env: { XDG_CONFIG_HOME: home, XDG_DATA_HOME: home },
     cwd: directory,
     clock,
     ids: createIds(),

@@ -265,7 +265,7 @@ test('a database that is none is named and left untouched', async () => {
   writeFileSync(file, text);
   const { code, stderr } = await shell.run(['keys', 'list', '--database', file]);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^gateway: [^\n]*notes\.txt[^\n]*\n$/);
+  expect(stderr).toMatch(/^reads database [^\n]*\ngateway: [^\n]*notes\.txt[^\n]*\n$/);
   expect(readFileSync(file, 'utf8')).toBe(text);
 });
 

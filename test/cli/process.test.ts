@@ -186,6 +186,19 @@ describe('serve', () => {
     }
   });
 
+  it('warns that keys and prompts cross the network unencrypted on a host that others reach', async () => {
+    for (const [host, warned] of [
+      ['0.0.0.0', true],
+      ['127.0.0.1', false],
+    ] as const) {
+      const child = start(['serve', '--port', '0', '--host', host, '--log', 'off']);
+      const stderr = child.stderr === null ? Promise.resolve('') : text(child.stderr);
+      await until(child.stdout, /^curl .*\n/m);
+      child.kill('SIGTERM');
+      expect((await stderr).includes('there is no TLS')).toBe(warned);
+    }
+  });
+
   it('names a busy port in one line', async () => {
     const squatter = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void squatter.close());

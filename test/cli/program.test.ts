@@ -57,6 +57,7 @@ describe('wrong usage is one line on stderr and exit 2', () => {
     ['keys crate', "unknown command 'crate' (Did you mean create?)"],
     ['keys create', "required option '--account <name>' not specified"],
     ['keys create --account', 'argument missing'],
+    ['keys create --acount alice', "unknown option '--acount' (Did you mean --account?)"],
     ['keys create --account a --tiers pro', "unknown option '--tiers' (Did you mean --tier?)"],
     ['keys create --account a --permissions chat,mesages', 'Unknown permission "mesages"'],
     ['keys create --account a --models ,', 'separated by commas'],

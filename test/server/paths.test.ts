@@ -47,7 +47,7 @@ describe('a path that is nearly right is a 404 that says the right base URL', ()
   ])('without /v1: %s %s', async (method, path) => {
     const response = await request(method, path);
     expect(response.status).toBe(404);
-    expect(await response.text()).toContain(`add /v1 to the base URL (…/v1${path})`);
+    expect(await response.text()).toContain(`set the client's base URL to ${gateway.url}/v1`);
   });
 
   it.each([
@@ -58,7 +58,21 @@ describe('a path that is nearly right is a 404 that says the right base URL', ()
   ])('with it twice: %s %s', async (method, path) => {
     const response = await request(method, path);
     expect(response.status).toBe(404);
-    expect(await response.text()).toContain('the base URL has /v1 twice');
+    expect(await response.text()).toMatch(
+      new RegExp(`has /v1 twice; set the client's base URL to ${gateway.url}["\\s]`),
+    );
+  });
+
+  it.each([
+    ['POST', '/openai/v1/chat/completions'],
+    ['POST', '/v2/messages'],
+    ['GET', '/nonsense'],
+  ])('of any other kind: %s %s', async (method, path) => {
+    const response = await request(method, path);
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain(
+      `base URL: ${gateway.url}/v1, for most messages clients ${gateway.url}`,
+    );
   });
 });
 

@@ -11,7 +11,7 @@ import {
   printLines,
   widthOf,
 } from '../output.ts';
-import { withStore } from '../session.ts';
+import { withReadStore } from '../session.ts';
 import { table } from '../table.ts';
 
 export function defineAccounts(accounts: Command, context: Context): void {
@@ -22,7 +22,7 @@ export function defineAccounts(accounts: Command, context: Context): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway accounts list --json')
     .action(async (options: { json?: boolean }, command: Command) =>
-      withStore(command, context, async (store) => {
+      withReadStore(command, context, async (store) => {
         const listed = await store.listAccounts();
         if (options.json) {
           const rows = listed.map(({ name, tier, keys, createdAt }) => ({

@@ -15,12 +15,12 @@ import {
   shellWord,
   widthOf,
 } from '../output.ts';
-import { limitText, sayWritten, unknownAccount, unknownTier, withStore } from '../session.ts';
+import { limitText, sayWritten, unknownAccount, unknownTier, withReadStore, withStore } from '../session.ts';
 import { table, type Cell } from '../table.ts';
 import { parseExpiry } from '../when.ts';
 
 interface CreateOptions {
-  account: string;
+  account?: string;
   tier?: string;
   name?: string;
   permissions: Permission[];
@@ -37,7 +37,7 @@ export function defineKeys(keys: Command, context: Context): void {
   keys
     .command('create')
     .description('create a key, and its account if it is new; prints the key once')
-    .requiredOption('--account <name>', 'whose key it is', parseName)
+    .option('--account <name>', 'whose key it is (required)', parseName)
     .option('--tier <tier>', 'tier of a new account (default: default_tier of the file, else free)')
     .option('--name <label>', 'a label to recognise the key by', parseName)
     .addOption(
@@ -63,7 +63,7 @@ export function defineKeys(keys: Command, context: Context): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway keys list --account alice')
     .action(async (options: { account?: string; json?: boolean }, command: Command) =>
-      withStore(command, context, (store) => listKeys(options, store, context)),
+      withReadStore(command, context, (store) => listKeys(options, store, context)),
     );
   keys
     .command('revoke')
@@ -77,21 +77,22 @@ export function defineKeys(keys: Command, context: Context): void {
 }
 
 async function createKeyCommand(options: CreateOptions, command: Command, context: Context): Promise<void> {
+  const { account, tier } = options;
+  // Not `requiredOption`: it would hide that another option is misspelt (`--acount`).
+  if (account === undefined) command.error("error: required option '--account <name>' not specified");
   await withStore(command, context, async (store, config) => {
-    const { tier } = options;
     if (tier !== undefined && !config.tiers.has(tier)) throw await unknownTier(config, tier);
-    const existing = await store.findAccount(options.account);
+    const existing = await store.findAccount(account);
     if (existing !== undefined && tier !== undefined && existing.tier !== tier) {
-      const name = options.account;
       throw new CliError(
-        `account ${JSON.stringify(name)} has tier ${existing.tier} already; change it first: gateway tiers assign ${shellWord(name)} ${tier}`,
+        `account ${JSON.stringify(account)} has tier ${existing.tier} already; change it first: gateway tiers assign ${shellWord(account)} ${tier}`,
       );
     }
     const { createKey } = await import('../../accounts/key.ts');
     const { key, plaintext } = await createKey(
       { store, clock: context.clock, ids: context.ids },
       {
-        account: options.account,
+        account,
         tier: tier ?? config.defaultTier,
         label: options.name ?? null,
         permissions: options.permissions,

@@ -4,6 +4,7 @@ import type { ModelEntry } from '../../routing/listing.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatShort, printJson, printLines, widthOf } from '../output.ts';
 import { readConfig, withStore } from '../session.ts';
+import type { Survey } from '../survey.ts';
 import { table, type Cell } from '../table.ts';
 
 export function defineModels(models: Command, context: Context): void {
@@ -12,10 +13,11 @@ export function defineModels(models: Command, context: Context): void {
     .addHelpText('after', '\nExample:\n  gateway models --json')
     .action(async (options: { json?: boolean }, command: Command) => {
       const { learnModels, withSurvey } = await import('../survey.ts');
-      const entries = await withSurvey(command, context, async (survey) => {
+      const read = async (survey: Survey): Promise<ModelEntry[]> => {
         await learnModels(survey, context);
         return survey.routing.models(null);
-      });
+      };
+      const entries = await withSurvey(command, context, read, { database: true });
       const states = await statesOf(command, context);
       if (options.json)
         printJson(

@@ -152,12 +152,20 @@ async function openLog(config: Config, { stderr, env }: Context): Promise<Logger
 
 /** Into the log, so that JSON lines stay JSON lines; by themselves where there is no log. */
 function sayWarnings(config: Config, logger: Logger, { stderr }: Context): void {
-  for (const warning of config.warnings) {
+  const open = config.listen.hosts.filter((host) => !isLoopback(host));
+  const warnings = open.length === 0 ? config.warnings : [...config.warnings, withoutTls(open)];
+  for (const warning of warnings) {
     if (config.log === 'off') stderr.write(`gateway: warning: ${clean(warning)}\n`);
     else logger.warn(warning);
   }
   logger.flush();
 }
+
+const isLoopback = (host: string): boolean => /^(localhost|::1|127(\.\d+){3})$/i.test(host);
+
+const withoutTls = (hosts: readonly string[]): string =>
+  `others can reach ${hosts.join(', ')}, and there is no TLS: keys and prompts cross the network as plain text; ` +
+  'listen on 127.0.0.1 alone, or put a proxy with TLS in front';
 
 const LISTEN_ADVICE: Record<string, (host: string, port: number) => string> = {
   EADDRINUSE: (host, port) =>

@@ -2,7 +2,15 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatCount, printJson, printLines, widthOf } from '../output.ts';
-import { limitText, readConfig, sayWritten, unknownAccount, unknownTier, withStore } from '../session.ts';
+import {
+  limitText,
+  readConfig,
+  sayRead,
+  sayWritten,
+  unknownAccount,
+  unknownTier,
+  withStore,
+} from '../session.ts';
 import { table } from '../table.ts';
 
 interface Options {
@@ -31,6 +39,7 @@ export function defineTiers(tiers: Command, context: Context): void {
 
 async function listTiers(options: Options, command: Command, context: Context): Promise<void> {
   const config = await readConfig(command, context);
+  await sayRead(context, config, { database: false });
   const rows = [...config.tiers].map(([tier, limit]) => ({
     tier,
     requests_per_hour: limit === Infinity ? null : limit,

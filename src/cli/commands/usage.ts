@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts';
 import type { Account, Grouping, Store, Totals } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { clean, isoTime, printJson } from '../output.ts';
-import { limitOf, unknownAccount, withStore } from '../session.ts';
+import { limitOf, unknownAccount, withReadStore } from '../session.ts';
 import { parseSince } from '../when.ts';
 
 const GROUPINGS = ['account', 'key', 'model', 'hour'] as const satisfies readonly Grouping[];
@@ -51,7 +51,7 @@ export function defineUsage(usage: Command, context: Context): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  gateway usage\n  gateway usage alice --since 7d --by model')
     .action(async (account: string | undefined, options: Options, command: Command) =>
-      withStore(command, context, (store, config) => showUsage(account, options, store, config, context)),
+      withReadStore(command, context, (store, config) => showUsage(account, options, store, config, context)),
     );
 }
 

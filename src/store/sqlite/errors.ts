@@ -1,27 +1,36 @@
 // What the engine and the file system throw, as the three kinds that the gateway acts upon.
 import { StoreError } from '../store.ts';
 
+const RIGHTS = 'let this user write the file and its folder, or choose another with --database';
+const PATH = 'correct the path';
+
+/** What it is; what mends it. */
 const SYSTEM: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'not permitted',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'no space left',
-  ENOTDIR: 'a part of its path is not a folder',
-  EEXIST: 'a part of its path is not a folder',
-  EISDIR: 'it is a folder',
-  ENOENT: 'it does not exist',
+  EACCES: `permission denied; ${RIGHTS}`,
+  EPERM: `not permitted; ${RIGHTS}`,
+  EROFS: 'the file system is read-only; choose another place with --database',
+  ENOSPC: 'no space left; free some',
+  EDQUOT: 'no space left for this user; free some',
+  ENOTDIR: `a part of its path is not a folder; ${PATH}`,
+  EEXIST: `a part of its path is not a folder; ${PATH}`,
+  EISDIR: 'it is a folder; name a file in it',
+  ENOENT: `it does not exist, and cannot be made; ${PATH}`,
+  ENAMETOOLONG: `its name is too long; ${PATH}`,
+  ELOOP: `its path is a circle of links; ${PATH}`,
+  EMFILE: 'too many files are open; raise the limit of open files (ulimit -n)',
+  EIO: 'reading or writing it failed; check the disk',
 };
 
 const ENGINE: readonly (readonly [prefix: string, reason: string])[] = [
-  ['SQLITE_BUSY', 'another process keeps it locked'],
-  ['SQLITE_LOCKED', 'another process keeps it locked'],
-  ['SQLITE_FULL', 'no space left'],
-  ['SQLITE_READONLY', 'it can only be read'],
-  ['SQLITE_CANTOPEN', 'it cannot be opened'],
-  ['SQLITE_PERM', 'permission denied'],
-  ['SQLITE_NOMEM', 'out of memory'],
-  ['SQLITE_IOERR', 'reading or writing it failed'],
-  ['SQLITE_PROTOCOL', 'its locks do not work'],
+  ['SQLITE_BUSY', 'another process keeps it locked; end that one, or try again'],
+  ['SQLITE_LOCKED', 'another process keeps it locked; end that one, or try again'],
+  ['SQLITE_FULL', 'no space left; free some'],
+  ['SQLITE_READONLY', `it can only be read; ${RIGHTS}`],
+  ['SQLITE_CANTOPEN', `it cannot be opened; ${RIGHTS}`],
+  ['SQLITE_PERM', `permission denied; ${RIGHTS}`],
+  ['SQLITE_NOMEM', 'out of memory; end other programs'],
+  ['SQLITE_IOERR', 'reading or writing it failed; check the disk'],
+  ['SQLITE_PROTOCOL', 'its locks do not work; put it on a disk of this machine'],
 ];
 
 function codeOf(error: unknown): string {
@@ -41,7 +50,7 @@ export function storeError(error: unknown, file: string): unknown {
   const reason = SYSTEM[code] ?? ENGINE.find(([prefix]) => code.startsWith(prefix))?.[1];
   if (reason === undefined) return error;
   const kind = isBusy(error) ? 'busy' : 'unavailable';
-  return new StoreError(kind, `the database ${file} is not usable now: ${reason} (${code})`, error);
+  return new StoreError(kind, `the database ${file} is not usable now (${code}): ${reason}`, error);
 }
 
 export function damaged(
