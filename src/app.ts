@@ -39,8 +39,8 @@ export interface App {
   readonly providers: readonly ProviderConfig[];
   /** Resolves when the local servers were looked for, 300 ms at most. */
   ready: Promise<void>;
-  /** Lets streams finish within `limits.shutdown_grace`. */
-  stop(): Promise<void>;
+  /** Lets streams finish within `limits.shutdown_grace`. Gives the number of usage rows that could not be written. */
+  stop(): Promise<number>;
   kill(): void;
 }
 
@@ -105,10 +105,11 @@ export async function startApp(options: AppOptions): Promise<App> {
   };
   const server = createGatewayServer(deps);
 
-  async function release(): Promise<void> {
+  async function release(): Promise<number> {
     cancelled = true;
-    await recorder.flush();
+    const unwritten = await recorder.flush();
     await Promise.all([client.close(), sim.close()]);
+    return unwritten;
   }
 
   let listening;
@@ -164,7 +165,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     async stop() {
       watcher?.close();
       await server.stop(config.limits.shutdownGrace);
-      await release();
+      const unwritten = await release();
+      if (unwritten > 0) log.error('usage rows are lost: they could not be written', { rows: unwritten });
+      return unwritten;
     },
     kill() {
       cancelled = true;

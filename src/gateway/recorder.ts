@@ -20,8 +20,8 @@ const IDLE_MS = 1000;
 
 export interface Recorder {
   record(row: UsageRow): void;
-  /** Writes what waits; for shutdown. */
-  flush(): Promise<void>;
+  /** Writes what waits, for shutdown. Gives the number of rows that could not be written. */
+  flush(): Promise<number>;
 }
 
 export function createRecorder(options: { store: Store; clock: Clock; log: Logger }): Recorder {
@@ -29,6 +29,7 @@ export function createRecorder(options: { store: Store; clock: Clock; log: Logge
   let waiting: UsageRow[] = [];
   let scheduled = false;
   let failing = false;
+  let ending = false;
   let cancelIdle = (): void => undefined;
   let writing: Promise<void> = Promise.resolve();
 
@@ -46,7 +47,7 @@ export function createRecorder(options: { store: Store; clock: Clock; log: Logge
       keep(rows);
       if (!failing) log.error('usage rows cannot be written; they wait', { reason: String(error) });
       failing = true;
-      schedule(IDLE_MS);
+      if (!ending) schedule(IDLE_MS);
     }
   }
 
@@ -73,9 +74,11 @@ export function createRecorder(options: { store: Store; clock: Clock; log: Logge
       schedule(FLUSH_MS);
     },
     async flush() {
+      ending = true;
       cancelIdle();
       await writing;
       await write();
+      return waiting.length;
     },
   };
 }

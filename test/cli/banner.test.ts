@@ -25,7 +25,7 @@ async function bannerOf(shell: Shell, { columns, firstKey }: Shown = {}): Promis
     notes: [],
     providers: config.providers,
     ready: Promise.resolve(),
-    stop: () => Promise.resolve(),
+    stop: () => Promise.resolve(0),
     kill: () => undefined,
   };
   const env = { ...context.env, NO_COLOR: '1' };

@@ -1,11 +1,12 @@
-// P22 and P28, of the real process: nothing is left of what is over, and neither a request nor a closed log ends it.
-import { readdirSync } from 'node:fs';
+// P22, P24 and P28, of the real process: nothing is left of what is over, what is lost is counted, and neither a request nor
+// a closed log ends it.
+import { readdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ask, send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
 import { home } from '../helpers/process.ts';
 import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
-import { content, START, streamOf, wholeOf } from '../gateway/wire.ts';
+import { content, FINISH, START, streamOf, TERMINAL, wholeOf } from '../gateway/wire.ts';
 
 async function place() {
   const upstream = await scriptedProvider();
@@ -15,7 +16,7 @@ async function place() {
     tiers: { enterprise: 100_000 },
   });
   const server = await shell.serve();
-  return { upstream, server, to: { url: server.url, key: await shell.newKey('enterprise') } };
+  return { upstream, shell, server, to: { url: server.url, key: await shell.newKey('enterprise') } };
 }
 
 test.skipIf(process.platform !== 'linux')(
@@ -61,4 +62,26 @@ test('P28: a log that nobody reads any more', async () => {
   expect(server.child.exitCode).toBeNull();
   server.child.kill('SIGTERM');
   expect(await server.ended).toMatchObject({ code: 0 });
+});
+
+test('P24: usage that could not be written is counted in the last line of the log and in the last words', async () => {
+  const { upstream, shell, server, to } = await place();
+  const end = gate();
+  for (let at = 0; at < 2; at += 1)
+    upstream.play({ steps: [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat] });
+  const streams = await Promise.all([1, 2].map(() => send(to, { model: 'm', stream: true })));
+  rmSync(shell.database);
+  await expect.poll(async () => (await fetch(`${server.url}/health`)).status).toBe(503);
+  end.open();
+  await Promise.all(streams.map((stream) => stream.text()));
+  await server.logged('usage rows cannot be written');
+  server.child.kill('SIGTERM');
+  const { code, stderr } = await server.ended;
+  const [last, words] = stderr.trimEnd().split('\n').slice(-2);
+  expect(JSON.parse(last ?? '')).toMatchObject({
+    msg: 'usage rows are lost: they could not be written',
+    rows: 2,
+  });
+  expect(words).toBe(`gateway: 2 usage rows could not be written to ${shell.database} and are lost`);
+  expect(code).toBe(0);
 });

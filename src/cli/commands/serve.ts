@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { collect, parsePort } from '../arguments.ts';
 import { printBanner } from '../banner.ts';
 import { CliError, type Context } from '../context.ts';
-import { clean, isLively } from '../output.ts';
+import { clean, isLively, plural } from '../output.ts';
 import { readConfig } from '../session.ts';
 
 interface Options {
@@ -115,8 +115,16 @@ async function serveUntilSignal(parts: {
   const signal = await ending.first;
   logger.info('stopping', { signal });
   logger.flush();
-  await app.stop();
+  const unwritten = await app.stop();
   forgetFaults();
+  if (unwritten > 0) sayUnwritten(unwritten, logger, store, context);
+}
+
+/** The last words: whoever ended it learns of the loss, whatever becomes of the log. */
+function sayUnwritten(rows: number, logger: Logger, store: Store, { stderr }: Context): void {
+  logger.flush();
+  const location = clean(store.location);
+  stderr.write(`gateway: ${plural(rows, 'usage row')} could not be written to ${location} and are lost\n`);
 }
 
 async function greet(app: App, config: Config, store: Store, context: Context): Promise<void> {
