@@ -16,7 +16,7 @@ import type { ReplyBody } from '../providers/provider-exchange.ts';
 import { protocolFor, type Target } from '../routing/catalog.ts';
 
 const MAX_TOKENS = 64;
-const MAX_REPLY = 1024 * 1024;
+const LIMITS = { maxReply: 1024 * 1024, maxValues: 100_000 };
 const TOOL = 'report_status';
 
 export interface ProbeDeps {
@@ -46,7 +46,7 @@ export async function probeStream(
     NEVER_CANCELLED,
   );
   if (reply.status !== 200) {
-    const text = (await readWhole(reply.body, MAX_REPLY)).toString('utf8');
+    const text = (await readWhole(reply.body, LIMITS.maxReply)).toString('utf8');
     throw new FailureError({
       ...protocol.decodeError(reply.status, reply.headers(), text),
       status: reply.status,
@@ -96,7 +96,7 @@ function requestFor(target: Target, tool: boolean): Request {
 function collect(body: ReplyBody, decoder: StreamDecoder): Promise<Event[]> {
   return new Promise((resolve, reject) => {
     const events: Event[] = [];
-    const source = openFrames(body, MAX_REPLY);
+    const source = openFrames(body, LIMITS);
     const fail = (failure: ProviderFailure): void => {
       source.abort();
       reject(new FailureError(failure));

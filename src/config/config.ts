@@ -26,6 +26,8 @@ export interface Config {
   limits: {
     maxBody: number;
     maxReply: number;
+    /** JSON values of a request, of a provider's whole reply and of one event of its stream. */
+    maxValues: number;
     maxConcurrent: number;
     headerTimeout: number;
     requestTimeout: number;

@@ -193,6 +193,7 @@ const file = mapping({
     mapping({
       max_body: may(SIZE),
       max_reply: may(SIZE),
+      max_values: may(whole('a number of JSON values', 1)),
       max_concurrent: may(whole('a number of requests', 1)),
       header_timeout: may(duration(1)),
       request_timeout: may(duration(1)),

@@ -78,6 +78,7 @@ export function limitsOf(given: FileConfig['limits']): Config['limits'] {
   return {
     maxBody: given?.max_body ?? 32 * 1024 * 1024,
     maxReply: given?.max_reply ?? 64 * 1024 * 1024,
+    maxValues: given?.max_values ?? 1_000_000,
     maxConcurrent: given?.max_concurrent ?? 1024,
     headerTimeout: given?.header_timeout ?? 10_000,
     requestTimeout: given?.request_timeout ?? 60_000,

@@ -10,6 +10,7 @@ import type { StreamDecoder } from '../protocols/protocol.ts';
 import type { Frame } from '../protocols/sse.ts';
 import type { ProviderReply } from '../providers/provider-exchange.ts';
 import type { FrameSource } from './frames.ts';
+import { checkReply } from './json-limits.ts';
 import type { Prepared } from './prepare.ts';
 
 export interface Whole {
@@ -32,9 +33,11 @@ export function isWhole(reply: ProviderReply, streamAsked: boolean): boolean {
   return streamAsked ? type.includes('json') : !type.includes('event-stream');
 }
 
-export function wholeAnswer(bytes: Buffer, { protocol }: Prepared): Whole {
+/** Throws FailureError for bytes that are no answer, or one of more than `maxValues` JSON values. */
+export function wholeAnswer(bytes: Buffer, { protocol }: Prepared, maxValues: number): Whole {
   const ascii = isAscii(bytes);
   const text = bytes.toString(ascii ? 'latin1' : 'utf8');
+  checkReply(bytes, maxValues, ascii ? text : undefined);
   const value = parseReply(text);
   const { usage } = protocol.inspectReply(value);
   // A string leaves in one write with its head; other bytes than ASCII go on as they came.

@@ -21,9 +21,15 @@ const MAX_REPLY = 64 * 1024;
 export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promise<void> {
   const endpoint = 'messages';
   const key = await authenticate({ headers: exchange.headers, endpoint }, deps.store, deps.clock.now());
-  const leave = deps.gate.enter(deps.config());
+  const config = deps.config();
+  const leave = deps.gate.enter(config);
   try {
-    const inbound = readRequest(messages, await exchange.readBody(), readCountEnvelope);
+    const inbound = readRequest(
+      messages,
+      await exchange.readBody(),
+      config.limits.maxValues,
+      readCountEnvelope,
+    );
     const passed = passedHeaders(exchange, messages);
     await deps.discovered;
     const target = targetOf(questionOf(inbound, key), deps);

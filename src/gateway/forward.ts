@@ -14,7 +14,7 @@ import type { Attempt as Watched, Health } from '../routing/health.ts';
 import { isWhole, untilCommitted, wholeAnswer, type Begun } from './begun.ts';
 import { errorOf, mayTryNext, type Attempt, type Facts } from './failures.ts';
 import { foldStream } from './fold.ts';
-import { openFrames } from './frames.ts';
+import { openFrames, type ReplyLimits } from './frames.ts';
 import { outputRoom } from './output-room.ts';
 import { TurnFrames, wholeTurn, type GoOn } from './paused.ts';
 import type { Prepared } from './prepare.ts';
@@ -34,7 +34,7 @@ export interface Upstream {
   upstreamId: string | undefined;
 }
 
-export interface ForwardOptions {
+export interface ForwardOptions extends ReplyLimits {
   first: Prepared;
   /** The targets after the first, in order. */
   rest: readonly Target[];
@@ -49,8 +49,6 @@ export interface ForwardOptions {
   /** Told before each target is contacted. */
   onAttempt: (prepared: Prepared, attempts: number) => void;
   requestId: string;
-  /** Bytes of a whole reply, and of one event. */
-  maxReply: number;
 }
 
 export interface ForwardDeps {
@@ -114,10 +112,10 @@ async function ask(
     const reply = await deps.client.open(callOf(prepared, options.stream), options.cancellation);
     if (reply.status !== 200) throw new FailureError(await refusal(reply, prepared.protocol, deps.clock));
     const begun = isWhole(reply, options.stream)
-      ? wholeAnswer(await readWhole(reply.body, options.maxReply), prepared)
+      ? wholeAnswer(await readWhole(reply.body, options.maxReply), prepared, options.maxValues)
       : await begunStream(reply, prepared, options, deps);
     if (begun.kind === 'whole' && prepared.pausing !== undefined) {
-      begun.value = await wholeTurn(begun, goingOn(prepared, options, deps), prepared, options.maxReply);
+      begun.value = await wholeTurn(begun, goingOn(prepared, options, deps), prepared, options);
     }
     health.succeeded(deps.clock.monotonic() - startedAt);
     const upstreamId = reply.header('request-id') ?? reply.header('x-request-id');
@@ -176,9 +174,9 @@ async function begunStream(
 ): Promise<Begun> {
   const { stream, maxReply } = options;
   const joiner = prepared.pausing?.createJoiner(deps.ids);
-  const first = openFrames(reply.body, maxReply);
+  const first = openFrames(reply.body, options);
   const source =
-    joiner === undefined ? first : new TurnFrames(first, joiner, goingOn(prepared, options, deps), maxReply);
+    joiner === undefined ? first : new TurnFrames(first, joiner, goingOn(prepared, options, deps), options);
   if (stream) return { kind: 'stream', held: await untilCommitted(source, prepared, deps.ids), source };
   return { kind: 'folded', reply: await foldStream(source, prepared, deps.ids, maxReply) };
 }

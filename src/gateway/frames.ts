@@ -2,6 +2,14 @@
 import { FrameTooLarge, createSplitter, type Frame, type Run } from '../protocols/sse.ts';
 import type { ProviderFailure } from '../errors.ts';
 import type { ReplyBody } from '../providers/provider-exchange.ts';
+import { unparsable } from './json-limits.ts';
+
+export interface ReplyLimits {
+  /** Bytes of a whole reply, and of one event of a stream. */
+  maxReply: number;
+  /** JSON values of the same. */
+  maxValues: number;
+}
 
 export interface FrameReader {
   /** The frames that one network chunk completed; never empty. */
@@ -24,8 +32,8 @@ export interface FrameSource {
   release(): void;
 }
 
-export function openFrames(body: ReplyBody, maxFrame: number): FrameSource {
-  const splitter = createSplitter({ maxFrame });
+export function openFrames(body: ReplyBody, { maxReply, maxValues }: ReplyLimits): FrameSource {
+  const splitter = createSplitter({ maxFrame: maxReply });
   let reader: FrameReader | undefined;
   let ending: ((to: FrameReader) => void) | undefined;
   let started = false;
@@ -48,16 +56,20 @@ export function openFrames(body: ReplyBody, maxFrame: number): FrameSource {
   }
 
   function pass(split: () => Frame[]): boolean {
+    let failure: ProviderFailure | undefined;
     try {
       const frames = split();
-      if (frames.length > 0) give(frames);
-      return true;
+      failure = firstUnparsable(frames, maxValues);
+      if (failure === undefined && frames.length > 0) give(frames);
     } catch (error) {
       if (!(error instanceof FrameTooLarge)) throw error;
-      body.abort();
-      close((to) => to.fail({ kind: 'failed', message: error.message, reason: 'too_large' }));
-      return false;
+      failure = { kind: 'failed', message: error.message, reason: 'too_large' };
     }
+    if (failure === undefined) return true;
+    const found = failure;
+    body.abort();
+    close((to) => to.fail(found));
+    return false;
   }
 
   return {
@@ -72,6 +84,7 @@ export function openFrames(body: ReplyBody, maxFrame: number): FrameSource {
             const rest = (): Frame[] => {
               const [last] = splitter.finish();
               if (last === undefined || (last.data === '' && last.event !== 'error')) return [];
+              if (firstUnparsable([last], maxValues) !== undefined) return [last];
               whole = isWhole(last);
               return whole ? [ended(last)] : [];
             };
@@ -94,6 +107,18 @@ export function openFrames(body: ReplyBody, maxFrame: number): FrameSource {
     abort: () => body.abort(),
     release: () => body.release(),
   };
+}
+
+/** Bytes of an event that no reader stumbles over, whatever they are; longer ones are few. */
+const LARGE = 65_536;
+
+/** Frames before one that is not parsed are lost with it: both came in one network chunk. */
+function firstUnparsable(frames: readonly Frame[], maxValues: number): ProviderFailure | undefined {
+  for (const frame of frames) {
+    const failure = frame.bytes.length > LARGE ? unparsable(Buffer.from(frame.data), maxValues) : undefined;
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
 }
 
 /** Some servers forget the last blank line; what broke off in mid-frame is no frame. */

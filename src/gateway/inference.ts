@@ -55,7 +55,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
   const config = deps.config();
   const leave = deps.gate.enter(config);
   try {
-    const inbound = readRequest(protocol, await exchange.readBody());
+    const inbound = readRequest(protocol, await exchange.readBody(), config.limits.maxValues);
     const passed = passedHeaders(exchange, protocol);
     await deps.discovered;
     const question = questionOf(inbound, key);
@@ -97,6 +97,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
           cancellation: exchange.cancellation,
           requestId: exchange.requestId,
           maxReply: config.limits.maxReply,
+          maxValues: config.limits.maxValues,
           facts: () => ({
             estimate: () => inbound.estimate(),
             // A lone target is tried whether it cools or not: its client need not wait for that.

@@ -7,7 +7,7 @@ import type { TurnJoiner } from '../protocols/protocol.ts';
 import type { Frame } from '../protocols/sse.ts';
 import type { ProviderReply } from '../providers/provider-exchange.ts';
 import { isWhole, wholeAnswer, type Whole } from './begun.ts';
-import { openFrames, type FrameReader, type FrameSource } from './frames.ts';
+import { openFrames, type FrameReader, type FrameSource, type ReplyLimits } from './frames.ts';
 import type { Prepared } from './prepare.ts';
 import { readWhole } from './read-whole.ts';
 
@@ -25,7 +25,7 @@ export async function wholeTurn(
   first: Whole,
   goOn: GoOn,
   prepared: Prepared,
-  limit: number,
+  limits: ReplyLimits,
 ): Promise<unknown> {
   const { pausing } = prepared;
   let reply = first.value;
@@ -33,7 +33,11 @@ export async function wholeTurn(
   pausing.keepInputs(reply, first.body);
   for (let pauses = 0; pauses < MOST_PAUSES && pausing.isPaused(reply); pauses++) {
     const more = await goOn(reply, async ({ body }) => {
-      const { value, body: source } = wholeAnswer(await readWhole(body, limit), prepared);
+      const { value, body: source } = wholeAnswer(
+        await readWhole(body, limits.maxReply),
+        prepared,
+        limits.maxValues,
+      );
       pausing.keepInputs(value as JsonObject, source);
       return value as JsonObject;
     });
@@ -43,8 +47,8 @@ export async function wholeTurn(
   return reply;
 }
 
-function framesOf(reply: ProviderReply, limit: number): FrameSource {
-  if (!isWhole(reply, true)) return openFrames(reply.body, limit);
+function framesOf(reply: ProviderReply, limits: ReplyLimits): FrameSource {
+  if (!isWhole(reply, true)) return openFrames(reply.body, limits);
   reply.body.abort();
   const message = 'the provider answered whole where it had begun with a stream';
   throw new FailureError({ kind: 'failed', message, reason: 'malformed' });
@@ -54,7 +58,7 @@ function framesOf(reply: ProviderReply, limit: number): FrameSource {
 export class TurnFrames implements FrameSource {
   readonly #joiner: TurnJoiner;
   readonly #goOn: GoOn;
-  readonly #limit: number;
+  readonly #limits: ReplyLimits;
   /** Undefined while the next call is on its way. */
   #source: FrameSource | undefined;
   #reader: FrameReader | undefined;
@@ -67,12 +71,12 @@ export class TurnFrames implements FrameSource {
   #held = false;
   #over = false;
 
-  /** `limit`: bytes of one event, and of what is sent back. */
-  constructor(first: FrameSource, joiner: TurnJoiner, goOn: GoOn, limit: number) {
+  /** Their bytes hold for one event, and for what is sent back. */
+  constructor(first: FrameSource, joiner: TurnJoiner, goOn: GoOn, limits: ReplyLimits) {
     this.#source = first;
     this.#joiner = joiner;
     this.#goOn = goOn;
-    this.#limit = limit;
+    this.#limits = limits;
   }
 
   // -- the reader's side --
@@ -132,7 +136,7 @@ export class TurnFrames implements FrameSource {
     const passed: Frame[] = [];
     for (const frame of frames) {
       this.#length += frame.bytes.length;
-      if (this.#length > this.#limit) this.#joiner.letGo();
+      if (this.#length > this.#limits.maxReply) this.#joiner.letGo();
       passed.push(...this.#joiner.push(frame));
       if (this.#joiner.isPaused()) break;
     }
@@ -160,7 +164,7 @@ export class TurnFrames implements FrameSource {
     }
     this.#pauses++;
     const turn = this.#joiner.turn();
-    this.#goOn(turn, (reply) => framesOf(reply, this.#limit))
+    this.#goOn(turn, (reply) => framesOf(reply, this.#limits))
       .then((next) => {
         if (next === undefined) this.#endPaused();
         else this.#begin(next, turn);

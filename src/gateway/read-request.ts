@@ -5,10 +5,9 @@ import { isObject, type JsonObject } from '../canonical/json.ts';
 import type { Needs } from '../canonical/needs.ts';
 import type { Request } from '../canonical/request.ts';
 import { GatewayError } from '../errors.ts';
+import { MAX_LEVELS } from '../protocols/exact-json.ts';
 import { scanMembers, type Members } from '../protocols/json-members.ts';
 import type { Asked, Envelope, Protocol } from '../protocols/protocol.ts';
-
-const MAX_DEPTH = 512;
 
 /** A request as it was read. */
 export class Inbound {
@@ -73,18 +72,23 @@ function askedOf({ includeUsage, legacyFunctions, reasoning }: Request): Asked {
   return { includeUsage, legacyFunctions, reasoning };
 }
 
-/** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol. */
+/** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol, `too_large` for too many values. */
 export function readRequest(
   protocol: Protocol,
   bytes: Buffer,
+  maxValues = Infinity,
   readEnvelope: (value: JsonObject) => Envelope = (value) => protocol.readEnvelope(value),
 ): Inbound {
   const ascii = isAscii(bytes);
   if (!ascii && !isUtf8(bytes)) throw new GatewayError('invalid_request', 'the body is not valid UTF-8');
   const text = bytes.toString(ascii ? 'latin1' : 'utf8');
-  const members = scanMembers(bytes, MAX_DEPTH, ascii ? text : undefined);
+  const members = scanMembers(bytes, MAX_LEVELS, ascii ? text : undefined);
   if (members.tooDeep) {
-    throw new GatewayError('invalid_request', `the body is nested deeper than ${MAX_DEPTH} levels`);
+    throw new GatewayError('invalid_request', `the body is nested deeper than ${MAX_LEVELS} levels`);
+  }
+  if (members.values > maxValues) {
+    const message = `the body holds more than ${maxValues} JSON values (limits.max_values)`;
+    throw new GatewayError('too_large', message);
   }
   const value = parse(text);
   const [twice] = members.duplicates;

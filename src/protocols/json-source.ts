@@ -17,6 +17,8 @@ export class JsonSource {
   text: string;
   /** Where `text` begins in the bytes. */
   base = 0;
+  /** JSON values that were skipped in it. */
+  values = 0;
 
   /** `ascii`: all of the bytes as text, where there is one already. */
   constructor(bytes: Buffer, ascii = '') {

@@ -102,6 +102,7 @@ describe('defaults', () => {
       limits: {
         maxBody: 33_554_432,
         maxReply: 67_108_864,
+        maxValues: 1_000_000,
         maxConcurrent: 1024,
         headerTimeout: 10_000,
         requestTimeout: 60_000,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rangesOf, scanMembers, splice } from '../../src/protocols/json-members.ts';
+import { measureJson, rangesOf, scanMembers, splice } from '../../src/protocols/json-members.ts';
 import type { Members, Range } from '../../src/protocols/json-members.ts';
 
 function scan(text: string, maxDepth = 512): Members {
@@ -84,6 +84,9 @@ describe('scanMembers', () => {
   it('stops at the depth that is allowed, however deep the body goes on', () => {
     expect(scan(`{"a":${'['.repeat(1_000_000)}`).tooDeep).toBe(true);
     expect(scan(`{"a":${'{"a":'.repeat(200_000)}`).tooDeep).toBe(true);
+    expect(scan('['.repeat(1_000_000)).tooDeep).toBe(true);
+    expect(scan(` ${'['.repeat(513)}${']'.repeat(513)}`).tooDeep).toBe(true);
+    expect(scan(`${'['.repeat(512)}${']'.repeat(512)}`).tooDeep).toBe(false);
   });
 
   it.each([
@@ -235,6 +238,22 @@ describe('laws', () => {
         const levels = depth(JSON.parse(text));
         expect(scan(text, levels).tooDeep).toBe(false);
         expect(scan(text, levels - 1).tooDeep).toBe(true);
+      }),
+    );
+  });
+
+  it('counts the values as a walk through the value does', () => {
+    const count = (value: unknown): number =>
+      typeof value === 'object' && value !== null
+        ? Object.values(value).reduce<number>((sum, inner) => sum + count(inner), 1)
+        : 1;
+    fc.assert(
+      fc.property(json, fc.constantFrom(undefined, 2), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        const values = count(JSON.parse(text));
+        expect(scan(text).values).toBe(values);
+        expect(measureJson(Buffer.from(text), 512).values).toBe(values);
+        expect(scan(`[${text}, [ ], {}]`).values).toBe(values + 3);
       }),
     );
   });

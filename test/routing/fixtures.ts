@@ -75,6 +75,7 @@ export function config(
     limits: {
       maxBody: 1,
       maxReply: 1,
+      maxValues: 1,
       maxConcurrent: 1,
       headerTimeout: 1,
       requestTimeout: 1,
