@@ -31,6 +31,7 @@ export interface Config {
     maxConcurrent: number;
     headerTimeout: number;
     requestTimeout: number;
+    writeTimeout: number;
     shutdownGrace: number;
   };
   maintenance: boolean;

@@ -197,6 +197,7 @@ const file = mapping({
       max_concurrent: may(whole('a number of requests', 1)),
       header_timeout: may(duration(1)),
       request_timeout: may(duration(1)),
+      write_timeout: may(duration(1)),
       shutdown_grace: may(duration(0)),
     }),
   ),

@@ -82,6 +82,7 @@ export function limitsOf(given: FileConfig['limits']): Config['limits'] {
     maxConcurrent: given?.max_concurrent ?? 1024,
     headerTimeout: given?.header_timeout ?? 10_000,
     requestTimeout: given?.request_timeout ?? 60_000,
+    writeTimeout: given?.write_timeout ?? 60_000,
     shutdownGrace: given?.shutdown_grace ?? 30_000,
   };
 }

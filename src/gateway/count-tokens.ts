@@ -63,7 +63,7 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
       }
     }
   } finally {
-    leave();
+    exchange.whenDelivered(leave);
   }
 }
 

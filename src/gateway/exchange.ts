@@ -29,6 +29,8 @@ export interface Exchange {
   /** The whole body, decompressed, within the limit. Throws or rejects with GatewayError. */
   readBody(): Buffer | Promise<Buffer>;
   readonly sink: Sink;
+  /** Calls the one task when the last byte of the answer has left, or the connection is gone: at once where that is so already. */
+  whenDelivered(task: () => void): void;
 }
 
 /** The client closed the connection: nobody is left to answer. */

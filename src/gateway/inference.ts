@@ -141,7 +141,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       logOutcome(deps.log, ended);
     }
   } finally {
-    leave();
+    exchange.whenDelivered(leave);
   }
 }
 

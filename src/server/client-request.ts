@@ -31,6 +31,7 @@ export class ClientRequest implements Exchange, UnderWay {
   readonly #connections: Connections;
   readonly #maxBody: number;
   #over = false;
+  #afterwards: () => void = ignore;
 
   constructor(request: IncomingMessage, response: ServerResponse, options: ClientRequestOptions) {
     const url = request.url ?? '/';
@@ -64,10 +65,16 @@ export class ClientRequest implements Exchange, UnderWay {
     return readBody(this.#request, this.#maxBody, this.cancellation);
   }
 
+  whenDelivered(task: () => void): void {
+    if (this.#over) task();
+    else this.#afterwards = task;
+  }
+
   closed(): void {
     if (this.#over) return;
     this.#over = true;
     this.#connections.end(this);
+    this.#afterwards();
     if (!this.response.writableFinished) this.cancellation.cancel(new ClientGone());
   }
 }

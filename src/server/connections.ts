@@ -1,12 +1,15 @@
 // Connections and what is under way on them. Node takes an answer for delivered once it was handed over, and tells a response
-// that waits behind others nothing of the connection's end; a slow reader and a client that asks ahead need both.
+// that waits behind others nothing of the connection's end; a slow reader and a client that asks ahead need both. A client
+// that takes nothing of what waits for it is dropped, else it would hold memory, a slot and a provider for as long as it likes.
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 import type { CancellationSource } from '../cancellation.ts';
+import type { Clock } from '../clock.ts';
 
 /** A request between its head and the end of its answer. */
 export interface UnderWay {
+  readonly requestId: string;
   readonly response: ServerResponse;
   readonly cancellation: CancellationSource;
   /** Its connection closed. */
@@ -32,16 +35,61 @@ interface Connection {
   requests: UnderWay[];
   /** How much it had sent when it was last at rest. */
   restedAt: number;
+  /** How much it had taken when it was last looked at. */
+  taken: number;
+  /** Milliseconds without a byte taken while bytes wait. */
+  stalledMs: number;
 }
 
-export function createConnections(): Connections {
-  const open = new Map<Duplex, Connection>();
+export interface ConnectionsOptions {
+  clock: Clock;
+  /** Milliseconds without a byte taken after which a client is dropped: `limits.write_timeout` as it is now. */
+  writeTimeout: () => number;
+  /** Called with the requests whose client was dropped. */
+  onDropped: (requestIds: readonly string[]) => void;
+}
+
+/** How often connections are looked at, at most; for short time-outs more often. */
+const LOOK_MS = 1000;
+const LEAST_LOOK_MS = 10;
+
+export function createConnections({ clock, writeTimeout, onDropped }: ConnectionsOptions): Connections {
+  const open = new Map<Socket, Connection>();
   let underWay = 0;
   let onEmpty = (): void => undefined;
+  let looking = false;
+
+  function lookLater(): void {
+    looking = true;
+    const lookMs = Math.max(Math.min(LOOK_MS, writeTimeout() / 4), LEAST_LOOK_MS);
+    const since = clock.monotonic();
+    clock.after(lookMs, () => {
+      // What a process that was stopped could not write was not refused by the client.
+      dropStalled(Math.min(clock.monotonic() - since, 2 * lookMs));
+      if (underWay > 0) lookLater();
+      else looking = false;
+    });
+  }
+
+  function dropStalled(elapsedMs: number): void {
+    for (const [socket, connection] of open) {
+      const taken = bytesTaken(socket);
+      if (socket.writableLength === 0 || taken !== connection.taken) {
+        connection.taken = taken;
+        connection.stalledMs = 0;
+        continue;
+      }
+      connection.stalledMs += elapsedMs;
+      if (connection.stalledMs < writeTimeout()) continue;
+      onDropped(connection.requests.map(({ requestId }) => requestId));
+      // Not closed gently: the system would keep what waits.
+      socket.resetAndDestroy();
+    }
+  }
 
   return {
     add(socket) {
-      const connection: Connection = { requests: [], restedAt: 0 };
+      const connection: Connection = { requests: [], restedAt: 0, taken: 0, stalledMs: 0 };
       open.set(socket, connection);
       socket.on('close', () => {
         open.delete(socket);
@@ -50,6 +98,7 @@ export function createConnections(): Connections {
     },
     begin(request) {
       underWay += 1;
+      if (!looking) lookLater();
       open.get(request.response.req.socket)?.requests.push(request);
     },
     end(request) {
@@ -64,13 +113,13 @@ export function createConnections(): Connections {
       if (underWay === 0) onEmpty();
     },
     isSilent(socket) {
-      const requests = open.get(socket)?.requests ?? [];
+      const requests = open.get(socket as Socket)?.requests ?? [];
       // What is wrong with the body of a request is its answer; behind one that is complete it would pass for it.
       return requests.every(({ response }) => !response.headersSent && !response.req.complete);
     },
     closeIdle() {
       for (const [socket, { requests, restedAt }] of open)
-        if (requests.length === 0 && (socket as Socket).bytesRead === restedAt) socket.destroy();
+        if (requests.length === 0 && socket.bytesRead === restedAt) socket.destroy();
     },
     cancelAll(reason) {
       for (const { requests } of open.values())
@@ -83,4 +132,16 @@ export function createConnections(): Connections {
       });
     },
   };
+}
+
+/** What libuv counts of a socket. `bytesWritten` holds what waits, too. */
+interface Counters {
+  bytesWritten: number;
+  writeQueueSize: number;
+}
+
+/** Bytes that the system took over for the client. Of one long write, Node itself says nothing until it is over. */
+function bytesTaken(socket: Socket): number {
+  const { _handle: counters } = socket as { _handle?: Counters | null };
+  return counters ? counters.bytesWritten - counters.writeQueueSize : 0;
 }

@@ -38,7 +38,12 @@ const MAX_HEADER_BYTES = 64 * 1024;
 
 export function createGatewayServer(deps: GatewayDeps): GatewayServer {
   const servers: Server[] = [];
-  const connections = createConnections();
+  const connections = createConnections({
+    clock: deps.clock,
+    writeTimeout: () => deps.config().limits.writeTimeout,
+    onDropped: (requests) =>
+      deps.log.warn('a client took nothing of its answer and was dropped', { requests }),
+  });
   const isOurs = createHostCheck();
   const closing = (): boolean => deps.gate.closed;
   const newRequestId = (): string => `req_${deps.ids.random(24)}`;

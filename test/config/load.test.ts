@@ -106,6 +106,7 @@ describe('defaults', () => {
         maxConcurrent: 1024,
         headerTimeout: 10_000,
         requestTimeout: 60_000,
+        writeTimeout: 60_000,
         shutdownGrace: 30_000,
       },
       warnings: [],

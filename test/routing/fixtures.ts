@@ -79,6 +79,7 @@ export function config(
       maxConcurrent: 1,
       headerTimeout: 1,
       requestTimeout: 1,
+      writeTimeout: 1,
       shutdownGrace: 1,
     },
     maintenance: false,
