@@ -15,6 +15,8 @@ export interface ClientRequestOptions {
   maxBody: number;
   /** The connection is not used again. */
   closing: () => boolean;
+  /** The client expects something else than `100-continue`. */
+  unexpected: boolean;
 }
 
 const ignore = (): void => undefined;
@@ -27,6 +29,7 @@ export class ClientRequest implements Exchange, UnderWay {
   readonly cancellation = new CancellationSource();
   readonly sink: ClientResponse;
   readonly response: ServerResponse;
+  readonly unexpected: boolean;
   readonly #request: IncomingMessage;
   readonly #connections: Connections;
   readonly #maxBody: number;
@@ -41,6 +44,7 @@ export class ClientRequest implements Exchange, UnderWay {
     this.query = at < 0 ? '' : url.slice(at);
     this.sink = new ClientResponse(response, options);
     this.response = response;
+    this.unexpected = options.unexpected;
     this.#request = request;
     this.#connections = options.connections;
     this.#maxBody = options.maxBody;

@@ -2,7 +2,6 @@
 // that waits behind others nothing of the connection's end; a slow reader and a client that asks ahead need both. A client
 // that takes nothing of what waits for it is dropped, else it would hold memory, a slot and a provider for as long as it likes.
 import type { ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
 import type { CancellationSource } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
@@ -22,7 +21,7 @@ export interface Connections {
   /** Called once for each that began. */
   end(request: UnderWay): void;
   /** Whether bytes that are no HTTP may be answered: nothing else is, or will be, written on it. */
-  isSilent(socket: Duplex): boolean;
+  isSilent(socket: Socket): boolean;
   /** Closes those on which nothing is under way, not even half a head. */
   closeIdle(): void;
   cancelAll(reason: Error): void;
@@ -113,7 +112,7 @@ export function createConnections({ clock, writeTimeout, onDropped }: Connection
       if (underWay === 0) onEmpty();
     },
     isSilent(socket) {
-      const requests = open.get(socket as Socket)?.requests ?? [];
+      const requests = open.get(socket)?.requests ?? [];
       // What is wrong with the body of a request is its answer; behind one that is complete it would pass for it.
       return requests.every(({ response }) => !response.headersSent && !response.req.complete);
     },

@@ -1,7 +1,6 @@
 // The HTTP server: one listener a host, every request through the same few steps, an end that lets streams finish.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as TcpServer, type AddressInfo, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { GatewayError } from '../errors.ts';
 import { ClientGone } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/gate.ts';
@@ -9,6 +8,7 @@ import type { GatewayDeps } from '../gateway/inference.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { StoreError } from '../store/store.ts';
+import { answerBadHttp } from './bad-http.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
 import { createHostCheck, hostOf } from './host.ts';
@@ -55,6 +55,10 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
         'this Host name is not served here (listen.names in the configuration adds one)',
       );
     }
+    if (request.unexpected) {
+      const message = 'this expectation is not met here; send expect: 100-continue, or none';
+      throw new GatewayError('invalid_request', message, { status: 417 });
+    }
     const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
     const { name, id } = route(request.method, request.path, origin);
     await handlers[name](request, deps, id ?? '');
@@ -63,13 +67,14 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
   /** Came in this turn of the event loop, and are not begun yet. */
   let arrived: ClientRequest[] = [];
 
-  function handle(incoming: IncomingMessage, response: ServerResponse): void {
+  function handle(incoming: IncomingMessage, response: ServerResponse, unexpected = false): void {
     const request = new ClientRequest(incoming, response, {
       requestId: newRequestId(),
       clock: deps.clock,
       connections,
       maxBody: deps.config().limits.maxBody,
       closing,
+      unexpected,
     });
     if (arrived.push(request) === 1) setImmediate(beginAll);
   }
@@ -112,10 +117,15 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
         // A request without a Host is refused as one with a foreign Host: by us, in words.
         requireHostHeader: false,
       },
-      handle,
+      (incoming, response) => handle(incoming, response),
     );
-    server.on('clientError', (error, socket) => {
-      if (connections.isSilent(socket)) answerBadHttp(error, socket, newRequestId());
+    // node:http would answer by itself, without words and without an id.
+    server.on('checkExpectation', (incoming: IncomingMessage, response: ServerResponse) =>
+      handle(incoming, response, true),
+    );
+    server.on('clientError', (error, stream) => {
+      const socket = stream as Socket;
+      if (connections.isSilent(socket)) answerBadHttp(error, socket, newRequestId(), deps.clock);
       else socket.destroy();
     });
     server.on('connection', (socket: Socket) => {
@@ -203,23 +213,4 @@ function protocolOf(path: string, headers: IncomingMessage['headers']): Protocol
     (name) => headers[name] !== undefined,
   );
   return isMessages ? protocols.messages : protocols.chat;
-}
-
-const BAD_HTTP: Record<string, [status: string, message: string]> = {
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the headers are too large'],
-};
-
-/** Bytes that are no HTTP request: an answer that a person can read, then the end of the connection. */
-function answerBadHttp(error: Error, socket: Duplex, requestId: string): void {
-  const { code = '' } = error as { code?: string };
-  if (code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, message] = BAD_HTTP[code] ?? ['400 Bad Request', 'this is not a proper HTTP request'];
-  const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nx-request-id: ${requestId}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
 }

@@ -1,0 +1,31 @@
+// Bytes that are no HTTP request, or not in time: an answer that a person can read, then the end of the connection.
+import type { Socket } from 'node:net';
+import type { Clock } from '../clock.ts';
+
+const BAD_HTTP: Record<string, [status: string, message: string]> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the headers are too large'],
+};
+
+/** Time for the client to read the answer and to close; then the connection is closed for it. */
+const LINGER_MS = 2000;
+
+export function isTimeout(error: Error): boolean {
+  return (error as { code?: string }).code === 'ERR_HTTP_REQUEST_TIMEOUT';
+}
+
+export function answerBadHttp(error: Error, socket: Socket, requestId: string, clock: Clock): void {
+  const { code = '' } = error as { code?: string };
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, message] = BAD_HTTP[code] ?? ['400 Bad Request', 'this is not a proper HTTP request'];
+  const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nx-request-id: ${requestId}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  // The server's sockets outlive their own end: without this, a client that never closes keeps the descriptor.
+  const cancel = clock.after(LINGER_MS, () => socket.destroy());
+  socket.once('close', cancel);
+}
