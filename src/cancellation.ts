@@ -40,6 +40,7 @@ export const NEVER_CANCELLED: Cancellation = new CancellationSource();
 /** Cancelled after `ms`. Does not keep the process alive. */
 export function cancelledAfter(ms: number): Cancellation {
   const source = new CancellationSource();
-  setTimeout(() => source.cancel(new Error(`no answer within ${ms} ms`)), ms).unref();
+  // As `Clock.after`: not before what waits in sockets was read.
+  setTimeout(() => setImmediate(() => source.cancel(new Error(`no answer within ${ms} ms`))), ms).unref();
   return source;
 }

@@ -5,7 +5,10 @@ export interface Clock {
   now(): number;
   /** Milliseconds of a clock that never jumps, for durations. */
   monotonic(): number;
-  /** Runs `task` after `ms`; the returned function cancels it. Never keeps the process alive. */
+  /**
+   * Runs `task` after `ms`, and after the bytes that wait in sockets by then were read: a process that was stopped, or busy,
+   * must not take its own absence for a peer's silence. The returned function cancels it. Never keeps the process alive.
+   */
   after(ms: number, task: () => void): () => void;
 }
 
@@ -13,9 +16,16 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(ms, task) {
-    const timer = setTimeout(task, ms);
+    let immediate: NodeJS.Immediate | undefined;
+    // Timers that are due run before sockets are read, immediates after.
+    const timer = setTimeout(() => {
+      immediate = setImmediate(task);
+    }, ms);
     timer.unref();
-    return () => clearTimeout(timer);
+    return () => {
+      clearTimeout(timer);
+      clearImmediate(immediate);
+    };
   },
 };
 

@@ -58,6 +58,9 @@ const ABORTED: ProviderFailure = { kind: 'failed', message: 'the request was abo
 const RELEASE_BYTES = 64 * 1024;
 const RELEASE_MS = 1000;
 
+/** A whole reply that is late is read on for so long, while bytes of it are there: this process may have been stopped. */
+const LATE_READING_MS = 1000;
+
 /** One request and its reply: undici's handler, and the body that the gateway reads. */
 export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderReply, ReplyBody {
   status = 0;
@@ -79,6 +82,9 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
   #early: Buffer[] = [];
   #heldBack: (() => void) | undefined;
   #lastByteAt = 0;
+  /** The last byte that came before the time-out was last looked at. */
+  #lateByteAt = 0;
+  #lateUntil: number | undefined;
   #paused = false;
   #framed = false;
   #replied = false;
@@ -237,6 +243,10 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
         return;
       }
     }
+    if (!this.#stream && this.#isStillRead()) {
+      this.#arm(1);
+      return;
+    }
     const phase = !this.#stream ? 'whole' : silent ? 'idle' : 'first_byte';
     const seconds = Math.round((this.#clock.monotonic() - this.#startedAt) / 100) / 10;
     const failure: ProviderFailure = {
@@ -245,6 +255,15 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
       reason: `${phase}_timeout`,
     };
     this.#break(new ConnectionError(failure, undefined, this.#replied), failure);
+  }
+
+  #isStillRead(): boolean {
+    const now = this.#clock.monotonic();
+    const seen = this.#lateByteAt;
+    this.#lateByteAt = this.#lastByteAt;
+    this.#lateUntil ??= now + LATE_READING_MS;
+    const due = this.#startedAt + this.#timeout.whole;
+    return this.#lastByteAt > Math.max(due, seen) && now < this.#lateUntil;
   }
 
   /** Ends the exchange and tells whoever waits for it: the caller of `open`, or the reader of the body. */

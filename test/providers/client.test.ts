@@ -193,6 +193,72 @@ describe('while it replies', () => {
     expect(ended).toMatchObject({ kind: 'timeout', reason: 'idle_timeout' });
   });
 
+  describe('that is not streamed, when its time is over', () => {
+    /** A reply of three bytes, two of which are there; its time-out is due when `expire` says so. */
+    async function begun() {
+      let now = 0;
+      let due = (): void => undefined;
+      const clock: Clock = {
+        now: () => now,
+        monotonic: () => now,
+        after: (_ms, task) => {
+          due = task;
+          return () => undefined;
+        },
+      };
+      let server: Socket | undefined;
+      const url = await rawServer((socket) => {
+        server = socket;
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\na');
+      });
+      const timeout = { connect: 1000, firstByte: 1000, idle: 1000, whole: 1000 };
+      const reply = await client(clock).open(call(url, { stream: false, timeout }), uncancelled());
+      let more = (): void => undefined;
+      const ended = new Promise<string>((resolve) => {
+        let text = '';
+        reply.body.start({
+          chunk: (bytes) => {
+            text += bytes.toString();
+            more();
+          },
+          end: () => resolve(text),
+          fail: ({ reason }) => resolve(`${text} ${String(reason)}`),
+        });
+      });
+      return {
+        ended,
+        expire: (at: number) => {
+          now = at;
+          due();
+        },
+        send: (bytes: string, at: number) => {
+          now = at;
+          server?.write(bytes);
+          return new Promise<void>((resolve) => (more = resolve));
+        },
+      };
+    }
+
+    it('is read on while bytes of it are there', async () => {
+      const { ended, expire, send } = await begun();
+      await send('b', 1002);
+      expire(1003);
+      await send('c', 1004);
+      expect(await ended).toBe('abc');
+    });
+
+    it('is given up where none came, or no more do', async () => {
+      const silent = await begun();
+      silent.expire(1001);
+      expect(await silent.ended).toBe('a whole_timeout');
+      const stuck = await begun();
+      await stuck.send('b', 1002);
+      stuck.expire(1003);
+      stuck.expire(1004);
+      expect(await stuck.ended).toBe('ab whole_timeout');
+    });
+  });
+
   it('ends the request within the abort, in the middle of a body', async () => {
     let closed = (): void => undefined;
     const gone = new Promise<void>((resolve) => (closed = resolve));
