@@ -8,7 +8,7 @@ import type { GatewayDeps } from '../gateway/inference.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { StoreError } from '../store/store.ts';
-import { answerBadHttp } from './bad-http.ts';
+import { answerBadHttp, isTimeout } from './bad-http.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
 import { createHostCheck, hostOf } from './host.ts';
@@ -125,8 +125,22 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     );
     server.on('clientError', (error, stream) => {
       const socket = stream as Socket;
-      if (connections.isSilent(socket)) answerBadHttp(error, socket, newRequestId(), deps.clock);
-      else socket.destroy();
+      const isSilent = connections.isSilent(socket);
+      const answerIt = (): void => answerBadHttp(error, socket, newRequestId(), deps.clock);
+      if (!isSilent) socket.destroy();
+      else if (!isTimeout(error)) answerIt();
+      else {
+        afterReading(() => {
+          if (connections.isSilent(socket)) answerIt();
+        });
+      }
+    });
+    // A kept connection's time is over.
+    server.on('timeout', (socket: Socket) => {
+      const { bytesRead } = socket;
+      afterReading(() => {
+        if (socket.bytesRead === bytesRead) socket.destroy();
+      });
     });
     server.on('connection', (socket: Socket) => {
       connections.add(socket);
@@ -177,6 +191,11 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       }
     },
   };
+}
+
+/** Timers run before sockets are read: what a client sent while the process was stopped is still there. */
+function afterReading(task: () => void): void {
+  setImmediate(task);
 }
 
 /**
