@@ -7,6 +7,7 @@ import { FailureError } from '../canonical/failure.ts';
 import type { ProviderFailure } from '../errors.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { reusedConnectionClosed } from './connector.ts';
+import { decodedBody } from './decoded-body.ts';
 
 /** Milliseconds. `firstByte` and `idle` hold for streams, `whole` for a reply that is not streamed. */
 export interface Timeouts {
@@ -75,6 +76,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
   readonly #startedAt: number;
   #controller: Dispatcher.DispatchController | undefined;
   #headers: RawHeaders = {};
+  #body: ReplyBody = this;
   #cancelTimer: () => void = () => undefined;
   #reader: BodyReader | undefined;
   /** What came before the reader did: of the read that brought the head, no more. The provider is not held back for it,
@@ -122,6 +124,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
     this.status = status;
     this.#headers = headers;
     this.#framed = headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
+    this.#body = decodedBody(this, joined(headers['content-encoding']));
     this.#resolve(this);
   }
 
@@ -174,7 +177,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
   // -- the gateway's side --
 
   get body(): ReplyBody {
-    return this;
+    return this.#body;
   }
 
   header(name: string): string | undefined {
