@@ -13,6 +13,7 @@ const UNDICI = `
   export { default as Agent } from 'undici/lib/dispatcher/agent.js';
   export { default as EnvHttpProxyAgent } from 'undici/lib/dispatcher/env-http-proxy-agent.js';
   export { default as buildConnector } from 'undici/lib/core/connect.js';
+  export { default as Pool } from 'undici/lib/dispatcher/pool.js';
 `;
 
 const undiciInParts = {

@@ -2,13 +2,14 @@
 // asks for no compression, sends only the headers that it is given.
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import { EnvHttpProxyAgent, Agent } from 'undici';
+import { Agent, buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { joinWriteBatch } from '../write-batch.ts';
-import { connectorFor } from './connector.ts';
+import { watched } from './connector.ts';
 import { closedBeforeReply, ProviderExchange, type Call, type ProviderReply } from './provider-exchange.ts';
+import { nameProxyFailures, readProxies, usesProxy, type Proxies } from './proxy.ts';
 
 // undici publishes the socket right before it writes a request to it.
 subscribe('undici:client:sendHeaders', (message) => joinWriteBatch((message as { socket: Socket }).socket));
@@ -26,8 +27,11 @@ export function createProviderClient(options: {
   clock: Clock;
   env: Record<string, string | undefined>;
 }): ProviderClient {
-  const { clock, env } = options;
-  const agents = new Map<string, Dispatcher>();
+  const { clock } = options;
+  const proxies = readProxies(options.env);
+  const lanes = new Map<string, Lane>();
+  /** Those that were replaced too, until their last request is over. */
+  const agents = new Set<Dispatcher>();
 
   /** Parsing a URL costs 2 µs; a configuration has few of them. By time-out, then by URL: a joined key costs 1 µs more. */
   const places = new Map<number, Map<string, Place>>();
@@ -39,7 +43,7 @@ export function createProviderClient(options: {
     if (place === undefined) {
       const parsed = new URL(url);
       place = {
-        agent: agentFor(parsed, connect),
+        lane: laneTo(parsed, connect),
         origin: parsed.origin,
         path: parsed.pathname + parsed.search,
       };
@@ -49,22 +53,28 @@ export function createProviderClient(options: {
     return place;
   }
 
-  function agentFor(url: URL, connect: number): Dispatcher {
-    const proxied = usesProxy(url, env);
-    const key = `${connect} ${String(proxied)}`;
-    let agent = agents.get(key);
-    if (agent === undefined) {
-      const settings = {
-        connections: null,
-        pipelining: 1,
-        connect: connectorFor(connect),
-        headersTimeout: 0,
-        bodyTimeout: 0,
+  function laneTo(url: URL, connect: number): Lane {
+    const proxied = usesProxy(url, proxies);
+    const key = `${connect} ${url.origin}`;
+    let lane = lanes.get(key);
+    if (lane === undefined) {
+      const create = (): Dispatcher => {
+        const agent = proxied ? proxyAgent(connect, proxies) : directAgent(connect);
+        agents.add(agent);
+        return agent;
       };
-      agent = proxied ? new EnvHttpProxyAgent({ ...settings, ...proxySettings(env) }) : new Agent(settings);
-      agents.set(key, agent);
+      lane = { agent: create(), create };
+      lanes.set(key, lane);
     }
-    return agent;
+    return lane;
+  }
+
+  /** From now on the connections to the origin are new; idle ones are closed, used ones after their request. */
+  function renew(lane: Lane): void {
+    const { agent } = lane;
+    const forget = (): void => void agents.delete(agent);
+    lane.agent = lane.create();
+    agent.close().then(forget, forget);
   }
 
   return {
@@ -72,19 +82,31 @@ export function createProviderClient(options: {
       return new Promise((resolve, reject) => {
         const place = placeOf(call);
         send(place, call, cancellation, clock, resolve, (error) => {
-          if (!closedBeforeReply(error) || cancellation.reason !== undefined) reject(error);
-          else send(place, call, cancellation, clock, resolve, reject);
+          if (!closedBeforeReply(error) || cancellation.reason !== undefined) {
+            reject(error);
+            return;
+          }
+          // One connection that was idle for too long means that the others were, too.
+          renew(place.lane);
+          send(place, call, cancellation, clock, resolve, reject);
         });
       });
     },
     async close() {
-      await Promise.all([...agents.values()].map((agent) => agent.destroy()));
+      await Promise.all([...agents].map((agent) => agent.destroy()));
     },
   };
 }
 
-interface Place {
+/** The way to one origin. */
+interface Lane {
+  /** The one that is used now. */
   agent: Dispatcher;
+  create: () => Dispatcher;
+}
+
+interface Place {
+  lane: Lane;
   origin: string;
   path: string;
 }
@@ -92,7 +114,7 @@ interface Place {
 const MOST_PLACES = 1000;
 
 function send(
-  { agent, origin, path }: Place,
+  { lane, origin, path }: Place,
   call: Call,
   cancellation: Cancellation,
   clock: Clock,
@@ -105,29 +127,25 @@ function send(
   }
   const { method, headers, body = null } = call;
   const exchange = new ProviderExchange(call, clock, cancellation, resolve, reject);
-  agent.dispatch({ origin, path, method, headers, body }, exchange);
+  lane.agent.dispatch({ origin, path, method, headers, body }, exchange);
 }
 
-function usesProxy(url: URL, env: Record<string, string | undefined>): boolean {
-  if (isLoopback(url.hostname)) return false;
-  const { httpProxy, httpsProxy } = proxySettings(env);
-  return (url.protocol === 'https:' ? httpsProxy : httpProxy) !== undefined;
+const SETTINGS = { connections: null, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
+
+function directAgent(timeout: number): Dispatcher {
+  return new Agent({ ...SETTINGS, connect: watched(buildConnector({ timeout })) });
 }
 
-function proxySettings(env: Record<string, string | undefined>): {
-  httpProxy?: string;
-  httpsProxy?: string;
-  noProxy?: string;
-} {
-  const httpProxy = env.http_proxy || env.HTTP_PROXY || undefined;
-  const httpsProxy = env.https_proxy || env.HTTPS_PROXY || undefined;
-  const noProxy = env.no_proxy || env.NO_PROXY || undefined;
-  return { httpProxy, httpsProxy, noProxy };
-}
-
-export function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  return (
-    host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d+){3}$/.test(host)
-  );
+function proxyAgent(timeout: number, proxies: Proxies): Dispatcher {
+  const tls: buildConnector.BuildOptions = { timeout };
+  return new EnvHttpProxyAgent({
+    ...SETTINGS,
+    ...proxies,
+    connect: buildConnector({ timeout }),
+    proxyTls: tls,
+    requestTls: tls,
+    clientFactory: (origin, options) => new Pool(origin, options).compose(nameProxyFailures),
+    factory: (origin, options: Pool.Options) =>
+      new Pool(origin, { ...options, connect: watched(options.connect as buildConnector.connector) }),
+  });
 }

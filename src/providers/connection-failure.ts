@@ -1,5 +1,6 @@
 // What undici's and Node's errors of a connection mean: the words for people, the reason for the log.
 import type { ProviderFailure } from '../errors.ts';
+import { ProxyFailed } from './proxy.ts';
 
 const REASONS: Record<string, string> = {
   ECONNREFUSED: 'refused',
@@ -24,15 +25,18 @@ const MESSAGES: Record<string, string> = {
   connect_timeout: 'the provider did not take the connection in time',
   truncated: "the provider's answer ended too early",
   http: 'the provider did not answer with proper HTTP',
+  http2: 'the provider speaks HTTP/2 alone, which the gateway does not: name an address that speaks HTTP/1.1',
 };
 
 export function connectionFailure(error: Error, replied: boolean): ProviderFailure {
+  if (error instanceof ProxyFailed) return proxyFailure(error);
   const { code = '' } = error as { code?: string };
   const inner =
     error instanceof AggregateError ? (error.errors[0] as { code?: string } | undefined)?.code : '';
   let reason = REASONS[code] ?? REASONS[inner ?? ''];
   if (reason === undefined) {
-    if (/CERT|TLS|SSL|EPROTO|SELF_SIGNED|UNABLE_TO/.test(code)) reason = 'tls';
+    if (speaksHttp2(error, code)) reason = 'http2';
+    else if (/CERT|TLS|SSL|EPROTO|SELF_SIGNED|UNABLE_TO/.test(code)) reason = 'tls';
     else reason = error.name === 'HTTPParserError' ? 'http' : 'reset';
   }
   if (replied && reason === 'reset') reason = 'truncated';
@@ -40,5 +44,31 @@ export function connectionFailure(error: Error, replied: boolean): ProviderFailu
     kind: reason === 'connect_timeout' ? 'timeout' : 'failed',
     message: MESSAGES[reason] ?? 'the connection to the provider failed',
     reason,
+  };
+}
+
+/** A server without HTTP/1.1 refuses the only protocol that is offered to it with TLS, or begins with a SETTINGS frame. */
+function speaksHttp2(error: Error, code: string): boolean {
+  if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return true;
+  const { data } = error as { data?: unknown };
+  return error.name === 'HTTPParserError' && typeof data === 'string' && SETTINGS_FRAME.test(data);
+}
+
+/** Three bytes of length, the type 4, no flags, stream 0. */
+// eslint-disable-next-line no-control-regex
+const SETTINGS_FRAME = /^\0\0.\x04\0\0\0\0\0/s;
+
+function proxyFailure({ status, cause }: ProxyFailed): ProviderFailure {
+  if (status === 407) {
+    const message = 'the proxy wants a user name and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT';
+    return { kind: 'failed', message, reason: 'proxy_auth' };
+  }
+  if (status !== undefined)
+    return { kind: 'failed', message: `the proxy answered ${status} to CONNECT`, reason: 'proxy' };
+  const { kind, reason } = connectionFailure(cause instanceof Error ? cause : new Error('unknown'), false);
+  return {
+    kind,
+    message: `the proxy that the environment names failed (${reason ?? kind})`,
+    reason: 'proxy',
   };
 }

@@ -1,5 +1,6 @@
 // Connecting to a provider, so that later it can be told whether a connection that broke had served before.
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
+import { skipContinue } from './interim.ts';
 
 /** undici tells how many bytes a failed socket had read before: more than none means that it had served a reply. */
 export function reusedConnectionClosed(error: unknown): boolean {
@@ -12,13 +13,13 @@ export function reusedConnectionClosed(error: unknown): boolean {
 /** Errors of sockets that had read something before: undici hands on the system's own error, which does not tell. */
 const brokeAfterUse = new WeakSet<Error>();
 
-/** `timeout` in milliseconds. */
-export function connectorFor(timeout: number): buildConnector.connector {
-  const connect = buildConnector({ timeout });
+/** The same connector, whose connections are watched as this file and interim.ts need it. */
+export function watched(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) => {
     connect(options, (...connected) => {
       const [failed, socket] = connected;
       if (failed === null) {
+        skipContinue(socket);
         socket.prependListener('error', (error: Error) => {
           if (socket.bytesRead > 0) brokeAfterUse.add(error);
         });

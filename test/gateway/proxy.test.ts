@@ -81,18 +81,58 @@ test('never for this machine', async () => {
   expect(proxy.asked).toEqual([]);
 });
 
-test('a proxy that is away or refuses is a 502 that does not name it', async () => {
-  const refusing = createServer((_request, response) => response.writeHead(403).end());
-  refusing.on('connect', (_request, socket) => socket.end('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n'));
-  await once(refusing.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => void refusing.close());
-  for (const port of [await closedPort(), (refusing.address() as AddressInfo).port]) {
-    const env = { HTTP_PROXY: `http://user:secret-of-proxy@127.0.0.1:${port}` };
+test.each(['127.0.0.1:PORT', ' http://127.0.0.1:PORT ', 'HTTP://127.0.0.1:PORT/'])(
+  'the address of a proxy may be %j',
+  async (form) => {
+    const { port } = await upstream();
+    const proxy = await proxyTo(port);
+    const env = { HTTP_PROXY: form.replace('PORT', new URL(proxy.url).port) };
     const server = await gateway({ config: far, env });
-    const { status, text } = await ask(server, { model: 'm' });
-    expect(status).toBe(502);
-    expect(text + server.log()).not.toMatch(/secret-of-proxy|127\.0\.0\.1/);
+    expect(await ask(server, { model: 'm' })).toMatchObject({ status: 200, content: 'hello' });
+    expect(proxy.asked).toEqual([`${NAME}:80`]);
+  },
+);
+
+test.each(['http://', 'http://user:secret-of-proxy@host:99999', 'ftp://proxy.corp:3128', 'a b'])(
+  'a proxy whose address is %j is refused at the start, in one line without the address',
+  async (address) => {
+    const shell = home({ HTTPS_PROXY: address });
+    shell.configure(far);
+    const { code, stdout, stderr } = await shell.run('serve', '--port', '0');
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr.trim().split('\n')).toEqual([
+      expect.stringMatching(/HTTPS_PROXY is not the address of a proxy; write http:\/\/HOST:PORT/),
+    ]);
+  },
+);
+
+test.each([
+  ['is away', undefined, 'the proxy that the environment names failed (refused)', 'proxy'],
+  ['closes the connection', 'HTTP/1.1', 'the proxy that the environment names failed (reset)', 'proxy'],
+  [
+    'wants a password',
+    'HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n',
+    'the proxy wants a user',
+    'proxy_auth',
+  ],
+  ['can not connect', 'HTTP/1.1 502 No\r\ncontent-length: 0\r\n\r\n', 'the proxy answered 502 to', 'proxy'],
+])('a proxy that %s is a 502 that says so, without its address', async (_how, answer, words, reason) => {
+  let port = await closedPort();
+  if (answer !== undefined) {
+    const server = createServer();
+    server.on('connect', (_request, socket) => socket.end(answer));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close());
+    ({ port } = server.address() as AddressInfo);
   }
+  const env = { HTTP_PROXY: `http://user:secret-of-proxy@127.0.0.1:${port}` };
+  const server = await gateway({ config: far, env });
+  const { status, text, error } = await ask(server, { model: 'm' });
+  expect(status).toBe(502);
+  expect(error?.message).toContain(words);
+  expect(server.log()).toContain(`"reason":"${reason}"`);
+  expect(text + server.log()).not.toMatch(/secret-of-proxy|127\.0\.0\.1/);
 });
 
 test('HTTPS_PROXY and NODE_EXTRA_CA_CERTS: TLS is verified through the tunnel', async () => {

@@ -2,13 +2,16 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { createSecureServer as createSecureHttp2Server, createServer as createHttp2Server } from 'node:http2';
+import { Server as TlsServer } from 'node:tls';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { FailureError } from '../../src/canonical/failure.ts';
 import { CancellationSource, type Cancellation } from '../../src/cancellation.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import type { ProviderFailure } from '../../src/errors.ts';
 import { createProviderClient } from '../../src/providers/client.ts';
 import type { Call, ProviderReply } from '../../src/providers/provider-exchange.ts';
+import { selfSigned } from '../helpers/certificate.ts';
 import { manualClock } from '../helpers/clock.ts';
 
 const open: Server[] = [];
@@ -110,6 +113,20 @@ describe('before a reply', () => {
     });
   });
 
+  it('names a server that speaks HTTP/2 alone, in the clear and over TLS', async () => {
+    const { key, cert } = selfSigned('localhost');
+    for (const server of [createHttp2Server(), createSecureHttp2Server({ key, cert })]) {
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      onTestFinished(() => void server.close());
+      server.on('sessionError', () => undefined);
+      const scheme = server instanceof TlsServer ? 'https' : 'http';
+      const url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}/v1/x`;
+      const failure = await failureOf(client().open(call(url), uncancelled()));
+      expect(failure).toMatchObject({ kind: 'failed', reason: 'http2' });
+      expect(failure.message).toContain('HTTP/2');
+    }
+  });
+
   it('gives up on a provider that is silent, by the clock', async () => {
     const clock = manualClock();
     let asked = (): void => undefined;
@@ -139,6 +156,84 @@ describe('before a reply', () => {
       expect(requests).toBe(3);
     },
   );
+
+  it('sends once more on a fresh connection where all idle ones were forgotten, and drops the others', async () => {
+    let forgotten = false;
+    let arrived = 0;
+    let allArrived = (): void => undefined;
+    const together = new Promise<void>((resolve) => (allArrived = resolve));
+    const late: number[] = [];
+    const url = await rawServer((socket, before) => {
+      arrived += 1;
+      if (forgotten && before > 0) {
+        late.push(before);
+        socket.resetAndDestroy();
+        return;
+      }
+      if (arrived === 8) allArrived();
+      // All eight requests are open at once, so that each has a connection of its own.
+      void (forgotten ? Promise.resolve() : together).then(() =>
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'),
+      );
+    });
+    const providers = client();
+    const ask = async () => drain(await providers.open(call(url), uncancelled()));
+    await Promise.all(Array.from({ length: 8 }, ask));
+    const idle = [...sockets];
+    expect(idle).toHaveLength(8);
+    // The client waits a turn of the loop before it uses a connection again.
+    await new Promise(setImmediate);
+    forgotten = true;
+    const dropped = Promise.all(idle.map((socket) => once(socket, 'close')));
+    expect(await ask()).toEqual({ text: 'ok', end: true });
+    await dropped;
+    expect(late).toEqual([1]);
+    await providers.close();
+  });
+
+  it('sends requests that met forgotten connections at the same time once more, each on a fresh one', async () => {
+    let forgotten = false;
+    let arrived = 0;
+    let allArrived = (): void => undefined;
+    const together = new Promise<void>((resolve) => (allArrived = resolve));
+    const url = await rawServer((socket, before) => {
+      arrived += 1;
+      // Every connection serves one request; none says so.
+      if (before > 0) return void socket.resetAndDestroy();
+      if (arrived === 8) allArrived();
+      void (forgotten ? Promise.resolve() : together).then(() =>
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'),
+      );
+    });
+    const providers = client();
+    const ask = async () => drain(await providers.open(call(url), uncancelled()));
+    await Promise.all(Array.from({ length: 8 }, ask));
+    await new Promise(setImmediate);
+    forgotten = true;
+    const again = await Promise.all(Array.from({ length: 8 }, ask));
+    expect(again).toEqual(Array.from({ length: 8 }, () => ({ text: 'ok', end: true })));
+    await providers.close();
+  });
+
+  it('lets a stream go on whose provider has forgotten the idle connections', async () => {
+    const streams: Socket[] = [];
+    const url = await rawServer((socket, before) => {
+      if (streams.length === 0) {
+        streams.push(socket);
+        socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n');
+      } else if (before > 0) socket.destroy();
+      else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+    });
+    const providers = client();
+    const stream = drain(await providers.open(call(url), uncancelled()));
+    for (let round = 0; round < 2; round += 1) {
+      expect(await drain(await providers.open(call(url), uncancelled()))).toEqual({ text: 'ok', end: true });
+      await new Promise(setImmediate);
+    }
+    streams[0]?.write('3\r\ndef\r\n0\r\n\r\n');
+    expect(await stream).toEqual({ text: 'abcdef', end: true });
+    await providers.close();
+  });
 });
 
 describe('while it replies', () => {

@@ -1,0 +1,80 @@
+// Proxies as the environment names them: which one leads to a provider, and what is wrong where one does not.
+import type { Dispatcher } from 'undici';
+import { ConfigError } from '../config/faults.ts';
+
+type Env = Record<string, string | undefined>;
+
+/** As undici takes them. */
+export interface Proxies {
+  httpProxy?: string;
+  httpsProxy?: string;
+  noProxy?: string;
+}
+
+const SCHEMES = ['http:', 'https:', 'socks5:', 'socks:'];
+
+/** Throws a ConfigError where a proxy's address can't be read. */
+export function readProxies(env: Env): Proxies {
+  const faults: string[] = [];
+  const read = (...names: string[]): string | undefined => {
+    const name = names.find((each) => (env[each] ?? '').trim() !== '');
+    const value = name === undefined ? undefined : env[name]?.trim();
+    if (name === undefined || value === undefined) return undefined;
+    // `proxy.corp:3128`, as curl takes it.
+    const url = /^[a-z][a-z\d+.-]*:\/\//i.test(value) ? value : `http://${value}`;
+    if (isProxy(url)) return url;
+    // Not shown: it may hold a password.
+    faults.push(`${name} is not the address of a proxy; write http://HOST:PORT, or unset it`);
+    return undefined;
+  };
+  const proxies: Proxies = {
+    httpProxy: read('http_proxy', 'HTTP_PROXY'),
+    httpsProxy: read('https_proxy', 'HTTPS_PROXY'),
+    noProxy: env.no_proxy || env.NO_PROXY || undefined,
+  };
+  if (faults.length > 0) throw new ConfigError(faults);
+  return proxies;
+}
+
+function isProxy(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return SCHEMES.includes(protocol) && hostname !== '';
+}
+
+export function usesProxy({ hostname, protocol }: URL, { httpProxy, httpsProxy }: Proxies): boolean {
+  if (isLoopback(hostname)) return false;
+  return (protocol === 'https:' ? (httpsProxy ?? httpProxy) : httpProxy) !== undefined;
+}
+
+function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  return (
+    host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d+){3}$/.test(host)
+  );
+}
+
+/** The proxy failed, not the provider behind it. `status`: what it answered to CONNECT; undefined where it is not reached. */
+export class ProxyFailed extends Error {
+  readonly status: number | undefined;
+  constructor(status?: number, cause?: Error) {
+    super('the proxy failed', { cause });
+    this.status = status;
+  }
+}
+
+/** For the connections to a proxy: its failures are ProxyFailed. */
+export const nameProxyFailures: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) =>
+  dispatch(options, {
+    onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+    onRequestUpgrade(controller, status, headers, socket) {
+      if (status === 200) {
+        handler.onRequestUpgrade?.(controller, status, headers, socket);
+        return;
+      }
+      socket.on('error', () => undefined).destroy();
+      handler.onResponseError?.(controller, new ProxyFailed(status));
+    },
+    onResponseError: (controller, error) =>
+      handler.onResponseError?.(controller, new ProxyFailed(undefined, error)),
+  });
