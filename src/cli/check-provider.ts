@@ -2,6 +2,7 @@
 import { FailureError } from '../canonical/failure.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import type { ProviderFailure } from '../errors.ts';
+import { keyHint } from '../gateway/failures.ts';
 import { scrub } from '../gateway/scrub.ts';
 import { listModels } from '../providers/discover.ts';
 import type { Target } from '../routing/catalog.ts';
@@ -108,7 +109,11 @@ async function generating(target: Target, deep: boolean, deps: ProbeDeps): Promi
   } catch (error) {
     const failure = failureOf(error);
     const check = failure.kind === 'provider_key' ? 'key' : steps.length > 0 ? 'tools' : 'streaming';
-    steps.push({ check, ok: false, detail: `${key}: ${wordsOf(failure, provider)}` });
+    steps.push({
+      check,
+      ok: false,
+      detail: `${key}: ${wordsOf(failure, provider)}${keyHint(failure, target)}`,
+    });
   }
   return steps;
 }

@@ -16,6 +16,7 @@ export interface Config {
   database: string;
   /** In order of preference; without those left out for a missing variable. */
   providers: ProviderConfig[];
+  /** One whose providers are all left out has no target. */
   routes: ReadonlyMap<string, RouteConfig>;
   /** Tier -> requests an hour; Infinity: no limit. */
   tiers: ReadonlyMap<string, number>;
@@ -36,8 +37,18 @@ export interface Config {
   };
   maintenance: boolean;
   log: 'pretty' | 'json' | 'off' | undefined;
+  leftOut: readonly LeftOut[];
   /** Lines for the user: a provider left out, a variable ignored. */
   warnings: string[];
+}
+
+/** A provider that is not used for want of what it needs; whoever asks for it is told what that is. */
+export interface LeftOut {
+  provider: string;
+  /** `ANTHROPIC_API_KEY is not set` */
+  why: string;
+  /** What clients would have called it beside `provider/model`: its models, and routes to it. */
+  names: readonly string[];
 }
 
 /** `provider/model` texts, split. `model` is the client's name for it. */
@@ -59,6 +70,8 @@ export interface ProviderConfig {
   baseUrls: Partial<Record<ProtocolName, string>>;
   /** undefined: none is sent. */
   apiKey: string | undefined;
+  /** Where the key was read: a variable of the environment, or a place of the file. */
+  keyFrom?: string | undefined;
   /** How the key is sent: by the protocol's own custom (chat: bearer, messages: x-api-key), or as told. */
   auth: 'protocol' | 'bearer' | 'x-api-key' | 'api-key';
   headers: Record<string, string>;

@@ -9,16 +9,19 @@ export interface Interpolated {
   missing: { path: Path; name: string }[];
   /** Where a variable was read: the text there is a secret, and no fault may repeat it. */
   secret: (path: Path) => boolean;
+  /** The variables that were read there. */
+  variables: (path: Path) => readonly string[];
 }
 
 export function interpolate(root: unknown, env: Env): Interpolated {
   const missing: Interpolated['missing'] = [];
-  const read = new Set<string>();
+  const read = new Map<string, string[]>();
   const visit = (value: unknown, path: Path): unknown => {
     if (typeof value === 'string') {
       return value.replace(/\$\{([^}]*)\}/g, (_, inner: string) => {
         const name = inner.trim();
-        read.add(JSON.stringify(path));
+        const place = JSON.stringify(path);
+        read.set(place, [...(read.get(place) ?? []), name]);
         const text = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
         if (text === '') missing.push({ path, name });
         return text;
@@ -32,5 +35,6 @@ export function interpolate(root: unknown, env: Env): Interpolated {
     return value;
   };
   const value = visit(root, []);
-  return { value, missing, secret: (path) => read.has(JSON.stringify(path)) };
+  const variables = (path: Path): readonly string[] => read.get(JSON.stringify(path)) ?? [];
+  return { value, missing, variables, secret: (path) => variables(path).length > 0 };
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
-import type { Config, ProviderConfig } from './config.ts';
+import type { Config, LeftOut, ProviderConfig } from './config.ts';
 import type { Fault, Path } from './faults.ts';
 import { ConfigError, formatPath, suggest } from './faults.ts';
 import type { Env, Interpolated } from './interpolate.ts';
@@ -34,23 +34,24 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const found = findFile(options);
   if (found === undefined) return assemble(options, undefined, findProviders(options.env), new Map());
   const source = readSource(found, options.cwd);
-  const { file, faults, leftOut, secret } = readValues(source, options.env);
+  const { file, faults, unset, secret, variables } = readValues(source, options.env);
   const providers: ProviderConfig[] = [];
-  const warnings = [...leftOut].map(
-    ([name, unset]) =>
-      `provider ${name} is left out: ${unset.join(', ')} ${unset.length > 1 ? 'are' : 'is'} not set`,
-  );
-  const unusable = new Set(leftOut.keys());
+  const reasons = new Map([...unset].map(([name, missing]) => [name, notSet(missing)]));
+  const unusable = new Set(unset.keys());
+  const warnings = [...reasons].map(([name, why]) => `provider ${name} is left out: ${why}`);
   for (const [name, given] of Object.entries(file.providers ?? {})) {
-    const resolved = resolveProvider(name, given, options.env);
+    const read = variables(['providers', name, 'api_key']);
+    const resolved = resolveProvider(name, given, options.env, read);
     if ('provider' in resolved) {
       providers.push(resolved.provider);
       if (resolved.warning !== undefined) warnings.push(`provider ${name}: ${resolved.warning}`);
       continue;
     }
     unusable.add(name);
-    if ('leftOut' in resolved) warnings.push(`provider ${name} is left out: ${resolved.leftOut}`);
-    else
+    if ('leftOut' in resolved) {
+      reasons.set(name, resolved.leftOut);
+      warnings.push(`provider ${name} is left out: ${resolved.leftOut}`);
+    } else
       faults.push(
         ...resolved.faults.map((fault) => ({ ...fault, path: ['providers', name, ...fault.path] })),
       );
@@ -59,8 +60,31 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   faults.push(...routes.faults, ...tierFaults(file));
   if (faults.length === 0 && providers.length === 0) faults.push(noProvider(warnings));
   if (faults.length > 0) throw new ConfigError(source.lines(faults));
-  const parts = { providers, warnings: [...warnings, ...routes.warnings] };
+  const leftOut = [...reasons].map(([provider, why]): LeftOut => {
+    return { provider, why, names: [...modelNames(source.value, provider), ...routesTo(provider, file)] };
+  });
+  const parts = { providers, leftOut, warnings: [...warnings, ...routes.warnings] };
   return assemble(options, { source, values: file }, parts, routes.routes);
+}
+
+function notSet(variables: readonly string[]): string {
+  return `${variables.join(', ')} ${variables.length > 1 ? 'are' : 'is'} not set`;
+}
+
+/** Of a provider that was left out, so that what it lists was not checked. */
+function modelNames(file: unknown, provider: string): string[] {
+  const { models } =
+    (file as { providers: Record<string, { models?: unknown } | null> }).providers[provider] ?? {};
+  const items: unknown[] = Array.isArray(models) ? models : [];
+  return items
+    .map((item) => (typeof item === 'object' && item !== null && 'id' in item ? item.id : item))
+    .filter((name) => typeof name === 'string');
+}
+
+function routesTo(provider: string, { routes = {} }: FileConfig): string[] {
+  return Object.keys(routes).filter((name) =>
+    routes[name]?.targets.some((target) => target.startsWith(`${provider}/`)),
+  );
 }
 
 /** The user's folders, as the platform has them; XDG variables count everywhere. */
@@ -86,7 +110,7 @@ function findFile({ flags, env, cwd }: LoadOptions): string | undefined {
 function assemble(
   options: LoadOptions,
   from: { source: Source; values: FileConfig } | undefined,
-  parts: Pick<Config, 'providers' | 'warnings'>,
+  parts: Pick<Config, 'providers' | 'warnings' | 'leftOut'>,
   routes: Config['routes'],
 ): LoadedConfig {
   const values = from?.values;
@@ -110,6 +134,7 @@ function assemble(
     limits: limitsOf(values?.limits),
     maintenance: values?.maintenance ?? false,
     log: settings.log,
+    leftOut: parts.leftOut,
     warnings: parts.warnings,
   };
 }
@@ -129,34 +154,35 @@ interface Values {
   file: FileConfig;
   faults: Fault[];
   /** Provider -> the variables that it lacks. */
-  leftOut: ReadonlyMap<string, string[]>;
+  unset: ReadonlyMap<string, string[]>;
   secret: Interpolated['secret'];
+  variables: Interpolated['variables'];
 }
 
 /** The file's values with the environment put in; providers whose variables are not set are taken out. */
 function readValues(source: Source, env: Env): Values {
-  const { value, missing, secret } = interpolate(source.value, env);
-  const leftOut = new Map<string, string[]>();
+  const { value, missing, secret, variables } = interpolate(source.value, env);
+  const unset = new Map<string, string[]>();
   const faults: Fault[] = [];
   for (const { path: where, name } of missing) {
     const [section, provider] = where;
     if (section === 'providers' && typeof provider === 'string')
-      leftOut.set(provider, [...(leftOut.get(provider) ?? []), name]);
+      unset.set(provider, [...(unset.get(provider) ?? []), name]);
     else faults.push({ path: where, message: `reads ${name}, which is not set; set it, or write the value` });
   }
   const read = readSchema(value);
-  const unset = new Set(missing.map((item) => formatPath(item.path)));
-  if ('faults' in read) faults.push(...read.faults.filter((fault) => !unset.has(formatPath(fault.path))));
+  const empty = new Set(missing.map((item) => formatPath(item.path)));
+  if ('faults' in read) faults.push(...read.faults.filter((fault) => !empty.has(formatPath(fault.path))));
   if (faults.length > 0) throw new ConfigError(source.lines(faults));
-  if ('file' in read && leftOut.size === 0) return { file: read.file, faults, leftOut, secret };
-  const rest = readSchema(withoutProviders(value, leftOut));
+  if ('file' in read && unset.size === 0) return { file: read.file, faults, unset, secret, variables };
+  const rest = readSchema(withoutProviders(value, unset));
   if ('faults' in rest) throw new ConfigError(source.lines(rest.faults));
-  return { file: rest.file, faults, leftOut, secret };
+  return { file: rest.file, faults, unset, secret, variables };
 }
 
-function withoutProviders(value: unknown, leftOut: Values['leftOut']): unknown {
+function withoutProviders(value: unknown, unset: Values['unset']): unknown {
   const { providers, ...rest } = value as { providers: Record<string, unknown> };
-  const kept = Object.entries(providers).filter(([name]) => !leftOut.has(name));
+  const kept = Object.entries(providers).filter(([name]) => !unset.has(name));
   return { ...rest, providers: Object.fromEntries(kept) };
 }
 

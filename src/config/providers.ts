@@ -25,7 +25,13 @@ const SIM_TIMEOUT = 3000;
 export type Resolved =
   { provider: ProviderConfig; warning?: string } | { leftOut: string } | { faults: Fault[] };
 
-export function resolveProvider(name: string, given: FileProvider, env: Env): Resolved {
+/** `variables`: those that its `api_key` was read from. */
+export function resolveProvider(
+  name: string,
+  given: FileProvider,
+  env: Env,
+  variables: readonly string[] = [],
+): Resolved {
   const faults: Fault[] = duplicateModels(given.models ?? []);
   if (name === SIM) return resolveSim(given, faults);
   const preset = findPreset(name);
@@ -35,7 +41,8 @@ export function resolveProvider(name: string, given: FileProvider, env: Env): Re
   faults.push(...place.faults);
   if (faults.length > 0) return { faults };
 
-  const key = given.api_key === undefined ? presetKey(preset, env) : { value: given.api_key };
+  const from = variables.length > 0 ? variables.join(' and ') : `providers.${name}.api_key`;
+  const key = given.api_key === undefined ? presetKey(preset, env) : { value: given.api_key, from };
   // A service of the user's own under a known name may need no key.
   const keyless = preset === undefined || preset.keys.length === 0 || given.base_url !== undefined;
   if (key.value === undefined && !keyless) return { leftOut: key.reason ?? 'it has no key' };
@@ -44,6 +51,7 @@ export function resolveProvider(name: string, given: FileProvider, env: Env): Re
     protocols: place.protocols,
     baseUrls: place.baseUrls,
     apiKey: key.value,
+    ...(key.from !== undefined && { keyFrom: key.from }),
     headers: given.headers ?? {},
     traits: traitsOf(preset, given, place.protocols),
     timeout: {
@@ -64,13 +72,14 @@ export function resolveProvider(name: string, given: FileProvider, env: Env): Re
 export function presetProvider(
   preset: Preset,
   source: ProviderConfig['source'],
-  apiKey: string | undefined,
+  key: Pick<Key, 'value' | 'from'>,
 ): ProviderConfig {
   return {
     ...fromPreset(preset.name, preset),
     protocols: preset.protocols,
     baseUrls: preset.baseUrls,
-    apiKey,
+    apiKey: key.value,
+    ...(key.from !== undefined && { keyFrom: key.from }),
     headers: {},
     traits: preset.traits,
     timeout: TIMEOUT,
@@ -163,6 +172,8 @@ function protocolsAtOneUrl(preset: Preset | undefined): readonly ProtocolName[] 
 
 interface Key {
   value: string | undefined;
+  /** The variable that holds it. */
+  from?: string;
   /** Why there is none. */
   reason?: string;
   /** A variable was set but not taken. */
@@ -178,7 +189,7 @@ export function presetKey(preset: Preset | undefined, env: Env): Key {
     if (value.startsWith('sk-gw-'))
       ignored ??= `${name} holds a key of a gateway, not of the provider: ignored`;
     else if (!/^[\x21-\x7e]+$/.test(value)) ignored ??= `${name} holds characters that no key has: ignored`;
-    else return { value, ignored };
+    else return { value, from: name, ignored };
   }
   const names = preset?.keys.join(' or ') ?? '';
   return { value: undefined, reason: ignored ?? `${names} is not set`, ignored };

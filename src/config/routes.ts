@@ -55,9 +55,9 @@ export function resolveRoutes(given: NonNullable<FileConfig['routes']>, known: K
         result.faults.push({ path, message: hidden ? 'names no provider and model of this file' : fault });
       else if (ref !== undefined && !known.leftOut.has(ref.provider)) refs.set(text, ref);
     }
-    if (refs.size > 0)
-      result.routes.set(name, { strategy: strategy ?? 'priority', targets: [...refs.values()] });
-    else result.warnings.push(`route ${name} is left out: none of its providers is there`);
+    // Also without a target: a route `auto` that says where requests may go must not become every provider.
+    result.routes.set(name, { strategy: strategy ?? 'priority', targets: [...refs.values()] });
+    if (refs.size === 0) result.warnings.push(`route ${name} is left out: none of its providers is there`);
   }
   return result;
 }

@@ -103,9 +103,16 @@ function overflowTokens({ traits }: Target, { tokens = {} }: ProviderFailure, fa
 
 function messageOf(attempts: readonly Attempt[]): string {
   const lines = attempts.map(
-    ({ target, failure }) => `${target.key}: ${scrub(failure.message, target.provider)}`,
+    ({ target, failure }) =>
+      `${target.key}: ${scrub(failure.message, target.provider)}${keyHint(failure, target)}`,
   );
   return attempts.length === 1 ? (lines[0] ?? '') : `no target could answer (${lines.join('; ')})`;
+}
+
+/** ` (its key is from OPENAI_API_KEY)`, where the key is what was refused: which one, among several, its owner must know. */
+export function keyHint({ kind }: ProviderFailure, { provider }: Pick<Target, 'provider'>): string {
+  if (kind !== 'provider_key') return '';
+  return provider.keyFrom === undefined ? ' (it has no key)' : ` (its key is from ${provider.keyFrom})`;
 }
 
 /** Whole seconds: the shortest of the targets' own waits, else of their cool-downs, else 1. */

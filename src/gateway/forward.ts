@@ -217,6 +217,7 @@ function logAttempt(
     kind: failure.kind,
     reason: failure.reason,
     status: failure.status,
+    key_from: failure.kind === 'provider_key' ? target.provider.keyFrom : undefined,
     message: scrub(failure.message, target.provider),
   });
 }

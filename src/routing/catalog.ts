@@ -21,6 +21,8 @@ export interface Catalog {
   find(name: string): Entry | undefined;
   /** Every name worth listing: `auto`, routes, listed models once, `provider/name` of providers without a list. */
   entries(): readonly Entry[];
+  /** `provider/model` of providers that are in no list, but can be asked: the built-in one's. */
+  unlisted(): readonly Entry[];
 }
 
 /** The protocol towards a target: the client's own wherever the provider speaks it. */
@@ -72,6 +74,12 @@ export function createCatalog({ providers, routes, discovered, facts, now }: Cat
       );
       const names = new Set(['auto', ...routed.keys(), ...listed.keys(), ...open]);
       return [...names].flatMap((name) => find(name) ?? []);
+    },
+    unlisted() {
+      const hidden = all.filter((provider) => !shown.includes(provider));
+      return hidden.flatMap((provider) =>
+        namesOf(provider, discovered).flatMap((name) => find(`${provider.name}/${name}`) ?? []),
+      );
     },
   };
 }

@@ -17,6 +17,8 @@ export interface ModelEntry {
 
 export interface Listing {
   names(allowed: readonly string[] | null): string[];
+  /** Every `provider/model`, also of what has a shorter name. */
+  targets(allowed: readonly string[] | null): string[];
   models(allowed: readonly string[] | null): ModelEntry[];
   model(name: string, allowed: readonly string[] | null): ModelEntry | undefined;
 }
@@ -38,6 +40,11 @@ export function createListing(catalog: Catalog): Listing {
 
   return {
     names: (allowed) => models(allowed).map(({ name }) => name),
+    targets(allowed) {
+      const unlisted = catalog.unlisted().flatMap((entry) => describe(entry, allowed) ?? []);
+      const keys = [...models(allowed), ...unlisted].flatMap(({ targets }) => targets.map(({ key }) => key));
+      return [...new Set(keys)];
+    },
     models,
     model(name, allowed) {
       const entry = catalog.find(name);

@@ -1,16 +1,34 @@
 // Why a request has no target, in words that say what would mend it.
 import { GatewayError, LONG_WAIT_S } from '../errors.ts';
+import type { Config } from '../config/config.ts';
 import { nearestAll } from '../config/nearest.ts';
 import type { Target } from './catalog.ts';
 
 const MOST_SHOWN = 120;
 const MOST_NAMES = 3;
 
-export function unknownModel(name: string, usable: readonly string[]): GatewayError {
+interface Known {
+  /** Names that the key may use. */
+  usable: readonly string[];
+  /** `provider/model` of each target that it may use. */
+  targets: readonly string[];
+  leftOut: Config['leftOut'];
+}
+
+export function unknownModel(name: string, known: Known): GatewayError {
   const shown = name.length > MOST_SHOWN ? `${name.slice(0, MOST_SHOWN)}…` : name;
-  return new GatewayError('model_not_found', `There is no model \`${shown}\` here. ${hint(name, usable)}`, {
-    param: 'model',
-  });
+  const why = reasonOf(name, known.leftOut) ?? hint(name, known);
+  return new GatewayError('model_not_found', `There is no model \`${shown}\` here${why}`, { param: 'model' });
+}
+
+/** It would be there if its provider had what it lacks. */
+function reasonOf(name: string, leftOut: Config['leftOut']): string | undefined {
+  const meant = leftOut.filter(
+    ({ provider, names }) => name.startsWith(`${provider}/`) || names.includes(name),
+  );
+  if (meant.length === 0) return undefined;
+  const reasons = meant.map(({ provider, why }) => `provider ${provider} is left out (${why})`).join(', ');
+  return `: ${reasons}. Set it where the gateway is started, then start the gateway again.`;
 }
 
 export function noneAdmitted(name: string): GatewayError {
@@ -37,12 +55,21 @@ export function allCooling(ms: number): GatewayError {
   });
 }
 
-function hint(name: string, usable: readonly string[]): string {
-  const near = nearestAll(name, usable, MOST_NAMES);
-  if (near.length > 0) return `Did you mean ${quoted(near)}?`;
-  if (usable.length === 0) return 'This key may use no model.';
+function hint(name: string, { usable, targets }: Known): string {
+  const near = nearTo(name, usable, targets);
+  if (near.length > 0) return `. Did you mean ${quoted(near)}?`;
+  if (usable.length === 0) return '. This key may use no model.';
   const rest = usable.length - MOST_NAMES;
-  return `This key may use ${quoted(usable.slice(0, MOST_NAMES))}${rest > 0 ? ` and ${rest} more` : ''}.`;
+  return `. This key may use ${quoted(usable.slice(0, MOST_NAMES))}${rest > 0 ? ` and ${rest} more` : ''}.`;
+}
+
+/** Of a name with a provider first the same model elsewhere, then what is spelt alike. */
+function nearTo(name: string, usable: readonly string[], targets: readonly string[]): string[] {
+  const slash = name.indexOf('/');
+  if (slash < 0) return nearestAll(name, usable, MOST_NAMES);
+  const same = targets.filter((target) => target.endsWith(name.slice(slash)));
+  const alike = nearestAll(name, [...targets, ...usable], MOST_NAMES);
+  return [...new Set([...same, ...alike])].slice(0, MOST_NAMES);
 }
 
 function quoted(names: readonly string[]): string {

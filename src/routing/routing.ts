@@ -118,7 +118,12 @@ export function createRouting(options: { config: Config; clock: Clock }): Routin
     health,
     resolve(question) {
       const entry = catalog.find(question.model);
-      if (entry === undefined) throw unknownModel(question.model, listing.names(question.allowed));
+      if (entry === undefined)
+        throw unknownModel(question.model, {
+          usable: listing.names(question.allowed),
+          targets: listing.targets(question.allowed),
+          leftOut: question.allowed?.includes(question.model) === false ? [] : config.leftOut,
+        });
       const passedOver: { target: Target; why: string }[] = [];
       const open = admitted(entry, question, passedOver);
       const candidates = fitting(open, question, passedOver);

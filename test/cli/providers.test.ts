@@ -91,7 +91,9 @@ describe('check', () => {
     expect(lines[0]).toBe(
       'gateway: provider typo: lacks models: it does not list ecko; correct the name, or take it out',
     );
-    expect(lines[1]).toContain('gateway: provider locked: refuses the key: locked/m: 401');
+    expect(lines[1]).toMatch(
+      /^gateway: provider locked: refuses the key: locked\/m: 401.* \(its key is from providers\.locked\.api_key\)$/,
+    );
     expect(lines[2]).toContain('gateway: provider gone: cannot be reached: http://127.0.0.1:9/v1');
     expect(lines[3]).toContain('gateway: provider broken: cannot stream an answer: broken/m: 500');
     expect(stderr).not.toContain('hunter2');

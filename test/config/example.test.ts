@@ -10,7 +10,10 @@ const KEYS = { ANTHROPIC_API_KEY: 'a', OPENAI_API_KEY: 'o', WORKSTATION_KEY: 'w'
 it('the example starts without a single key, on the simulated provider', () => {
   const config = load(text);
   expect(config.providers.map(({ name }) => name)).toEqual(['sim']);
-  expect([...config.routes.keys()]).toEqual([]);
+  expect([...config.routes].map(([name, { targets }]) => [name, targets])).toEqual([
+    ['auto', []],
+    ['fast', []],
+  ]);
 });
 
 it('the example never answers with the simulated provider in place of a real one', () => {

@@ -163,12 +163,21 @@ routes:
     expect(config.providers.map(({ name }) => name)).toEqual(['sim']);
     expect([...config.routes]).toEqual([
       ['both', { strategy: 'priority', targets: [{ provider: 'sim', model: 'echo' }] }],
+      ['gone', { strategy: 'priority', targets: [] }],
     ]);
     expect(config.warnings).toEqual([
       'provider a is left out: A_PATH, A_KEY are not set',
       'provider anthropic is left out: ANTHROPIC_API_KEY is not set',
       'route both holds sim beside real targets: where they fail, sim repeats the prompt as an answer; take it out',
       'route gone is left out: none of its providers is there',
+    ]);
+  });
+
+  it('remembers which names would have meant the provider', () => {
+    const named = text.replace('models: [x]', 'models: [x, { id: y, upstream: z }]');
+    expect(load(named, { env: {} }).leftOut).toEqual([
+      { provider: 'a', why: 'A_PATH, A_KEY are not set', names: ['x', 'y', 'both', 'gone'] },
+      { provider: 'anthropic', why: 'ANTHROPIC_API_KEY is not set', names: ['both'] },
     ]);
   });
 
@@ -277,6 +286,14 @@ describe('zero configuration', () => {
       'GEMINI_API_KEY holds a key of a gateway, not of the provider: ignored',
     ]);
     expect(warnings.join()).not.toContain('sk-gw-');
+  });
+
+  it('remembers which variables would have given a provider', () => {
+    const { leftOut } = load(undefined, { env: { OPENAI_API_KEY: 'o' } });
+    expect(leftOut).toContainEqual(
+      expect.objectContaining({ provider: 'anthropic', why: 'ANTHROPIC_API_KEY is not set' }),
+    );
+    expect(leftOut.map(({ provider }) => provider)).not.toContain('openai');
   });
 
   it('starts with nothing found', () => {

@@ -32,6 +32,7 @@ describe('a provider of the file', () => {
       protocols: ['messages', 'chat'],
       baseUrls: { messages: 'http://h:1/x/v1', chat: 'http://h:1/x/v1' },
       apiKey: 'k',
+      keyFrom: 'providers.own.api_key',
       auth: 'protocol',
       headers: { 'x-a': 'b' },
       traits: {

@@ -21,6 +21,8 @@ export interface GatewayOptions {
   clock?: Clock;
   /** The environment of the running gateway: its proxies. */
   env?: Record<string, string | undefined>;
+  /** Variables that the file may read. */
+  variables?: Record<string, string>;
 }
 
 export interface KeyOptions {
@@ -59,6 +61,7 @@ export async function startGateway({
   tier = 'enterprise',
   clock = systemClock,
   env = {},
+  variables = {},
 }: GatewayOptions): Promise<TestGateway> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const file = join(directory, 'gateway.yaml');
@@ -71,7 +74,7 @@ export async function startGateway({
       ...more,
     });
   writeFileSync(file, text(members));
-  const load = () => loadConfig({ flags: { config: file }, env: {}, cwd: directory });
+  const load = () => loadConfig({ flags: { config: file }, env: variables, cwd: directory });
   const config = load();
   const ids = createIds();
   let logged = '';

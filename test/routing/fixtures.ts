@@ -84,6 +84,7 @@ export function config(
     },
     maintenance: false,
     log: undefined,
+    leftOut: [],
     warnings: [],
   };
 }

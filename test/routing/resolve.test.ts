@@ -246,6 +246,19 @@ describe("a key's list", () => {
     expect(refusal(() => routing.resolve(question('zzzzzz', { allowed: [] }))).message).toContain('no model');
   });
 
+  it.each([
+    ['sim/ehco', '`sim/echo`'],
+    ['alpha/only-x', '`beta/only-x`'],
+    ['alpha/bgi', '`alpha/big`'],
+    ['alpah/big', '`alpha/big`'],
+  ])('makes the unknown name %s a 400 that names %s', (asked, near) => {
+    const routing = routingOf([provider('alpha', ['big']), provider('beta', ['only-x'])]);
+    routing.addProviders([{ ...provider('sim', ['echo', 'slow']), source: 'builtin' }]);
+    const { message } = refusal(() => routing.resolve(question(asked)));
+    expect(message).toContain('Did you mean');
+    expect(message).toContain(near);
+  });
+
   it('leaves out what is not admitted, and makes the only one that is left a lone target', () => {
     const { lone, passedOver } = routing.resolve(question('shared', { allowed: ['beta/shared'] }));
     expect(lone).toBe(true);
