@@ -148,7 +148,7 @@ export interface Protocol {
   limitHeaders(admission: Admission, now: number): string[];
 
   // -- relay --
-  /** `false` for frames that are worth nothing before content comes: role only, empty, `message_start`, `ping`. Comments too. */
+  /** `false` for frames that are worth nothing before content comes: role only, empty, an empty `message_start`, `ping`. Comments too. */
   commits(frame: Frame): boolean;
   /** Data that is not JSON in a frame that must hold it: a ping's, or an unknown event's, need not be. */
   isBroken(frame: Frame): boolean;

@@ -5,17 +5,18 @@ import type { ProviderFailure } from '../../errors.ts';
 import type { Sighting, Watch } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { failureOfEvent, readFailure } from './errors.ts';
+import { createSpliceWatch, SPLICED } from './message-start.ts';
 import { failureOfSilence, failureOfStop, isStop } from './stop.ts';
-import { parseObject } from './schema.ts';
+import { list, parseObject } from './schema.ts';
 import { readUsage, toUsage, type UsageTally } from './usage.ts';
 
 const NOTHING: Sighting = Object.freeze({});
 
-/** Inside a JSON string the quotes are escaped, so that these match members only. */
-const MARKS = /"usage"\s*:\s*\{|"stop_reason"\s*:\s*"|"error"|"message_stop"/;
+/** Inside a JSON string the quotes are escaped, so that these match members only. A start is looked at for its id and its stop. */
+const MARKS = /"usage"\s*:\s*\{|"stop_reason"\s*:\s*"|"error"|"message_st(?:op|art)"/;
 
 /** The same of several frames, the terminal event and the event `error` included. */
-const WORTH_SPLITTING = /usage"\s*:\s*\{|stop_reason"\s*:\s*"|error|message_stop/;
+const WORTH_SPLITTING = /usage"\s*:\s*\{|stop_reason"\s*:\s*"|error|message_st/;
 
 export function isQuiet(text: string): boolean {
   return !WORTH_SPLITTING.test(text);
@@ -46,22 +47,25 @@ export function isError({ type, error }: JsonObject): boolean {
   return type === 'error' || (error !== undefined && error !== null);
 }
 
-function sight(value: JsonObject, tally: UsageTally): Sighting {
+function sight(value: JsonObject, tally: UsageTally, isSpliced: (message: unknown) => boolean): Sighting {
   if (isError(value)) return { failure: readFailure(value) };
   if (value.type === 'message_stop') return { terminal: true };
   const sighting: Sighting = {};
   const { delta, message } = value;
+  if (isSpliced(message)) return { failure: SPLICED };
   const usage = isObject(message) ? message.usage : value.usage;
   if (isObject(usage)) {
     readUsage(tally, usage);
     const told = toUsage(tally);
     if (told !== undefined) sighting.usage = told;
   }
-  if (isObject(delta) && isStop(delta.stop_reason)) {
-    const failure = failureOfStop(delta.stop_reason);
+  // An answer that was ready at once stands in its start, with its stop.
+  const ended = isObject(message) ? message : delta;
+  if (isObject(ended) && isStop(ended.stop_reason)) {
+    const failure = failureOfStop(ended.stop_reason);
     if (failure !== undefined) return { ...sighting, failure };
     sighting.stopped = true;
-    const silence = failureOfSilence(delta.stop_reason);
+    const silence = hasContent(message) ? undefined : failureOfSilence(ended.stop_reason);
     if (silence !== undefined) sighting.silence = silence;
   }
   return sighting;
@@ -75,6 +79,7 @@ export const MALFORMED: ProviderFailure = {
 
 export function createWatch(): Watch {
   const tally: UsageTally = {};
+  const isSpliced = createSpliceWatch();
   return (frame) => {
     switch (frame.event) {
       case 'content_block_delta':
@@ -89,7 +94,7 @@ export function createWatch(): Watch {
       default: {
         if (frame.data === '' || !MARKS.test(frame.text)) return NOTHING;
         const value = parseObject(frame.data);
-        if (value !== undefined) return sight(value, tally);
+        if (value !== undefined) return sight(value, tally, isSpliced);
         return isUnreadable(frame) ? { failure: MALFORMED } : NOTHING;
       }
     }
@@ -104,6 +109,10 @@ function isEmptyBlock(block: unknown): boolean {
   );
 }
 
+function hasContent(message: unknown): boolean {
+  return isObject(message) && list(message.content).some((block) => !isEmptyBlock(block));
+}
+
 function isEmptyDelta(delta: unknown): boolean {
   if (!isObject(delta)) return true;
   return (delta.text ?? delta.thinking ?? delta.partial_json) === '';
@@ -116,6 +125,8 @@ export function commits(frame: Frame): boolean {
   const value = parseObject(frame.data);
   if (value === undefined) return false;
   switch (typeof value.type === 'string' ? value.type : frame.event) {
+    case 'message_start':
+      return hasContent(value.message) || (isObject(value.message) && isStop(value.message.stop_reason));
     case 'content_block_start':
       return !isEmptyBlock(value.content_block);
     case 'content_block_delta':

@@ -6,18 +6,21 @@ import type { Stop } from '../../canonical/reply.ts';
 import type { ProviderFailure } from '../../errors.ts';
 import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../protocol.ts';
-import { keepSource, mayDiffer } from '../kept-source.ts';
+import { keepSource, mayDiffer, type Place } from '../kept-source.ts';
 import type { Frame } from '../sse.ts';
 import { TextShape } from '../text-shape.ts';
 import { createBlocks } from './stream-blocks.ts';
 import { failureOfEvent, readFailure } from './errors.ts';
+import { createSpliceWatch, SPLICED, unfoldStart } from './message-start.ts';
 import { isError, isUnreadable, MALFORMED } from './relay.ts';
-import { parseObject, text } from './schema.ts';
+import { addUnlikeInputs } from './reply.ts';
+import { list, parseObject, text } from './schema.ts';
 import { decodeStop, failureOfSilence, failureOfStop, isStop } from './stop.ts';
 import { readUsage, toUsage, type UsageTally } from './usage.ts';
 
 const NONE: Event[] = [];
 const START = ['content_block'];
+const WHOLE = ['message', 'content'];
 
 function isTextDelta({ type, delta }: JsonObject, piece: string): boolean {
   return (
@@ -25,8 +28,16 @@ function isTextDelta({ type, delta }: JsonObject, piece: string): boolean {
   );
 }
 
+function keepInputs({ content_block: block, message }: JsonObject, source: string): void {
+  const places: Place[] = [];
+  if (isObject(block) && mayDiffer(block.input)) places.push({ holder: block, name: 'input', steps: START });
+  if (isObject(message)) addUnlikeInputs(places, list(message.content), () => WHOLE);
+  keepSource(source, places);
+}
+
 export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
   const blocks = createBlocks(ids);
+  const isSpliced = createSpliceWatch();
   const tally: UsageTally = {};
   let state: 'init' | 'open' | 'over' = 'init';
   let stop: Stop | undefined;
@@ -57,6 +68,20 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     if (usage !== undefined) event.usage = usage;
     if (serviceTier !== undefined) event.serviceTier = serviceTier;
     return [event];
+  }
+
+  function messageStart(value: JsonObject): Event[] {
+    const { message } = value;
+    if (isSpliced(message)) return failed(SPLICED);
+    if (state !== 'init') {
+      readUsage(tally, isObject(message) ? message.usage : undefined);
+      return NONE;
+    }
+    const events = start(isObject(message) ? message : {});
+    for (const told of unfoldStart(value).slice(1)) {
+      if (events.at(-1)?.type !== 'error') events.push(...dispatch(told, ''));
+    }
+    return events;
   }
 
   /** Content may come before the start: the start is then made up, its content is not. */
@@ -105,9 +130,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
       case 'content_block_stop':
         return content(value);
       case 'message_start':
-        if (state === 'init') return start(isObject(value.message) ? value.message : {});
-        readUsage(tally, isObject(value.message) ? value.message.usage : undefined);
-        return NONE;
+        return messageStart(value);
       case 'message_delta':
         return messageDelta(value);
       case 'message_stop':
@@ -122,10 +145,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     if (frame.event === 'error') return failed(failureOfEvent(frame.data));
     const value = parseObject(frame.data);
     if (value !== undefined) {
-      const { content_block: block } = value;
-      if (isObject(block) && mayDiffer(block.input)) {
-        keepSource(frame.data, [{ holder: block, name: 'input', steps: START }]);
-      }
+      keepInputs(value, frame.data);
       const events = dispatch(value, frame.event);
       const [only] = events;
       if (events.length === 1 && only?.type === 'text_delta') {

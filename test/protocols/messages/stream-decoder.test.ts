@@ -392,10 +392,10 @@ describe('the end of a stream', () => {
     expect(events.map(({ type }) => type)).toEqual(['start', 'end']);
     expect(events.at(-1)).toMatchObject({ stop: { reason: 'end' }, usage: { input: 5, output: 1 } });
   });
-  it('passes over a second start, but for its usage', () => {
+  it('passes over the same start again, but for its usage', () => {
     const again: JsonObject = {
       type: 'message_start',
-      message: { id: 'msg_2', usage: { input_tokens: 50 } },
+      message: { id: 'msg_1', usage: { input_tokens: 50 } },
     };
     const events = decodeAll([START, begin(0, { type: 'text', text: 'a' }), again, DELTA, STOP]);
     expect(events.filter(({ type }) => type === 'start')).toEqual([STARTED]);
