@@ -173,7 +173,7 @@ async function begunStream(
   deps: ForwardDeps,
 ): Promise<Begun> {
   const { stream, maxReply } = options;
-  const joiner = prepared.pausing?.createJoiner(deps.ids);
+  const joiner = prepared.pausing?.createJoiner();
   const first = openFrames(reply.body, options);
   const source =
     joiner === undefined ? first : new TurnFrames(first, joiner, goingOn(prepared, options, deps), options);

@@ -87,7 +87,7 @@ export interface Pausing {
   resume(bytes: Buffer, turn: JsonObject): Buffer;
   /** Whole replies that follow one another, as one. */
   join(first: JsonObject, second: JsonObject): JsonObject;
-  createJoiner(ids: Ids): TurnJoiner;
+  createJoiner(): TurnJoiner;
 }
 
 /** The same for streams: the frames of several calls as those of one. */

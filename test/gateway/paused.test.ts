@@ -213,6 +213,102 @@ describe.each([false, true])('a paused turn (streamed: %s)', (stream) => {
 });
 
 describe('the stream of a turn that goes on', () => {
+  it('is sent back with the very blocks that came', async () => {
+    const blocks: object[] = [
+      { type: 'text', text: '' },
+      { type: 'text', text: 'Let me ', citations: [{ type: 'page', at: 1 }] },
+      { type: 'text', text: ' ' },
+      { type: 'thinking', thinking: '', signature: '' },
+      { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' },
+      { type: 'redacted_thinking', data: 'x' },
+      { ...SEARCH, input: {} },
+      { ...SEARCH, input: { query: 'Rome' } },
+      { type: 'new_block', state: [1] },
+      { type: 'compaction', content: 'So far.' },
+      { type: 'tool_use', id: 'toolu_1', name: 'go', input: { a: 1 }, caller: { type: 'box' }, vendor: 1 },
+    ];
+    const delta = (index: number, of: object): string => frame('content_block_delta', { index, delta: of });
+    const changes = [
+      frame('content_block_start', { index: 1, content_block: { type: 'text', text: '', citations: [] } }),
+      delta(1, { type: 'text_delta', text: 'Let ' }),
+      delta(1, { type: 'citations_delta', citation: { type: 'page', at: 1 } }),
+      delta(1, { type: 'text_delta', text: 'me ' }),
+    ];
+    const pieces = blocks.map((content_block, index) => {
+      if (index === 1) return changes.join('');
+      if (index === 4) {
+        return (
+          frame('content_block_start', {
+            index,
+            content_block: { type: 'thinking', thinking: '', signature: '' },
+          }) +
+          delta(index, { type: 'thinking_delta', thinking: 'H' }) +
+          delta(index, { type: 'thinking_delta', thinking: 'm.' }) +
+          delta(index, { type: 'signature_delta', signature: 'c2ln' })
+        );
+      }
+      if (index === 7) {
+        return (
+          frame('content_block_start', { index, content_block: { ...SEARCH, input: {} } }) +
+          delta(index, { type: 'input_json_delta', partial_json: '{"query":' }) +
+          delta(index, { type: 'input_json_delta', partial_json: '"Rome"}' })
+        );
+      }
+      if (index === 9) {
+        return (
+          frame('content_block_start', { index, content_block: { type: 'compaction', content: null } }) +
+          delta(index, { type: 'compaction_delta', content: 'So far.' })
+        );
+      }
+      return frame('content_block_start', { index, content_block });
+    });
+    const stops = (index: number): string => frame('content_block_stop', { index });
+    const first = startOf(FIRST) + pieces.map((piece, index) => piece + stops(index)).join('') + endOf(FIRST);
+    const { requests } = await run([streamed(first), streamed(streamOf(LAST))], { stream: true });
+    expect(requests).toHaveLength(2);
+    expect((requests[1]?.json.messages as object[]).at(-1)).toEqual({ role: 'assistant', content: blocks });
+  });
+
+  it('may stand in one frame, pause and all, at any of its calls', async () => {
+    const inOne = (leg: Leg): string => {
+      const { stop, container, input, output } = leg;
+      const message = {
+        id: `msg_${input}`,
+        type: 'message',
+        role: 'assistant',
+        model: 'm',
+        content: contentOf(leg),
+      };
+      const rest = { stop_reason: stop, container, usage: { input_tokens: input, output_tokens: output } };
+      return frame('message_start', { message: { ...message, ...rest } }) + frame('message_stop');
+    };
+    const legs = [FIRST, SECOND, LAST];
+    const { seen, requests, log } = await run(
+      legs.map((leg) => streamed(inOne(leg))),
+      { stream: true },
+    );
+    expect(seen).toMatchObject({ content: 'Let me look: sunny.', error: undefined });
+    expect([finishOf(seen), isWhole(seen)]).toEqual(['stop', true]);
+    const back = requests.map(({ json }) => (json.messages as { content: unknown }[]).at(-1)?.content);
+    expect(back.slice(1)).toEqual([contentOf(FIRST), sentBack(FIRST, SECOND)]);
+    expect(requests[1]?.json.container).toBe('box_1');
+    await expect.poll(log).toMatch(/"input":60,"output":12\b/);
+  });
+
+  it('is broken by another message in any of its calls', async () => {
+    const spliced = startOf(LAST) + blocksOf(LAST) + startOf(LAST).replace('msg_1', 'msg_9') + endOf(LAST);
+    const { seen } = await run([streamed(streamOf(FIRST)), streamed(spliced)], { stream: true });
+    expect(seen.error).toBeDefined();
+    expect(isWhole(seen)).toBe(false);
+  });
+
+  it('may be told under another id by each call', async () => {
+    const last = streamOf(LAST).replace('msg_1', 'msg_2');
+    const { seen } = await run([streamed(streamOf(FIRST)), streamed(last)], { stream: true });
+    expect(seen).toMatchObject({ content: 'Let me sunny.', error: undefined });
+    expect(isWhole(seen)).toBe(true);
+  });
+
   it('that breaks is an error, and what was told of usage is recorded', async () => {
     const half = startOf(LAST) + blocksOf(LAST).slice(0, 500);
     const { seen, log } = await run([streamed(streamOf(FIRST)), streamed(half, CUT)], { stream: true });

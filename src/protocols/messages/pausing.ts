@@ -1,17 +1,15 @@
 // A turn whose server tools ran longer than the provider lets one call last: it stops with `pause_turn` and goes on when it is
 // sent back as it is. Clients of this protocol do that themselves; for others the gateway does, and makes one answer of all.
 // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
-import { createCollector } from '../../canonical/collect.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import type { Ids } from '../../ids.ts';
 import { exactJson } from '../exact-json.ts';
 import { scanMembers, splice, type Edit } from '../json-members.ts';
 import { keepSource, mayDiffer, type Place } from '../kept-source.ts';
 import type { Pausing, TurnJoiner } from '../protocol.ts';
 import { makeFrame, type Frame } from '../sse-frame.ts';
-import { encodeContent } from './reply.ts';
+import { createSpliceWatch, unfoldStart } from './message-start.ts';
 import { list, parseObject, text } from './schema.ts';
-import { createStreamDecoder } from './stream-decoder.ts';
+import { TurnBlocks } from './turn-blocks.ts';
 import { addUsage, readUsage, writeTally, type UsageTally } from './usage.ts';
 
 const PAUSE = 'pause_turn';
@@ -40,12 +38,12 @@ function resume(bytes: Buffer, turn: JsonObject): Buffer {
   return splice(bytes, edits);
 }
 
-/** Those of server tools, too: they are sent back as well. */
-function keepInputs(reply: JsonObject, source: Buffer | string): void {
+/** Those of server tools, too: they are sent back as well. `steps` lead to the list. */
+function keepInputs(reply: JsonObject, source: Buffer | string, steps: Place['steps'] = ['content']): void {
   const places: Place[] = [];
   for (const [index, block] of list(reply.content).entries()) {
     if (isObject(block) && mayDiffer(block.input)) {
-      places.push({ holder: block, name: 'input', steps: ['content', index] });
+      places.push({ holder: block, name: 'input', steps: [...steps, index] });
     }
   }
   keepSource(source, places);
@@ -68,9 +66,12 @@ function join(first: JsonObject, second: JsonObject): JsonObject {
   };
 }
 
+function frameOf(value: JsonObject): Frame {
+  return makeFrame(text(value.type) ?? '', exactJson(value));
+}
+
 /** The frames of several calls as those of one stream: blocks are counted on, usage is added up. */
 class StreamJoiner implements TurnJoiner {
-  readonly #ids: Ids;
   #content: JsonValue[] = [];
   #container: JsonValue = null;
   /** Of the calls before this one. */
@@ -79,40 +80,47 @@ class StreamJoiner implements TurnJoiner {
   #calls = 0;
   #offset = 0;
   // -- this call --
-  #decoder;
-  #collector = createCollector();
+  #kept = new TurnBlocks();
+  #isSpliced = createSpliceWatch();
   #tally: UsageTally = {};
   #blocks = 0;
   /** The end of a paused turn, which is none if the turn goes on. */
   #held: Frame[] = [];
   #letGo = false;
 
-  constructor(ids: Ids) {
-    this.#ids = ids;
-    this.#decoder = createStreamDecoder({ ids });
-  }
-
   push(frame: Frame): Frame[] {
     if (this.#held.length > 0) {
       this.#held.push(frame);
       return [];
     }
-    if (!this.#letGo) for (const event of this.#decoder.push(frame)) this.#collector.push(event);
     const value = parseObject(frame.data);
     if (value === undefined) return [frame];
     switch (value.type) {
       case 'message_start':
-        readUsage(this.#tally, isObject(value.message) ? value.message.usage : undefined);
-        return this.#calls === 0 ? [frame] : [];
+        return this.#messageStart(frame, value);
       case 'message_delta':
         return this.#messageDelta(frame, value);
       case 'content_block_start':
       case 'content_block_delta':
       case 'content_block_stop':
+        if (!this.#letGo) this.#kept.push(value, frame.data);
         return [this.#numbered(frame, value)];
       default:
         return [frame];
     }
+  }
+
+  /** One start is enough, unless it is another message's: that is for the reader to see. */
+  #messageStart(frame: Frame, value: JsonObject): Frame[] {
+    const { message } = value;
+    if (this.#isSpliced(message)) return [frame];
+    readUsage(this.#tally, isObject(message) ? message.usage : undefined);
+    const [start = value, ...rest] = unfoldStart(value);
+    if (rest.length === 0) return this.#calls === 0 ? [frame] : [];
+    if (isObject(message)) keepInputs(message, frame.data, ['message', 'content']);
+    const frames = this.#calls === 0 ? [frameOf(start)] : [];
+    for (const told of rest) frames.push(...this.push(frameOf(told)));
+    return frames;
   }
 
   #numbered(frame: Frame, value: JsonObject): Frame {
@@ -121,7 +129,7 @@ class StreamJoiner implements TurnJoiner {
     this.#blocks = Math.max(this.#blocks, index + 1);
     return this.#offset === 0
       ? frame
-      : makeFrame(frame.event, JSON.stringify({ ...value, index: index + this.#offset }));
+      : makeFrame(frame.event, exactJson({ ...value, index: index + this.#offset }));
   }
 
   #messageDelta(frame: Frame, value: JsonObject): Frame[] {
@@ -149,10 +157,7 @@ class StreamJoiner implements TurnJoiner {
   }
 
   turn(): JsonObject {
-    for (const event of this.#decoder.finish(true)) this.#collector.push(event);
-    const result = this.#collector.result();
-    const parts = 'reply' in result ? result.reply.parts : [];
-    return { content: [...this.#content, ...encodeContent(parts)], container: this.#container };
+    return { content: [...this.#content, ...this.#kept.all()], container: this.#container };
   }
 
   next(turn: JsonObject): Frame[] {
@@ -163,8 +168,8 @@ class StreamJoiner implements TurnJoiner {
     this.#blocks = 0;
     this.#tally = {};
     this.#held = [];
-    this.#decoder = createStreamDecoder({ ids: this.#ids });
-    this.#collector = createCollector();
+    this.#kept = new TurnBlocks();
+    this.#isSpliced = createSpliceWatch();
     // What was paid for up to here counts even if the rest fails.
     const delta = { type: 'message_delta', delta: { stop_reason: null }, usage: writeTally(this.#before) };
     return [makeFrame('message_delta', JSON.stringify(delta))];
@@ -174,7 +179,7 @@ class StreamJoiner implements TurnJoiner {
     if (this.#letGo) return;
     this.#letGo = true;
     this.#content = [];
-    this.#collector = createCollector();
+    this.#kept = new TurnBlocks();
   }
 
   giveUp(): Frame[] {
@@ -184,8 +189,8 @@ class StreamJoiner implements TurnJoiner {
 
 export const pausing: Pausing = {
   isPaused,
-  keepInputs,
+  keepInputs: (reply, source) => keepInputs(reply, source),
   resume,
   join,
-  createJoiner: (ids) => new StreamJoiner(ids),
+  createJoiner: () => new StreamJoiner(),
 };

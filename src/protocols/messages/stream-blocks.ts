@@ -51,7 +51,7 @@ function nativeValue(block: Block): JsonObject {
 }
 
 /** Each is defined, as `__proto__` can't be assigned; the type stays. */
-function addMembers(to: JsonObject, from: JsonObject): void {
+export function addMembers(to: JsonObject, from: JsonObject): void {
   for (const name of Object.keys(from)) {
     if (name === 'type') continue;
     Object.defineProperty(to, name, {
