@@ -131,7 +131,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
   void discovered.then(() => repeat(LIST_EVERY_MS, refreshLists));
   repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }));
-  repeat(PRUNE_EVERY_MS, () => store.prune(clock.now() - config.usage.keep));
+  repeat(PRUNE_EVERY_MS, () => store.prune(clock.now(), config.usage.keep));
   void loadFacts();
 
   async function applyReload(): Promise<void> {

@@ -80,6 +80,8 @@ export interface Totals {
   errors: number;
   /** Answered requests whose usage is unknown: left out of the sums. */
   unknown: number;
+  /** Requests whose usage is known and whose cost is not. */
+  unpriced: number;
   inputTokens: number;
   outputTokens: number;
   costUsd: number | null;
@@ -87,8 +89,9 @@ export interface Totals {
 
 export type Grouping = 'account' | 'key' | 'model' | 'hour';
 
-/** `group` holds the names of the grouping: `{account}`, `{key}`, `{model, provider}` or `{hour}` (ISO time). */
+/** Of one account. `group` holds the names of the grouping: `{account}`, `{key}`, `{model, provider}` or `{hour}` (ISO time). */
 export interface GroupedTotals {
+  accountId: number;
   group: Record<string, string | null>;
   totals: Totals;
 }
@@ -129,18 +132,23 @@ export interface Store {
 
   /** Remembers the rows, and when their keys were last used. One transaction for the batch. */
   recordUsage(rows: readonly UsageRow[]): Promise<void>;
-  /** Admissions of each hour, oldest first, hours without any left out. Here and in the totals the window begins with
-   *  the whole hour that holds `since`, so that both are of the same time. */
-  admissionsByHour(accountId: number, since: number): Promise<{ hour: number; requests: number }[]>;
+  /** Admissions of each hour, oldest first, hours without any left out; of one account or of all. Here and in the totals
+   *  the window begins with the whole hour that holds `since`, so that both are of the same time. */
+  admissionsByHour(
+    accountId: number | undefined,
+    since: number,
+  ): Promise<{ accountId: number; hour: number; requests: number }[]>;
   /** A usage row counts for the hour in which its request ended, an admission for the one in which it began. */
   totals(accountId: number | undefined, since: number): Promise<Totals>;
+  /** Of one account or of all, each for itself: one look, however many there are. */
   totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<GroupedTotals[]>;
   /** What a server has learnt: targets out of turn, and those that are well again. One transaction. */
   publishHealth(outOfTurn: readonly TargetHealth[], well: readonly string[]): Promise<void>;
   /** Those still out of turn at `now`, over all servers on this database. */
   listHealth(now: number): Promise<TargetHealth[]>;
-  /** Deletes usage rows and hourly counts older than `before`; in small steps, so that nobody waits. */
-  prune(before: number): Promise<void>;
+  /** Deletes usage rows and hourly counts older than `keep` milliseconds, in small steps, so that nobody waits. A clock
+   *  that is ahead of the newest of them is not believed, and the newest hour stays. */
+  prune(now: number, keep: number): Promise<void>;
   /** Rejects where the database cannot be read now; does not wait for a lock. */
   ping(): Promise<void>;
   /** Housekeeping while nobody waits: SQLite's passive checkpoint. */

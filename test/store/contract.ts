@@ -244,7 +244,15 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
   describe(`${name}: usage`, () => {
     it('sums up nothing as nothing, not as a cost of 0', async () => {
       expect(await store.totals(undefined, HOUR)).toEqual({
-        ...{ requests: 0, errors: 0, unknown: 0, inputTokens: 0, outputTokens: 0, costUsd: null },
+        ...{
+          requests: 0,
+          errors: 0,
+          unknown: 0,
+          unpriced: 0,
+          inputTokens: 0,
+          outputTokens: 0,
+          costUsd: null,
+        },
       });
       expect(await store.totalsBy('model', 1, HOUR)).toEqual([]);
     });
@@ -274,8 +282,8 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
         }),
       ]);
       expect(await store.totals(1, HOUR)).toEqual({
-        ...{ requests: 0, errors: 2, unknown: 1, inputTokens: 115 + 100 + 1, outputTokens: 20 + 20 + 2 },
-        costUsd: 0.75,
+        ...{ requests: 0, errors: 2, unknown: 1, unpriced: 1 },
+        ...{ inputTokens: 115 + 100 + 1, outputTokens: 20 + 20 + 2, costUsd: 0.75 },
       });
     });
 
@@ -288,8 +296,8 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       ]);
       for (const since of [HOUR, HOUR + 1, HOUR + HOUR_MS - 1]) {
         expect(await store.admissionsByHour(1, since)).toEqual([
-          { hour: HOUR, requests: 1 },
-          { hour: HOUR + HOUR_MS, requests: 1 },
+          { accountId: 1, hour: HOUR, requests: 1 },
+          { accountId: 1, hour: HOUR + HOUR_MS, requests: 1 },
         ]);
         expect(await store.totals(1, since)).toMatchObject({ requests: 2, outputTokens: 40 });
       }
@@ -313,25 +321,32 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
           ...NOTHING_KNOWN,
         }),
       ]);
-      const one = { requests: 1, errors: 0, unknown: 0, inputTokens: 115, outputTokens: 20, costUsd: 0.5 };
+      const one = { requests: 1, errors: 0, unknown: 0, unpriced: 0 };
+      Object.assign(one, { inputTokens: 115, outputTokens: 20, costUsd: 0.5 });
       expect(await store.totalsBy('account', undefined, HOUR)).toEqual([
-        { group: { account: 'alice' }, totals: { ...one, errors: 1 } },
-        { group: { account: 'zoe' }, totals: one },
+        { accountId: alice, group: { account: 'alice' }, totals: { ...one, errors: 1 } },
+        { accountId: zoe, group: { account: 'zoe' }, totals: one },
       ]);
       expect(await store.totalsBy('key', undefined, HOUR)).toEqual([
-        { group: { key: 'key_two' }, totals: { ...one, requests: 2, errors: 1 } },
-        { group: { key: 'key_one' }, totals: one },
+        { accountId: zoe, group: { key: 'key_one' }, totals: one },
+        { accountId: alice, group: { key: 'key_two' }, totals: { ...one, requests: 2, errors: 1 } },
       ]);
+      const nothing = { unpriced: 0, inputTokens: 0, outputTokens: 0, costUsd: null };
       expect(await store.totalsBy('model', undefined, HOUR)).toEqual([
-        { group: { model: 'echo', provider: 'sim' }, totals: { ...one, requests: 2, errors: 1 } },
-        { group: { model: 'slow', provider: 'sim' }, totals: one },
+        { accountId: zoe, group: { model: 'echo', provider: 'sim' }, totals: one },
+        {
+          accountId: alice,
+          group: { model: 'echo', provider: 'sim' },
+          totals: { ...one, ...nothing, errors: 1 },
+        },
+        { accountId: alice, group: { model: 'slow', provider: 'sim' }, totals: one },
       ]);
       expect(await store.totalsBy('hour', undefined, HOUR)).toEqual([
-        { group: { hour: '2026-11-21T14:00:00.000Z' }, totals: one },
-        { group: { hour: '2026-11-21T15:00:00.000Z' }, totals: { ...one, errors: 1 } },
+        { accountId: zoe, group: { hour: '2026-11-21T14:00:00.000Z' }, totals: one },
+        { accountId: alice, group: { hour: '2026-11-21T15:00:00.000Z' }, totals: { ...one, errors: 1 } },
       ]);
       expect(await store.totalsBy('account', zoe, HOUR)).toEqual([
-        { group: { account: 'zoe' }, totals: one },
+        { accountId: zoe, group: { account: 'zoe' }, totals: one },
       ]);
     });
 
@@ -342,17 +357,41 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       ]);
     });
 
-    it('prunes what is older, and keeps what is not, counts of a begun hour too', async () => {
+    /** One admission and `rows` usage rows in each of these hours. */
+    async function fill(hours: readonly number[], rows: number): Promise<number> {
       await store.createKey(newKey());
       const id = await accountId();
-      const before = HOUR + 10;
-      await store.admit(id, HOUR - HOUR_MS, 10);
-      await store.admit(id, HOUR, 10);
-      const old = Array.from({ length: 1203 }, (_, n) => usageRow({ accountId: id, at: before - 1 - n }));
-      await store.recordUsage([...old, usageRow({ accountId: id, at: before })]);
-      await store.prune(before);
-      expect(await store.totals(id, 0)).toMatchObject({ requests: 1, outputTokens: 20 });
-      expect(await store.admissionsByHour(id, 0)).toEqual([{ hour: HOUR, requests: 1 }]);
+      for (const hour of hours) {
+        await store.admit(id, hour, 10);
+        const at = (n: number): number => hour + (n % HOUR_MS);
+        await store.recordUsage(
+          Array.from({ length: rows }, (_, n) => usageRow({ accountId: id, at: at(n) })),
+        );
+      }
+      return id;
+    }
+
+    it('prunes whole hours that are older, and keeps what is not', async () => {
+      const id = await fill([HOUR - 2 * HOUR_MS, HOUR - HOUR_MS, HOUR], 1203);
+      await store.prune(HOUR + 10, HOUR_MS);
+      expect(await store.totals(id, 0)).toMatchObject({ requests: 2, outputTokens: 2 * 1203 * 20 });
+      expect(await store.admissionsByHour(id, 0)).toEqual([
+        { accountId: id, hour: HOUR - HOUR_MS, requests: 1 },
+        { accountId: id, hour: HOUR, requests: 1 },
+      ]);
+    });
+
+    it('prunes nothing for a clock that is ahead of all that was recorded', async () => {
+      const id = await fill([HOUR - HOUR_MS, HOUR], 1);
+      await store.prune(HOUR + 10_000 * HOUR_MS, 2 * HOUR_MS);
+      expect(await store.totals(id, 0)).toMatchObject({ requests: 2, outputTokens: 40 });
+    });
+
+    it('never prunes the newest hour, however little is to be kept', async () => {
+      const id = await fill([HOUR - HOUR_MS, HOUR], 3);
+      await store.prune(HOUR + 1000, 0);
+      expect(await store.totals(id, 0)).toMatchObject({ requests: 1, outputTokens: 60 });
+      expect(await store.admit(id, HOUR, 10)).toBe(2);
     });
 
     it('takes an empty batch, and a name of any length', async () => {

@@ -66,13 +66,11 @@ async function showUsage(
 ): Promise<void> {
   const now = context.clock.now();
   const since = options.since ?? now - DEFAULT_WINDOW_MS;
-  const accounts = name === undefined ? await store.listAccounts() : [await store.findAccount(name)];
-  const rows: AccountUsage[] = [];
-  for (const account of accounts) {
-    if (account === undefined) throw await unknownAccount(store, name ?? '');
-    warnOfLostTier(account, config, context);
-    rows.push(await readUsage(account, { since, now, by: options.by }, store, config));
-  }
+  const accounts = name === undefined ? await store.listAccounts() : [await accountOf(name, store)];
+  for (const account of accounts) warnOfLostTier(account, config, context);
+  const only = name === undefined ? undefined : accounts[0]?.id;
+  const describe = await readUsage({ since, now, by: options.by, only }, store);
+  const rows = accounts.map((account) => describe(account, limitOf(config, account.tier)));
   if (options.json) printJson(context, rows);
   else {
     const { printUsage } = await import('../usage-view.ts');
@@ -88,36 +86,73 @@ function warnOfLostTier(account: Account, config: Config, context: Context): voi
   );
 }
 
-/** The window begins with a whole hour, so that hours and totals are of the same time. */
-async function readUsage(
-  account: Account,
-  window: { since: number; now: number; by: Grouping | undefined },
+async function accountOf(name: string, store: Store): Promise<Account> {
+  const account = await store.findAccount(name);
+  if (account === undefined) throw await unknownAccount(store, name);
+  return account;
+}
+
+export interface Window {
+  since: number;
+  now: number;
+  by: Grouping | undefined;
+  /** Of this account alone. */
+  only: number | undefined;
+}
+
+/** Reads what all accounts used, and gives what describes one of them. The window begins with a whole hour, so that hours
+ *  and totals are of the same time. */
+export async function readUsage(
+  { since, now, by, only }: Window,
   store: Store,
-  config: Config,
-): Promise<AccountUsage> {
-  const first = window.since - (window.since % HOUR_MS);
-  const current = window.now - (window.now % HOUR_MS);
-  const limit = limitOf(config, account.tier);
-  const used = await store.used(account.id, current);
-  const admitted = await store.admissionsByHour(account.id, first);
-  const requests = new Map(admitted.map((row) => [row.hour, row.requests]));
-  const hours: AccountUsage['hours'] = [];
-  for (let hour = first; hour <= current; hour += HOUR_MS) {
-    hours.push({ hour: isoTime(hour), requests: requests.get(hour) ?? 0 });
-  }
-  const usage: AccountUsage = {
-    account: account.name,
-    tier: account.tier,
-    limit: limit === Infinity ? null : limit,
-    used,
-    remaining: limit === Infinity ? null : Math.max(0, limit - used),
-    resets_at: isoTime(current + HOUR_MS),
-    totals: printed(await store.totals(account.id, first)),
-    hours,
+): Promise<(account: Account, limit: number) => AccountUsage> {
+  const first = since - (since % HOUR_MS);
+  const current = now - (now % HOUR_MS);
+  const admitted = groupBy(await store.admissionsByHour(only, first));
+  const totals = groupBy(await store.totalsBy('account', only, first));
+  const groups = by === undefined ? undefined : groupBy(await store.totalsBy(by, only, first));
+
+  return ({ id, name, tier }, limit) => {
+    const requests = new Map(admitted.get(id)?.map((row) => [row.hour, row.requests]));
+    const hours: AccountUsage['hours'] = [];
+    for (let hour = first; hour <= current; hour += HOUR_MS) {
+      hours.push({ hour: isoTime(hour), requests: requests.get(hour) ?? 0 });
+    }
+    const used = requests.get(current) ?? 0;
+    return {
+      account: name,
+      tier,
+      limit: limit === Infinity ? null : limit,
+      used,
+      remaining: limit === Infinity ? null : Math.max(0, limit - used),
+      resets_at: isoTime(current + HOUR_MS),
+      totals: printed(totals.get(id)?.[0]?.totals ?? NOTHING),
+      hours,
+      ...(groups && {
+        by: groups.get(id)?.map(({ group, totals }) => ({ ...group, totals: printed(totals) })) ?? [],
+      }),
+    };
   };
-  if (window.by === undefined) return usage;
-  const groups = await store.totalsBy(window.by, account.id, first);
-  return { ...usage, by: groups.map(({ group, totals }) => ({ ...group, totals: printed(totals) })) };
+}
+
+const NOTHING: Totals = {
+  requests: 0,
+  errors: 0,
+  unknown: 0,
+  unpriced: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  costUsd: null,
+};
+
+function groupBy<Row extends { accountId: number }>(rows: readonly Row[]): Map<number, Row[]> {
+  const groups = new Map<number, Row[]>();
+  for (const row of rows) {
+    const group = groups.get(row.accountId);
+    if (group === undefined) groups.set(row.accountId, [row]);
+    else group.push(row);
+  }
+  return groups;
 }
 
 function printed(totals: Totals): PrintedTotals {

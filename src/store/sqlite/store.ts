@@ -46,7 +46,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
     publishHealth: (outOfTurn, well) => run((sql) => sql.publishHealth(outOfTurn, well)),
     listHealth: (now) => run((sql) => sql.listHealth.all(now)),
-    prune: (before) => prune(connection, before),
+    prune: (now, keep) => prune(connection, now, keep),
     ping: () => connection.runOnce((sql) => void sql.ping.get()),
     idle: () => run((_, db) => void db.pragma('wal_checkpoint(PASSIVE)')),
     async close() {

@@ -1,6 +1,7 @@
-// Usage rows: written in batches, summed up for people, deleted in small steps. Sums are of whole hours, as the counts of
-// admissions are. Requests are admissions wherever those are known by account and hour; by key and by model they are rows.
+// Usage rows: written in batches, summed up for people, deleted in small steps. A trigger sums new rows up by the hour, so
+// that reports read hours, not requests. Requests are admissions wherever those are known; by key and by model they are rows.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import type { Statement } from 'better-sqlite3';
 import { HOUR_MS } from '../../clock.ts';
 import type { GroupedTotals, Grouping, Totals, UsageRow } from '../store.ts';
 import type { Connection } from './connection.ts';
@@ -9,59 +10,91 @@ import type { Db } from './engine.ts';
 /** A client chooses its model's name, and may choose a long one. */
 const MOST_NAME = 256;
 const PRUNED_AT_ONCE = 500;
+const ROLLED_AT_ONCE = 500;
 
 interface Sums {
   requests: number | null;
   errors: number | null;
   unknown: number | null;
+  unpriced: number | null;
   input: number | null;
   output: number | null;
   cost: number | null;
 }
 
-type GroupRow = Sums & Record<string, string | number | null>;
+type GroupRow = Sums & { account_id: number } & Record<string, string | number | null>;
 
 interface Window {
   since: number;
   account?: number;
 }
 
-/** The columns that a group's name is made of, and their order. Rows without a count of their own count themselves. */
+/** Those from `next` on, before `last`. */
+interface Ids {
+  next: number;
+  last: number;
+}
+
+const NONE: Ids = { next: 0, last: 0 };
+
+interface Group {
+  /** What a group's name is made of: the member's name, and its expression. */
+  members: Readonly<Record<string, string>>;
+  order: string;
+  /** Requests are admissions; else usage rows. */
+  admitted: boolean;
+}
+
 const GROUPS = {
-  account: { columns: ['account'], order: 'account', counted: true },
-  key: { columns: ['key'], order: 'requests DESC, key', counted: false },
-  model: { columns: ['model', 'provider'], order: 'requests DESC, model, provider', counted: false },
-  hour: { columns: ['hour'], order: 'hour', counted: true },
-} as const satisfies Record<Grouping, { columns: readonly string[]; order: string; counted: boolean }>;
+  account: {
+    members: { account: '(SELECT name FROM accounts WHERE id = account_id)' },
+    order: 'account',
+    admitted: true,
+  },
+  key: { members: { key: 'key_id' }, order: 'account_id, requests DESC, key', admitted: false },
+  model: {
+    members: { model: "nullif(model, '')", provider: "nullif(provider, '')" },
+    order: 'account_id, requests DESC, model, provider',
+    admitted: false,
+  },
+  hour: { members: { hour: 'hour' }, order: 'account_id, hour', admitted: true },
+} as const satisfies Record<Grouping, Group>;
 
 const KNOWN = 'input IS NOT NULL AND output IS NOT NULL';
 
-function rowsOf(counted: boolean, filter: string): string {
-  return `SELECT ${counted ? 0 : 1} AS requests, error IS NOT NULL AS errors,
-      error IS NULL AND NOT (${KNOWN}) AS unknown,
-      CASE WHEN ${KNOWN} THEN input + coalesce(cache_read, 0) + coalesce(cache_write, 0) ELSE 0 END AS input,
-      CASE WHEN ${KNOWN} THEN output ELSE 0 END AS output, cost_usd AS cost,
-      (SELECT name FROM accounts WHERE id = account_id) AS account, key_id AS key, model, provider,
-      at - at % ${HOUR_MS} AS hour
-    FROM usage WHERE at >= @since ${filter}`;
-}
+/** Rows from before the trigger, as it would have them. By their ids: `+at` keeps the index of times out of it. */
+const OLD_ROWS = `
+  SELECT at - at % ${HOUR_MS} AS hour, account_id, key_id, coalesce(provider, '') AS provider, coalesce(model, '') AS model,
+    1 AS requests, error IS NOT NULL AS errors, error IS NULL AND NOT (${KNOWN}) AS unknown,
+    ${KNOWN} AND cost_usd IS NULL AS unpriced,
+    iif(${KNOWN}, input + coalesce(cache_read, 0) + coalesce(cache_write, 0), 0) AS input,
+    iif(${KNOWN}, output, 0) AS output, cost_usd
+  FROM usage WHERE id >= @next AND id < @last AND +at >= @since`;
 
-function countsOf(filter: string): string {
-  return `SELECT requests, 0, 0, 0, 0, NULL, (SELECT name FROM accounts WHERE id = account_id), NULL, NULL, NULL, hour
-    FROM hours WHERE hour >= @since ${filter}`;
-}
+const COLUMNS =
+  'hour, account_id, key_id, provider, model, requests, errors, unknown, unpriced, input, output, cost_usd';
 
-function sumsOf(grouping: Grouping | undefined, ofAccount: boolean): string {
-  const { columns, order, counted } =
-    grouping === undefined ? { columns: [], order: undefined, counted: true } : GROUPS[grouping];
+function sumsOf(group: Group | undefined, ofAccount: boolean): string {
+  const admitted = group?.admitted ?? true;
   const filter = ofAccount ? 'AND account_id = @account' : '';
-  const source = counted
-    ? `${rowsOf(counted, filter)} UNION ALL ${countsOf(filter)}`
-    : rowsOf(counted, filter);
-  const sums = `sum(requests) AS requests, sum(errors) AS errors, sum(unknown) AS unknown,
-    sum(input) AS input, sum(output) AS output, sum(cost) AS cost`;
-  const grouped = order === undefined ? '' : `GROUP BY ${columns.join(', ')} ORDER BY ${order}`;
-  return `SELECT ${[...columns, sums].join(', ')} FROM (${source}) ${grouped}`;
+  const sources = [
+    `SELECT ${COLUMNS}, 0 AS admitted FROM usage_hours WHERE hour >= @since ${filter}`,
+    `SELECT ${COLUMNS}, 0 FROM (${OLD_ROWS} ${filter})`,
+    ...(admitted
+      ? [
+          `SELECT hour, account_id, '', '', '', 0, 0, 0, 0, 0, 0, NULL, requests FROM hours WHERE hour >= @since ${filter}`,
+        ]
+      : []),
+  ];
+  const sums = `sum(${admitted ? 'admitted' : 'requests'}) AS requests, sum(errors) AS errors, sum(unknown) AS unknown,
+    sum(unpriced) AS unpriced, sum(input) AS input, sum(output) AS output, sum(cost_usd) AS cost`;
+  const from = `FROM (${sources.join(' UNION ALL ')})`;
+  if (group === undefined) return `SELECT ${sums} ${from}`;
+  const members = Object.entries(group.members);
+  const named = members.map(([name, expression]) => `${expression} AS ${name}`).join(', ');
+  // By number: a member may bear the name of a column.
+  const numbers = ['1', ...members.map((_, index) => String(index + 2))].join(', ');
+  return `SELECT account_id, ${named}, ${sums} ${from} GROUP BY ${numbers} ORDER BY ${group.order}`;
 }
 
 export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void) {
@@ -78,32 +111,88 @@ export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void)
     }
     for (const [id, at] of uses) touchKey(id, at);
   });
-  const byHour = db.prepare<[number, number], { hour: number; requests: number }>(
-    'SELECT hour, requests FROM hours WHERE account_id = ? AND hour >= ? ORDER BY hour',
-  );
+  const byHour = (filter: string) =>
+    db.prepare<[Window], { accountId: number; hour: number; requests: number }>(
+      `SELECT account_id AS accountId, hour, requests FROM hours WHERE hour >= @since ${filter} ORDER BY account_id, hour`,
+    );
+  const byHourOfAll = byHour('');
+  const byHourOfOne = byHour('AND account_id = @account');
+  const windowOf = (accountId: number | undefined, since: number): Window =>
+    accountId === undefined ? { since: hourOf(since) } : { since: hourOf(since), account: accountId };
 
+  const unrolled = db.prepare<[], Ids>('SELECT next, last FROM old_usage');
   /** Made when first asked for: a server never asks. */
   const sums = new Map<string, ReturnType<typeof prepareSums>>();
-  const prepareSums = (sql: string) => db.prepare<[Window], GroupRow>(sql);
-  function sumUp(grouping: Grouping | undefined, accountId: number | undefined, since: number): GroupRow[] {
-    const sql = sumsOf(grouping, accountId !== undefined);
+  const prepareSums = (sql: string) => db.prepare<[Window & Ids], GroupRow>(sql);
+  // One transaction: what is rolled up meanwhile is seen once.
+  const sumUp = db.transaction((group: Group | undefined, window: Window): GroupRow[] => {
+    const sql = sumsOf(group, window.account !== undefined);
     const statement = sums.get(sql) ?? prepareSums(sql);
     sums.set(sql, statement);
-    const window: Window = { since: hourOf(since) };
-    return statement.all(accountId === undefined ? window : { ...window, account: accountId });
-  }
+    return statement.all({ ...window, ...(unrolled.get() ?? NONE) });
+  });
 
   return {
     record: (rows: readonly UsageRow[]) => record.immediate(rows),
-    byHour: (accountId: number, since: number) => byHour.all(accountId, hourOf(since)),
-    totals: (accountId: number | undefined, since: number) => toTotals(sumUp(undefined, accountId, since)[0]),
+    byHour: (accountId: number | undefined, since: number) =>
+      (accountId === undefined ? byHourOfAll : byHourOfOne).all(windowOf(accountId, since)),
+    totals: (accountId: number | undefined, since: number) =>
+      toTotals(sumUp(undefined, windowOf(accountId, since))[0]),
     totalsBy: (grouping: Grouping, accountId: number | undefined, since: number): GroupedTotals[] =>
-      sumUp(grouping, accountId, since).map((row) => ({
+      sumUp(GROUPS[grouping], windowOf(accountId, since)).map((row) => ({
+        accountId: row.account_id,
         group: nameOf(grouping, row),
         totals: toTotals(row),
       })),
+    rollUp: prepareRollUp(db, unrolled),
+    ...preparePrune(db),
+  };
+}
+
+/** Sums up some of the rows from before the trigger; false where none is left. */
+function prepareRollUp(db: Db, unrolled: Statement<[], Ids>): () => boolean {
+  let finished = false;
+  const add = db.prepare<[Window & Ids]>(
+    `INSERT INTO usage_hours (${COLUMNS})
+     SELECT hour, account_id, key_id, provider, model, sum(requests), sum(errors), sum(unknown), sum(unpriced), sum(input),
+       sum(output), sum(cost_usd)
+     FROM (${OLD_ROWS}) WHERE true GROUP BY hour, account_id, key_id, provider, model
+     ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, errors = errors + excluded.errors,
+       unknown = unknown + excluded.unknown, unpriced = unpriced + excluded.unpriced, input = input + excluded.input,
+       output = output + excluded.output, cost_usd = coalesce(cost_usd + excluded.cost_usd, cost_usd, excluded.cost_usd)`,
+  );
+  const advance = db.prepare<[number]>('UPDATE old_usage SET next = ?');
+  const step = db.transaction((): boolean => {
+    const { next, last } = unrolled.get() ?? NONE;
+    if (next >= last) return false;
+    const end = Math.min(last, next + ROLLED_AT_ONCE);
+    add.run({ next, last: end, since: 0 });
+    advance.run(end);
+    return true;
+  });
+  return () => {
+    finished ||= !step.immediate();
+    return !finished;
+  };
+}
+
+function preparePrune(db: Db) {
+  return {
+    /** The time of the newest row or count; undefined: there is none. */
+    newest: db
+      .prepare<[], number | null>(
+        `SELECT max(time) FROM (
+           SELECT max(at) AS time FROM usage
+           UNION ALL SELECT (SELECT max(hour) FROM hours WHERE account_id = accounts.id) FROM accounts
+         )`,
+      )
+      .pluck(),
     pruneRows: db.prepare<[before: number, most: number]>(
       'DELETE FROM usage WHERE id IN (SELECT id FROM usage WHERE at < ? LIMIT ?)',
+    ),
+    pruneSums: db.prepare<[before: number, most: number]>(
+      `DELETE FROM usage_hours WHERE (hour, account_id, key_id, provider, model) IN
+         (SELECT hour, account_id, key_id, provider, model FROM usage_hours WHERE hour < ? LIMIT ?)`,
     ),
     accountIds: db.prepare<[], number>('SELECT id FROM accounts').pluck(),
     pruneCounts: db.prepare<[accountId: number, before: number]>(
@@ -142,9 +231,9 @@ function hourOf(time: number): number {
 
 function nameOf(grouping: Grouping, row: GroupRow): Record<string, string | null> {
   return Object.fromEntries(
-    GROUPS[grouping].columns.map((column) => {
-      const value = row[column] ?? null;
-      return [column, typeof value === 'number' ? new Date(value).toISOString() : value];
+    Object.keys(GROUPS[grouping].members).map((member) => {
+      const value = row[member] ?? null;
+      return [member, typeof value === 'number' ? new Date(value).toISOString() : value];
     }),
   );
 }
@@ -154,23 +243,34 @@ function toTotals(row: Sums | undefined): Totals {
     requests: row?.requests ?? 0,
     errors: row?.errors ?? 0,
     unknown: row?.unknown ?? 0,
+    unpriced: row?.unpriced ?? 0,
     inputTokens: row?.input ?? 0,
     outputTokens: row?.output ?? 0,
     costUsd: row?.cost ?? null,
   };
 }
 
-/** In steps, each of which lets others go first. An hour that began before `before` is kept while it is not wholly over. */
-export async function prune(
-  connection: Connection<{ usage: ReturnType<typeof prepareUsage> }>,
-  before: number,
+type UsageConnection = Connection<{ usage: ReturnType<typeof prepareUsage> }>;
+
+/** Runs a step until it says that nothing is left; between two, others go first. */
+async function inSteps(
+  connection: UsageConnection,
+  step: (usage: ReturnType<typeof prepareUsage>) => boolean,
 ): Promise<void> {
-  for (;;) {
-    if (connection.closed) return;
-    const { changes } = await connection.run(({ usage }) => usage.pruneRows.run(before, PRUNED_AT_ONCE));
-    if (changes < PRUNED_AT_ONCE) break;
-    await yieldToOthers();
-  }
+  while (!connection.closed && (await connection.run(({ usage }) => step(usage)))) await yieldToOthers();
+}
+
+/** A clock that is ahead of all that was ever recorded is not believed, and the newest hour stays whatever is asked. */
+export async function prune(connection: UsageConnection, now: number, keep: number): Promise<void> {
+  await inSteps(connection, (usage) => usage.rollUp());
+  if (connection.closed) return;
+  const newest = await connection.run(({ usage }) => usage.newest.get() ?? 0);
+  const trusted = Math.min(now, newest);
+  const before = Math.min(trusted - keep, hourOf(trusted));
+  const full = ({ changes }: { changes: number }): boolean => changes === PRUNED_AT_ONCE;
+  await inSteps(connection, (usage) => full(usage.pruneRows.run(before, PRUNED_AT_ONCE)));
+  await inSteps(connection, (usage) => full(usage.pruneSums.run(hourOf(before), PRUNED_AT_ONCE)));
+  if (connection.closed) return;
   for (const id of await connection.run(({ usage }) => usage.accountIds.all())) {
     if (connection.closed) return;
     await connection.run(({ usage }) => usage.pruneCounts.run(id, hourOf(before)));

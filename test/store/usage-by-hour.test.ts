@@ -1,0 +1,123 @@
+// Sums by hour: they equal the rows, those from before the sums existed too, and a report reads nothing else.
+import { expect, it, vi } from 'vitest';
+import { readUsage } from '../../src/cli/commands/usage.ts';
+import { HOUR_MS } from '../../src/clock.ts';
+import { loadEngine } from '../../src/store/sqlite/engine.ts';
+import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
+import type { Grouping, Store, UsageRow } from '../../src/store/store.ts';
+import { HOUR, newKey, usageRow } from './contract.ts';
+import { opened, temporaryFile } from './support.ts';
+
+const Database = await loadEngine();
+
+const ROWS: readonly UsageRow[] = [
+  usageRow(),
+  usageRow({ at: HOUR + 2, costUsd: null }),
+  usageRow({ at: HOUR + HOUR_MS, model: 'slow', cacheRead: null, costUsd: 0.25 }),
+  usageRow({ at: HOUR + HOUR_MS + 1, input: null, costUsd: null }),
+  usageRow({ at: HOUR + HOUR_MS + 2, output: null, costUsd: null, error: 'upstream' }),
+  usageRow({ provider: null, model: null, input: null, output: null, costUsd: null, error: 'upstream' }),
+  usageRow({ accountId: 2, keyId: 'key_two' }),
+];
+
+const GROUPINGS: readonly Grouping[] = ['account', 'key', 'model', 'hour'];
+
+async function report(store: Store): Promise<unknown> {
+  const groups = await Promise.all(GROUPINGS.map((by) => store.totalsBy(by, undefined, HOUR)));
+  return [await store.totals(undefined, HOUR), await store.totals(1, HOUR + HOUR_MS), ...groups];
+}
+
+/** A database as the release before the sums left it, with these rows. */
+async function oldDatabase(rows: readonly UsageRow[]): Promise<string> {
+  const file = temporaryFile();
+  const current = temporaryFile();
+  const source = await opened(current);
+  await source.recordUsage(rows);
+  const db = new Database(file);
+  migrate(db, file, 1, MIGRATIONS.slice(0, 3));
+  db.prepare('ATTACH ? AS source').run(current);
+  db.exec('INSERT INTO usage SELECT * FROM source.usage');
+  db.close();
+  return file;
+}
+
+function count(file: string, table: string): unknown {
+  const db = new Database(file, { readonly: true });
+  try {
+    return db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
+  } finally {
+    db.close();
+  }
+}
+
+it('rows from before the sums are in every report, before, while and after they are summed up', async () => {
+  const many = Array.from({ length: 1700 }, (_, n) => usageRow({ at: HOUR + n, model: `m${n % 3}` }));
+  const rows = [...ROWS, ...many];
+  const fresh = await opened(temporaryFile());
+  await fresh.recordUsage([...rows, ...ROWS]);
+  const expected = await report(fresh);
+
+  const file = await oldDatabase(rows);
+  const store = await opened(file);
+  // The start did not read them.
+  expect(count(file, 'usage_hours')).toBe(0);
+  await store.recordUsage(ROWS);
+  expect(await report(store)).toEqual(expected);
+  const pruned = store.prune(HOUR, 90 * 24 * HOUR_MS);
+  await vi.waitFor(() => expect(count(file, 'usage_hours')).toBeGreaterThan(7));
+  expect(await report(store)).toEqual(expected);
+  await pruned;
+  expect(await report(store)).toEqual(expected);
+  expect(await (await opened(file)).totals(undefined, HOUR)).toEqual((expected as unknown[])[0]);
+});
+
+it('rows that an older gateway adds meanwhile are summed up too', async () => {
+  const file = temporaryFile();
+  const store = await opened(file);
+  await store.recordUsage([usageRow()]);
+  const older = new Database(file);
+  older.exec('CREATE TEMP TABLE more AS SELECT * FROM usage; UPDATE more SET id = id + 1');
+  older.exec('INSERT INTO usage SELECT * FROM more');
+  older.close();
+  expect(await store.totals(1, HOUR)).toMatchObject({ inputTokens: 230, costUsd: 1 });
+});
+
+it('a report reads as many sums as there are hours, keys and models, however many requests there were', async () => {
+  const file = temporaryFile();
+  const store = await opened(file);
+  for (let hour = 0; hour < 3; hour += 1) {
+    await store.recordUsage(
+      Array.from({ length: 500 }, (_, n) => usageRow({ at: HOUR + hour * HOUR_MS + n, model: `m${n % 2}` })),
+    );
+  }
+  expect(count(file, 'usage')).toBe(1500);
+  expect(count(file, 'usage_hours')).toBe(6);
+});
+
+it.each([undefined, ...GROUPINGS])(
+  'usage by %s asks the database as often for 1 account as for 40',
+  async (by) => {
+    const store = await opened(temporaryFile());
+    const asked = async (): Promise<number> => {
+      let calls = 0;
+      const counting = new Proxy(store, {
+        get(target, name, receiver) {
+          calls += 1;
+          return Reflect.get(target, name, receiver) as unknown;
+        },
+      });
+      const accounts = await store.listAccounts();
+      const describe = await readUsage({ since: HOUR, now: HOUR + 1, by, only: undefined }, counting);
+      for (const account of accounts) expect(describe(account, 10).used).toBe(1);
+      return calls;
+    };
+    const add = async (name: string): Promise<void> => {
+      const { accountId } = await store.createKey(newKey({ id: `key_${name}`, account: name }));
+      await store.admit(accountId, HOUR, 10);
+    };
+    await add('first');
+    const once = await asked();
+    for (let n = 1; n < 40; n += 1) await add(`account ${n}`);
+    expect(await asked()).toBe(once);
+  },
+);
