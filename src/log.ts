@@ -1,6 +1,7 @@
 // One record an event, written in batches to a given stream: JSON lines, or lines for people. A log must never end the
 // process nor hold a request back: a closed or full pipe loses records, nothing else.
 import { pino } from 'pino';
+import { withoutKeys } from './secrets.ts';
 
 export type Fields = Record<string, unknown>;
 
@@ -43,7 +44,7 @@ export function createLog(options: { format: LogFormat; stream: Output; colors?:
   const line = format === 'json' ? (record: string) => record : prettyLine(options.colors ?? false);
   const destination = {
     write(record: string): void {
-      waiting += line(record);
+      waiting += line(withoutKeys(record));
       if (waiting.length > FLUSH_BYTES) flush();
       else timer ??= setTimeout(flush, FLUSH_MS).unref();
     },

@@ -9,6 +9,7 @@ import type { Target } from '../routing/catalog.ts';
 import type { Exchange, HeaderList, Outcome } from './exchange.ts';
 import { errorOf } from './failures.ts';
 import type { Upstream } from './forward.ts';
+import { headerList, headerText } from './header-text.ts';
 import { lostByWriting } from './lost.ts';
 import type { Prepared } from './prepare.ts';
 import { pump } from './pump.ts';
@@ -117,7 +118,7 @@ export function headOf(
 ): HeaderList {
   const { target, dropped } = reached.prepared;
   const head = [...namesOf(target), 'x-gateway-attempts', String(reached.attempts)];
-  if (dropped.length > 0) head.push('x-gateway-dropped', headerText(dropped.join(',')));
+  if (dropped.length > 0) head.push('x-gateway-dropped', headerList(dropped));
   if (admission.limit !== Infinity) head.push(...client.limitHeaders(admission, clock.now()));
   return head;
 }
@@ -137,9 +138,4 @@ function namesOf(target: Target): HeaderList {
     names.set(target, list);
   }
   return list;
-}
-
-/** What a header can't hold is percent-encoded. */
-function headerText(text: string): string {
-  return text.replace(/[^\x21-\x7e ]/gu, (char) => encodeURIComponent(char));
 }

@@ -7,11 +7,17 @@ import type { Passed } from './prepare.ts';
 const VERSION_HEADERS = ['anthropic-version', 'provider-version'] as const;
 /** Known to be a date: to check one costs 1 µs. */
 const USUAL = '2023-06-01';
+/** Characters: all betas together are some hundred. */
+const MOST_BETA = 8192;
 
-/** Throws GatewayError `invalid_request` for a version that is no date, or two that differ. */
+/** Throws GatewayError `invalid_request` for a version that is no date, two that differ, and betas that are too long. */
 export function passedHeaders(exchange: Exchange, protocol: Protocol): Passed {
   if (protocol.name !== 'messages') return { version: undefined, beta: undefined, query: '' };
   const beta = textOf(exchange.headers['anthropic-beta']);
+  if (beta.length > MOST_BETA) {
+    const message = `anthropic-beta: is longer than ${MOST_BETA} characters`;
+    throw new GatewayError('invalid_request', message, { param: 'anthropic-beta' });
+  }
   const query = exchange.query === '?beta=true' ? exchange.query : '';
   return { version: versionOf(exchange.headers), beta: beta === '' ? undefined : beta, query };
 }

@@ -110,15 +110,28 @@ function pathsOf(warnings: readonly Warning[], effects: Effects, client: Protoco
   if (warnings.length === 0) return NOTHING_DROPPED;
   const paths = new Set<string>();
   for (const { effect, field } of warnings) {
-    if (effects.has(effect)) paths.add(typeof field === 'string' ? client.wirePath(field) : field.path);
+    if (effects.has(effect))
+      paths.add(shownPath(typeof field === 'string' ? client.wirePath(field) : field.path));
   }
   return [...paths].sort();
 }
 
+/** Characters of a path: names of fields are the client's. */
+const LONGEST_PATH = 256;
+
+function shownPath(path: string): string {
+  return path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
+}
+
+/** Paths that a refusal names. */
+const MOST_NAMED = 20;
+
 function refuseLosses(warnings: readonly Warning[], client: Protocol, target: Target): void {
   const lost = pathsOf(warnings, LOST, client);
   if (lost.length === 0) return;
-  const message = `${target.key} has no notion of ${lost.join(', ')} (strict: true refuses what would be left out)`;
+  const more = lost.length > MOST_NAMED ? ` and ${lost.length - MOST_NAMED} more` : '';
+  const named = lost.slice(0, MOST_NAMED).join(', ') + more;
+  const message = `${target.key} has no notion of ${named} (strict: true refuses what would be left out)`;
   throw new GatewayError('invalid_request', message, { param: lost[0] });
 }
 

@@ -1,6 +1,7 @@
 // Tells the outside which targets are out of turn: the log at each change, and the store for `gateway models`.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
+import { withoutKeys } from '../secrets.ts';
 import type { Health } from '../routing/health.ts';
 import type { Store, TargetHealth } from '../store/store.ts';
 
@@ -19,7 +20,8 @@ export function createHealthPublisher(deps: {
 
   function outOfTurn(): Map<string, TargetHealth> {
     const found = new Map<string, TargetHealth>();
-    for (const [target, { breaker, coolingMs }] of health.states()) {
+    for (const [key, { breaker, coolingMs }] of health.states()) {
+      const target = withoutKeys(key);
       if (breaker !== 'closed') {
         found.set(target, { target, state: 'failing', until: clock.now() + BELIEVED_MS });
       } else if (coolingMs > 0) {

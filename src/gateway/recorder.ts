@@ -8,6 +8,7 @@ import { costOf } from '../routing/price.ts';
 import type { Outcome } from './exchange.ts';
 import type { Prepared } from './prepare.ts';
 import type { Inbound } from './read-request.ts';
+import { withoutKeys } from '../secrets.ts';
 import { scrub } from './scrub.ts';
 
 const FLUSH_MS = 100;
@@ -114,9 +115,9 @@ export function usageRow({ key, inbound, reached, outcome, at, firstByteMs, dura
     accountId: key.accountId,
     keyId: key.id,
     endpoint: inbound.protocol.name,
-    modelAsked: inbound.model,
+    modelAsked: withoutKeys(inbound.model),
     provider: reached?.target.provider.name ?? null,
-    model: reached?.target.model ?? null,
+    model: reached === undefined ? null : withoutKeys(reached.target.model),
     status: outcome.status,
     streamed: inbound.stream,
     input: usage?.input ?? null,
@@ -153,7 +154,7 @@ export function logOutcome(log: Logger, ended: Ended): void {
     upstream_id: ended.upstreamId,
     reply_id: ended.newId?.ours,
     upstream_reply_id: theirsOf(ended),
-    dropped: reached === undefined || reached.dropped.length === 0 ? undefined : reached.dropped,
+    dropped: droppedOf(ended),
     changed: changesOf(ended),
     lost: outcome.lost,
   };
@@ -172,6 +173,15 @@ function wasEstimated({ inbound, reached, outcome }: Ended): { input: number } |
 function theirsOf({ newId, reached }: Ended): string | undefined {
   if (newId === undefined || reached === undefined) return undefined;
   return scrub(newId.theirs.slice(0, MOST_OF_AN_ID), reached.target.provider);
+}
+
+/** Fields of the client that the log names. */
+const MOST_DROPPED = 50;
+
+function droppedOf({ reached }: Ended): readonly string[] | undefined {
+  const dropped = reached?.dropped ?? [];
+  if (dropped.length <= MOST_DROPPED) return dropped.length === 0 ? undefined : dropped;
+  return [...dropped.slice(0, MOST_DROPPED), `… and ${dropped.length - MOST_DROPPED} more`];
 }
 
 /** What a translation changed in form, by the client's own name of the field, for the log alone. */

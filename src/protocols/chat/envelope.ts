@@ -2,6 +2,7 @@
 // Exactly what CONTRACT section 3 calls "Validated" is checked here, and nothing else.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Needs } from '../../canonical/needs.ts';
+import { faultOfName } from '../model-name.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Envelope } from '../protocol.ts';
 
@@ -15,6 +16,8 @@ export function refuse(param: string, message: string, details?: Record<string, 
 export function readEnvelope(value: JsonObject): Envelope {
   const { model } = value;
   if (typeof model !== 'string' || model === '') throw refuse('model', 'must be a non-empty string');
+  const unusable = faultOfName(model);
+  if (unusable !== undefined) throw refuse('model', unusable);
   const needs: Needs = {
     image: false,
     document: false,

@@ -1,6 +1,7 @@
 // What the gateway checks of every request of this protocol, and what the request asks of a model, in one shallow pass:
 // on the hot path of relayed requests, so hand-written. Everything else is the provider's to judge.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { faultOfName } from '../model-name.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Envelope, Needs } from '../protocol.ts';
 
@@ -101,6 +102,8 @@ function checkOptions(value: JsonObject): void {
 export function readCountEnvelope(value: JsonObject): Envelope {
   const { model } = value;
   if (typeof model !== 'string' || model === '') refuse('model', 'must be a non-empty string');
+  const unusable = faultOfName(model);
+  if (unusable !== undefined) refuse('model', unusable);
   const needs: Needs = {
     image: false,
     document: false,

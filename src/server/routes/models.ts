@@ -5,6 +5,8 @@ import type { JsonObject } from '../../canonical/json.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import type { GatewayDeps } from '../../gateway/inference.ts';
+import { faultOfName } from '../../protocols/model-name.ts';
+import { withoutKeys } from '../../secrets.ts';
 import type { ModelEntry } from '../../routing/routing.ts';
 
 const JSON_TYPE = ['content-type', 'application/json'];
@@ -35,12 +37,12 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
     deps.clock.now(),
   );
   await deps.discovered;
-  const entry = deps.routing.model(id, key.models);
+  const entry = faultOfName(id) === undefined ? deps.routing.model(id, key.models) : undefined;
   if (entry === undefined) {
     const message = `the model ${JSON.stringify(id.slice(0, 200))} does not exist here, or this key may not use it`;
     throw new GatewayError('model_not_found', message, { status: 404 });
   }
-  exchange.sink.send(200, JSON_TYPE, JSON.stringify(wireModel(entry)));
+  exchange.sink.send(200, JSON_TYPE, withoutKeys(JSON.stringify(wireModel(entry))));
 }
 
 /** The messages protocol's word for a release date that is not known. */
