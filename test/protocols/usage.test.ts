@@ -58,7 +58,7 @@ const TO_MESSAGES: [form: string, told: JsonObject, read: JsonObject][] = [
       ...{ prompt_tokens: 2168, completion_tokens: 100, total_tokens: 2268 },
       prompt_tokens_details: { cached_tokens: 2161, cache_write_tokens: 2161 },
     },
-    { input_tokens: 7, cache_read_input_tokens: 0, cache_creation_input_tokens: 2161, output_tokens: 100 },
+    { input_tokens: 7, cache_read_input_tokens: 2161, cache_creation_input_tokens: 0, output_tokens: 100 },
   ],
   [
     'a part of the cache that was written and read at once',
@@ -66,7 +66,7 @@ const TO_MESSAGES: [form: string, told: JsonObject, read: JsonObject][] = [
       ...{ prompt_tokens: 100, completion_tokens: 4 },
       prompt_tokens_details: { cached_tokens: 90, cache_write_tokens: 40 },
     },
-    { input_tokens: 10, cache_read_input_tokens: 50, cache_creation_input_tokens: 40 },
+    { input_tokens: 10, cache_read_input_tokens: 90, cache_creation_input_tokens: 0 },
   ],
   [
     "Moonshot's name of the cache",

@@ -33,13 +33,13 @@ function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (output === undefined || prompt + output === 0) return undefined;
   const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
-  const cached =
+  const cacheRead =
     tokens(promptDetails.cached_tokens) ??
     tokens(value.cache_read_input_tokens) ??
     tokens(value.prompt_cache_hit_tokens) ??
     tokens(value.cached_tokens);
-  const cacheWrite = tokens(promptDetails.cache_write_tokens) ?? tokens(value.cache_creation_input_tokens);
-  const cacheRead = cached === undefined ? undefined : cached - bothIn(prompt, cached, cacheWrite ?? 0);
+  const written = tokens(promptDetails.cache_write_tokens) ?? tokens(value.cache_creation_input_tokens);
+  const cacheWrite = written === undefined ? undefined : written - bothIn(prompt, cacheRead ?? 0, written);
   const reasoning = tokens(outputDetails.reasoning_tokens);
   const usage: Usage = {
     input: Math.max(0, prompt - (cacheRead ?? 0) - (cacheWrite ?? 0)),
@@ -53,7 +53,7 @@ function decodeUsage(value: JsonValue | undefined): Usage | undefined {
 
 /**
  * Tokens that were written to the cache and read from it by one request (Gemini at OpenRouter), seen by counts that the prompt can't
- * hold side by side: they are counted as written, which is the dearer. A cache alone beyond the prompt is one that it leaves out.
+ * hold side by side: they stay with what was read, which clients show. A cache alone beyond the prompt is one that it leaves out.
  */
 function bothIn(prompt: number, read: number, written: number): number {
   const overlap = read <= prompt && written <= prompt && read + written > prompt;
