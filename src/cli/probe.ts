@@ -31,7 +31,7 @@ export async function probeStream(
   { client, ids }: ProbeDeps,
 ): Promise<Event[]> {
   const { provider } = target;
-  const protocol = protocols[protocolFor(target, provider.protocols[0] ?? 'chat')];
+  const protocol = protocols[protocolFor(target)];
   const base = provider.baseUrls[protocol.name] ?? '';
   const { body } = protocol.encodeRequest(requestFor(target, tool), target.upstream, target.traits);
   const reply = await client.open(

@@ -64,7 +64,7 @@ export interface RouteConfig {
 
 export interface ProviderConfig {
   name: string;
-  /** The protocols it speaks, the preferred first. */
+  /** The protocols it speaks; the first is used for a client of neither. */
   protocols: readonly ProtocolName[];
   /** Base URL of each protocol, version included, no slash at the end: `https://api.openai.com/v1`. */
   baseUrls: Partial<Record<ProtocolName, string>>;

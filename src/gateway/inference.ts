@@ -41,7 +41,7 @@ export interface GatewayDeps {
 
 const nothing = (): void => undefined;
 
-/** A stream that stays silent for so long is opened with keep-alives alone. */
+/** A stream that stays silent for so long, counted from when its request was read, is opened with keep-alives alone. */
 const OPEN_AFTER_MS = 10_000;
 
 /**
@@ -56,6 +56,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
   const leave = deps.gate.enter(config);
   try {
     const inbound = readRequest(protocol, await exchange.readBody(), config.limits.maxValues);
+    const readAt = clock.monotonic();
     const passed = passedHeaders(exchange, protocol);
     await deps.discovered;
     const question = questionOf(inbound, key);
@@ -85,7 +86,10 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       // A sign of life at once: clients and proxies count silence until the first byte of the body.
       exchange.sink.write(protocol.keepAlive);
     };
-    const cancelOpening = inbound.stream ? clock.after(OPEN_AFTER_MS, openInSilence) : nothing;
+    const silentMs = clock.monotonic() - readAt;
+    const cancelOpening = inbound.stream
+      ? clock.after(Math.max(OPEN_AFTER_MS - silentMs, 0), openInSilence)
+      : nothing;
     try {
       upstream = await forward(
         {

@@ -25,10 +25,9 @@ export interface Catalog {
   unlisted(): readonly Entry[];
 }
 
-/** The protocol towards a target: the client's own wherever the provider speaks it. */
-export function protocolFor(target: Target, client: ProtocolName): ProtocolName {
-  const { protocols } = target.provider;
-  return protocols.includes(client) ? client : (protocols[0] ?? client);
+/** The protocol towards a target: the client's own wherever the provider speaks it, else the provider's first. */
+export function protocolFor({ provider: { protocols } }: Target, client?: ProtocolName): ProtocolName {
+  return client !== undefined && protocols.includes(client) ? client : (protocols[0] ?? 'chat');
 }
 
 export interface CatalogOptions {

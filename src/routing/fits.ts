@@ -1,6 +1,7 @@
 // Can this target take this request? What it must not lack passes it over; what it should not lack puts it last.
 import type { Needs } from '../canonical/needs.ts';
-import type { Traits } from '../canonical/traits.ts';
+import type { ProtocolName } from '../canonical/request.ts';
+import type { Target } from './targets.ts';
 
 export interface Fit {
   passed: boolean;
@@ -10,28 +11,28 @@ export interface Fit {
   weak: string[];
 }
 
-type Ability = (traits: Traits) => boolean | undefined;
+type Ability = (target: Target, client: ProtocolName) => boolean | undefined;
 
 // Undefined is not known, and taken as possible.
 const MUST: readonly [keyof Needs, Ability, string][] = [
-  ['image', (traits) => traits.vision, 'images'],
-  ['document', (traits) => traits.documents, 'documents'],
-  ['audio', (traits) => traits.audio, 'audio'],
-  ['tools', (traits) => traits.tools, 'tools'],
+  ['image', ({ traits }) => traits.vision, 'images'],
+  ['document', ({ traits }) => traits.documents, 'documents'],
+  ['audio', ({ traits }) => traits.audio, 'audio'],
+  ['tools', ({ traits }) => traits.tools, 'tools'],
 ];
 const SHOULD: readonly [keyof Needs, Ability, string][] = [
-  ['thinking', (traits) => traits.thinking, 'thinking'],
-  ['structuredOutput', (traits) => traits.structuredOutput, 'structured output'],
-  ['serverTools', (traits) => traits.serverTools, 'server tools'],
+  ['thinking', ({ traits }) => traits.thinking, 'thinking'],
+  ['structuredOutput', ({ traits }) => traits.structuredOutput, 'structured output'],
+  ['serverTools', serverTools, 'server tools'],
 ];
 
 const NOTHING: string[] = [];
 const FIT: Fit = { passed: true, lacks: NOTHING, weak: NOTHING };
 
 /** `estimate`: the request's tokens, roughly; undefined where it was not asked for. It alone never refuses. */
-export function fits(target: { traits: Traits }, needs: Needs, estimate: number | undefined): Fit {
-  const lacks = missing(MUST, needs, target.traits);
-  const weak = missing(SHOULD, needs, target.traits);
+export function fits(target: Target, client: ProtocolName, needs: Needs, estimate: number | undefined): Fit {
+  const lacks = missing(MUST, needs, target, client);
+  const weak = missing(SHOULD, needs, target, client);
   const window = target.traits.contextWindow;
   const over = estimate !== undefined && window !== undefined && estimate > window;
   if (lacks.length === 0 && weak.length === 0 && !over) return FIT;
@@ -42,9 +43,22 @@ export function fits(target: { traits: Traits }, needs: Needs, estimate: number 
   };
 }
 
-function missing(rows: readonly [keyof Needs, Ability, string][], needs: Needs, traits: Traits): string[] {
+function missing(
+  rows: readonly [keyof Needs, Ability, string][],
+  needs: Needs,
+  target: Target,
+  client: ProtocolName,
+): string[] {
   let found = NOTHING;
   for (const [need, ability, words] of rows)
-    if (needs[need] && ability(traits) === false) found = found.length === 0 ? [words] : [...found, words];
+    if (needs[need] && ability(target, client) === false)
+      found = found.length === 0 ? [words] : [...found, words];
   return found;
+}
+
+/** Server tools are a part of the messages protocol: relayed to a provider that says nothing of them, they may work. */
+function serverTools({ traits, provider }: Target, client: ProtocolName): boolean | undefined {
+  if (traits.serverTools) return true;
+  const said = provider.traits.serverTools !== undefined;
+  return !said && client === 'messages' && provider.protocols.includes(client) ? undefined : false;
 }

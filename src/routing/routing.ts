@@ -195,7 +195,7 @@ function fitting(
   const left: Candidate[] = [];
   for (const target of targets) {
     if (targets.length > 1 && target.traits.contextWindow !== undefined) estimate ??= question.estimate();
-    const { passed, lacks, weak } = fits(target, question.needs, estimate);
+    const { passed, lacks, weak } = fits(target, question.protocol, question.needs, estimate);
     if (passed) left.push({ target, weak, state: WELL, pace: 0 });
     else passedOver.push({ target, why: `it takes no ${lacks.join(', no ')}` });
   }

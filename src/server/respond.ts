@@ -124,16 +124,21 @@ const STREAM_HEADERS = [
   'no',
 ] as const;
 
-function errorHeaders({ options }: GatewayError, protocol: Protocol, clock: Clock): HeaderList {
+/** What a provider may ask clients to wait; one that says a day means "much later". */
+const LONGEST_WAIT_S = 3600;
+
+function errorHeaders({ options, status }: GatewayError, protocol: Protocol, clock: Clock): HeaderList {
   const headers: HeaderList = [];
-  const { retryAfter, allow, attempts, admission } = options;
+  const { retryAfter, allow, admission } = options;
+  // No target was contacted, unless the error tells how many.
+  const { attempts = status === 502 || status === 503 ? 0 : undefined } = options;
   if (retryAfter !== undefined) {
-    headers.push('retry-after', String(retryAfter));
+    headers.push('retry-after', String(Math.min(retryAfter, LONGEST_WAIT_S)));
     if (retryAfter < SHORT_WAIT_S) headers.push('retry-after-ms', String(retryAfter * 1000));
   }
   if (options.shouldRetry === false) headers.push('x-should-retry', 'false');
   if (allow !== undefined) headers.push('allow', allow);
-  if (attempts !== undefined && attempts > 0) headers.push('x-gateway-attempts', String(attempts));
+  if (attempts !== undefined) headers.push('x-gateway-attempts', String(attempts));
   if (admission !== undefined) headers.push(...protocol.limitHeaders(admission, clock.now()));
   return headers;
 }

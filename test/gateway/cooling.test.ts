@@ -4,10 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { ask } from '../helpers/ask.ts';
+import { ask, send } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { gateway, provider } from '../helpers/gateway.ts';
-import { scriptedProvider } from '../helpers/scripted-provider.ts';
+import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
 import { wholeOf } from './wire.ts';
 
 function refusal(seconds?: number) {
@@ -76,8 +76,33 @@ test('where they cool for long, the request is refused at once and not counted',
   const refused = await ask(server, { model: 'm' });
   expect(refused).toMatchObject({ status: 503, error: { code: 'service_unavailable' } });
   expect(refused.headers.get('retry-after')).toBe('25');
-  expect(refused.headers.get('x-gateway-attempts')).toBeNull();
+  expect(refused.headers.get('x-gateway-attempts')).toBe('0');
   expect(first.requests.length + second.requests.length).toBe(2);
+});
+
+test('a stream that waited for a target has its first keep-alive 10 s after the request, not after the contact', async () => {
+  const { first, second, clock, server } = await twoProviders();
+  first.play(refusal(7));
+  second.play(refusal(9));
+  expect((await ask(server, { model: 'm' })).status).toBe(503);
+
+  const answering = gate();
+  const frame = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'hi' } }] })}\n\n`;
+  first.playAlways({ steps: [answering.opened, frame, 'data: [DONE]\n\n'] });
+  const asking = send(server, { model: 'm', stream: true });
+  await clock.waitedFor(7000);
+  clock.advance(7000);
+  await first.next();
+  await first.next();
+  clock.advance(2999);
+  expect(await Promise.race([asking, new Promise((resolve) => setTimeout(resolve, 20))])).toBeUndefined();
+  clock.advance(1);
+  const response = await asking;
+  const reader = response.body?.getReader();
+  const read = await reader?.read();
+  expect(Buffer.from(read?.value ?? '').toString()).toMatch(/^:/);
+  answering.open();
+  await reader?.cancel();
 });
 
 test('one that cools is spared while another is well, and first again afterwards', async () => {
@@ -210,13 +235,15 @@ test('a provider that is killed under load costs few requests and loses none; it
 test.each([
   [59, null, '59000'],
   [1000, 'false', null],
+  [86_400, 'false', null],
 ])('where all cool for %i s, the SDKs wait themselves only for a short time', async (seconds, retry, ms) => {
   const { first, second, server } = await twoProviders();
   first.play(refusal(seconds));
   second.play(refusal(seconds));
   for (const asked of ['contacted', 'cooling']) {
     const { status, headers } = await ask(server, { model: 'm' });
-    expect([asked, status, headers.get('retry-after')]).toEqual([asked, 503, String(seconds)]);
+    const told = String(Math.min(seconds, 3600));
+    expect([asked, status, headers.get('retry-after')]).toEqual([asked, 503, told]);
     expect([asked, headers.get('x-should-retry'), headers.get('retry-after-ms')]).toEqual([asked, retry, ms]);
   }
   expect(first.requests).toHaveLength(1);

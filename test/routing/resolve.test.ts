@@ -4,7 +4,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { NO_NEEDS } from '../../src/canonical/needs.ts';
 import { protocolFor } from '../../src/routing/catalog.ts';
 import { createRouting } from '../../src/routing/routing.ts';
-import type { Routing } from '../../src/routing/routing.ts';
+import type { Question, Routing } from '../../src/routing/routing.ts';
 import { config, fakeClock, keys, provider, question, target } from './fixtures.ts';
 
 function routingOf(...args: Parameters<typeof config>): Routing {
@@ -374,12 +374,37 @@ describe('what fits', () => {
   });
 });
 
+describe('server tools', () => {
+  const unsaid = provider('mirror', ['m'], { protocols: ['messages'] });
+  const chat = provider('chat', ['m']);
+  const asked = { protocol: 'messages', needs: { ...NO_NEEDS, serverTools: true } } as const;
+  const first = (of: ReturnType<typeof provider>[], more: Partial<Question> = asked) =>
+    routingOf(of).resolve(question('m', more));
+
+  it('are taken as possible at a provider that speaks messages and says nothing of them', () => {
+    const { targets, weak } = first([chat, unsaid]);
+    expect(keys(targets)).toEqual(['mirror/m', 'chat/m']);
+    expect([...weak]).toEqual([['chat/m', ['server tools']]]);
+  });
+
+  it('are not where the file says no, nor where the request is translated', () => {
+    const without = { ...unsaid, traits: { serverTools: false } };
+    expect(keys(first([chat, without]).targets)).toEqual(['chat/m', 'mirror/m']);
+    expect(keys(first([chat, unsaid], { ...asked, protocol: 'chat' }).targets)).toEqual([
+      'chat/m',
+      'mirror/m',
+    ]);
+  });
+});
+
 describe('the protocol towards a target', () => {
   it.each([
     [['messages', 'chat'], 'chat', 'chat'],
     [['messages', 'chat'], 'messages', 'messages'],
     [['messages'], 'chat', 'messages'],
     [['chat'], 'messages', 'chat'],
+    [['chat', 'messages'], undefined, 'chat'],
+    [['messages', 'chat'], undefined, 'messages'],
   ] as const)('a provider of %j is used by a %s client in %s', (protocols, client, expected) => {
     expect(protocolFor(target('a/m', {}, { provider: provider('a', null, { protocols }) }), client)).toBe(
       expected,
