@@ -1,5 +1,4 @@
 // Every failure that a client can see, as closed kinds. Each protocol writes them in its own shape from a table over ErrorKind.
-import { withoutKeys } from './secrets.ts';
 
 /** A failure of the gateway's own, in the order of CONTRACT "Errors": its status is fixed by the kind (see STATUS). */
 export type ErrorKind =
@@ -67,11 +66,10 @@ export class GatewayError extends Error {
   readonly options: ErrorOptions;
 
   constructor(kind: ErrorKind, message: string, options: ErrorOptions = {}) {
-    super(withoutKeys(message), { cause: options.cause });
+    super(message, { cause: options.cause });
     this.kind = kind;
     this.status = options.status ?? STATUS[kind];
-    const { param } = options;
-    this.options = param === undefined ? options : { ...options, param: withoutKeys(param) };
+    this.options = options;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import { FailureError } from '../canonical/failure.ts';
 import { GatewayError, type ProviderFailure } from '../errors.ts';
 import type { Ids } from '../ids.ts';
+import { withoutKeys } from '../log.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { Exchange, HeaderList, Outcome } from './exchange.ts';
@@ -53,7 +54,7 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
       ? createTranslation(prepared, client, context(), deps.ids)
       : createRelay(prepared.protocol, inbound.usageAsked);
     const errorEvent = (cause: ProviderFailure | GatewayError): string =>
-      client.encodeStreamError(gatewayError(cause, options), exchange.requestId);
+      withoutKeys(client.encodeStreamError(gatewayError(cause, options), exchange.requestId));
     sink.open(head, client.keepAlive);
     const { held, source } = begun;
     return pump({

@@ -1,6 +1,6 @@
 // Words of clients and providers as values of headers: percent-encoded where HTTP needs it, and short enough for every reader.
 import { wellFormed } from '../canonical/well-formed.ts';
-import { withoutKeys } from '../secrets.ts';
+import { withoutKeys } from '../log.ts';
 
 /** Characters of a value, before the count of what is left out. */
 const MOST = 2048;

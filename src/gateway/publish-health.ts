@@ -1,7 +1,6 @@
 // Tells the outside which targets are out of turn: the log at each change, and the store for `gateway models`.
 import type { Clock } from '../clock.ts';
-import type { Logger } from '../log.ts';
-import { withoutKeys } from '../secrets.ts';
+import { withoutKeys, type Logger } from '../log.ts';
 import type { Health } from '../routing/health.ts';
 import type { Store, TargetHealth } from '../store/store.ts';
 

@@ -1,14 +1,13 @@
 // Usage rows on their way to the store: gathered off the request path, written in batches. A crash loses at most one
 // interval of rows; a store that is away makes them wait, up to a bound, and is said once.
 import type { Clock } from '../clock.ts';
-import type { Logger } from '../log.ts';
+import { withoutKeys, type Logger } from '../log.ts';
 import { totalInput } from '../canonical/usage.ts';
 import type { Key, Store, UsageRow } from '../store/store.ts';
 import { costOf } from '../routing/price.ts';
 import type { Outcome } from './exchange.ts';
 import type { Prepared } from './prepare.ts';
 import type { Inbound } from './read-request.ts';
-import { withoutKeys } from '../secrets.ts';
 import { scrub } from './scrub.ts';
 
 const FLUSH_MS = 100;

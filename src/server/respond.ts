@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
 import type { HeaderList, Sink } from '../gateway/exchange.ts';
+import { withoutKeys } from '../log.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { joinWriteBatch } from '../write-batch.ts';
 
@@ -79,10 +80,10 @@ export class ClientResponse implements Response {
   fail(error: GatewayError, protocol: Protocol): void {
     this.#cancelKeepAlive?.();
     if (this.#response.headersSent) {
-      this.end(protocol.encodeStreamError(error, this.#requestId));
+      this.end(withoutKeys(protocol.encodeStreamError(error, this.#requestId)));
       return;
     }
-    const body = JSON.stringify(protocol.encodeError(error, this.#requestId));
+    const body = withoutKeys(JSON.stringify(protocol.encodeError(error, this.#requestId)));
     const headers = ['content-type', 'application/json', ...errorHeaders(error, protocol, this.#clock)];
     this.send(error.status, headers, body);
   }

@@ -5,8 +5,8 @@ import type { JsonObject } from '../../canonical/json.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import type { GatewayDeps } from '../../gateway/inference.ts';
+import { withoutKeys } from '../../log.ts';
 import { faultOfName } from '../../protocols/model-name.ts';
-import { withoutKeys } from '../../secrets.ts';
 import type { ModelEntry } from '../../routing/routing.ts';
 
 const JSON_TYPE = ['content-type', 'application/json'];
