@@ -112,12 +112,11 @@ export async function readUsage(
   const totals = groupBy(await store.totalsBy('account', only, first));
   const groups = by === undefined ? undefined : groupBy(await store.totalsBy(by, only, first));
 
+  const window: { at: number; hour: string }[] = [];
+  for (let at = first; at <= current; at += HOUR_MS) window.push({ at, hour: isoTime(at) });
+
   return ({ id, name, tier }, limit) => {
     const requests = new Map(admitted.get(id)?.map((row) => [row.hour, row.requests]));
-    const hours: AccountUsage['hours'] = [];
-    for (let hour = first; hour <= current; hour += HOUR_MS) {
-      hours.push({ hour: isoTime(hour), requests: requests.get(hour) ?? 0 });
-    }
     const used = requests.get(current) ?? 0;
     return {
       account: name,
@@ -127,7 +126,7 @@ export async function readUsage(
       remaining: limit === Infinity ? null : Math.max(0, limit - used),
       resets_at: isoTime(current + HOUR_MS),
       totals: printed(totals.get(id)?.[0]?.totals ?? NOTHING),
-      hours,
+      hours: window.map(({ at, hour }) => ({ hour, requests: requests.get(at) ?? 0 })),
       ...(groups && {
         by: groups.get(id)?.map(({ group, totals }) => ({ ...group, totals: printed(totals) })) ?? [],
       }),
