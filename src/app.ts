@@ -150,8 +150,14 @@ export async function startApp(options: AppOptions): Promise<App> {
       for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);
     }
   }
+  const sayGone = (): void =>
+    log.warn('the configuration file is gone: what it said last stays in effect, until the gateway ends', {
+      file: config.file,
+    });
   const watcher =
-    config.file === null ? undefined : watchConfig({ file: config.file, reload: applyReload, clock });
+    config.file === null
+      ? undefined
+      : watchConfig({ file: config.file, reload: applyReload, gone: sayGone, clock });
 
   const { hosts, port, skipped } = listening;
   return {

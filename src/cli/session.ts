@@ -1,7 +1,7 @@
 // The configuration and the database of one command, opened lazily and closed however the command ends.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import type { Store } from '../store/store.ts';
+import { StoreError, type Store } from '../store/store.ts';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { clean, formatCount, shortened } from './output.ts';
 
@@ -30,12 +30,22 @@ export async function withStore<Result>(
   return withDatabase(await readConfig(command, context), use);
 }
 
+/** A database that cannot be used is told with the place where the file names it. */
+export async function openDatabase({ database, databaseFrom }: Config): Promise<Store> {
+  const { openStore } = await import('../store/open.ts');
+  try {
+    return await openStore(database);
+  } catch (error) {
+    if (!(error instanceof StoreError) || databaseFrom === undefined) throw error;
+    throw new StoreError(error.kind, `${databaseFrom}: ${error.message}`, error);
+  }
+}
+
 async function withDatabase<Result>(
   config: Config,
   use: (store: Store, config: Config) => Promise<Result>,
 ): Promise<Result> {
-  const { openStore } = await import('../store/open.ts');
-  const store = await openStore(config.database);
+  const store = await openDatabase(config);
   try {
     return await use(store, config);
   } finally {

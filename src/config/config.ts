@@ -14,6 +14,8 @@ export interface Config {
   };
   /** An absolute path, or a URL of another engine. */
   database: string;
+  /** Where the file says so: `gateway.yaml:3 database`. */
+  databaseFrom: string | undefined;
   /** In order of preference; without those left out for a missing variable. */
   providers: ProviderConfig[];
   /** One whose providers are all left out has no target. */

@@ -1,22 +1,21 @@
 // From flags, environment and file to one Config, or to every fault of them at once. All sources of configuration meet here.
 import envPaths from 'env-paths';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document } from 'yaml';
 import type { Config, LeftOut, ProviderConfig } from './config.ts';
-import type { Fault, Path } from './faults.ts';
+import type { Fault } from './faults.ts';
 import { ConfigError, formatPath, suggest } from './faults.ts';
 import type { Env, Interpolated } from './interpolate.ts';
-import { interpolate } from './interpolate.ts';
 import { nearest } from './nearest.ts';
+import { bareVariables, interpolate } from './interpolate.ts';
+import { readSource } from './load-source.ts';
+import type { Source } from './load-source.ts';
 import { resolveProvider } from './providers.ts';
 import { resolveRoutes } from './routes.ts';
 import type { FileConfig } from './schema.ts';
 import { readSchema } from './schema.ts';
 import type { Flags } from './settings.ts';
 import { DEFAULT_KEEP, DEFAULT_TIER, DEFAULT_TIERS, limitsOf, resolveSettings, setting } from './settings.ts';
-import { syntaxFaults } from './syntax.ts';
 import { findProviders } from './zero.ts';
 
 export { ConfigError } from './faults.ts';
@@ -63,7 +62,8 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const leftOut = [...reasons].map(([provider, why]): LeftOut => {
     return { provider, why, names: [...modelNames(source.value, provider), ...routesTo(provider, file)] };
   });
-  const parts = { providers, leftOut, warnings: [...warnings, ...routes.warnings] };
+  warnings.push(...bareVariables(source.value), ...routes.warnings);
+  const parts = { providers, leftOut, warnings };
   return assemble(options, { source, values: file }, parts, routes.routes);
 }
 
@@ -125,6 +125,7 @@ function assemble(
     file: from?.source.path ?? null,
     listen: settings.listen,
     database: settings.database,
+    databaseFrom: settings.databaseOfFile ? from?.source.place(['database']) : undefined,
     providers: parts.providers,
     routes,
     tiers: tiersOf(values),
@@ -192,95 +193,4 @@ function noProvider(warnings: readonly string[]): Fault {
     path: ['providers'],
     message: `${why}; write at least one, like "openai:", or "sim:" to try it out`,
   };
-}
-
-interface Source {
-  path: string;
-  value: unknown;
-  /** Faults as lines for the user, in the order of the file. */
-  lines: (faults: readonly Fault[]) => string[];
-}
-
-function readSource(file: string, cwd: string): Source {
-  const relative = path.relative(cwd, file);
-  const shown = relative === '' || relative.startsWith('..') || path.isAbsolute(relative) ? file : relative;
-  const counter = new LineCounter();
-  const text = readText(file, shown);
-  const document = parseDocument(text, { prettyErrors: false, logLevel: 'error', lineCounter: counter });
-  const lineAt = (offset: number): number => counter.linePos(offset).line || 1;
-  const broken = syntaxFaults(document.errors, text);
-  if (broken.length > 0)
-    throw new ConfigError(broken.map(({ offset, message }) => `${shown}:${lineAt(offset)} ${message}`));
-  const value = toValue(document, shown);
-  const lines = (faults: readonly Fault[]): string[] =>
-    faults
-      .map((fault) => ({ ...locate(document, fault.path), message: fault.message }))
-      .map(({ offset, path: where, message }) => ({ line: lineAt(offset), where, message }))
-      .sort((a, b) => a.line - b.line)
-      .map(({ line, where, message }) => `${shown}:${line} ${formatPath(where)}: ${message}`);
-  return { path: file, value, lines };
-}
-
-const UNREADABLE: Readonly<Record<string, string>> = {
-  ENOENT: 'is not there; check the name, or leave it out to use what is found',
-  EISDIR: 'is a folder; name the file in it',
-  EACCES: 'may not be read; give this user the permission',
-  EPERM: 'may not be read; give this user the permission',
-  ENOTDIR: "can't be read (ENOTDIR): a part of its path is not a folder; correct the path",
-};
-
-function readText(file: string, shown: string): string {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? '';
-    const why =
-      UNREADABLE[code] ??
-      (code.startsWith('ERR_ENCODING')
-        ? 'is not UTF-8; save it as UTF-8'
-        : `can't be read (${code}); check the path and the disk`);
-    throw new ConfigError([`${shown}: ${why}`]);
-  }
-  return text;
-}
-
-function toValue(document: Document, shown: string): unknown {
-  let value: unknown;
-  try {
-    value = document.toJS();
-    JSON.stringify(value);
-  } catch {
-    throw new ConfigError([
-      `${shown}:1 uses too many aliases, or one inside of itself; write the values out`,
-    ]);
-  }
-  if (value === null || value === undefined)
-    throw new ConfigError([`${shown}:1 is empty; write at least "providers:" and a provider below it`]);
-  if (typeof value !== 'object' || Array.isArray(value))
-    throw new ConfigError([
-      `${shown}:1 is not a mapping; write keys like "providers:", each with its values below`,
-    ]);
-  return value;
-}
-
-/** Where a path is in the file, and which of its segments are really there: short forms leave some out. */
-function locate(document: Document, wanted: Path): { offset: number; path: Path } {
-  let node: unknown = document.contents;
-  let offset = 0;
-  const found: (string | number)[] = [];
-  for (const [index, segment] of wanted.entries()) {
-    if (isAlias(node)) node = node.resolve(document);
-    if (isMap(node)) {
-      const pair = node.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(segment));
-      if (pair === undefined) return { offset, path: [...found, ...wanted.slice(index)] };
-      if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
-      node = pair.value;
-    } else if (isSeq(node) && typeof segment === 'number') {
-      node = node.items[segment];
-      offset = (node as { range?: [number] | null } | undefined)?.range?.[0] ?? offset;
-    } else if (isSeq(node) || (isScalar(node) && node.value !== null)) continue;
-    found.push(segment);
-  }
-  return { offset, path: found };
 }

@@ -48,6 +48,8 @@ interface Given {
 export interface Settings {
   listen: Config['listen'];
   database: string;
+  /** Neither a flag nor the environment beats the file's. */
+  databaseOfFile: boolean;
   log: Config['log'];
   /** Faults of flags and environment, as lines. */
   lines: string[];
@@ -68,6 +70,10 @@ export function resolveSettings(given: Given): Settings {
       names: listen?.names ?? [],
     },
     database: chooseDatabase(given, lines, faults),
+    databaseOfFile:
+      given.file?.database !== undefined &&
+      given.flags.database === undefined &&
+      setting(given.env, 'GATEWAY_DATABASE') === undefined,
     log: given.flags.log ?? chooseLog(given.env, lines),
     lines,
     faults,

@@ -8,6 +8,8 @@ export interface WatchOptions {
   file: string;
   /** Called once a change, never again before it has finished. What it throws is its own to report. */
   reload: () => Promise<void> | void;
+  /** Called when the file is gone, once until it is back. */
+  gone?: () => void;
   clock: Clock;
 }
 
@@ -20,11 +22,12 @@ export interface ConfigWatch {
 const SETTLE_MS = 100;
 const POLL_MS = 500;
 
-export function watchConfig({ file, reload, clock }: WatchOptions): ConfigWatch {
+export function watchConfig({ file, reload, gone, clock }: WatchOptions): ConfigWatch {
   let seen = contentOf(file);
   let stamp = stampOf(file);
   let closed = false;
   let running = false;
+  let missing = false;
   let cancelSettle: (() => void) | undefined;
   let cancelPoll = clock.after(POLL_MS, poll);
 
@@ -44,6 +47,8 @@ export function watchConfig({ file, reload, clock }: WatchOptions): ConfigWatch 
   async function check(): Promise<void> {
     if (closed || running) return;
     const content = contentOf(file);
+    if (content === undefined && !missing) gone?.();
+    missing = content === undefined;
     // A file that is gone is about to come back, or the old configuration stays.
     if (content === undefined || content === seen) return;
     seen = content;

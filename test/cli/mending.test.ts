@@ -46,6 +46,22 @@ describe('a file that cannot be used is named with what mends it', () => {
   });
 });
 
+test('a database of the file that cannot be used is told with file and line', async () => {
+  const shell = createShell();
+  writeFileSync(join(shell.directory, 'gateway.yaml'), 'providers: { sim: }\n\ndatabase: blocked/below.db\n');
+  writeFileSync(join(shell.directory, 'blocked'), '');
+  for (const line of ['keys list', 'keys create --account a', 'serve --port 0 --log off']) {
+    const { code, stderr } = await shell.run(line);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^gateway: gateway\.yaml:3 database: the database .*blocked\/below\.db .*; correct the path$/m,
+    );
+  }
+  // A flag beats the file: the file is not at fault then.
+  const { stderr } = await shell.run('keys list --database blocked/other.db');
+  expect(stderr).toMatch(/^gateway: the database .*other\.db/m);
+});
+
 describe('a command that reads says on stderr what it reads, where that is not the usual', () => {
   const READING = [
     'keys list',

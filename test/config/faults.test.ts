@@ -191,7 +191,31 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   'a tab': [`${SIM}listen:\n\tport: 1\n`, 'gateway.yaml:4 is not valid YAML: a tab indents; use spaces'],
   'an unclosed quote': [
     `${SIM}database: "abc\n`,
-    'gateway.yaml:4 is not valid YAML: a quote, bracket, colon or space is missing; add it',
+    'gateway.yaml:3 is not valid YAML: a quote is opened here and not closed; close it',
+  ],
+  'an unclosed quote far above the end': [
+    "providers:\n  ollama:\n    api_key: 'abc\n    models: [x]\nstrict: true\nlimits: {}\n",
+    'gateway.yaml:3 is not valid YAML: a quote is opened here and not closed; close it',
+  ],
+  'an unclosed quote in a flow mapping': [
+    'providers:\n  a: { api_key: "abc, models: [x] }\n  b: { api_key: "x" }\nstrict: true\n',
+    'gateway.yaml:2 is not valid YAML: a quote is opened here and not closed; close it',
+  ],
+  'an unclosed quote that another one closes further down': [
+    'providers:\n  ollama:\n    api_key: "abc\n    models: ["x"]\nstrict: true\n',
+    'gateway.yaml:3 is not valid YAML: a quote is opened here and not closed; close it',
+  ],
+  'a variable without quotes in a flow mapping': [
+    `${SIM}  ollama: { api_key: \${KEY}, models: [a] }\n`,
+    'gateway.yaml:3 is not valid YAML: ${NAME} within { } or [ ] needs quotes; write "${NAME}"',
+  ],
+  'a variable without quotes in a flow list': [
+    `${SIM}listen: { hosts: [ \${HOST} ] }\n`,
+    'gateway.yaml:3 is not valid YAML: ${NAME} within { } or [ ] needs quotes; write "${NAME}"',
+  ],
+  'an alias that nothing defines': [
+    `${SIM}listen:\n  hosts:\n    - *home\n`,
+    'gateway.yaml:5 listen.hosts[0]: is an alias (*) that nothing defines; define it with & before, or put the text into quotes',
   ],
   'an alias inside of itself': [
     'providers: &x\n  sim: *x\n',

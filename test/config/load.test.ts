@@ -226,6 +226,30 @@ describe('routes', () => {
   });
 });
 
+describe('a variable without its braces is a warning with the right form', () => {
+  it.each([
+    [
+      'api_key: $OLLAMA_KEY',
+      'providers.ollama.api_key: $OLLAMA_KEY is taken as text; to read the environment write ${OLLAMA_KEY}',
+    ],
+    [
+      'headers: { x-key: "Bearer $X_TOKEN" }',
+      'providers.ollama.headers.x-key: $X_TOKEN is taken as text; to read the environment write ${X_TOKEN}',
+    ],
+    [
+      'api_key: $ecret-of-mine',
+      'providers.ollama.api_key: a text that begins with $ is taken as it is; to read the environment write ${NAME}',
+    ],
+  ])('%s', (line, warning) => {
+    expect(load(`providers:\n  ollama:\n    ${line}\n`).warnings).toEqual([warning]);
+  });
+
+  it('and none where a variable holds it', () => {
+    const env = { K: '$OTHER' };
+    expect(load('providers:\n  ollama:\n    api_key: ${K}\n', { env }).warnings).toEqual([]);
+  });
+});
+
 describe('the simulated provider as a last resort is a warning', () => {
   const OPEN = 'providers:\n  ollama:\n  sim:\n';
   const warningsOf = (text: string): string[] => load(text).warnings;

@@ -57,6 +57,26 @@ function watching(file: string): { next(): Promise<string> } {
   };
 }
 
+describe('a file that is gone', () => {
+  it('is told once, and again when it went another time', () => {
+    const file = write(tempFolder(), 'g.yaml', 'a');
+    const clock = manualClock();
+    let gone = 0;
+    const watch = watchConfig({ file, clock, reload: () => undefined, gone: () => void (gone += 1) });
+    onTestFinished(() => watch.close());
+    clock.pass(5000);
+    expect(gone).toBe(0);
+    rmSync(file);
+    clock.pass(5000);
+    expect(gone).toBe(1);
+    writeFileSync(file, 'a');
+    clock.pass(5000);
+    rmSync(file);
+    clock.pass(5000);
+    expect(gone).toBe(2);
+  });
+});
+
 describe('a change is seen', () => {
   it('when the file is written in place', async () => {
     const file = write(tempFolder(), 'g.yaml', 'a');

@@ -64,6 +64,7 @@ export function config(
     file: null,
     listen: { hosts: [], defaultHosts: true, port: 0, names: [] },
     database: ':memory:',
+    databaseFrom: undefined,
     providers,
     routes: new Map(
       Object.entries(routes).map(([name, texts]) => [name, { strategy, targets: targets(texts) }]),

@@ -8,7 +8,7 @@ import { collect, parsePort } from '../arguments.ts';
 import { printBanner } from '../banner.ts';
 import { CliError, type Context } from '../context.ts';
 import { clean, isLively, plural } from '../output.ts';
-import { readConfig } from '../session.ts';
+import { openDatabase, readConfig } from '../session.ts';
 
 interface Options {
   host?: string[];
@@ -39,8 +39,7 @@ async function serveCommand(options: Options, command: Command, context: Context
     const config = await load();
     const logger = await openLog(config, context);
     sayWarnings(config, logger, context);
-    const { openStore } = await import('../../store/open.ts');
-    const store = await openStore(config.database);
+    const store = await openDatabase(config);
     try {
       await serveUntilSignal({ config, load, store, logger, ending, context });
     } finally {
