@@ -12,7 +12,8 @@ export function failureOfSilence(finish: string): ProviderFailure | undefined {
 }
 
 export interface Ending {
-  finish: string;
+  /** Undefined: the answer came whole, and nothing says why it ended. */
+  finish: string | undefined;
   /** vLLM's `choice.stop_reason`: the stop sequence that matched, where it is text. */
   stopReason?: JsonValue | undefined;
   hasCalls: boolean;
@@ -22,15 +23,16 @@ export interface Ending {
 
 export function decodeStop(ending: Ending): Stop {
   const { finish, stopReason, hasCalls, refusal } = ending;
-  const known = stopOfWord(finish) ?? 'other';
-  if (refusal && known !== 'length') return { reason: 'refusal', raw: finish, explanation: refusal };
+  const known = finish === undefined ? 'end' : (stopOfWord(finish) ?? 'other');
+  const raw = finish === undefined ? {} : { raw: finish };
+  if (refusal && known !== 'length') return { reason: 'refusal', ...raw, explanation: refusal };
   // Many servers say `stop` with calls, and some `tool_calls` without one.
-  if ((known === 'end' || known === 'other') && hasCalls) return { reason: 'tool_calls', raw: finish };
-  if (known === 'tool_calls' && !hasCalls) return { reason: 'end', raw: finish };
+  if ((known === 'end' || known === 'other') && hasCalls) return { reason: 'tool_calls', ...raw };
+  if (known === 'tool_calls' && !hasCalls) return { reason: 'end', ...raw };
   if (known === 'end' && typeof stopReason === 'string' && stopReason !== '') {
-    return { reason: 'stop_sequence', raw: finish, sequence: stopReason };
+    return { reason: 'stop_sequence', ...raw, sequence: stopReason };
   }
-  return { reason: known, raw: finish };
+  return { reason: known, ...raw };
 }
 
 const FINISH = {

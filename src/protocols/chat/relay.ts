@@ -4,6 +4,7 @@ import type { Admission, Sighting, Watch } from '../protocol.ts';
 import { failureOfWord } from '../finish-words.ts';
 import type { Frame } from '../sse.ts';
 import { failureIn, failureOf, failureOfEvent, malformed } from './failures.ts';
+import { isFilled } from './filled.ts';
 import { failureOfSilence, isFinish } from './finish.ts';
 import { usageIn } from './usage.ts';
 
@@ -32,11 +33,7 @@ export function isBroken(frame: Frame): boolean {
 /** Whether a delta holds anything beside a role: text, reasoning, a call, a refusal, in whatever member a server puts it. */
 export function hasContent(delta: JsonObject): boolean {
   for (const name in delta) {
-    if (name === 'role') continue;
-    const value = delta[name];
-    if (value === null || value === undefined || value === '') continue;
-    if (Array.isArray(value) && value.length === 0) continue;
-    return true;
+    if (name !== 'role' && isFilled(delta[name])) return true;
   }
   return false;
 }

@@ -11,6 +11,7 @@ import { stopOfWord } from '../finish-words.ts';
 import { keepSource, type Place } from '../kept-source.ts';
 import { decodeAnnotation, encodeCitation } from './citations.ts';
 import { chatExtra } from './encoding.ts';
+import { isFilled } from './filled.ts';
 import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
 import { decodeStop, encodeFinish, encodeServiceTier, failureOfSilence, isFinish } from './finish.ts';
 import { failureOfFinish, hasContent } from './relay.ts';
@@ -24,14 +25,15 @@ interface Checked {
   value: JsonObject;
   choice: JsonObject;
   message: JsonObject;
-  finish: string;
+  /** Undefined: nothing says why it ended. Its body came whole, and it says something. */
+  finish: string | undefined;
 }
 
 function empty(what: string): never {
   return throwFailure({ kind: 'failed', reason: 'empty', message: `The provider's reply has no ${what}.` });
 }
 
-/** Never a fake success: an error inside a 200, no choices, no message or no finish is a failure. */
+/** Never a fake success: an error inside a 200, no choices, no message, or neither content nor a finish is a failure. */
 function check(value: unknown): Checked {
   if (Array.isArray(value)) throwFailure(failureOf(value as JsonValue, 200));
   if (!isObject(value)) return throwFailure(malformed("The provider's reply is not a chat completion."));
@@ -41,29 +43,24 @@ function check(value: unknown): Checked {
   if (!Array.isArray(choices) || choices.length === 0) return empty('choices');
   const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
   if (!isObject(choice)) return empty('message');
-  const { finish_reason: finish } = choice;
+  const finish = isFinish(choice.finish_reason) ? choice.finish_reason : undefined;
   const message = isObject(choice.message) ? choice.message : unsaid(finish, choices);
-  if (!isFinish(finish)) {
-    return throwFailure({
-      kind: 'failed',
-      reason: 'truncated',
-      message: "The provider's reply has no finish reason.",
-    });
-  }
-  const failed = failureOfFinish(finish, choices);
+  const failed = finish === undefined ? undefined : failureOfFinish(finish, choices);
   if (failed) throwFailure(failed);
   if (!hasContent(message)) failSilence(finish);
   return { value, choice, message, finish };
 }
 
 /** A choice without a message is empty, unless it says that a filter held the message back, or which error did. */
-function unsaid(finish: JsonValue | undefined, choices: JsonValue[]): JsonObject {
-  const failed = isFinish(finish) ? failureOfFinish(finish, choices) : undefined;
+function unsaid(finish: string | undefined, choices: JsonValue[]): JsonObject {
+  if (finish === undefined) return empty('message');
+  const failed = failureOfFinish(finish, choices);
   if (failed) throwFailure(failed);
-  return isFinish(finish) && stopOfWord(finish) === 'refusal' ? {} : empty('message');
+  return stopOfWord(finish) === 'refusal' ? {} : empty('message');
 }
 
-function failSilence(finish: string): void {
+function failSilence(finish: string | undefined): void {
+  if (finish === undefined) return empty('content and no finish reason');
   const failure = failureOfSilence(finish);
   if (failure) throwFailure(failure);
 }
@@ -88,7 +85,7 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
     parts,
     stop: decodeStop({ finish, stopReason: choice.stop_reason, hasCalls, refusal }),
   };
-  if (typeof body.created === 'number') reply.created = body.created;
+  if (typeof body.created === 'number' && body.created > 0) reply.created = body.created;
   const usage = usageIn(body);
   if (usage) reply.usage = usage;
   if (typeof body.service_tier === 'string') reply.serviceTier = body.service_tier;
@@ -137,7 +134,8 @@ function withSources(part: TextPart, annotations: JsonValue | undefined): TextPa
 
 function replyCalls(message: JsonObject, replyId: string): ToolCallPart[] {
   const items: JsonValue[] = Array.isArray(message.tool_calls) ? [...message.tool_calls] : [];
-  if (items.length === 0 && isObject(message.function_call)) items.push({ function: message.function_call });
+  const { function_call: legacy } = message;
+  if (items.length === 0 && isFilled(legacy)) items.push({ function: legacy });
   const unique = createUniqueIds();
   return items
     .filter(isObject)
@@ -146,7 +144,7 @@ function replyCalls(message: JsonObject, replyId: string): ToolCallPart[] {
 }
 
 function decodeCall(item: JsonObject, seed: string): ToolCallPart {
-  const custom = isObject(item.custom) ? item.custom : undefined;
+  const custom = isObject(item.custom) && isFilled(item.custom) ? item.custom : undefined;
   const body = custom ?? (isObject(item.function) ? item.function : {});
   if (typeof body.name !== 'string' || body.name === '') {
     return throwFailure(malformed('The provider called a tool without a name.'));

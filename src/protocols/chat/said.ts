@@ -2,6 +2,7 @@
 // protocol knows is carried as it is, so that its loss can be told.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { NativePart } from '../../canonical/request.ts';
+import { isFilled } from './filled.ts';
 import { thinkingChunkText } from './thoughts.ts';
 
 export type Said =
@@ -32,13 +33,8 @@ export function readContent(content: JsonValue | undefined): Said[] {
 /** Members beside the content that are content too: pictures and sound, and what a server wants back with the turn. */
 const BESIDE = ['images', 'audio', 'extra_content'] as const;
 
-/** A member that stands there empty says nothing. */
-function isFilled(value: JsonValue | undefined): boolean {
-  return Array.isArray(value) ? value.length > 0 : isObject(value);
-}
-
 export function readBeside(message: JsonObject): Said[] {
-  return BESIDE.filter((name) => isFilled(message[name])).map((name) =>
+  return BESIDE.filter((name) => typeof message[name] === 'object' && isFilled(message[name])).map((name) =>
     native(name, { [name]: message[name] ?? null }),
   );
 }

@@ -7,6 +7,7 @@ import type { Ids } from '../../ids.ts';
 import { objectJson } from '../exact-json.ts';
 import { ObjectPrefix } from '../json-prefix.ts';
 import { mayDiffer, type Place } from '../kept-source.ts';
+import { isFilled } from './filled.ts';
 
 interface Call {
   id: string;
@@ -174,7 +175,7 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
   return {
     count: () => calls.length,
     push(item, position, out) {
-      const custom = isObject(item.custom) ? item.custom : undefined;
+      const custom = isObject(item.custom) && isFilled(item.custom) ? item.custom : undefined;
       const body = custom ?? (isObject(item.function) ? item.function : {});
       const name = text(body.name);
       const args = custom ? text(custom.input) : argumentsText(body.arguments);

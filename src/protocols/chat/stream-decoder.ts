@@ -112,7 +112,7 @@ class ChatStream implements StreamDecoder {
     if (!this.#told) {
       if (typeof value.id === 'string') this.#id ||= value.id;
       if (typeof value.model === 'string') this.#model ||= value.model;
-      if (typeof value.created === 'number') this.#created ??= value.created;
+      if (typeof value.created === 'number' && value.created > 0) this.#created ??= value.created;
     }
     if (typeof value.service_tier === 'string') this.#tier = value.service_tier;
     this.#usage = usageIn(value) ?? this.#usage;
@@ -287,9 +287,8 @@ class ChatStream implements StreamDecoder {
 
   #stop(): Stop {
     const hasCalls = this.#calls.count() > 0;
-    const finish = this.#finish;
-    if (finish === undefined) return { reason: hasCalls ? 'tool_calls' : 'end' };
-    return decodeStop({ finish, stopReason: this.#stopReason, hasCalls, refusal: this.#refusal });
+    const [finish, stopReason, refusal] = [this.#finish, this.#stopReason, this.#refusal];
+    return decodeStop({ finish, stopReason, hasCalls, refusal });
   }
 
   #fail(failure: ProviderFailure, out: Event[]): void {

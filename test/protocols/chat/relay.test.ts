@@ -22,7 +22,7 @@ describe('what commits a stream', () => {
     [false, 'a role with an empty finish', chunk({ role: 'assistant' }, { finish_reason: '' })],
     [true, 'content', chunk({ content: 'a' })],
     [true, 'reasoning', chunk({ reasoning_content: 'a' })],
-    [true, 'a tool call', chunk({ tool_calls: [{ index: 0 }] })],
+    [true, 'a tool call', chunk({ tool_calls: [{ index: 0, id: 'call_1' }] })],
     [true, 'a refusal', chunk({ refusal: 'no' })],
     [true, 'a finish', finish('stop')],
     [true, 'an error', { error: { message: 'no' } }],
@@ -140,7 +140,7 @@ describe('a whole reply that is relayed', () => {
   test.each<[string, unknown, string | undefined]>([
     ['no choices', { choices: [] }, 'empty'],
     ['no message', { choices: [{ index: 0, finish_reason: 'stop' }] }, 'empty'],
-    ['no finish', { choices: [{ index: 0, message: {}, finish_reason: null }] }, 'truncated'],
+    ['neither content nor a finish', { choices: [{ index: 0, message: {}, finish_reason: null }] }, 'empty'],
     ['text', 'hello', 'malformed'],
     ['an error', { error: { message: 'x' } }, undefined],
   ])('%s is a failure', (_what, value, reason) => {

@@ -122,7 +122,7 @@ describe('reading', () => {
     ['a detail by itself', { detail: 'x' }, { message: 'x' }],
     ['no choices', completion({}, 'stop', { choices: [] }), { reason: 'empty' }],
     ['no message', { choices: [{ index: 0, finish_reason: 'stop' }] }, { reason: 'empty' }],
-    ['no finish', completion({ content: 'a' }, null), { reason: 'truncated' }],
+    ['neither content nor a finish', completion({ content: '' }, null), { reason: 'empty' }],
     ['finish error', completion({ content: 'a' }, 'error'), { kind: 'failed' }],
     [
       'a call without a name',
