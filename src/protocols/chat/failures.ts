@@ -4,6 +4,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.
 import type { FailureKind, ProviderFailure } from '../../errors.ts';
 import { errorDetails, errorJson, pageTitle } from '../error-body.ts';
 import { isOverflow, overflowTokens } from '../overflow.ts';
+import type { Frame } from '../sse.ts';
+import { strayObject } from '../stray-json.ts';
 
 export const NO_ANSWER: ProviderFailure = {
   kind: 'failed',
@@ -74,7 +76,7 @@ function readError(error: JsonObject): Said {
 function readBody(value: JsonValue | undefined): Said | undefined {
   const body = Array.isArray(value) ? value[0] : value; // Gemini puts an array around it.
   if (!isObject(body)) return undefined;
-  const { error, detail } = body;
+  const { error, errors, detail } = body;
   if (isObject(error)) return readError(error);
   if (typeof error === 'string' && error !== '') {
     return { ...readError(body), message: text(body.message) || error };
@@ -87,6 +89,7 @@ function readBody(value: JsonValue | undefined): Said | undefined {
   }
   if (isObject(detail)) return readError(detail);
   if (typeof body.message === 'string' || body.object === 'error') return readError(body);
+  if (Array.isArray(errors) && isObject(errors[0])) return readError(errors[0]);
   return undefined;
 }
 
@@ -168,12 +171,29 @@ function toFailure(status: number | undefined, said: Said, whole: string | undef
 
 /** The error in a value that should have been an answer; undefined where it is none. */
 export function failureIn(value: JsonObject, status?: number): ProviderFailure | undefined {
-  const has =
-    value.error !== undefined && value.error !== null && value.error !== false && value.error !== '';
+  const { choices, error } = value;
+  if (isSaid(error)) return failureOf(value, status);
+  // Groq stops a stream early with its reason there.
+  if (isObject(value.x_groq) && isSaid(value.x_groq.error)) {
+    return failureOf({ error: value.x_groq.error ?? null }, status);
+  }
+  if (Array.isArray(choices) ? choices.length > 0 : isSaid(choices)) return undefined;
   const bare =
-    value.choices === undefined &&
-    (value.object === 'error' || value.detail !== undefined || typeof value.message === 'string');
-  return has || bare ? failureOf(value, status) : undefined;
+    value.object === 'error' ||
+    isSaid(value.detail) ||
+    typeof value.message === 'string' ||
+    value.success === false;
+  return bare ? failureOf(value, status) : undefined;
+}
+
+function isSaid(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null && value !== false && value !== '';
+}
+
+/** The error that a frame holds beside its data. */
+export function failureOfStray(frame: Frame): ProviderFailure | undefined {
+  const value = strayObject(frame);
+  return value === undefined ? undefined : failureIn(value);
 }
 
 /** A value that is known to be an error (the frame's event said so). */

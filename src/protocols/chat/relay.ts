@@ -3,7 +3,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.
 import type { Admission, Sighting, Watch } from '../protocol.ts';
 import { failureOfWord } from '../finish-words.ts';
 import type { Frame } from '../sse.ts';
-import { failureIn, failureOf, failureOfEvent, malformed } from './failures.ts';
+import { closesObject } from '../stray-json.ts';
+import { failureIn, failureOf, failureOfEvent, failureOfStray, malformed } from './failures.ts';
 import { isFilled } from './filled.ts';
 import { failureOfSilence, isFinish } from './finish.ts';
 import { usageIn } from './usage.ts';
@@ -60,9 +61,10 @@ const NOTHING: Sighting = Object.freeze({});
 const TERMINAL: Sighting = Object.freeze({ terminal: true });
 
 /**
- * JSON is parsed only where a usage object, a finish or an error is in the frame; a `"usage": null` is none of them. Inside a
- * JSON string the quotes are escaped, so text can't fool it; a tool that is called so can, and costs one parse. One expression
- * takes a quarter of the time of three searches: every other character of a chunk is a quote, on which those stop.
+ * JSON is parsed only where a usage object, a finish or an error is in the frame (a `"usage": null` is none of them), or where
+ * it holds no choices. Inside a JSON string the quotes are escaped, so text can't fool it; a tool that is called so can, and
+ * costs one parse. One expression takes a quarter of the time of three searches: every other character of a chunk is a quote,
+ * on which those stop.
  */
 const WORTH_PARSING = /"usage"\s*:\s*\{|"finish_reason"\s*:\s*"|"error"(?!\s*:\s*null)/;
 
@@ -70,7 +72,47 @@ const WORTH_PARSING = /"usage"\s*:\s*\{|"finish_reason"\s*:\s*"|"error"(?!\s*:\s
 const WORTH_SPLITTING = /usage"\s*:\s*\{|finish_reason"\s*:\s*"|error(?!"\s*:\s*null)|DONE\]/;
 
 export function isQuiet(text: string): boolean {
-  return !WORTH_SPLITTING.test(text);
+  return !WORTH_SPLITTING.test(text) && areChunks(text);
+}
+
+/** Without its first quote, on which a search would stop at every other character. */
+const CHOICES = 'choices":';
+
+/** Where the first choice of a chunk begins that starts at or behind `from`; -1: it has none. */
+function choiceAt(text: string, from: number): number {
+  const at = text.indexOf(CHOICES, from);
+  if (at === -1) return -1;
+  const list = at + CHOICES.length;
+  return text.startsWith('[{', list) || text.startsWith(' [{', list) ? at : -1;
+}
+
+/** An object with choices. Errors of other shapes have none, and what ends otherwise is no JSON. */
+function isChunk(text: string): boolean {
+  return choiceAt(text, 0) !== -1 && closesObject(text);
+}
+
+const DATA = 100;
+const CLOSE = 125;
+
+/** `choices":[{`, by three of its characters: a fifth of the time of a comparison. */
+function isFirstChoice(text: string, at: number): boolean {
+  return text.charCodeAt(at) === 99 && text.charCodeAt(at + 7) === 34 && text.charCodeAt(at + 10) === 123;
+}
+
+/** The same of each frame in `text`. Most of them have their choices at the same place: 0.1 us for each. */
+function areChunks(text: string): boolean {
+  let place = -1;
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf('\n\n', at);
+    if (text.charCodeAt(at) !== DATA || text.charCodeAt(end - 1) !== CLOSE) return false;
+    if (place === -1 || !isFirstChoice(text, at + place)) {
+      const found = choiceAt(text, at);
+      if (found === -1 || found > end) return false;
+      place = found - at;
+    }
+    at = end + 2;
+  }
+  return true;
 }
 
 function finishOf(choices: JsonValue[]): string | undefined {
@@ -112,9 +154,11 @@ function look(value: JsonObject, usageAsked: boolean): Sighting {
 export function createWatch({ usageAsked }: { usageAsked: boolean }): Watch {
   return (frame) => {
     if (frame.event === 'error') return { failure: failureOfEvent(frame.data) };
+    const failure = failureOfStray(frame);
+    if (failure) return { failure };
     if (frame.data === '') return NOTHING;
     if (isDone(frame)) return TERMINAL;
-    if (!WORTH_PARSING.test(frame.text)) return NOTHING;
+    if (!WORTH_PARSING.test(frame.text) && isChunk(frame.text)) return NOTHING;
     const value = parse(frame.data);
     if (Array.isArray(value)) return { failure: failureOf(value) };
     if (!isObject(value)) return { failure: malformed('The provider sent a frame that is not JSON.') };

@@ -10,7 +10,7 @@ import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
 import { decodeAnnotation } from './citations.ts';
-import { BROKEN_OFF, malformed, NO_ANSWER } from './failures.ts';
+import { BROKEN_OFF, failureOfStray, malformed, NO_ANSWER } from './failures.ts';
 import { decodeStop, failureOfSilence, isFinish } from './finish.ts';
 import { failureOfFinish, isDone } from './relay.ts';
 import { readChunk } from './stream-chunk.ts';
@@ -78,11 +78,14 @@ class ChatStream implements StreamDecoder {
     const out: Event[] = [];
     const text = this.#shape.read(frame);
     if (text !== undefined) this.#text('text', text, out);
-    else if (frame.data !== '' || frame.event === 'error') this.#other(frame, out);
+    else this.#other(frame, out);
     return out;
   }
 
   #other(frame: Frame, out: Event[]): void {
+    const stray = failureOfStray(frame);
+    if (stray) return this.#fail(stray, out);
+    if (frame.data === '' && frame.event !== 'error') return;
     this.#shape.forget();
     if (isDone(frame)) return this.#done(out);
     this.#chunk(frame, out);

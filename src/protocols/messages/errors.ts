@@ -4,7 +4,7 @@ import type { ErrorKind, FailureKind, GatewayError, OverflowTokens, ProviderFail
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import { errorDetails, errorJson, pageTitle } from '../error-body.ts';
 import { isOverflow, overflowTokens } from '../overflow.ts';
-import { count, text } from './schema.ts';
+import { count, list, text } from './schema.ts';
 
 const TYPE = {
   invalid_request: 'invalid_request_error',
@@ -147,7 +147,8 @@ function readErrorBody(value: unknown): ErrorBody {
     return { ...body, message: body.message ?? error, type: undefined };
   }
   if (isObject(error)) return readErrorObject(error);
-  return readErrorObject(value);
+  const [first] = list(value.errors);
+  return readErrorObject(value.message === undefined && isObject(first) ? first : value);
 }
 
 function kindOf(status: number | undefined, body: ErrorBody): FailureKind {

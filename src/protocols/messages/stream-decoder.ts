@@ -12,7 +12,7 @@ import { TextShape } from '../text-shape.ts';
 import { createBlocks } from './stream-blocks.ts';
 import { failureOfEvent, readFailure } from './errors.ts';
 import { createSpliceWatch, SPLICED, unfoldStart } from './message-start.ts';
-import { isError, isUnreadable, MALFORMED } from './relay.ts';
+import { failureOfStray, isError, isUnreadable, MALFORMED } from './relay.ts';
 import { addUnlikeInputs } from './reply.ts';
 import { list, parseObject, text } from './schema.ts';
 import { decodeStop, failureOfSilence, failureOfStop, isStop } from './stop.ts';
@@ -136,7 +136,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
       case 'message_stop':
         return end();
       default:
-        return isError(value) ? failed(readFailure(value)) : NONE;
+        return isError(value, event) ? failed(readFailure(value)) : NONE;
     }
   }
 
@@ -164,6 +164,8 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
       if (state === 'over') return NONE;
       const text = shape.read(frame);
       if (text !== undefined) return [{ type: 'text_delta', index: shapeIndex, text }];
+      const stray = failureOfStray(frame);
+      if (stray !== undefined) return failed(stray);
       return frame.data === '' && frame.event !== 'error' ? NONE : other(frame);
     },
     finish(clean) {
