@@ -1,5 +1,5 @@
 // One record an event, written in batches to a given stream: JSON lines, or lines for people. A log must never end the
-// process nor hold a request back: a closed or full pipe loses records, nothing else.
+// process nor hold a request back nor grow: a closed, full or unread pipe loses records, nothing else.
 import { pino } from 'pino';
 
 export type Fields = Record<string, unknown>;
@@ -16,19 +16,34 @@ export type LogFormat = 'pretty' | 'json' | 'off';
 
 interface Output {
   write(text: string): unknown;
+  /** What its reader did not take yet. */
+  readonly writableLength?: number | undefined;
   on?(event: 'error', listener: () => void): unknown;
 }
 
 const FLUSH_MS = 50;
 const FLUSH_BYTES = 64 * 1024;
+/** Records are dropped while more than this waits for the reader, and until half of it is gone. */
+const MOST_WAITING = 1024 * 1024;
 
 export function createLog(options: { format: LogFormat; stream: Output; colors?: boolean }): Logger {
   const { format, stream } = options;
   if (format === 'off') return silentLog;
   stream.on?.('error', () => undefined);
   let waiting = '';
+  let dropped = 0;
   let timer: NodeJS.Timeout | undefined;
+  const isFull = (): boolean => {
+    const most = dropped === 0 ? MOST_WAITING : MOST_WAITING / 2;
+    return waiting.length + (stream.writableLength ?? 0) > most;
+  };
+  const sayDropped = (): void => {
+    const records = dropped;
+    dropped = 0;
+    log.warn({ records }, 'log records were dropped: nobody read the log');
+  };
   const flush = (): void => {
+    if (dropped > 0 && !isFull()) sayDropped();
     clearTimeout(timer);
     timer = undefined;
     if (waiting === '') return;
@@ -52,12 +67,50 @@ export function createLog(options: { format: LogFormat; stream: Output; colors?:
     { base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (level) => ({ level }) } },
     destination,
   );
-  return {
-    info: (message, fields) => log.info(fields ?? {}, message),
-    warn: (message, fields) => log.warn(fields ?? {}, message),
-    error: (message, fields) => log.error(fields ?? {}, message),
-    flush,
-  };
+  const writer =
+    (level: 'info' | 'warn' | 'error') =>
+    (message: string, fields: Fields = {}): void => {
+      if (isFull()) {
+        dropped += 1;
+        return;
+      }
+      if (dropped > 0) sayDropped();
+      log[level](cutMembers(fields), cut(message, LONGEST_MESSAGE));
+    };
+  return { info: writer('info'), warn: writer('warn'), error: writer('error'), flush };
+}
+
+/** Strangers choose names and paths: characters of each that the log keeps. What is not named here is a name. */
+const LONGEST: Readonly<Record<string, number>> = { path: 512, message: 2000, reason: 2000, detail: 8000 };
+const LONGEST_NAME = 256;
+const LONGEST_MESSAGE = 2000;
+const MOST_ITEMS = 50;
+
+function cutMembers(fields: Fields): Fields {
+  const result: Fields = {};
+  for (const name in fields) {
+    const value = fields[name];
+    const short =
+      typeof value === 'string' || typeof value === 'object' ? cutValue(value, LONGEST[name]) : value;
+    result[cut(name, LONGEST_NAME)] = short;
+  }
+  return result;
+}
+
+function cutValue(value: unknown, most = LONGEST_NAME): unknown {
+  if (typeof value === 'string') return cut(value, most);
+  if (Array.isArray(value)) {
+    const items: unknown[] = value.slice(0, MOST_ITEMS).map((item: unknown) => cutValue(item));
+    return value.length > MOST_ITEMS ? [...items, `… and ${value.length - MOST_ITEMS} more`] : items;
+  }
+  return typeof value === 'object' && value !== null ? cutMembers(value as Fields) : value;
+}
+
+function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  // Not in the middle of a surrogate pair.
+  const last = text.charCodeAt(most - 1);
+  return `${text.slice(0, last >= 0xd800 && last <= 0xdbff ? most - 1 : most)}…`;
 }
 
 export const silentLog: Logger = {
