@@ -37,6 +37,8 @@ export interface App {
   notes: string[];
   /** The providers as they are known now. */
   readonly providers: readonly ProviderConfig[];
+  /** Requests that `stop` would wait for, and how long. */
+  readonly underWay: { requests: number; graceMs: number };
   /** Resolves when the local servers were looked for, 300 ms at most. */
   ready: Promise<void>;
   /** Lets streams finish within `limits.shutdown_grace`. Gives the number of usage rows that could not be written. */
@@ -166,6 +168,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     notes: skipped.map((host) => `this machine has no ${host}; it is not listened on`),
     get providers() {
       return routing.providers();
+    },
+    get underWay() {
+      return { requests: gate.inFlight, graceMs: config.limits.shutdownGrace };
     },
     ready: discovered,
     async stop() {

@@ -19,12 +19,14 @@ export interface Context {
   cwd: string;
   clock: Clock;
   ids: Ids;
-  /** Calls the listener at every SIGINT and SIGTERM until the returned function is called. */
+  /** Calls the listener at every SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
   /** Calls the listener with what nothing else caught, instead of ending the process, until the returned function is called. */
   onFault(listener: (error: unknown) => void): () => void;
   /** Called once a server listens: what it needs is loaded. */
   onListening?(): void;
+  /** Called once a log is written to stderr: from then on it never makes the process wait. */
+  unblockLog?(): void;
   /** Ends the process now, as that signal would have. */
   die(signal: NodeJS.Signals): void;
 }

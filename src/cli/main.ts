@@ -3,7 +3,11 @@ import { systemClock } from '../clock.ts';
 import { createIds } from '../ids.ts';
 import type { Context } from './context.ts';
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** The first would open Node's debugger to every local user, the second end the process. */
+const IGNORED_SIGNALS = ['SIGUSR1', 'SIGUSR2'] as const;
+/** For a log whose reader is slow; one that does not read gets no more of it. */
+const LOG_END_MS = 250;
 
 function createContext(onListening: () => void): Context {
   return {
@@ -24,6 +28,9 @@ function createContext(onListening: () => void): Context {
       return () => process.off('uncaughtException', listener);
     },
     onListening,
+    unblockLog() {
+      if (process.stderr.isTTY) unblock(process.stderr);
+    },
     die(signal) {
       for (const name of SIGNALS) process.removeAllListeners(name);
       process.kill(process.pid, signal);
@@ -41,8 +48,28 @@ function watchOutput(): { failure: NodeJS.ErrnoException | undefined } {
   return seen;
 }
 
+/**
+ * Node writes to a terminal synchronously: one that nobody reads (Ctrl-S, a connection that hangs) would stop the process.
+ * libuv has opened the terminal anew for this process, so that the shell's own descriptor stays as it is.
+ */
+function unblock(terminal: NodeJS.WriteStream): void {
+  const { _handle: handle } = terminal as { _handle?: { setBlocking?(blocking: boolean): number } };
+  handle?.setBlocking?.(false);
+  process.once('exit', () => handle?.setBlocking?.(true));
+}
+
+/** The process would wait for the reader of its log. Its other output is what was asked for, and is waited for. */
+function endWithoutLog(): void {
+  const end = (): void => {
+    if (process.stdout.writableLength === 0) process.exit();
+    else setTimeout(end, LOG_END_MS).unref();
+  };
+  if (process.stderr.writableLength > 0) setTimeout(end, LOG_END_MS).unref();
+}
+
 /** `onListening`: told once a server listens. */
 export async function run(argv: readonly string[], onListening: () => void = () => undefined): Promise<void> {
+  for (const signal of IGNORED_SIGNALS) process.on(signal, () => undefined);
   const output = watchOutput();
   const { execute } = await import('./program.ts');
   const exitCode = await execute(argv, createContext(onListening));
@@ -53,4 +80,5 @@ export async function run(argv: readonly string[], onListening: () => void = () 
     process.stderr.write(`gateway: the output could not be written: ${output.failure.message}\n`);
     process.exitCode = 1;
   }
+  endWithoutLog();
 }

@@ -24,6 +24,7 @@ async function bannerOf(shell: Shell, { columns, firstKey }: Shown = {}): Promis
     port: 8787,
     notes: [],
     providers: config.providers,
+    underWay: { requests: 0, graceMs: 0 },
     ready: Promise.resolve(),
     stop: () => Promise.resolve(0),
     kill: () => undefined,

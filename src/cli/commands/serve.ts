@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { collect, parsePort } from '../arguments.ts';
 import { printBanner } from '../banner.ts';
 import { CliError, type Context } from '../context.ts';
-import { clean, isLively, plural } from '../output.ts';
+import { clean, formatDuration, isLively, plural } from '../output.ts';
 import { openDatabase, readConfig } from '../session.ts';
 
 interface Options {
@@ -52,7 +52,7 @@ async function serveCommand(options: Options, command: Command, context: Context
 }
 
 interface Ending {
-  /** Fulfilled by the first SIGINT or SIGTERM. */
+  /** Fulfilled by the first SIGINT, SIGTERM or SIGHUP. */
   first: Promise<NodeJS.Signals>;
   /** What a second one does. */
   onSecond(task: (signal: NodeJS.Signals) => void): void;
@@ -113,10 +113,20 @@ async function serveUntilSignal(parts: {
   }
   const signal = await ending.first;
   logger.info('stopping', { signal });
+  sayWaiting(app, config, logger, context);
   logger.flush();
   const unwritten = await app.stop();
   forgetFaults();
   if (unwritten > 0) sayUnwritten(unwritten, logger, store, context);
+}
+
+function sayWaiting(app: App, config: Config, logger: Logger, { stderr }: Context): void {
+  const { requests, graceMs } = app.underWay;
+  if (requests === 0) return;
+  const open = plural(requests, 'open request');
+  const text = `waiting up to ${formatDuration(graceMs)} for ${open}; a second Ctrl-C ends at once`;
+  if (config.log === 'off') stderr.write(`gateway: ${text}\n`);
+  else logger.info(text);
 }
 
 /** The last words: whoever ended it learns of the loss, whatever becomes of the log. */
@@ -151,8 +161,10 @@ async function createFirstKey(config: Config, store: Store, context: Context): P
   return plaintext;
 }
 
-async function openLog(config: Config, { stderr, env }: Context): Promise<Logger> {
+async function openLog(config: Config, context: Context): Promise<Logger> {
+  const { stderr, env } = context;
   const { createLog } = await import('../../log.ts');
+  context.unblockLog?.();
   const format = config.log ?? (stderr.isTTY === true ? 'pretty' : 'json');
   return createLog({ format, stream: stderr, colors: isLively(stderr, env) });
 }
