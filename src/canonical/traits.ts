@@ -12,6 +12,8 @@ export interface Traits {
   structuredOutput?: boolean;
   /** Tokens. */
   contextWindow?: number;
+  /** The window of requests whose `anthropic-beta` asks for the long one. */
+  longContextWindow?: number;
   maxOutput?: number;
 
   // -- the chat wire --

@@ -15,6 +15,7 @@ type ModelMember =
   | 'thinking'
   | 'structuredOutput'
   | 'contextWindow'
+  | 'longContextWindow'
   | 'maxOutput';
 type FlagMember = Exclude<keyof Traits, ModelMember | 'promptCache'>;
 

@@ -5,9 +5,16 @@ import type { Key } from '../store/store.ts';
 import type { Question } from '../routing/routing.ts';
 import type { Inbound } from './read-request.ts';
 
-export function questionOf(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>): Question {
-  return new InboundQuestion(inbound, key);
+/** `beta`: of the client's headers. */
+export function questionOf(
+  inbound: Inbound,
+  key: Pick<Key, 'models' | 'accountId'>,
+  beta?: string,
+): Question {
+  return new InboundQuestion(inbound, key, beta);
 }
+
+const LONG_CONTEXT = 'context-1m-';
 
 class InboundQuestion implements Question {
   readonly protocol: Question['protocol'];
@@ -16,10 +23,12 @@ class InboundQuestion implements Question {
   readonly allowed: Question['allowed'];
   readonly accountId: number;
   readonly openToolTurn: boolean;
+  readonly longContext: boolean;
   readonly #inbound: Inbound;
   #conversation: string | undefined;
 
-  constructor(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>) {
+  constructor(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>, beta: string | undefined) {
+    this.longContext = beta?.includes(LONG_CONTEXT) === true;
     this.protocol = inbound.protocol.name;
     this.model = inbound.model;
     this.needs = inbound.needs;

@@ -32,13 +32,14 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
     );
     const passed = passedHeaders(exchange, messages);
     await deps.discovered;
-    const target = targetOf(questionOf(inbound, key), deps);
+    const target = targetOf(questionOf(inbound, key, passed.beta), deps);
     const counted = target === undefined ? undefined : await ask(inbound, target);
     const head = ['content-type', 'application/json'];
     if (counted === undefined) head.push('x-gateway-estimated', 'true');
-    exchange.sink.send(200, head, JSON.stringify({ input_tokens: counted ?? inbound.estimate() }));
+    exchange.sink.send(200, head, counted ?? JSON.stringify({ input_tokens: inbound.estimate() }));
 
-    async function ask(request: Inbound, to: Target): Promise<number | undefined> {
+    /** The provider's answer as it came. */
+    async function ask(request: Inbound, to: Target): Promise<Buffer | undefined> {
       if (!to.provider.protocols.includes('messages')) return undefined;
       try {
         const prepared = prepare(request, to, passed, false);
@@ -56,7 +57,7 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
         const body = await readWhole(reply.body, MAX_REPLY);
         if (reply.status !== 200) return undefined;
         const value: unknown = JSON.parse(body.toString('utf8'));
-        return isObject(value) && typeof value.input_tokens === 'number' ? value.input_tokens : undefined;
+        return isObject(value) && typeof value.input_tokens === 'number' ? body : undefined;
       } catch (error) {
         if (error instanceof ClientGone) throw error;
         return undefined;

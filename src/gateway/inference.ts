@@ -59,7 +59,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const readAt = clock.monotonic();
     const passed = passedHeaders(exchange, protocol);
     await deps.discovered;
-    const question = questionOf(inbound, key);
+    const question = questionOf(inbound, key, passed.beta);
     let resolution = routing.resolve(question);
     if (resolution.waitMs !== undefined) {
       // All of several targets cool down for a short time: the request waits for the first of them, once.

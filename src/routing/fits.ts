@@ -29,11 +29,19 @@ const SHOULD: readonly [keyof Needs, Ability, string][] = [
 const NOTHING: string[] = [];
 const FIT: Fit = { passed: true, lacks: NOTHING, weak: NOTHING };
 
-/** `estimate`: the request's tokens, roughly; undefined where it was not asked for. It alone never refuses. */
-export function fits(target: Target, client: ProtocolName, needs: Needs, estimate: number | undefined): Fit {
+/**
+ * `estimate`: the request's tokens, roughly; undefined where it was not asked for. It alone never refuses. `window`: what the
+ * target takes of this request, in tokens, where it is known.
+ */
+export function fits(
+  target: Target,
+  client: ProtocolName,
+  needs: Needs,
+  estimate: number | undefined,
+  window = target.traits.contextWindow,
+): Fit {
   const lacks = missing(MUST, needs, target, client);
   const weak = missing(SHOULD, needs, target, client);
-  const window = target.traits.contextWindow;
   const over = estimate !== undefined && window !== undefined && estimate > window;
   if (lacks.length === 0 && weak.length === 0 && !over) return FIT;
   return {

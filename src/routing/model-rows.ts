@@ -73,6 +73,7 @@ const CLAUDE: readonly ModelRow[] = [
     traits: { structuredOutput: false, oneSamplingParameter: false, maxOutput: 32 * K },
   },
   { match: /^claude-sonnet-4(?:-0)?(?!-?\d)/, traits: { maxOutput: 64 * K } },
+  { match: /^claude-sonnet-4(?:-[05])?(?!-?\d)/, traits: { longContextWindow: 1000 * K } },
   { match: /^claude-opus-4-1/, traits: { structuredOutput: true, oneSamplingParameter: true } },
   {
     match: /^claude-(?:sonnet|opus|haiku)-4-5/,

@@ -30,6 +30,8 @@ export interface Question {
   readonly conversation: string | undefined;
   /** The request ends with results of tools that the model called: its thinking must stay with its family. */
   openToolTurn: boolean;
+  /** The client asks for the long window of models that have two, by a beta that goes on to a messages provider. */
+  longContext?: boolean;
   /** The request's tokens, roughly: asked for only where a window matters, at most once. */
   estimate: () => number;
 }
@@ -195,11 +197,19 @@ function fitting(
   const left: Candidate[] = [];
   for (const target of targets) {
     if (targets.length > 1 && target.traits.contextWindow !== undefined) estimate ??= question.estimate();
-    const { passed, lacks, weak } = fits(target, question.protocol, question.needs, estimate);
+    const window = windowOf(target, question);
+    const { passed, lacks, weak } = fits(target, question.protocol, question.needs, estimate, window);
     if (passed) left.push({ target, weak, state: WELL, pace: 0 });
     else passedOver.push({ target, why: `it takes no ${lacks.join(', no ')}` });
   }
   return left;
+}
+
+function windowOf({ traits, provider }: Target, question: Question): number | undefined {
+  const goesOn = question.protocol === 'messages' && provider.protocols.includes('messages');
+  return (
+    (question.longContext === true && goesOn ? traits.longContextWindow : undefined) ?? traits.contextWindow
+  );
 }
 
 const WELL: Candidate['state'] = {

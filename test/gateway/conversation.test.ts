@@ -38,3 +38,14 @@ describe('a conversation', () => {
     );
   });
 });
+
+it.each([
+  ['context-1m-2025-08-07', true],
+  ['interleaved-thinking-2025-05-14, context-1m-2025-08-07', true],
+  ['interleaved-thinking-2025-05-14', false],
+  [undefined, false],
+])('the betas %s ask for the long window: %s', (beta, long) => {
+  const body = Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9, messages: [user('one')] }));
+  const inbound = readRequest(messages, body);
+  expect(questionOf(inbound, { models: null, accountId: 1 }, beta).longContext).toBe(long);
+});

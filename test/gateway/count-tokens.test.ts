@@ -38,6 +38,16 @@ test.each(['/v1', '/messages/v1'])(
   },
 );
 
+test("the provider's answer whole, byte for byte", async () => {
+  const scripted = await scriptedProvider();
+  const body = '{ "input_tokens": 17, "context_management": {"original_input_tokens": 99} }';
+  scripted.play({ body });
+  const to = await gateway({
+    config: { providers: { p: provider(`${scripted.url}/v1`, 'messages', ['m']) } },
+  });
+  expect(await (await count(to)).text()).toBe(body);
+});
+
 test.each<[string, Script]>([
   ['refuses', { status: 404, body: { type: 'error', error: { type: 'not_found_error', message: 'no' } } }],
   ['fails', { status: 500, body: 'oh' }],

@@ -362,6 +362,23 @@ describe('what fits', () => {
     expect(keys(routing.resolve(question('small', { estimate })).targets)).toEqual(['gamma/small']);
   });
 
+  it.each([
+    ['messages', ['messages'], true, 'long/claude-sonnet-4-5'],
+    ['messages', ['messages'], false, 'wide/gemini-3-pro'],
+    ['messages', ['chat'], true, 'wide/gemini-3-pro'],
+    ['chat', ['messages'], true, 'wide/gemini-3-pro'],
+  ] as const)(
+    'a %s client of a provider of %j that asks for the long window (%s) is answered by %s',
+    (protocol, protocols, longContext, first) => {
+      const { resolve } = routingOf(
+        [provider('long', ['claude-sonnet-4-5'], { protocols }), provider('wide', ['gemini-3-pro'])],
+        { both: ['long/claude-sonnet-4-5', 'wide/gemini-3-pro'] },
+      );
+      const asked = question('both', { protocol, longContext, estimate: () => 500_000 });
+      expect(keys(resolve(asked).targets)[0]).toBe(first);
+    },
+  );
+
   it('estimates only where a window matters, and once', () => {
     let asked = 0;
     const estimate = (): number => ++asked;
