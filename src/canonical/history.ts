@@ -118,6 +118,7 @@ function mergeNeighbours(messages: readonly Message[]): Message[] {
     if (!own) merged[merged.length - 1] = last = { ...last, parts: [...last.parts] };
     own = true;
     for (const part of message.parts) last.parts.push(part);
+    if (message.prefix === true) last.prefix = true;
     if (message.native !== undefined) last.native = [...(last.native ?? []), ...message.native];
   }
   return merged;

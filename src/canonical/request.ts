@@ -119,6 +119,8 @@ export interface Message {
   name?: string;
   /** System: it was chat's `developer`. */
   developer?: true;
+  /** chat `prefix`: the model shall go on from this last turn of its own. */
+  prefix?: true;
   /** Members of the message that only its protocol knows. */
   native?: NativeField[];
 }
@@ -273,6 +275,7 @@ export type Field =
   | 'webSearch'
   | 'webSearch.contextSize'
   | 'messages.name'
+  | 'messages.prefix'
   | 'messages.cache'
   | 'messages.reasoning'
   | 'messages.redacted'

@@ -300,7 +300,6 @@ describe('refused, by its name', () => {
     ['messages', { messages: [{ role: 'user', content: [image] }] }, 'messages[0].content[0]'],
     ['messages', { tools: [search], tool_choice: { type: 'tool', name: 'web_search' } }, 'tool_choice'],
     ['messages', { tools: [search], tool_choice: { type: 'any' } }, 'tool_choice'],
-    ['messages', { tools: [{ type: 'memory_20250818', name: 'memory' }] }, 'tools[0].type'],
     ['messages', { tools: [{ type: 'computer_20250124', name: 'computer' }] }, 'tools[0].type'],
     [
       'messages',

@@ -148,7 +148,7 @@ describe('of blocks that chat has no like of, the translation leaves out and rep
     ['code_execution_tool_result', 'assistant', { ...shown, content: { type: 'code_execution_result' } }],
     ['mcp_tool_use', 'assistant', { id: 'mcptoolu_1', name: 'f', server_name: 's', input: {} }],
     ['mcp_tool_result', 'assistant', { tool_use_id: 'mcptoolu_1', is_error: false, content: [] }],
-    ['compaction', 'assistant', { content: 'a summary' }],
+    ['mcp_tool_listing', 'assistant', { mcp_server_name: 's', tools: [] }],
     ['fallback', 'assistant', {}],
     ['container_upload', 'user', { file_id: 'file_1' }],
     ['tool_addition', 'system', { tool: { type: 'tool_reference', tool_name: 'f' } }],

@@ -87,7 +87,7 @@ describe('options of chat clients', () => {
     [
       { include_reasoning: true, models: ['a'], route: 'r', transforms: ['t'], extra_body: { a: 1 } },
       absent('models'),
-      ['extra_body', 'include_reasoning', 'models', 'route', 'transforms'],
+      ['extra_body', 'models', 'route', 'transforms'],
     ],
     [{ extra_body: {} }, absent('extra_body')],
   ]);
@@ -435,7 +435,7 @@ describe('functions towards messages', () => {
 });
 
 describe('tools towards chat', () => {
-  it.each(['memory_20250818', 'computer_20250124', 'computer_toolset_20260801', 'browser_toolset_20260801'])(
+  it.each(['computer_20250124', 'computer_toolset_20260801', 'browser_toolset_20260801'])(
     'that the client runs by a form nobody else knows are refused: %s',
     (type) => {
       expect(refused('messages', { tools: [{ type, name: 'x' }] })).toBe('tools[0].type');

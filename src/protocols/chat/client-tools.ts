@@ -33,9 +33,34 @@ const EDITOR: JsonObject = {
   required: ['command', 'path'],
 };
 
+const MEMORY: JsonObject = {
+  type: 'object',
+  properties: {
+    command: { type: 'string', enum: ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'] },
+    path: { type: 'string', description: 'Path of the file or folder, below /memories. Not for rename.' },
+    file_text: { type: 'string', description: 'For create: the whole content of the file.' },
+    old_str: { type: 'string', description: 'For str_replace: the text to replace; it must occur once.' },
+    new_str: { type: 'string', description: 'For str_replace: the text that takes its place.' },
+    insert_line: {
+      type: 'integer',
+      description: 'For insert: the line after which the text goes, 0 for the start.',
+    },
+    insert_text: { type: 'string', description: 'For insert: the text.' },
+    old_path: { type: 'string', description: 'For rename: the present path.' },
+    new_path: { type: 'string', description: 'For rename: the path to be.' },
+    view_range: {
+      type: 'array',
+      items: { type: 'integer' },
+      description: 'For view: the first and the last line, from 1; -1 is the end.',
+    },
+  },
+  required: ['command'],
+};
+
 const SCHEMAS: readonly (readonly [kind: RegExp, description: string, parameters: JsonObject])[] = [
   [/^bash_\d+$/, 'Runs commands in a shell that keeps its state between calls.', BASH],
   [/^text_editor_\d+$/, 'Views, creates and edits files.', EDITOR],
+  [/^memory_\d+$/, 'Keeps notes from one conversation to the next, as files below /memories.', MEMORY],
 ];
 
 /** Undefined: it is not one of them. */

@@ -6,11 +6,13 @@ import type {
   DocumentPart,
   ImagePart,
   MediaSource,
+  NativeField,
   Part,
   ReasoningPart,
   TextPart,
 } from '../../canonical/request.ts';
 import { refuse } from './envelope.ts';
+import { nativeField } from './ledger.ts';
 import { thinkingChunkText } from './thoughts.ts';
 
 /** Wire paths are for refusals and for parts that may be refused later: not written for every part. */
@@ -27,6 +29,54 @@ export function cacheMark(source: JsonObject): CacheMark | undefined {
   const { cache_control: control, prompt_cache_breakpoint: breakpoint } = source;
   if (isObject(control)) return control.ttl === '1h' || control.ttl === '5m' ? { ttl: control.ttl } : {};
   return isObject(breakpoint) ? {} : undefined;
+}
+
+/** Members that are read, by the type of the part. */
+const PART_MEMBERS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['text', ['text']],
+  ['image_url', ['image_url']],
+  ['file', ['file']],
+  ['input_audio', ['input_audio']],
+  ['refusal', ['refusal']],
+  ['thinking', ['thinking', 'signature']],
+  ['redacted_thinking', ['data']],
+]);
+const EVERY_PART: ReadonlySet<string> = new Set(['type', 'cache_control', 'prompt_cache_breakpoint']);
+
+/** Members of what stands inside a part. */
+const INNER_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  image_url: ['url', 'detail'],
+  file: ['file_data', 'file_id', 'filename'],
+  input_audio: ['data', 'format'],
+};
+
+const PART = 'messages[].content[]';
+
+/** What no member of the canonical part stands for goes to `native`. */
+function addPartFields(native: NativeField[], part: JsonObject): void {
+  const known = PART_MEMBERS.get(part.type) ?? [];
+  for (const name in part) {
+    if (EVERY_PART.has(name)) continue;
+    if (!known.includes(name)) addField(native, `${PART}.${name}`, part[name]);
+  }
+  const [inner = ''] = known;
+  const value = part[inner];
+  const members = INNER_MEMBERS[inner];
+  if (members !== undefined && isObject(value)) addUnread(native, `${PART}.${inner}`, value, members);
+}
+
+function addField(native: NativeField[], path: string, value: JsonValue | undefined): void {
+  if (value !== null && value !== undefined) native.push(nativeField(path, value));
+}
+
+/** Adds the members of `value` that are not among `read`. */
+export function addUnread(
+  native: NativeField[],
+  path: string,
+  value: JsonObject,
+  read: readonly string[],
+): void {
+  for (const name in value) if (!read.includes(name)) addField(native, `${path}.${name}`, value[name]);
 }
 
 function withMark<P extends TextPart | ImagePart | DocumentPart>(part: P, source: JsonObject): P {
@@ -123,9 +173,16 @@ function readRefusal(part: JsonObject, message: number, index: number): TextPart
   return { type: 'text', text: part.refusal, refusal: true };
 }
 
-const readThinking = (part: JsonObject): ReasoningPart => ({
+function readThinking(part: JsonObject): ReasoningPart {
+  const read: ReasoningPart = { type: 'reasoning', text: thinkingChunkText(part) };
+  if (typeof part.signature === 'string') read.signature = part.signature;
+  return read;
+}
+
+const readRedacted = ({ data }: JsonObject): ReasoningPart => ({
   type: 'reasoning',
-  text: thinkingChunkText(part),
+  text: '',
+  redacted: typeof data === 'string' ? data : '',
 });
 
 /** By type, but for text. */
@@ -135,15 +192,17 @@ const READERS: Readonly<Record<string, (part: JsonObject, message: number, index
   input_audio: readAudio,
   refusal: readRefusal,
   thinking: readThinking,
+  redacted_thinking: readRedacted,
 };
 
-/** `at`: the place of the message. */
-export function decodeContent(content: JsonValue | undefined, at: number): Part[] {
+/** `at`: the place of the message. `native` takes the members of parts that have no canonical name. */
+export function decodeContent(content: JsonValue | undefined, at: number, native: NativeField[]): Part[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   if (!Array.isArray(content)) return [];
   return content.map((part, index) => {
     if (!isObject(part)) throw refuse(partPath(at, index), 'must be an object');
     const { type } = part;
+    addPartFields(native, part);
     if (type === 'text') return readText(part, at, index);
     const read = typeof type === 'string' && Object.hasOwn(READERS, type) ? READERS[type] : undefined;
     if (read) return read(part, at, index);

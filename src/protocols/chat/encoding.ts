@@ -48,8 +48,11 @@ export function createEncoding(request: Request, traits: Traits): Encoding {
     toolId: (id) => fitToolId(id, traits.toolIds),
     natives(fields, into, prefix = '') {
       for (const field of fields ?? []) {
-        if (field.protocol === 'chat') setPath(into, field.path.slice(prefix.length), field);
-        else leaveOut(field, encoding);
+        if (field.protocol === 'chat') {
+          // What stood inside a list has no place of its own any more.
+          if (!field.path.slice(prefix.length).includes('['))
+            setPath(into, field.path.slice(prefix.length), field);
+        } else leaveOut(field, encoding);
       }
     },
   };

@@ -54,15 +54,16 @@ function checkNoContent(message: JsonObject, i: number): void {
   const { content } = message;
   if (content !== undefined && content !== null) throw refuse(where, 'must be a string or an array');
   const instead =
-    message.role === 'assistant' &&
-    (isFilled(message.tool_calls) ||
-      isObject(message.function_call) ||
-      typeof message.refusal === 'string' ||
-      isObject(message.audio));
+    message.role === 'function' ||
+    (message.role === 'assistant' &&
+      (isFilled(message.tool_calls) ||
+        isObject(message.function_call) ||
+        typeof message.refusal === 'string' ||
+        isObject(message.audio)));
   if (!instead)
     throw refuse(
       where,
-      'must be a string or an array (null only where the assistant calls tools or refuses)',
+      'must be a string or an array (null only where the assistant calls tools or refuses, and in a function message)',
     );
 }
 
@@ -91,6 +92,8 @@ function asksToThink(value: JsonObject): boolean {
   if (isObject(reasoning)) return reasoning.enabled !== false && reasoning.effort !== 'none';
   if (isObject(thinking)) return thinking.type !== 'disabled';
   if (value.enable_thinking === true) return true;
+  if (value.think === true || (typeof value.think === 'string' && value.think !== 'none')) return true;
+  if (typeof value.thinking_budget === 'number') return value.enable_thinking !== false;
   return isObject(kwargs) && kwargs.enable_thinking === true;
 }
 

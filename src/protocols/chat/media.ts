@@ -100,7 +100,7 @@ function encodeAudio(part: AudioPart): JsonObject {
 
 /** Blocks of the messages protocol that a history may lose: what a provider's own tools did. */
 const DROPPED_KINDS =
-  /^(?:server_tool_use|.*_tool_result|mcp_tool_use|container_upload|compaction|fallback|tool_addition|tool_removal|browser_state)$/;
+  /^(?:server_tool_use|.*_tool_result|mcp_tool_use|mcp_tool_listing|container_upload|fallback|tool_addition|tool_removal|browser_state)$/;
 
 function text(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
@@ -112,6 +112,20 @@ function searchResultText(value: JsonObject): string {
     if (typeof item === 'object' && item !== null && !Array.isArray(item)) lines.push(text(item.text));
   }
   return lines.join('\n');
+}
+
+/** What a provider made of the conversation before it; without a text it made nothing of it. */
+function summaryOf({ content }: JsonObject, encoding: Encoding): string | undefined {
+  if (typeof content !== 'string' || content.trim() === '') return undefined;
+  encoding.warn('changed', 'messages.native', 'a compaction is sent as text');
+  return content;
+}
+
+/** Defined in the block itself it has joined the tools when it was read; else it may be one of them. */
+function isOffered({ tool }: JsonObject, { request }: Encoding): boolean {
+  if (!isObject(tool)) return false;
+  const name = isObject(tool.definition) ? tool.definition.name : tool.name;
+  return request.tools?.some((one) => one.name !== undefined && one.name === name) === true;
 }
 
 /** The text that stands for a block of another protocol; undefined: it is left out. */
@@ -126,6 +140,15 @@ export function nativeText(part: NativePart, encoding: Encoding): string | undef
       encoding.warn('dropped', 'messages.document.citations', 'chat cites no search results');
     }
     return searchResultText(value);
+  }
+  if (kind === 'compaction') return summaryOf(value, encoding);
+  if (kind === 'tool_addition' && isOffered(value, encoding)) {
+    encoding.warn(
+      'changed',
+      'messages.native',
+      'a tool that is added on the way is offered from the beginning',
+    );
+    return undefined;
   }
   if (!DROPPED_KINDS.test(kind)) {
     throw refuse(`${at ?? 'messages'}.type`, `${JSON.stringify(kind)} cannot be carried to this provider`);

@@ -4,13 +4,14 @@ import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.
 import type {
   CacheMark,
   Message,
+  NativeField,
   Part,
   TextPart,
   ToolCallPart,
   ToolResultPart,
 } from '../../canonical/request.ts';
 import { decodeAnnotation } from './citations.ts';
-import { cacheMark, decodeContent, messagePath } from './content.ts';
+import { addUnread, cacheMark, decodeContent, messagePath } from './content.ts';
 import { refuse } from './envelope.ts';
 import { nativeField } from './ledger.ts';
 import { createLegacyResults, type LegacyResults } from './legacy-results.ts';
@@ -33,25 +34,33 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
   'thinking_blocks',
   'cache_control',
   'prompt_cache_breakpoint',
+  'prefix',
 ]);
 
 export function decodeMessages(messages: JsonValue | undefined): Message[] {
   const legacy = createLegacyResults();
   if (!Array.isArray(messages)) throw refuse('messages', 'must be an array');
+  const last = messages.length - 1;
   return messages.map((message, at) => {
     if (!isObject(message)) throw refuse(messagePath(at), 'must be an object');
-    return decodeMessage(message, at, legacy);
+    const decoded = decodeMessage(message, at, legacy);
+    if (at === last && message.prefix === true && message.role === 'assistant') decoded.prefix = true;
+    else if (message.prefix === true) addNative(decoded, nativeField('messages[].prefix', true));
+    return decoded;
   });
 }
 
 /** `at`: its place in the list; a wire path is only written where it is told. */
 function decodeMessage(source: JsonObject, at: number, legacy: LegacyResults): Message {
   const { role } = source;
-  const message = readRole(source, at, legacy);
+  const native: NativeField[] = [];
+  const message = readRole(source, at, legacy, native);
+  if (native.length > 0) message.native = distinct(native);
   if (typeof source.name === 'string' && role !== 'function') {
     // On a tool message the name repeats the call's.
-    if (role === 'tool') message.native = [{ ...nativeField('messages[].name', source.name), fate: 'quiet' }];
-    else message.name = source.name;
+    if (role === 'tool') {
+      addNative(message, { ...nativeField('messages[].name', source.name), fate: 'quiet' });
+    } else message.name = source.name;
   }
   const mark = cacheMark(source);
   if (mark) markLast(message.parts, mark);
@@ -59,26 +68,36 @@ function decodeMessage(source: JsonObject, at: number, legacy: LegacyResults): M
     if (READ_MEMBERS.has(name)) continue;
     const value = source[name];
     if (value === null || value === undefined) continue;
-    (message.native ??= []).push(nativeField(`messages[].${name}`, value));
+    addNative(message, nativeField(`messages[].${name}`, value));
   }
   return message;
 }
 
-function readRole(source: JsonObject, at: number, legacy: LegacyResults): Message {
+function addNative(message: Message, field: NativeField): void {
+  (message.native ??= []).push(field);
+}
+
+/** The same member of a hundred parts is one report. */
+function distinct(fields: readonly NativeField[]): NativeField[] {
+  const seen = new Set<string>();
+  return fields.filter(({ path }) => !seen.has(path) && seen.add(path));
+}
+
+function readRole(source: JsonObject, at: number, legacy: LegacyResults, native: NativeField[]): Message {
   switch (source.role) {
     case 'system':
-      return { role: 'system', parts: decodeContent(source.content, at) };
+      return { role: 'system', parts: decodeContent(source.content, at, native) };
     case 'developer':
-      return { role: 'system', developer: true, parts: decodeContent(source.content, at) };
+      return { role: 'system', developer: true, parts: decodeContent(source.content, at, native) };
     case 'assistant':
-      return { role: 'assistant', parts: assistantParts(source, at, legacy) };
+      return { role: 'assistant', parts: assistantParts(source, at, legacy, native) };
     case 'tool':
       legacy.answered(textOr(source.tool_call_id));
-      return { role: 'user', parts: [toolResult(source, textOr(source.tool_call_id), at)] };
+      return { role: 'user', parts: [toolResult(source, textOr(source.tool_call_id), at, native)] };
     case 'function':
-      return { role: 'user', parts: [toolResult(source, legacy.idFor(textOr(source.name)), at)] };
+      return { role: 'user', parts: [toolResult(source, legacy.idFor(textOr(source.name)), at, native)] };
     case 'user':
-      return { role: 'user', parts: decodeContent(source.content, at) };
+      return { role: 'user', parts: decodeContent(source.content, at, native) };
     default:
       throw refuse(`${messagePath(at)}.role`, 'is not known');
   }
@@ -88,22 +107,27 @@ function textOr(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function toolResult(source: JsonObject, callId: string, at: number): ToolResultPart {
+function toolResult(source: JsonObject, callId: string, at: number, native: NativeField[]): ToolResultPart {
   const { content } = source;
   return {
     type: 'tool_result',
     callId,
-    content: Array.isArray(content) ? decodeContent(content, at) : textOr(content),
+    content: Array.isArray(content) ? decodeContent(content, at, native) : textOr(content),
   };
 }
 
-function assistantParts(source: JsonObject, at: number, legacy: LegacyResults): Part[] {
+function assistantParts(
+  source: JsonObject,
+  at: number,
+  legacy: LegacyResults,
+  native: NativeField[],
+): Part[] {
   const parts: Part[] = reasoningParts(source);
   const { content, refusal, audio, tool_calls: calls } = source;
   if (typeof content === 'string') {
     if (content !== '') parts.push({ type: 'text', text: content });
   } else {
-    for (const part of decodeContent(content, at)) {
+    for (const part of decodeContent(content, at, native)) {
       if (part.type !== 'text' || part.text !== '') parts.push(part);
     }
   }
@@ -117,12 +141,12 @@ function assistantParts(source: JsonObject, at: number, legacy: LegacyResults): 
   }
   if (Array.isArray(calls)) {
     for (let index = 0; index < calls.length; index++) {
-      const call = readCall(calls[index], at, index);
+      const call = readCall(calls[index], at, index, native);
       legacy.called(call.name, call.id, at);
       parts.push(call);
     }
   }
-  if (isObject(source.function_call)) parts.push(readLegacyCall(source.function_call, at, legacy));
+  if (isObject(source.function_call)) parts.push(readLegacyCall(source.function_call, at, legacy, native));
   return parts;
 }
 
@@ -136,20 +160,20 @@ function addCitations(parts: Part[], annotations: JsonValue | undefined): void {
   if (citations.length > 0) text.citations = citations;
 }
 
-const CALL_MEMBERS: ReadonlySet<string> = new Set([
-  'id',
-  'type',
-  'index',
-  'function',
-  'custom',
-  'cache_control',
-]);
+const CALL_MEMBERS = ['id', 'type', 'index', 'function', 'custom', 'cache_control', 'extra_content'] as const;
+const BODY_MEMBERS = { function: ['name', 'arguments'], custom: ['name', 'input'] } as const;
+const CALL = 'messages[].tool_calls[]';
 
 function callPath(at: number, index: number): string {
   return `${messagePath(at)}.tool_calls[${index}]`;
 }
 
-function readCall(value: JsonValue | undefined, at: number, index: number): ToolCallPart {
+function readCall(
+  value: JsonValue | undefined,
+  at: number,
+  index: number,
+  native: NativeField[],
+): ToolCallPart {
   if (!isObject(value)) throw refuse(callPath(at, index), 'must be an object');
   const custom = isObject(value.custom) ? value.custom : undefined;
   const body = custom ?? value.function;
@@ -164,18 +188,23 @@ function readCall(value: JsonValue | undefined, at: number, index: number): Tool
   if (custom) call.custom = true;
   const cache = cacheMark(value);
   if (cache) call.cache = cache;
-  for (const name in value) {
-    if (CALL_MEMBERS.has(name)) continue;
-    const member = value[name];
-    if (member !== null && member !== undefined) (call.extra ??= {})[name] = member;
-  }
+  if (isObject(value.extra_content)) call.extra = { extra_content: value.extra_content };
+  addUnread(native, CALL, value, CALL_MEMBERS);
+  const kind = custom ? 'custom' : 'function';
+  addUnread(native, `${CALL}.${kind}`, body, BODY_MEMBERS[kind]);
   return call;
 }
 
-function readLegacyCall(value: JsonObject, at: number, legacy: LegacyResults): ToolCallPart {
+function readLegacyCall(
+  value: JsonObject,
+  at: number,
+  legacy: LegacyResults,
+  native: NativeField[],
+): ToolCallPart {
   if (typeof value.name !== 'string') {
     throw refuse(`${messagePath(at)}.function_call.name`, 'must be a string');
   }
+  addUnread(native, 'messages[].function_call', value, BODY_MEMBERS.function);
   const id = legacy.nextId();
   legacy.called(value.name, id, at);
   return { type: 'tool_call', id, name: value.name, arguments: argumentsText(value.arguments) };

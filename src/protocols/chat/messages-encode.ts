@@ -63,6 +63,7 @@ function endWithUser({ out }: History, encoding: Encoding): void {
 
 function withMembers(wire: JsonObject, message: Message, encoding: Encoding): JsonObject {
   if (message.name !== undefined) wire.name = message.name;
+  if (message.prefix === true) wire.prefix = true;
   encoding.natives(message.native, wire, 'messages[].');
   return wire;
 }
@@ -183,10 +184,12 @@ interface Turn {
   reasoning: string;
   calls: ToolCallPart[];
   mark: JsonObject;
+  /** What was said last does not go on in what comes next. */
+  apart: boolean;
 }
 
 function readTurn(message: Message, encoding: Encoding): Turn {
-  const turn: Turn = { text: '', refusal: '', reasoning: '', calls: [], mark: {} };
+  const turn: Turn = { text: '', refusal: '', reasoning: '', calls: [], mark: {}, apart: false };
   for (const part of message.parts) {
     switch (part.type) {
       case 'text':
@@ -205,7 +208,7 @@ function readTurn(message: Message, encoding: Encoding): Turn {
         encodeUserPart(part, encoding);
         break;
       case 'native':
-        if (part.protocol !== 'chat') turn.text += nativeText(part, encoding) ?? '';
+        if (part.protocol !== 'chat') addApart(nativeText(part, encoding), turn);
         break;
       case 'image':
       case 'document':
@@ -217,13 +220,22 @@ function readTurn(message: Message, encoding: Encoding): Turn {
   return turn;
 }
 
+/** A text of its own: a blank line stands between it and what is said beside it. */
+function addApart(text: string | undefined, turn: Turn): void {
+  if (text === undefined) return;
+  if (turn.text !== '') turn.text += '\n\n';
+  turn.text += text;
+  turn.apart = true;
+}
+
 function addText(part: TextPart, turn: Turn, encoding: Encoding): void {
   if (turn.calls.length > 0 && part.text.trim() !== '') {
     encoding.warn('changed', 'messages', 'text after a tool call is sent before it');
   }
   if (part.citations?.length) encoding.warn('dropped', 'messages.citations', 'chat takes no citations back');
   if (part.refusal) turn.refusal += part.text;
-  else turn.text += part.text;
+  else turn.text += turn.apart ? `\n\n${part.text}` : part.text;
+  turn.apart = false;
   if (part.cache) turn.mark = encodeMark(part.cache, encoding);
 }
 

@@ -69,7 +69,7 @@ function least(efforts: readonly Effort[], always: boolean): Effort | undefined 
   return always && efforts.includes('low') ? 'low' : efforts.find((candidate) => candidate !== 'none');
 }
 
-/** What chat clients say of thinking, in any of its five forms. `rest`: members that were not understood, by wire path. */
+/** What chat clients say of thinking, in any of its forms. `rest`: members that were not understood, by wire path. */
 export function decodeReasoning(root: JsonObject): {
   reasoning?: Reasoning;
   rest: [path: string, value: JsonValue][];
@@ -85,6 +85,9 @@ export function decodeReasoning(root: JsonObject): {
     thinking,
     enable_thinking: enabled,
     chat_template_kwargs: kwargs,
+    thinking_budget: budget,
+    think,
+    include_reasoning: included,
   } = root;
   if (isEffort(effort)) setEffort(found, effort);
   else if (isObject(effort) && isEffort(effort.effort)) readEffortObject(effort.effort, effort, found, keep);
@@ -100,6 +103,13 @@ export function decodeReasoning(root: JsonObject): {
     if (typeof inner === 'boolean') found.mode ??= inner ? 'on' : 'off';
     if (Object.keys(others).length > 0) keep('chat_template_kwargs', others);
   } else keep('chat_template_kwargs', kwargs);
+  if (isEffort(think)) setEffort(found, think);
+  else if (typeof think === 'boolean') found.mode ??= think ? 'on' : 'off';
+  else keep('think', think);
+  // Qwen's members stand side by side: switched off, it has no budget.
+  if (found.mode !== 'off' && !setBudget(found, budget)) keep('thinking_budget', budget);
+  if (included === false) found.display = 'omitted';
+  else if (included !== true) keep('include_reasoning', included);
   return Object.keys(found).length > 0 ? { reasoning: found, rest } : { rest };
 }
 
@@ -147,12 +157,15 @@ const THINKING_MODES: Readonly<Record<string, Reasoning['mode']>> = {
   auto: 'adaptive',
 };
 
-/** The messages protocol's form, which DeepSeek, GLM and others take on chat. */
+/** The messages protocol's form, which DeepSeek (with an effort inside), GLM and others take on chat. */
 function readThinkingOption(option: JsonObject, found: Reasoning, keep: Keep): void {
-  const { type, budget_tokens: budget, ...others } = option;
+  const { type, budget_tokens: budget, reasoning_effort: effort, ...others } = option;
   const mode = typeof type === 'string' ? THINKING_MODES[type] : undefined;
   if (mode) found.mode ??= mode;
   else keep('thinking.type', type);
+  if (isEffort(effort)) {
+    if (found.mode !== 'off') setEffort(found, effort);
+  } else keep('thinking.reasoning_effort', effort);
   if (found.mode !== 'off' && !setBudget(found, budget)) keep('thinking.budget_tokens', budget);
   for (const name in others) keep(`thinking.${name}`, others[name]);
 }

@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { LOCATION_MEMBERS, type Request, type ResponseFormat } from '../../canonical/request.ts';
 import { isReordered, keepSource, type Place } from '../kept-source.ts';
+import { cacheMark } from './content.ts';
 import { nativeField } from './ledger.ts';
 import { decodeMessages } from './messages-decode.ts';
 import { decodeReasoning } from './reasoning.ts';
@@ -161,6 +162,15 @@ export const READERS: Readonly<Record<string, Reader | undefined>> = {
   thinking: already,
   enable_thinking: already,
   chat_template_kwargs: already,
+  thinking_budget: already,
+  think: already,
+  include_reasoning: already,
+  cache_control: (value, request) => {
+    const mark = cacheMark({ cache_control: value });
+    if (mark === undefined) return false;
+    request.cache = mark;
+    return true;
+  },
   response_format: readResponseFormat,
   safety_identifier: readName((request, value) => (request.user = value)),
   user: readName((request, value) => (request.user ??= value)),

@@ -25,6 +25,7 @@ const PATHS = {
   webSearch: 'web_search_options',
   'webSearch.contextSize': 'web_search_options.search_context_size',
   'messages.name': 'messages[].name',
+  'messages.prefix': 'messages[].prefix',
   'messages.cache': 'messages[].content[].cache_control',
   'messages.reasoning': 'messages[].reasoning_content',
   'messages.redacted': 'messages[].reasoning_details',

@@ -4,6 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.
 import { faultOfName } from '../model-name.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Envelope, Needs } from '../protocol.ts';
+import { addedTool } from './schema.ts';
 
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|advisor|mcp_toolset)/;
 
@@ -37,10 +38,15 @@ function checkTurns(value: JsonObject, needs: Needs): void {
       refuse(`messages[${index}].role`, 'must be "user", "assistant" or "system"');
     }
     if (Array.isArray(content)) lookAtBlocks(content, needs);
-    else if (typeof content !== 'string') {
+    else if (typeof content !== 'string' && !setsOutputAlone(turn)) {
       refuse(`messages[${index}].content`, 'must be a string or an array of content blocks');
     }
   }
+}
+
+/** A system message may change the effort and say nothing. */
+function setsOutputAlone({ role, content, output_config: output }: JsonObject): boolean {
+  return role === 'system' && (content === undefined || content === null) && isObject(output);
 }
 
 /** Images and documents hide in tool results, and images in documents made of blocks. */
@@ -49,7 +55,9 @@ function lookAtBlocks(blocks: readonly JsonValue[], needs: Needs): void {
     if (!isObject(block)) continue;
     const { type } = block;
     if (type === 'image') needs.image = true;
-    else if (type === 'tool_result') {
+    else if (type === 'tool_addition') {
+      if (addedTool(block) !== undefined) needs.tools = true;
+    } else if (type === 'tool_result') {
       if (Array.isArray(block.content)) lookAtBlocks(block.content, needs);
     } else if (type === 'document' && isObject(block.source)) {
       const { source } = block;

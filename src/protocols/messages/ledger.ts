@@ -98,6 +98,9 @@ export const MESSAGES_FIELDS = {
 
   'messages[].role': CARRIED,
   'messages[].content': CARRIED,
+  'messages[].clear_at': MAPPED,
+  'messages[].output_config': MAPPED,
+  'messages[].output_config.effort': MAPPED,
   'messages[].content[].type': MAPPED,
   'messages[].content[].text': CARRIED,
   'messages[].content[].citations': MAPPED,

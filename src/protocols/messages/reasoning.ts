@@ -109,11 +109,23 @@ function wantedBudget({ mode, effort, budgetTokens }: Reasoning): number {
   return BUDGETS[effort ?? (mode === 'adaptive' ? 'high' : 'medium')];
 }
 
+/** Whether thinking is shown is all that was said. */
+function isSilent({ mode, effort, budgetTokens }: Reasoning): boolean {
+  return mode === undefined && effort === undefined && budgetTokens === undefined;
+}
+
 /** Tokens that thinking may take where nobody set a limit: the answer's own default comes on top. */
 export function thinkingRoom({ request, traits }: Encoding): number {
   const { reasoning } = request;
   const thinks = reasoning?.mode === 'on' || (reasoning?.mode === undefined && request.protocol === 'chat');
-  if (reasoning === undefined || !thinks || traits.thinking === false || !traits.thinkingBudget) return 0;
+  if (
+    reasoning === undefined ||
+    isSilent(reasoning) ||
+    !thinks ||
+    traits.thinking === false ||
+    !traits.thinkingBudget
+  )
+    return 0;
   return wantedBudget(reasoning);
 }
 
@@ -146,7 +158,7 @@ export function encodeReasoning(maxTokens: number, lostThinking: boolean, encodi
   const { request, traits } = encoding;
   const reasoning = request.reasoning;
   const silent: Thinking = { on: traits.thinksByDefault };
-  if (reasoning === undefined) return silent;
+  if (reasoning === undefined || isSilent(reasoning)) return silent;
   const { mode, effort } = reasoning;
   if (mode === 'off' || (mode === undefined && effort === 'none')) return thinkingOff(effort, encoding);
   if (traits.thinking === false) {

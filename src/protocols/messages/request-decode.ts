@@ -37,7 +37,14 @@ function decodeMessage(value: JsonValue, index: number, native: NativeField[]): 
     return refuse(`messages[${index}].role`, 'must be "user", "assistant" or "system"');
   }
   addNativeFields(native, value, 'messages[].');
+  if (isObject(value.output_config))
+    addNativeFields(native, value.output_config, 'messages[].output_config.');
   return { role, parts: decodeParts(value.content, () => `messages[${index}].content`, native) };
+}
+
+/** Its text was for the user's turn before it alone: the provider itself no longer shows it to the model. */
+function isCleared(turn: JsonValue): boolean {
+  return isObject(turn) && turn.role === 'system' && turn.clear_at === 'next_user_message';
 }
 
 const MODES = {
@@ -71,7 +78,22 @@ function decodeReasoning(value: JsonObject, native: NativeField[]): Reasoning | 
     if (isEffort(output.effort)) reasoning.effort = output.effort;
     else native.push(nativeField('output_config.effort', 'effort', output.effort));
   }
+  const later = laterEffort(value.messages);
+  if (later !== undefined) reasoning.effort = later;
   return Object.keys(reasoning).length === 0 ? undefined : reasoning;
+}
+
+/** System messages change the effort on the way: the newest holds. */
+function laterEffort(messages: JsonValue | undefined): Effort | undefined {
+  const turn = list(messages).findLast(
+    (one) =>
+      isObject(one) &&
+      one.role === 'system' &&
+      isObject(one.output_config) &&
+      isEffort(one.output_config.effort),
+  );
+  const output = isObject(turn) && isObject(turn.output_config) ? turn.output_config : {};
+  return isEffort(output.effort) ? output.effort : undefined;
 }
 
 function decodeFormat(value: JsonObject, native: NativeField[]): ResponseFormat | undefined {
@@ -151,7 +173,11 @@ export function decodeRequest(value: JsonObject, source?: Buffer | string): Requ
   const native: NativeField[] = [];
   addNativeFields(native, value, '');
   const messages = decodeSystem(value.system, native);
-  list(value.messages).forEach((message, index) => messages.push(decodeMessage(message, index, native)));
+  const turns = list(value.messages);
+  const lastUser = turns.findLastIndex((turn) => isObject(turn) && turn.role === 'user');
+  turns.forEach((turn, index) => {
+    if (index > lastUser || !isCleared(turn)) messages.push(decodeMessage(turn, index, native));
+  });
   const request: Request = {
     protocol: 'messages',
     model: text(value.model) ?? '',

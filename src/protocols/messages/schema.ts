@@ -35,6 +35,12 @@ export interface WireTurn extends JsonObject {
   content: JsonObject[];
 }
 
+/** The definition of a tool that a `tool_addition` brings with it. A set of tools of a server is known to the provider alone. */
+export function addedTool({ tool }: JsonObject): JsonObject | undefined {
+  const definition = isObject(tool) ? tool.definition : undefined;
+  return isObject(definition) && definition.type !== 'mcp_toolset' ? definition : undefined;
+}
+
 /** The object that a frame's data is; undefined: it is none. */
 export function parseObject(data: string): JsonObject | undefined {
   try {

@@ -13,7 +13,7 @@ import {
 import { decodeCache } from './content-decode.ts';
 import { refuse } from './envelope.ts';
 import { addNativeFields } from './ledger.ts';
-import { flag, list, text } from './schema.ts';
+import { addedTool, flag, list, text } from './schema.ts';
 
 /** What may stand on a tool of any type. */
 function decodeMembers<T extends FunctionTool | NativeTool>(result: T, tool: JsonObject): T {
@@ -61,15 +61,31 @@ function webSearch(tools: readonly Tool[]): WebSearch | undefined {
   return Object.keys(location).length === 0 ? {} : { location };
 }
 
+/** Tools that are defined where they are added on the way; one that is defined anew takes the place of the former. */
+function addLater(tools: Tool[], messages: JsonValue | undefined): void {
+  for (const [at, message] of list(messages).entries()) {
+    for (const [index, block] of (isObject(message) ? list(message.content) : []).entries()) {
+      if (!isObject(block) || block.type !== 'tool_addition') continue;
+      const definition = addedTool(block);
+      if (definition === undefined) continue;
+      const tool = decodeTool(definition, `messages[${at}].content[${index}].tool.definition`);
+      const known = tools.findIndex(({ name }) => name !== undefined && name === tool.name);
+      if (known === -1) tools.push(tool);
+      else tools[known] = tool;
+    }
+  }
+}
+
 export function decodeTools(value: JsonObject, request: Request): void {
   const tools = list(value.tools).map((tool, index) => decodeTool(tool, `tools[${index}]`));
-  if (tools.length === 0) return;
   const names = new Set<string>();
   tools.forEach((tool, index) => {
     if (tool.name === undefined) return;
     if (names.has(tool.name)) refuse(`tools[${index}].name`, `"${tool.name}" is there twice`);
     names.add(tool.name);
   });
+  addLater(tools, value.messages);
+  if (tools.length === 0) return;
   request.tools = tools;
   const search = webSearch(tools);
   if (search !== undefined) request.webSearch = search;

@@ -88,6 +88,9 @@ function finishPrefill(turns: WireTurn[], prefill: boolean, encoding: Encoding):
   const last = turns.at(-1);
   if (last?.role !== 'assistant') return;
   if (!prefill) {
+    if (encoding.request.messages.at(-1)?.prefix === true) {
+      encoding.warn('dropped', 'messages.prefix', 'this model does not go on from a turn of its own');
+    }
     encoding.warn(
       'changed',
       'messages',

@@ -25,6 +25,7 @@ const PATHS = {
   webSearch: 'tools[]',
   'webSearch.contextSize': 'tools[]',
   'messages.name': 'messages[].name',
+  'messages.prefix': 'messages[].content',
   'messages.cache': 'messages[].content[].cache_control',
   'messages.reasoning': 'messages[].content[].thinking',
   'messages.redacted': 'messages[].content[].data',

@@ -583,7 +583,7 @@ describe('tools', () => {
       { function: { name: 'bash', parameters: { properties: { command: {} } } } },
       { function: { name: 'edit' } },
     ]);
-    expect(refusal({ tools: [f, native('memory_20250818', 'memory')] }).param).toBe('tools[1].type');
+    expect(refusal({ tools: [f, native('computer_20250124', 'computer')] }).param).toBe('tools[1].type');
     expect(refusal({ tools: [native('mcp_toolset')] }).param).toBe('tools[0].type');
   });
   test('deferred tools are sent at once', () => {
