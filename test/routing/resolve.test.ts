@@ -370,12 +370,12 @@ describe('what fits', () => {
   ] as const)(
     'a %s client of a provider of %j that asks for the long window (%s) is answered by %s',
     (protocol, protocols, longContext, first) => {
-      const { resolve } = routingOf(
+      const routing = routingOf(
         [provider('long', ['claude-sonnet-4-5'], { protocols }), provider('wide', ['gemini-3-pro'])],
         { both: ['long/claude-sonnet-4-5', 'wide/gemini-3-pro'] },
       );
       const asked = question('both', { protocol, longContext, estimate: () => 500_000 });
-      expect(keys(resolve(asked).targets)[0]).toBe(first);
+      expect(keys(routing.resolve(asked).targets)[0]).toBe(first);
     },
   );
 
