@@ -1,4 +1,5 @@
 // The composition root: the only file that knows all parts, and the order in which they start and end.
+import type { Cancellation } from './cancellation.ts';
 import { HOUR_MS, type Clock } from './clock.ts';
 import type { Config, ProviderConfig } from './config/config.ts';
 import { LOCAL_CANDIDATES } from './config/zero.ts';
@@ -11,11 +12,12 @@ import { createHealthPublisher } from './gateway/publish-health.ts';
 import { createRecorder } from './gateway/recorder.ts';
 import type { Ids } from './ids.ts';
 import type { Logger } from './log.ts';
-import { createProviderClient } from './providers/client.ts';
+import { createProviderClient, type ProviderClient } from './providers/client.ts';
 import { listModels, probeLocal } from './providers/discover.ts';
+import type { Call, ProviderReply } from './providers/provider-exchange.ts';
 import { createRouting } from './routing/routing.ts';
 import { createGatewayServer } from './server/server.ts';
-import { SIM_MODELS, startSim } from './sim/sim.ts';
+import { SIM_MODELS, startSim, type Sim } from './sim/sim.ts';
 import type { Store } from './store/store.ts';
 
 export interface AppOptions {
@@ -56,10 +58,9 @@ const PRUNE_EVERY_MS = HOUR_MS;
 export async function startApp(options: AppOptions): Promise<App> {
   const { store, log, clock, ids, env = process.env } = options;
   let config = options.config;
-  const client = createProviderClient({ clock, env });
+  const { client, sim } = createClients({ clock, ids, env });
   const routing = createRouting({ config, clock });
-  const sim = await startSim({ clock, ids });
-  routing.addProviders([simAt(sim.url)]);
+  routing.addProviders([sim]);
   const recorder = createRecorder({ store, clock, log });
   const gate = createGate();
   const database = createDatabaseWatch({ store, clock, log });
@@ -110,7 +111,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   async function release(): Promise<number> {
     cancelled = true;
     const unwritten = await recorder.flush();
-    await Promise.all([client.close(), sim.close()]);
+    await client.close();
     return unwritten;
   }
 
@@ -199,9 +200,34 @@ function unchangeable(before: Config, after: Config): string[] {
   return changed;
 }
 
-/** The built-in provider at the address on which it listens. */
-export function simAt(url: string): ProviderConfig {
-  const base = `${url}/v1`;
+/** Of the built-in provider, in place of a port that it has only once it was asked. */
+const SIM_URL = 'http://127.0.0.1:0';
+
+/** The way to all providers, and the built-in one among them, which is started by its first request. */
+export function createClients(options: { clock: Clock; ids: Ids; env: Record<string, string | undefined> }): {
+  client: ProviderClient;
+  sim: ProviderConfig;
+} {
+  const { clock, ids, env } = options;
+  const client = createProviderClient({ clock, env });
+  let starting: Promise<Sim> | undefined;
+
+  async function openSim(call: Call, cancellation: Cancellation): Promise<ProviderReply> {
+    const { url, key } = await (starting ??= startSim({ clock, ids }));
+    const headers = [...call.headers, 'authorization', `Bearer ${key}`];
+    return client.open({ ...call, url: url + call.url.slice(SIM_URL.length), headers }, cancellation);
+  }
+
   const models = SIM_MODELS.map((id) => ({ id, upstream: id }));
-  return { ...simProvider(models), baseUrls: { chat: base, messages: base } };
+  const base = `${SIM_URL}/v1`;
+  return {
+    client: {
+      open: (call, cancellation) =>
+        call.url.startsWith(SIM_URL) ? openSim(call, cancellation) : client.open(call, cancellation),
+      async close() {
+        await Promise.all([client.close(), starting?.then((sim) => sim.close())]);
+      },
+    },
+    sim: { ...simProvider(models), baseUrls: { chat: base, messages: base } },
+  };
 }

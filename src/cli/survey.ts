@@ -1,13 +1,12 @@
 // The providers and models as a server would know them: the configuration, what is found on this machine, what providers
 // list. For commands that answer without a running server.
 import type { Command } from 'commander';
-import { simAt } from '../app.ts';
+import { createClients } from '../app.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { LOCAL_CANDIDATES } from '../config/zero.ts';
-import { createProviderClient, type ProviderClient } from '../providers/client.ts';
+import type { ProviderClient } from '../providers/client.ts';
 import { listModels, probeLocal } from '../providers/discover.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
-import { startSim } from '../sim/sim.ts';
 import type { Context } from './context.ts';
 import { clean } from './output.ts';
 import { readConfig, sayRead } from './session.ts';
@@ -34,11 +33,10 @@ export async function withSurvey<Result>(
   const config = await readConfig(command, context);
   await sayRead(context, config, reads);
   for (const warning of config.warnings) context.stderr.write(`warning: ${clean(warning)}\n`);
-  const client = createProviderClient({ clock, env });
-  const sim = await startSim({ clock, ids });
+  const { client, sim } = createClients({ clock, ids, env });
   try {
     const routing = createRouting({ config, clock });
-    routing.addProviders([simAt(sim.url)]);
+    routing.addProviders([sim]);
     if (config.file === null) {
       const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
       routing.addProviders(found.map(({ provider }) => provider));
@@ -47,7 +45,7 @@ export async function withSurvey<Result>(
     await routing.loadFacts();
     return await use({ config, client, routing, providers: shownProviders(routing.providers(), config) });
   } finally {
-    await Promise.all([client.close(), sim.close()]);
+    await client.close();
   }
 }
 

@@ -31,7 +31,8 @@ function choose(request: Request, prompt: Prompt): Callable[] {
     case 'tool':
       return offered.filter(({ name }) => name === choice.name).slice(0, 1);
     case 'allowed': {
-      const allowed = offered.filter(({ name }) => choice.names.includes(name));
+      const names = new Set(choice.names);
+      const allowed = offered.filter(({ name }) => names.has(name));
       return choice.mode === 'required' ? atLeastOne(allowed, prompt) : named(allowed, prompt);
     }
   }
@@ -39,9 +40,10 @@ function choose(request: Request, prompt: Prompt): Callable[] {
 
 /** The tools that the prompt names, in its order. */
 function named(offered: Callable[], prompt: Prompt): Callable[] {
-  if (prompt.afterTools) return [];
+  if (prompt.afterTools || offered.length === 0) return [];
+  const positions = positionsIn(prompt.text);
   return offered
-    .map((tool) => ({ tool, at: positionOf(tool.name, prompt.text) }))
+    .map((tool) => ({ tool, at: positions.get(tool.name) ?? -1 }))
     .filter(({ at }) => at >= 0)
     .sort((a, b) => a.at - b.at)
     .map(({ tool }) => tool);
@@ -52,11 +54,20 @@ function atLeastOne(offered: Callable[], prompt: Prompt): Callable[] {
   return found.length > 0 ? found : offered.slice(0, 1);
 }
 
-/** As a word of its own: `search` is not in `web-search`, nor `get` in `together`. -1: nowhere. */
-function positionOf(name: string, text: string): number {
-  if (name === '') return -1;
-  const literal = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  return text.search(new RegExp(`(?<![\\w-])${literal}(?![\\w-])`));
+/** Names of letters, digits, `_` and `-`: `search` is not in `web-search`, nor `get` in `together`. */
+const WORDS = /[\w-]+/g;
+/** Other names, like `mail.send`: what stands between spaces and the signs of a sentence. */
+const TOKENS = /[^\s.,;:!?'"`()[\]{}<>]+(?:[.,;:!?'"`()[\]{}<>]+[^\s.,;:!?'"`()[\]{}<>]+)*/g;
+
+/** Where each word first stands: the prompt is read once, however many tools are offered. */
+function positionsIn(text: string): ReadonlyMap<string, number> {
+  const positions = new Map<string, number>();
+  for (const pattern of [WORDS, TOKENS]) {
+    for (const { 0: word, index } of text.matchAll(pattern)) {
+      if (!positions.has(word)) positions.set(word, index);
+    }
+  }
+  return positions;
 }
 
 function callOf(tool: Callable, index: number, request: Request, prompt: Prompt): ToolCallPart {

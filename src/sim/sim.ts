@@ -1,5 +1,6 @@
 // The built-in provider: an ordinary HTTP server on loopback that speaks both protocols, made of their codecs. Nothing in
 // the gateway knows it, so first steps, demonstrations and tests run the same path as a real provider.
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -27,27 +28,31 @@ export interface SimOptions {
 }
 
 export interface Sim {
-  port: number;
   /** Without a version: `http://127.0.0.1:PORT`. */
   url: string;
+  /** Without it, nothing is answered: any program of this machine and any web page can reach the port. */
+  key: string;
   close(): Promise<void>;
 }
 
 export async function startSim({ clock = systemClock, ids, log = silentLog }: SimOptions): Promise<Sim> {
+  const key = `sim-${ids.random(40)}`;
+  let host = '';
   const server = createServer((request, response) => {
-    void handle(request, response, { clock, ids, log });
+    void handle(request, response, { clock, ids, log, key, host });
   });
-  // Answers may be slow on purpose, and the gateway keeps its connections.
-  server.requestTimeout = 0;
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 60_000;
+  // The gateway keeps its connections.
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
   });
-  const { port } = server.address() as AddressInfo;
+  host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    port,
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}`,
+    key,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -60,6 +65,8 @@ interface Parts {
   clock: Clock;
   ids: Ids;
   log: Logger;
+  key: string;
+  host: string;
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
@@ -71,6 +78,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
   // A client that leaves is no fault; what is left to write goes nowhere.
   response.on('error', () => undefined);
   try {
+    authorize(request, protocol, parts);
     await route(path, request, { protocol, response, clock: parts.clock, ids: parts.ids });
   } catch (error) {
     if (response.destroyed) return;
@@ -78,6 +86,19 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
       parts.log.error('the simulated provider failed', { error: String(error) });
     refuse(error, protocol, requestId, response);
   }
+}
+
+function authorize({ headers }: IncomingMessage, protocol: Protocol, { key, host }: Parts): void {
+  if (headers.host !== host)
+    throw new GatewayError('forbidden_host', 'this address answers the gateway alone');
+  const bearer = headers.authorization?.replace(/^Bearer /i, '');
+  const given = protocol.name === 'messages' ? (headers['x-api-key'] ?? bearer) : bearer;
+  if (typeof given !== 'string' || !timingSafeEqual(digest(given), digest(key)))
+    throw new GatewayError('unauthenticated', 'the simulated provider answers the gateway alone');
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }
 
 type Route = (body: JsonObject, stage: Stage) => Promise<void> | void;
@@ -120,9 +141,17 @@ function countTokens(body: JsonObject, { protocol, response }: Stage): void {
   sendJson({ input_tokens: inputTokens(protocol.decodeRequest(whole)) }, response);
 }
 
+/** More than the gateway takes unless the file says so. */
+const MAX_BODY = 64 * 1024 * 1024;
+
 async function readBody(request: IncomingMessage): Promise<JsonObject> {
   const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
+  let length = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    length += (chunk as Buffer).length;
+    if (length > MAX_BODY) throw new GatewayError('too_large', `the body is larger than ${MAX_BODY} bytes`);
+    chunks.push(chunk as Buffer);
+  }
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
@@ -177,6 +206,8 @@ function refuse(error: unknown, protocol: Protocol, requestId: string, response:
   const { retryAfter, allow } = known.options;
   if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
   if (allow !== undefined) response.setHeader('allow', allow);
+  // What is left of a body that was not read is not worth waiting for.
+  if (!response.req.complete) response.setHeader('connection', 'close');
   response.writeHead(known.status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(protocol.encodeError(known, requestId)));
 }

@@ -7,11 +7,11 @@ import { createIds } from '../../src/ids.ts';
 import { startSim } from '../../src/sim/sim.ts';
 import { createShell, type Shell } from './harness.ts';
 
-/** A provider that works: the simulated one, as any other that a file names. */
+/** A provider that works: the simulated one, as any other that a file names. What stands after `base_url:`, its key too. */
 async function workingProvider(): Promise<string> {
   const sim = await startSim({ ids: createIds() });
   onTestFinished(() => sim.close());
-  return `${sim.url}/v1`;
+  return `${sim.url}/v1, api_key: ${sim.key}`;
 }
 
 /** A provider that answers everything with one status. */
@@ -42,6 +42,7 @@ describe('check', () => {
     expect(report?.checks.map(({ check, ok }) => ({ check, ok }))).toEqual([
       { check: 'reachable', ok: true },
       { check: 'models', ok: true },
+      { check: 'key', ok: true },
       { check: 'streaming', ok: true },
       { check: 'tools', ok: true },
     ]);
@@ -60,7 +61,7 @@ describe('check', () => {
 
   it('asks the built-in provider where the file names it, or where there is no other', async () => {
     const url = await workingProvider();
-    const other = `good: { protocol: chat, base_url: '${url}', models: [echo] }`;
+    const other = `good: { protocol: chat, base_url: ${url}, models: [echo] }`;
     const named = async (providers: string): Promise<string[]> => {
       const reports = (await configured(`providers: { ${providers} }`).json('check')) as Report[];
       return reports.map(({ provider }) => provider);

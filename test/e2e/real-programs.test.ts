@@ -15,8 +15,10 @@ beforeAll(async () => {
   gateway = await startGateway({
     config: {
       providers: {
-        talks: provider(sim.url, 'chat', [{ id: 'fake-messages-1', upstream: 'echo' }]),
-        writes: provider(sim.url, 'messages', [{ id: 'fake-chat-1', upstream: 'echo' }]),
+        talks: provider(sim.url, 'chat', [{ id: 'fake-messages-1', upstream: 'echo' }], { api_key: sim.key }),
+        writes: provider(sim.url, 'messages', [{ id: 'fake-chat-1', upstream: 'echo' }], {
+          api_key: sim.key,
+        }),
       },
       tiers: { enterprise: 10_000 },
     },

@@ -99,6 +99,14 @@ describe('echo calls the tool that the prompt names', () => {
     expect(calls(ask('a'.repeat(200_000), { tools }))).toEqual([]);
   });
 
+  it('by one reading of a long text, however many are offered', () => {
+    const tools = Array.from({ length: 5000 }, (_, at) => tool(at % 2 === 0 ? `tool.${at}` : `tool-${at}`));
+    const text = `${'tool. tool-'.repeat(60_000)} tool.4998, then tool-4999`;
+    const started = performance.now();
+    expect(calls(ask(text, { tools })).map(([name]) => name)).toEqual(['tool.4998', 'tool-4999']);
+    expect(performance.now() - started).toBeLessThan(4000);
+  });
+
   it('with arguments that fit its schema, and no text beside the call', () => {
     const request = ask('get_weather', { tools });
     expect(calls(request)).toEqual([['get_weather', { city: 'city' }]]);

@@ -1,6 +1,7 @@
 // The built-in provider as a gateway meets it: over HTTP, with plain requests.
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { createIds } from '../../src/ids.ts';
@@ -17,10 +18,10 @@ async function sim(clock?: Clock): Promise<Sim> {
   return started;
 }
 
-function post({ url }: Sim, path: string, body: object | string): Promise<Response> {
+function post({ url, key }: Sim, path: string, body: object | string): Promise<Response> {
   return fetch(url + path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', 'x-api-key': key, authorization: `Bearer ${key}` },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 }
@@ -31,6 +32,54 @@ const chat = (model: string, more: object = {}): object => ({
   ...more,
 });
 const messages = (model: string, more: object = {}): object => ({ max_tokens: 100, ...chat(model, more) });
+
+describe('answers the gateway alone', () => {
+  it.each([
+    ['no key', {}],
+    ['another key', { authorization: 'Bearer sim-0123456789' }],
+    ['another key by x-api-key', { 'x-api-key': 'x' }],
+  ])('%s: 401, before the body is there', async (_how, headers) => {
+    const started = await sim();
+    for (const path of [CHAT, MESSAGES, '/v1/models', '/']) {
+      const asked = httpRequest(started.url + path, { method: 'POST', headers });
+      // The body has no end.
+      asked.write('{');
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      expect([path, response.statusCode]).toEqual([path, 401]);
+      asked.on('error', () => undefined).destroy();
+    }
+  });
+
+  it('a foreign Host: 403, whatever the key', async () => {
+    const { url, key } = await sim();
+    const headers = { authorization: `Bearer ${key}`, host: 'evil.example' };
+    const asked = httpRequest(`${url}/v1/models`, { headers }).end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(403);
+    response.resume();
+  });
+
+  it('a body without end ends the connection', async () => {
+    const { url, key } = await sim();
+    const { host, port } = new URL(url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${key}\r\n`);
+    socket.write('transfer-encoding: chunked\r\n\r\n');
+    const piece = Buffer.concat([
+      Buffer.from('100000\r\n'),
+      Buffer.alloc(0x100000, 'x'),
+      Buffer.from('\r\n'),
+    ]);
+    let sent = 0;
+    while (!socket.destroyed && sent < 256) {
+      sent += 1;
+      // Called with an error, too, once the connection is gone.
+      await new Promise((resolve) => socket.write(piece, resolve));
+    }
+    expect(sent).toBeLessThan(256);
+  });
+});
 
 test('several choices are refused, not answered with one', async () => {
   const started = await sim();
@@ -101,8 +150,9 @@ describe('answers in the protocol that it is asked in', () => {
 
 describe('models', () => {
   it('lists them so that both protocols can read it', async () => {
-    const { url } = await sim();
-    const list = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] };
+    const { url, key } = await sim();
+    const headers = { authorization: `Bearer ${key}` };
+    const list = (await (await fetch(`${url}/v1/models`, { headers })).json()) as { data: { id: string }[] };
     expect(list).toMatchObject({
       object: 'list',
       has_more: false,
@@ -110,9 +160,9 @@ describe('models', () => {
       last_id: SIM_MODELS.at(-1),
     });
     expect(list.data.map(({ id }) => id)).toEqual(SIM_MODELS);
-    const one = await (await fetch(`${url}/v1/models/echo`)).json();
+    const one = await (await fetch(`${url}/v1/models/echo`, { headers })).json();
     expect(one).toEqual(list.data[0]);
-    expect((await fetch(`${url}/v1/models/nope`)).status).toBe(404);
+    expect((await fetch(`${url}/v1/models/nope`, { headers })).status).toBe(404);
   });
 });
 
@@ -151,8 +201,10 @@ describe('refuses in the protocol that it is asked in', () => {
   });
 
   it('survives a path that is no URL', async () => {
-    const { port } = await sim();
-    const request = httpRequest({ port, host: '127.0.0.1', path: '//', method: 'GET' }).end();
+    const { url, key } = await sim();
+    const { port, hostname: host } = new URL(url);
+    const headers = { authorization: `Bearer ${key}` };
+    const request = httpRequest({ port, host, path: '//', method: 'GET', headers }).end();
     const [response] = (await once(request, 'response')) as [{ statusCode: number }];
     expect(response.statusCode).toBe(404);
   });
@@ -183,9 +235,10 @@ describe('slow', () => {
   it('stops where the client leaves', async () => {
     const clock = manualClock();
     const leaving = new AbortController();
-    const { url } = await sim(clock);
+    const { url, key } = await sim(clock);
     const response = await fetch(url + CHAT, {
       method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
       body: JSON.stringify(chat('slow', { stream: true })),
       signal: leaving.signal,
     });
@@ -221,9 +274,10 @@ describe('failures of the connection', () => {
   });
 
   it('timeout holds the request until the client leaves', async () => {
-    const { url } = await sim();
+    const { url, key } = await sim();
     const answer = fetch(url + CHAT, {
       method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
       body: JSON.stringify(chat('timeout')),
       signal: AbortSignal.timeout(50),
     });
