@@ -42,7 +42,9 @@ export interface ErrorOptions {
   /** A provider's own code, kept; else the protocol's table decides. */
   code?: string;
   /** Further members of the error, kept from a provider (`details.error_code`). */
-  details?: Record<string, unknown>;
+  details?: unknown;
+  /** What the model wrote that the provider could not read as a call (Groq). */
+  failedGeneration?: string;
   /** With `context_overflow`, for the words that agents of each protocol look for. */
   tokens?: OverflowTokens;
   /** Whole seconds until a retry can help: becomes `Retry-After`. */
@@ -110,7 +112,8 @@ export interface ProviderFailure {
   status?: number;
   param?: string;
   code?: string;
-  details?: Record<string, unknown>;
+  details?: unknown;
+  failedGeneration?: string;
   /** Milliseconds that the provider asks to wait. */
   retryAfterMs?: number;
   /** With `context_overflow`, where the provider said them. */

@@ -69,14 +69,21 @@ export function errorOf(attempts: readonly Attempt[], facts: Facts): GatewayErro
 function keepOne(attempts: readonly Attempt[], options: ErrorOptions): ErrorOptions {
   const [only] = attempts;
   if (attempts.length !== 1 || only === undefined || options.attempts !== 1) return options;
-  const { details } = only.failure;
-  return details === undefined ? options : { ...options, details: scrubAll(details, only.target) };
+  return { ...options, ...furtherOf(only) };
+}
+
+/** What the provider said beside its message. */
+function furtherOf({ failure, target }: Attempt): ErrorOptions {
+  const { details, failedGeneration } = failure;
+  const further: ErrorOptions = {};
+  if (details !== undefined) further.details = scrubAll(details, target);
+  if (failedGeneration !== undefined) further.failedGeneration = scrub(failedGeneration, target.provider);
+  return further;
 }
 
 function clientError({ target, failure }: Attempt, facts: Facts, attempts: number): GatewayError {
-  const options: ErrorOptions = { attempts };
+  const options: ErrorOptions = { attempts, ...furtherOf({ target, failure }) };
   if (failure.param !== undefined) options.param = scrub(failure.param, target.provider);
-  if (failure.details !== undefined) options.details = scrubAll(failure.details, target);
   const message = scrub(failure.message, target.provider);
   if (failure.kind === 'context_overflow') {
     options.tokens = overflowTokens(target, failure, facts);
@@ -123,11 +130,11 @@ function shortestWait(busy: readonly Attempt[], facts: Facts): number {
   return Math.max(1, Math.ceil(Math.min(...waits) / 1000));
 }
 
-function scrubAll(details: Record<string, unknown>, target: Target): Record<string, unknown> {
+function scrubAll(details: unknown, target: Target): unknown {
   const clean = (text: string): string => scrub(text, target.provider);
   return JSON.parse(JSON.stringify(details), (_, value: unknown) => {
     if (typeof value === 'string') return clean(value);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), inner as unknown]));
-  }) as Record<string, unknown>;
+  });
 }

@@ -10,11 +10,18 @@ export function errorJson(value: JsonValue): string {
 /** Characters of JSON. */
 const MOST_DETAILS = 16_384;
 
-/** What goes on to the client as it is. */
-export function errorDetails(value: JsonValue | undefined): JsonObject | undefined {
-  if (!isObject(value)) return undefined;
+/** What goes on to the client as it is: an object, a list or a text. */
+export function errorDetails(value: JsonValue | undefined): JsonValue | undefined {
+  if (!isObject(value) && !(Array.isArray(value) && value.length > 0)) {
+    return typeof value === 'string' && value !== '' ? value.slice(0, MOST_DETAILS) : undefined;
+  }
   const { length } = errorJson(value);
   return length > 0 && length <= MOST_DETAILS ? value : undefined;
+}
+
+/** What the model wrote that Groq could not read as a call: programs repair it, or show it to the model. */
+export function failedGeneration({ failed_generation: written }: JsonObject): string | undefined {
+  return typeof written === 'string' && written !== '' ? written.slice(0, MOST_DETAILS) : undefined;
 }
 
 /** Characters in which a page tells its title. */

@@ -127,6 +127,43 @@ describe.each(PAIRS)('a %s client of a provider that speaks %s', (client, speaks
     else expect(told).toMatchObject(expected);
   });
 
+  it.each([
+    ['a list', [{ '@type': 'type.example/ErrorInfo', reason: PROVIDER_KEY }], [{ reason: '[redacted]' }]],
+    ['a text', `why: ${PROVIDER_KEY}`, 'why: [redacted]'],
+    ['nothing', [], undefined],
+  ])('gets details that are %s', async (_, details, expected) => {
+    const error = { message: 'no', type: 'invalid_request_error', details };
+    const seen = await see(client, speaks, false, { status: 400, body: { error } });
+    const told = (seen.error as { details?: unknown } | undefined)?.details;
+    if (typeof expected === 'object') expect(told).toMatchObject(expected);
+    else expect(told).toBe(expected);
+  });
+
+  it.each([false, true])('gets what a provider could not read as a call (stream: %s)', async (stream) => {
+    const failed_generation = `{"name": "look", "key": "${PROVIDER_KEY}"}`;
+    const error = {
+      message: 'no call',
+      type: 'invalid_request_error',
+      code: 'tool_use_failed',
+      failed_generation,
+    };
+    const seen = await see(
+      client,
+      speaks,
+      stream,
+      stream
+        ? {
+            steps: [
+              START[speaks],
+              content(speaks, 'hi'),
+              `event: error\ndata: ${JSON.stringify({ error })}\n\n`,
+            ],
+          }
+        : { status: 400, body: { error } },
+    );
+    expect(seen.error).toMatchObject({ failed_generation: '{"name": "look", "key": "[redacted]"}' });
+  });
+
   it('gets an error in place of a folded stream that grows beyond the limit', async () => {
     const steps = [START[speaks], long(speaks), FINISH[speaks], TERMINAL[speaks]];
     const seen = await see(client, speaks, false, { steps });

@@ -36,6 +36,44 @@ it('pages of a messages provider are annotations of a chat client, whole and str
   expect(streamed).toEqual(ANNOTATIONS);
 });
 
+it('a search result that a client gave is an annotation where its source is a page', () => {
+  const result = (source: string): JsonObject => ({
+    ...{ type: 'search_result_location', cited_text: '…', source, title: 'T', search_result_index: 0 },
+    ...{ start_block_index: 0, end_block_index: 1 },
+  });
+  const citations = [result('https://a.example'), result('notes/today.md')];
+  const answer = message([{ type: 'text', text: 'two', citations }], 'end_turn');
+  expect(crossed('chat', 'messages', answer)).toHaveProperty('choices.0.message.annotations', [
+    annotation(0, 3, 'https://a.example', 'T'),
+  ]);
+  expect(crossed('messages', 'messages', answer).content).toEqual([{ type: 'text', text: 'two', citations }]);
+});
+
+it.each([
+  ['One.', 'Two.', 'One.\n\nTwo.'],
+  ['One.\n', 'Two.', 'One.\n\nTwo.'],
+  ['One.', '\n\nTwo.', 'One.\n\nTwo.'],
+  ['One.\n', '\n\nTwo.', 'One.\n\n\nTwo.'],
+  ['', 'Two.', 'Two.'],
+])('%j and %j on two sides of a server tool are two paragraphs', (before, after, whole) => {
+  const answer: JsonObject[] = [
+    { type: 'text', text: before },
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } },
+    { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+    { type: 'text', text: after, citations: [page('https://a.example', 'A')] },
+    { type: 'text', text: ' Three.' },
+  ];
+  const annotations = [annotation(whole.length - after.length, whole.length, 'https://a.example', 'A')];
+  expect(crossed('chat', 'messages', message(answer, 'end_turn'))).toHaveProperty('choices.0.message', {
+    ...{ role: 'assistant', content: `${whole} Three.`, refusal: null, annotations },
+  });
+  const deltas = crossedStream('chat', 'messages', events(answer, 'end_turn')).flatMap(({ choices }) =>
+    (choices as { delta: { content?: string; annotations?: JsonObject[] } }[]).map(({ delta }) => delta),
+  );
+  expect(deltas.map(({ content = '' }) => content).join('')).toBe(`${whole} Three.`);
+  expect(deltas.flatMap((delta) => delta.annotations ?? [])).toEqual(annotations);
+});
+
 it('an answer without sources has no annotations', () => {
   const plain = message([{ type: 'text', text: 'hi', citations: [place] }], 'end_turn');
   expect(crossed('chat', 'messages', plain)).not.toHaveProperty('choices.0.message.annotations');

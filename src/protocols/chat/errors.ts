@@ -1,5 +1,5 @@
 // Errors that chat clients read: one table over every kind of failure.
-import type { JsonObject } from '../../canonical/json.ts';
+import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import { GatewayError, type ErrorKind, type FailureKind, type ProviderFailure } from '../../errors.ts';
 
 interface WireError {
@@ -38,14 +38,15 @@ function overflowMessage(message: string, tokens: ProviderFailure['tokens']): st
 
 export function encodeError(error: GatewayError, _requestId: string): JsonObject {
   const { type, code } = ERRORS[error.kind];
-  const { param, code: own, details, tokens } = error.options;
+  const { param, code: own, details, failedGeneration, tokens } = error.options;
   const wire: JsonObject = {
     message: error.kind === 'context_overflow' ? overflowMessage(error.message, tokens) : error.message,
     type,
     param: param ?? null,
     code: FIXED_CODE.has(error.kind) ? code : (own ?? code),
   };
-  if (details) wire.details = details as JsonObject;
+  if (details) wire.details = details as JsonValue;
+  if (failedGeneration !== undefined) wire.failed_generation = failedGeneration;
   return { error: wire };
 }
 

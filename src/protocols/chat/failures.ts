@@ -2,7 +2,7 @@
 import { FailureError } from '../../canonical/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { FailureKind, ProviderFailure } from '../../errors.ts';
-import { errorDetails, errorJson, pageTitle } from '../error-body.ts';
+import { errorDetails, errorJson, failedGeneration, pageTitle } from '../error-body.ts';
 import { isOverflow, overflowTokens } from '../overflow.ts';
 import type { Frame } from '../sse.ts';
 import { strayObject } from '../stray-json.ts';
@@ -26,7 +26,8 @@ interface Said {
   type: string;
   code: string;
   param?: string;
-  details?: Record<string, unknown>;
+  details?: JsonValue;
+  failedGeneration?: string;
 }
 
 function text(value: JsonValue | undefined): string {
@@ -64,6 +65,7 @@ function readError(error: JsonObject): Said {
   if (typeof error.param === 'string') said.param = error.param;
   const details = errorDetails(error.details);
   if (details) said.details = details;
+  said.failedGeneration = failedGeneration(error);
   const metadata = error.metadata;
   // OpenRouter: "Provider returned error", and what it was in metadata.raw.
   if (isObject(metadata) && typeof metadata.raw === 'string' && metadata.raw !== '') {
@@ -162,6 +164,7 @@ function toFailure(status: number | undefined, said: Said, whole: string | undef
   if (said.param !== undefined && said.param !== '') failure.param = said.param;
   if (said.code !== '' && !/^\d+$/.test(said.code)) failure.code = said.code;
   if (said.details) failure.details = said.details;
+  if (said.failedGeneration) failure.failedGeneration = said.failedGeneration;
   if (kind === 'context_overflow') {
     const tokens = overflowTokens(said.message, whole);
     if (tokens) failure.tokens = tokens;

@@ -15,6 +15,7 @@ import { isFilled } from './filled.ts';
 import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
 import { decodeStop, encodeFinish, encodeServiceTier, failureOfSilence, isFinish } from './finish.ts';
 import { failureOfFinish, hasContent } from './relay.ts';
+import { gapBetween, separates } from './paragraphs.ts';
 import { addUnlikeArguments, argumentsText } from './stream-calls.ts';
 import { isSealed, reasoningDetail, thinkingBlock } from './sealed-thoughts.ts';
 import { readBeside, readContent, sourcesAlone } from './said.ts';
@@ -199,6 +200,8 @@ function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject
   let content = '';
   let refusal = '';
   let reasoning = '';
+  /** A server tool ran since the last text. */
+  let apart = false;
   const thoughts: ReasoningPart[] = [];
   const annotations: JsonObject[] = [];
   const calls: ToolCallPart[] = [];
@@ -207,8 +210,11 @@ function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject
       reasoning += part.text;
       thoughts.push(part);
     } else if (part.type === 'tool_call') calls.push(part);
+    else if (part.type === 'native') apart ||= separates(part);
     else if (part.type === 'text' && part.refusal) refusal += part.text;
     else if (part.type === 'text') {
+      if (apart && content !== '') content += gapBetween(content, part.text);
+      apart = false;
       for (const citation of part.citations ?? []) {
         const annotation = encodeCitation(citation, content.length, part.text.length);
         if (annotation) annotations.push(annotation);

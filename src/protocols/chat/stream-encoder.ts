@@ -10,6 +10,7 @@ import { encodeCitation } from './citations.ts';
 import { chatExtra } from './encoding.ts';
 import { encodeStreamFailure } from './errors.ts';
 import { encodeFinish, encodeServiceTier } from './finish.ts';
+import { gapBetween, separates } from './paragraphs.ts';
 import { fitReplyId } from './reply.ts';
 import { isSealed, reasoningDetail, thinkingBlock, type SealedThought } from './sealed-thoughts.ts';
 import { encodeUsage } from './usage.ts';
@@ -47,6 +48,10 @@ class ChatWriter implements StreamEncoder {
   #callCount = 0;
   #texts = new Map<number, OpenText>();
   #textLength = 0;
+  /** The end of the text, two characters at least. */
+  #tail = '';
+  /** A server tool ran since then. */
+  #apart = false;
   readonly #annotations: JsonObject[] = [];
   /** Of the open block of thinking. */
   #thought = '';
@@ -105,6 +110,7 @@ class ChatWriter implements StreamEncoder {
         return this.#seal({ text: '', redacted: event.data });
       // No notion of it on this wire; what is lost from an answer is told by the log.
       case 'native':
+        this.#apart ||= separates(event.part);
         return '';
     }
   }
@@ -136,9 +142,24 @@ class ChatWriter implements StreamEncoder {
       this.#refused = true;
       return this.#delta(`{"refusal":${JSON.stringify(text)}}`);
     }
+    if (this.#apart) return this.#paragraph(open, text);
     if (open) open.length += text.length;
     this.#textLength += text.length;
+    this.#tail = text.length > 1 ? text : this.#tail.slice(-1) + text;
     return this.#delta(`{"content":${JSON.stringify(text)}}`);
+  }
+
+  /** The first text behind a server tool's block. */
+  #paragraph(open: OpenText | undefined, text: string): string {
+    const gap = this.#textLength === 0 ? '' : gapBetween(this.#tail, text);
+    this.#apart = false;
+    this.#textLength += gap.length + text.length;
+    this.#tail = text;
+    if (open) {
+      open.offset += gap.length;
+      open.length += text.length;
+    }
+    return this.#delta(JSON.stringify({ content: gap + text }));
   }
 
   /** The block is told where it ends; all of them once more at the end of the answer, for readers that know no index. */

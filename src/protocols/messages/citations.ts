@@ -5,11 +5,17 @@ import { list, text } from './schema.ts';
 
 export function decodeCitation(raw: JsonObject): Citation {
   const citation: Citation = { protocol: 'messages', raw };
-  const url = text(raw.url);
+  const url = text(raw.url) ?? pageOf(raw);
   const title = text(raw.title) ?? text(raw.document_title);
   if (url !== undefined) citation.url = url;
   if (title !== undefined) citation.title = title;
   return citation;
+}
+
+/** What a client gave as a search result has a name of its own, which may be its page. */
+function pageOf({ type, source }: JsonObject): string | undefined {
+  if (type !== 'search_result_location' || typeof source !== 'string') return undefined;
+  return /^https?:\/\//i.test(source) ? source : undefined;
 }
 
 export function decodeCitations(value: unknown): Citation[] {

@@ -1,8 +1,8 @@
 // Errors of this protocol, both ways: our own failures as its bodies and frames, and whatever a provider answers as a failure.
 // https://docs.claude.com/en/api/errors
 import type { ErrorKind, FailureKind, GatewayError, OverflowTokens, ProviderFailure } from '../../errors.ts';
-import { isObject, type JsonObject } from '../../canonical/json.ts';
-import { errorDetails, errorJson, pageTitle } from '../error-body.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { errorDetails, errorJson, failedGeneration, pageTitle } from '../error-body.ts';
 import { isOverflow, overflowTokens } from '../overflow.ts';
 import { count, list, text } from './schema.ts';
 
@@ -57,10 +57,11 @@ function errorType(error: GatewayError): string {
 }
 
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
-  const { details, tokens } = error.options;
+  const { details, failedGeneration, tokens } = error.options;
   const message = error.kind === 'context_overflow' ? overflowMessage(error.message, tokens) : error.message;
   const body: JsonObject = { type: errorType(error), message };
-  if (details !== undefined) body.details = details as JsonObject;
+  if (details !== undefined) body.details = details as JsonValue;
+  if (failedGeneration !== undefined) body.failed_generation = failedGeneration;
   return { type: 'error', error: body, request_id: requestId };
 }
 
@@ -116,7 +117,8 @@ interface ErrorBody {
   type?: string;
   code?: string;
   param?: string;
-  details?: Record<string, unknown>;
+  details?: JsonValue;
+  failedGeneration?: string;
   /** The object that held the message, for numbers beside it. */
   source: JsonObject;
 }
@@ -132,6 +134,7 @@ function readErrorObject(value: JsonObject): ErrorBody {
   body.param = text(value.param);
   const details = errorDetails(value.details);
   if (details !== undefined) body.details = details;
+  body.failedGeneration = failedGeneration(value);
   if (body.message === undefined && Array.isArray(value.detail)) body.message = errorJson(value.detail);
   return body;
 }
@@ -179,6 +182,7 @@ export function readFailure(value: unknown, status?: number): ProviderFailure {
   if (body.param !== undefined) failure.param = body.param;
   if (body.code !== undefined) failure.code = body.code;
   if (body.details !== undefined) failure.details = body.details;
+  if (body.failedGeneration !== undefined) failure.failedGeneration = body.failedGeneration;
   if (!MEANS_OTHER.has(failure.kind) && isOverflow({ ...body, message }, told(body, status))) {
     failure.kind = 'context_overflow';
     const tokens = overflowTokens(message, errorJson(body.source));
