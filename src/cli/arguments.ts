@@ -4,14 +4,17 @@ import type { Permission } from '../store/store.ts';
 
 const LONGEST_NAME = 128;
 
-/** An account's name or a key's label: 1 to 128 characters, none of them a control character. */
+/** Controls, halves of characters, and what takes no room on a screen or turns its direction. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u17b4\u17b5\u3164\uffa0]|\u034f/u;
+
+/** An account's name or a key's label: 1 to 128 characters that can be seen, no space at either end. */
 export function parseName(text: string): string {
   const length = [...text].length;
   if (length < 1 || length > LONGEST_NAME) {
     throw new InvalidArgumentError(`A name has 1 to ${LONGEST_NAME} characters; this has ${length}.`);
   }
-  if (/\p{Cc}/u.test(text)) throw new InvalidArgumentError('A name has no control characters.');
-  if (text.trim() === '') throw new InvalidArgumentError('A name is more than white space.');
+  if (UNSEEN.test(text)) throw new InvalidArgumentError('A name has no control or zero-width characters.');
+  if (text.trim() !== text) throw new InvalidArgumentError('A name has no space at its beginning or end.');
   return text;
 }
 

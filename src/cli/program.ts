@@ -122,8 +122,9 @@ export function createProgram(context: Context): Command {
   return program;
 }
 
-/** `gateway help keys create` is `gateway keys create --help`. */
+/** `gateway help keys create` is `gateway keys create --help`; `-V` is the version too. */
 function plainArguments(argv: readonly string[]): string[] {
+  if (argv[0] === '-V') return ['--version'];
   return argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv];
 }
 

@@ -29,7 +29,8 @@ function read(text: string): Reading | undefined {
   return duration === undefined ? undefined : { duration };
 }
 
-const FORMS = 'a duration such as 30d or 12h, a date such as 2030-01-31, or a time such as 2030-01-31T18:00Z';
+const FORMS =
+  'a duration such as 30d, 1w or 1h30m, a date such as 2030-01-31, or a time such as 2030-01-31T18:00Z';
 
 function mustRead(text: string): Reading {
   const reading = read(text.trim());

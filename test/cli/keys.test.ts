@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
+import { execute } from '../../src/cli/program.ts';
 import { createShell, NOW } from './harness.ts';
 
 interface Created {
@@ -90,6 +91,53 @@ describe('keys create', () => {
       stderr: 'gateway: unknown tier "enterprize"; did you mean enterprise?\n',
     });
     expect(await shell.json('accounts list')).toEqual([]);
+  });
+
+  it.each([
+    ['Alice', 'alice'],
+    ['\u0430lice', 'alice'],
+    ['al1ce', 'alice'],
+    ['ａｌｉｃｅ', 'alice'],
+  ])('warns that %s differs from %s only by case or look', async (name, other) => {
+    const shell = createShell();
+    await shell.run(['keys', 'create', '--account', other]);
+    const { code, stderr } = await shell.run(['keys', 'create', '--account', name]);
+    expect(code).toBe(0);
+    expect(stderr).toContain(`warning: the new account ${name} differs from ${other} only by case or look\n`);
+    const again = await shell.run(['keys', 'create', '--account', name]);
+    expect(again.stderr).not.toContain('warning');
+    expect((await shell.run(['keys', 'create', '--account', 'bob'])).stderr).not.toContain('warning');
+  });
+
+  it('warns of a list of models that admits nothing', async () => {
+    const shell = createShell();
+    const text = `providers:
+  sim:
+  one: { protocol: chat, base_url: 'http://h', models: [a, { id: b, upstream: c }] }
+routes: { auto: [one/a], fast: [one/b] }
+`;
+    writeFileSync(join(shell.directory, 'gateway.yaml'), text);
+    const warningsOf = async (models: string): Promise<string[]> => {
+      const { code, stderr } = await shell.run(['keys', 'create', '--account', 'x', '--models', models]);
+      expect(code).toBe(0);
+      return stderr.split('\n').filter((line) => line.startsWith('warning'));
+    };
+    for (const good of ['auto', 'fast', 'a', 'one/b', 'sim/echo', 'echo'])
+      expect(await warningsOf(good)).toEqual([]);
+    expect(await warningsOf('fats,auto')).toEqual([
+      'warning: --models fats admits nothing here; did you mean fast?',
+    ]);
+    expect(await warningsOf('one/c')).toHaveLength(1);
+    expect(await warningsOf('zzzzzz')).toEqual([
+      'warning: --models zzzzzz admits nothing here; see: gateway models',
+    ]);
+    // Whatever an open provider has is not known without asking it.
+    writeFileSync(
+      join(shell.directory, 'gateway.yaml'),
+      `${text}\n`.replace(', models: [a, { id: b, upstream: c }]', ''),
+    );
+    expect(await warningsOf('any,one/any')).toEqual([]);
+    expect(await warningsOf('sim/ehco')).toHaveLength(1);
   });
 
   it('takes any text without control characters as a name', async () => {
@@ -183,6 +231,32 @@ describe('keys revoke', () => {
       stdout: '',
       stderr: 'gateway: unknown key ID "key_nope"; IDs are in: gateway keys list\n',
     });
+  });
+
+  it('takes the beginning of the key that the list shows, where it is the only one', async () => {
+    const shell = createShell();
+    const { id, key } = (await shell.json('keys create --account alice')) as Created;
+    const prefix = key.slice(0, 12);
+    expect(await shell.json(`keys revoke ${prefix}`)).toMatchObject({ id });
+    expect(await shell.json('keys list')).toMatchObject([
+      { prefix, revoked_at: expect.any(String) as string },
+    ]);
+    expect((await shell.run(`keys revoke ${prefix.slice(0, 9)}`)).code).toBe(1);
+  });
+
+  it('names the ids of several keys that begin alike, and revokes none', async () => {
+    const shell = createShell();
+    // The same secrets again but for their ends, which nobody sees in the list.
+    const ids = { ...shell.context.ids, random: (length: number) => randomAlike(length) };
+    let made = 0;
+    const randomAlike = (length: number): string =>
+      'a'.repeat(length - 3) + String((made += 1)).padStart(3, '0');
+    for (const account of ['a', 'b'])
+      await execute(['keys', 'create', '--account', account], { ...shell.context, ids });
+    const { code, stderr } = await shell.run('keys revoke sk-gw-aaaaaa');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/several keys begin with sk-gw-aaaaaa: key_\w+, key_\w+;/);
+    expect(await shell.json('keys list')).toMatchObject([{ revoked_at: null }, { revoked_at: null }]);
   });
 
   it('does not repeat a key that was given in place of its id', async () => {

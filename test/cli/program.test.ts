@@ -43,7 +43,7 @@ describe('help', () => {
   });
 });
 
-test.each(['--version', '-v'])('%s prints the version alone', async (flag) => {
+test.each(['--version', '-v', '-V'])('%s prints the version alone', async (flag) => {
   expect(await createShell().run(flag)).toEqual({
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
@@ -86,6 +86,14 @@ describe('wrong usage is one line on stderr and exit 2', () => {
     ['an escape sequence', '\u001b[31mred'],
     ['a line break', 'a\nb'],
     ['129 characters', 'x'.repeat(129)],
+    ['a space before it', ' alice'],
+    ['a space after it', 'alice '],
+    ['a no-break space after it', 'alice\u00a0'],
+    ['a zero-width space', 'ali\u200bce'],
+    ['a zero-width joiner', 'ali\u200dce'],
+    ['a soft hyphen', 'ali\u00adce'],
+    ['a mark of direction', 'ali\u202ece'],
+    ['a filler', 'alice\u3164'],
   ])('an account name of %s', async (_what, name) => {
     const { code, stderr } = await createShell().run(['keys', 'create', '--account', name]);
     expect(code).toBe(2);

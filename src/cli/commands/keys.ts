@@ -13,6 +13,7 @@ import {
   printJson,
   printLines,
   shellWord,
+  shortened,
   widthOf,
 } from '../output.ts';
 import { limitText, sayWritten, unknownAccount, unknownTier, withReadStore, withStore } from '../session.ts';
@@ -68,7 +69,10 @@ export function defineKeys(keys: Command, context: Context): void {
   keys
     .command('revoke')
     .description('revoke a key at once, also for running servers')
-    .argument('<id>', 'as `keys create` and `keys list` print it')
+    .argument(
+      '<id>',
+      'as `keys create` and `keys list` print it, or the beginning of the key that `keys list` shows',
+    )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway keys revoke key_8mVYcHq2Tn5b')
     .action(async (id: string, options: { json?: boolean }, command: Command) =>
@@ -88,6 +92,8 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
         `account ${JSON.stringify(account)} has tier ${existing.tier} already; change it first: gateway tiers assign ${shellWord(account)} ${tier}`,
       );
     }
+    if (existing === undefined) await warnOfLookalike(account, store, context);
+    if (options.models !== undefined) await warnOfModels(options.models, config, context);
     const { createKey } = await import('../../accounts/key.ts');
     const { key, plaintext } = await createKey(
       { store, clock: context.clock, ids: context.ids },
@@ -106,6 +112,24 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
       printJson(context, { id, key: plaintext, ...rest });
     } else await printCreated(key, plaintext, config, context);
   });
+}
+
+/** Two accounts that a person takes for one have two limits. */
+async function warnOfLookalike(account: string, store: Store, { stderr }: Context): Promise<void> {
+  const { lookalike } = await import('../names.ts');
+  const other = lookalike(
+    account,
+    (await store.listAccounts()).map(({ name }) => name),
+  );
+  if (other === undefined) return;
+  stderr.write(
+    `warning: the new account ${clean(account)} differs from ${clean(other)} only by case or look\n`,
+  );
+}
+
+async function warnOfModels(models: readonly string[], config: Config, { stderr }: Context): Promise<void> {
+  const { uselessModels } = await import('../admitted.ts');
+  for (const line of uselessModels(models, config)) stderr.write(`${shortened(`warning: ${clean(line)}`)}\n`);
 }
 
 function describeKey(key: Key) {
@@ -233,7 +257,7 @@ async function revokeKey(
   store: Store,
   context: Context,
 ): Promise<void> {
-  const key = await store.revokeKey(id, context.clock.now());
+  const key = await store.revokeKey(await idOf(id, store), context.clock.now());
   if (key === undefined) throw unknownKey(id);
   sayWritten(context, store);
   if (options.json) {
@@ -242,6 +266,16 @@ async function revokeKey(
   }
   const at = key.revokedAt === null ? '' : ` since ${formatTime(key.revokedAt)} UTC`;
   printLines(context.stdout, [`${key.id} of account ${clean(key.account)} is revoked${at}`]);
+}
+
+/** The id, also where the beginning of its key was given, as `keys list` shows it. */
+async function idOf(given: string, store: Store): Promise<string> {
+  const alike = (await store.listKeys()).filter(({ prefix }) => prefix === given);
+  if (alike.length > 1) {
+    const ids = alike.map(({ id }) => id).join(', ');
+    throw new CliError(`several keys begin with ${given}: ${ids}; give one of these IDs`);
+  }
+  return alike[0]?.id ?? given;
 }
 
 /** Whoever gives the key itself, or its beginning, is told so without the key in the line. */
