@@ -5,7 +5,7 @@ import type { Permission } from '../store/store.ts';
 const LONGEST_NAME = 128;
 
 /** Controls, halves of characters, and what takes no room on a screen or turns its direction. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u17b4\u17b5\u3164\uffa0]|\u034f/u;
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
 
 /** An account's name or a key's label: 1 to 128 characters that can be seen, no space at either end. */
 export function parseName(text: string): string {
