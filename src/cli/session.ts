@@ -1,7 +1,7 @@
 // The configuration and the database of one command, opened lazily and closed however the command ends.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { StoreError, type Store } from '../store/store.ts';
+import { NO_STORE, StoreError, type Store, type StoreReader } from '../store/store.ts';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { clean, formatCount, shortened } from './output.ts';
 
@@ -53,15 +53,20 @@ async function withDatabase<Result>(
   }
 }
 
-/** As `withStore`, of a command that only reads: says what it reads before anything can be missed in it. */
+/** Of a command that only reads: it makes no database, and says what it reads before anything can be missed in it. */
 export async function withReadStore<Result>(
   command: Command,
   context: Context,
-  use: (store: Store, config: Config) => Promise<Result>,
+  use: (store: StoreReader, config: Config) => Promise<Result>,
 ): Promise<Result> {
   const config = await readConfig(command, context);
   await sayRead(context, config, { database: true });
-  return withDatabase(config, use);
+  const { databaseExists } = await import('../store/open.ts');
+  if (databaseExists(config.database)) return withDatabase(config, use);
+  context.stderr.write(
+    `there is no database at ${clean(config.database)} yet; gateway serve and gateway keys create make it\n`,
+  );
+  return use(NO_STORE, config);
 }
 
 /** Nothing where both lie at the usual places: an empty list may be that of another folder's database. */
@@ -104,7 +109,7 @@ export async function unknown(
 
 const MOST_NAMED = 5;
 
-export async function unknownAccount(store: Store, name: string): Promise<CliError> {
+export async function unknownAccount(store: Pick<Store, 'listAccounts'>, name: string): Promise<CliError> {
   const accounts = await store.listAccounts();
   const known = accounts.map((account) => account.name);
   let otherwise = 'see: gateway accounts list';

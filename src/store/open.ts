@@ -1,5 +1,6 @@
 // Which engine keeps the data is read from the location alone; the engine is loaded only then, so that a command without
 // a database does not pay for it.
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { systemClock, type Clock } from '../clock.ts';
 import { StoreError, type Store } from './store.ts';
@@ -10,10 +11,19 @@ export interface StoreOptions {
 
 /** `location`: the path of a SQLite file, made with its folder where it does not exist. Rejects with StoreError. */
 export async function openStore(location: string, options: StoreOptions = {}): Promise<Store> {
-  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(location)?.[1]?.toLowerCase();
+  const scheme = schemeOf(location);
   if (scheme !== undefined) throw new StoreError('unavailable', unsupported(scheme));
   const { openSqlite } = await import('./sqlite/store.ts');
   return openSqlite(resolve(location), options.clock ?? systemClock);
+}
+
+/** Whether there is a file to open; whether a server has such a database, only opening it can tell. */
+export function databaseExists(location: string): boolean {
+  return schemeOf(location) !== undefined || existsSync(resolve(location));
+}
+
+function schemeOf(location: string): string | undefined {
+  return /^([a-z][a-z0-9+.-]*):\/\//i.exec(location)?.[1]?.toLowerCase();
 }
 
 /** The URL itself is not repeated: it may hold a password. */

@@ -156,6 +156,21 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** What commands that only read need of it. */
+export type StoreReader = Pick<
+  Store,
+  'findAccount' | 'listAccounts' | 'listKeys' | 'admissionsByHour' | 'totalsBy'
+>;
+
+/** A database that is not there yet. */
+export const NO_STORE: StoreReader = {
+  findAccount: () => Promise.resolve(undefined),
+  listAccounts: () => Promise.resolve([]),
+  listKeys: () => Promise.resolve([]),
+  admissionsByHour: () => Promise.resolve([]),
+  totalsBy: () => Promise.resolve([]),
+};
+
 /** `busy`: locked by another process for too long; `unavailable`: gone, full, not readable; `damaged`: its content is broken;
  *  `foreign`: not our schema, or a newer one. */
 export type StoreFault = 'busy' | 'unavailable' | 'damaged' | 'foreign';

@@ -1,7 +1,7 @@
 // Keys: the only command that ever sees one in plaintext is the one that makes it.
 import { Option, type Command } from 'commander';
 import type { Config } from '../../config/config.ts';
-import type { Key, Permission, Store } from '../../store/store.ts';
+import type { Key, Permission, Store, StoreReader } from '../../store/store.ts';
 import { parseModels, parseName, parsePermissions } from '../arguments.ts';
 import { CliError, type Context } from '../context.ts';
 import {
@@ -192,7 +192,7 @@ function howToUse(key: Key, config: Config, dim: (text: string) => string): stri
 
 async function listKeys(
   options: { account?: string; json?: boolean },
-  store: Store,
+  store: StoreReader,
   context: Context,
 ): Promise<void> {
   const { account } = options;

@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander';
 import { HOUR_MS } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
-import type { Account, Grouping, Store, Totals } from '../../store/store.ts';
+import type { Account, Grouping, StoreReader, Totals } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { clean, isoTime, printJson } from '../output.ts';
 import { limitOf, unknownAccount, withReadStore } from '../session.ts';
@@ -60,7 +60,7 @@ const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
 async function showUsage(
   name: string | undefined,
   options: Options,
-  store: Store,
+  store: StoreReader,
   config: Config,
   context: Context,
 ): Promise<void> {
@@ -86,7 +86,7 @@ function warnOfLostTier(account: Account, config: Config, context: Context): voi
   );
 }
 
-async function accountOf(name: string, store: Store): Promise<Account> {
+async function accountOf(name: string, store: StoreReader): Promise<Account> {
   const account = await store.findAccount(name);
   if (account === undefined) throw await unknownAccount(store, name);
   return account;
@@ -104,7 +104,7 @@ export interface Window {
  *  and totals are of the same time. */
 export async function readUsage(
   { since, now, by, only }: Window,
-  store: Store,
+  store: StoreReader,
 ): Promise<(account: Account, limit: number) => AccountUsage> {
   const first = since - (since % HOUR_MS);
   const current = now - (now % HOUR_MS);

@@ -1,0 +1,34 @@
+// Commands that only read, where there is no database: a wrong path is seen, and leaves nothing behind.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { createShell } from './harness.ts';
+
+it.each(['usage', 'keys list', 'accounts list', 'models'])('%s makes none', async (line) => {
+  const shell = createShell();
+  const { code } = await shell.run(line);
+  expect(code).toBe(0);
+  expect(readdirSync(shell.directory)).toEqual([]);
+});
+
+it.each(['usage', 'keys list', 'accounts list'])(
+  '%s says that there is none, and where it looked',
+  async (line) => {
+    const shell = createShell();
+    const database = join(shell.directory, 'missing', 'gateway.db');
+    const { code, stdout, stderr } = await shell.run([...line.split(' '), '--json', '--database', database]);
+    expect({ code, json: JSON.parse(stdout) as unknown }).toEqual({ code: 0, json: [] });
+    expect(stderr).toContain(
+      `there is no database at ${database} yet; gateway serve and gateway keys create make it\n`,
+    );
+    expect(readdirSync(shell.directory)).toEqual([]);
+  },
+);
+
+it.each(['usage bob', 'keys list --account bob'])('%s knows no account there', async (line) => {
+  const shell = createShell();
+  const { code, stderr } = await shell.run(line);
+  expect(code).toBe(1);
+  expect(stderr).toContain('unknown account "bob"; there is no account yet');
+  expect(readdirSync(shell.directory)).toEqual([]);
+});
