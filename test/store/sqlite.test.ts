@@ -134,12 +134,16 @@ describe('who can read it', () => {
     expect(process.umask()).toBe(before);
   });
 
-  it('narrows a file that others could read', async () => {
+  it('narrows a file that others could read, and what lies beside it', async () => {
     const file = temporaryFile();
     await (await openStore(file)).close();
-    chmodSync(file, 0o644);
+    const other = new Database(file);
+    other.pragma('user_version = 1');
+    const ends = ['', '-wal', '-shm'];
+    for (const end of ends) chmodSync(file + end, 0o644);
     await opened(file);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
+    other.close();
+    expect(ends.map((end) => (statSync(file + end).mode & 0o777).toString(8))).toEqual(['600', '600', '600']);
   });
 
   it('never holds the plaintext of a key', async () => {
@@ -240,7 +244,22 @@ describe('a file that is no database of ours', () => {
     const bytes = readFileSync(file);
     // Behind the back of the open connection, which has read only its first pages.
     writeFileSync(file, bytes.fill(0xa5, 4096 * 3));
-    expect((await faultOf(store.totals(1, 0))).kind).toBe('damaged');
+    const { kind, message } = await faultOf(store.totals(1, 0));
+    expect(kind).toBe('damaged');
+    expect(message).not.toContain('left as it is');
+  });
+
+  it('one of more than 4 MiB, which is not read through at the start, is not said to be untouched', async () => {
+    const file = temporaryFile();
+    const store = await openStore(file);
+    await store.createKey(newKey({ label: 'x'.repeat(5 * 1024 * 1024) }));
+    await store.close();
+    writeFileSync(file, readFileSync(file).fill(0xa5, 4096));
+    const used = async (): Promise<unknown> => (await opened(file)).listKeys();
+    const { kind, message } = await faultOf(used());
+    expect(kind).toBe('damaged');
+    expect(message).toContain(`the database ${file} is damaged`);
+    expect(message).not.toContain('left as it is');
   });
 });
 

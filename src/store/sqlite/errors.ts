@@ -46,21 +46,27 @@ export function isBusy(error: unknown): boolean {
 export function storeError(error: unknown, file: string): unknown {
   if (error instanceof StoreError) return error;
   const code = codeOf(error);
-  if (/^SQLITE_(CORRUPT|NOTADB|IOERR_CORRUPTFS)/.test(code)) return damaged(file, error);
+  if (/^SQLITE_(CORRUPT|NOTADB|IOERR_CORRUPTFS)/.test(code)) return damagedInUse(file, error);
   const reason = SYSTEM[code] ?? ENGINE.find(([prefix]) => code.startsWith(prefix))?.[1];
   if (reason === undefined) return error;
   const kind = isBusy(error) ? 'busy' : 'unavailable';
   return new StoreError(kind, `the database ${file} is not usable now (${code}): ${reason}`, error);
 }
 
-export function damaged(
-  file: string,
-  cause?: unknown,
-  how = 'it is damaged, or not a SQLite database',
-): StoreError {
+/** Found before the engine touched it. */
+export function damaged(file: string, cause: unknown, how: string): StoreError {
   return new StoreError(
     'damaged',
     `the database ${file} cannot be read: ${how}. It was left as it is: move it away, or restore a copy`,
+    cause,
+  );
+}
+
+/** Met by a query: it has been in use. */
+function damagedInUse(file: string, cause: unknown): StoreError {
+  return new StoreError(
+    'damaged',
+    `the database ${file} is damaged: a part of it cannot be read. Stop every gateway, then move it away, or restore a copy`,
     cause,
   );
 }

@@ -43,13 +43,18 @@ export function createFile(file: string): void {
   closeSync(openSync(file, 'a', 0o600));
 }
 
+/** What a database consists of: its log and the index of that hold the same data. */
+const ENDS = ['', '-wal', '-shm'] as const;
+
 /** A database that was copied or made with a wider mode is narrowed, where it is ours to narrow. */
 export function keepPrivate(file: string): void {
-  if (((statOf(file)?.mode ?? 0) & 0o077) === 0) return;
-  try {
-    chmodSync(file, 0o600);
-  } catch {
-    // Another user's file: who may read it is theirs to decide.
+  for (const end of ENDS) {
+    if (((statOf(file + end)?.mode ?? 0) & 0o077) === 0) continue;
+    try {
+      chmodSync(file + end, 0o600);
+    } catch {
+      // Another user's file: who may read it is theirs to decide.
+    }
   }
 }
 
@@ -63,32 +68,58 @@ function statOf(file: string): Stats | undefined {
   return statSync(file, { throwIfNoEntry: false });
 }
 
-/** Throws StoreError `damaged`, having changed nothing. An empty file is a database that is not made yet. */
+/** Another process that writes shows a file of two times: a fault counts where it is found twice in a file at rest. */
+const MOST_LOOKS = 5;
+
+/** Throws StoreError `damaged`, having changed nothing. An empty file is a database that is not made yet. A file that never
+ *  rests is in use: what is wrong with it is found out with the first query. */
 export function inspectFile(engine: Engine, file: string): void {
+  let seen: string | undefined;
+  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+    const before = stateOf(file);
+    const fault = findFault(engine, file);
+    if (fault === undefined) return;
+    if (before === seen && stateOf(file) === seen) throw damaged(file, fault.cause, fault.how);
+    seen = before;
+  }
+}
+
+function stateOf(file: string): string {
+  return ['', '-wal', '-journal']
+    .map((end) => {
+      const stat = statOf(file + end);
+      return stat === undefined ? '-' : `${stat.ino} ${stat.size} ${stat.mtimeMs}`;
+    })
+    .join();
+}
+
+interface Fault {
+  how: string;
+  cause?: unknown;
+}
+
+const BROKEN = 'it is damaged, or not a SQLite database';
+
+function findFault(engine: Engine, file: string): Fault | undefined {
   const descriptor = openSync(file, 'r');
-  let size: number;
-  let changedAt: number;
   const header = Buffer.alloc(HEADER_BYTES);
+  let size: number;
   try {
-    ({ size, mtimeMs: changedAt } = fstatSync(descriptor));
-    if (size === 0) return;
-    if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) throw damaged(file);
+    ({ size } = fstatSync(descriptor));
+    if (size === 0) return undefined;
+    if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return { how: BROKEN };
   } finally {
     closeSync(descriptor);
   }
   const pageSize = readPageSize(header);
-  if (pageSize === undefined) throw damaged(file);
+  if (pageSize === undefined) return { how: BROKEN };
   // What is missing in the file may stand in a log that a crashed process left, or that a running one writes.
-  if (hasContent(`${file}-journal`)) return;
+  if (hasContent(`${file}-journal`)) return undefined;
   const logged = hasContent(`${file}-wal`);
-  if (!logged && size < pageSize * countPages(header)) throw damaged(file, undefined, 'its end is missing');
-  if (size > CHECKED_BYTES) return;
-  const fault = logged ? checkWithLog(engine, file) : checkCopy(engine, file);
-  if (fault === undefined) return;
-  const now = statOf(file);
-  const steady = now?.size === size && now.mtimeMs === changedAt && hasContent(`${file}-wal`) === logged;
-  // A process that wrote meanwhile may have shown us two halves; what it left is found out with the first query.
-  if (steady || logged) throw damaged(file, fault);
+  if (!logged && size < pageSize * countPages(header)) return { how: 'its end is missing' };
+  if (size > CHECKED_BYTES) return undefined;
+  const cause = logged ? checkWithLog(engine, file) : checkCopy(engine, file);
+  return cause === undefined ? undefined : { how: BROKEN, cause };
 }
 
 function hasContent(file: string): boolean {
