@@ -1,5 +1,6 @@
 // Requests that are refused for the sake of the database: the log says why, and `/health` that it is away.
 import type { Clock } from '../clock.ts';
+import type { GatewayError } from '../errors.ts';
 import type { Fields, Logger } from '../log.ts';
 import { StoreError, type Store } from '../store/store.ts';
 
@@ -9,8 +10,8 @@ const SAY_EVERY_MS = 1000;
 const BELIEVED_MS = 3000;
 
 export interface DatabaseWatch {
-  /** A request was refused because of `error`. */
-  refused(error: StoreError, request: Fields): void;
+  /** A request was refused with `error`: noted where the database is its cause. */
+  refused(error: GatewayError, request: Fields): void;
   /** A lock of another program is no absence: it delays requests, and ends. */
   isAway(): Promise<boolean>;
 }
@@ -29,14 +30,15 @@ export function createDatabaseWatch({
   let failedAt = -Infinity;
 
   return {
-    refused(error, request) {
+    refused({ options: { cause } }, request) {
+      if (!(cause instanceof StoreError)) return;
       const now = clock.monotonic();
-      if (error.kind !== 'busy') failedAt = now;
+      if (cause.kind !== 'busy') failedAt = now;
       unsaid += 1;
       if (now - saidAt < SAY_EVERY_MS) return;
       log.error('refused: the database cannot be used', {
         ...request,
-        reason: error.message,
+        reason: cause.message,
         refused: unsaid,
       });
       saidAt = now;

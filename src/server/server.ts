@@ -7,7 +7,6 @@ import { shuttingDown } from '../gateway/gate.ts';
 import type { GatewayDeps } from '../gateway/inference.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import { StoreError } from '../store/store.ts';
 import { answerBadHttp, isTimeout } from './bad-http.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
@@ -91,10 +90,8 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     if (error instanceof ClientGone || response.destroyed) return;
     const protocol = protocolOf(path, headers);
     if (error instanceof GatewayError) {
-      const { status, kind, message, options } = error;
-      if (options.cause instanceof StoreError) {
-        deps.database.refused(options.cause, { request: requestId, path });
-      }
+      const { status, kind, message } = error;
+      deps.database.refused(error, { request: requestId, path });
       if (status < 500) deps.log.info('refused', { request: requestId, path, status, kind, message });
       sink.fail(error, protocol);
       return;
