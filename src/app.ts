@@ -58,7 +58,7 @@ const PRUNE_EVERY_MS = HOUR_MS;
 export async function startApp(options: AppOptions): Promise<App> {
   const { store, log, clock, ids, env = process.env } = options;
   let config = options.config;
-  const { client, sim } = createClients({ clock, ids, env });
+  const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
   const routing = createRouting({ config, clock });
   routing.addProviders([sim]);
   const recorder = createRecorder({ store, clock, log });
@@ -204,12 +204,14 @@ function unchangeable(before: Config, after: Config): string[] {
 const SIM_URL = 'http://127.0.0.1:0';
 
 /** The way to all providers, and the built-in one among them, which is started by its first request. */
-export function createClients(options: { clock: Clock; ids: Ids; env: Record<string, string | undefined> }): {
-  client: ProviderClient;
-  sim: ProviderConfig;
-} {
-  const { clock, ids, env } = options;
-  const client = createProviderClient({ clock, env });
+export function createClients(options: {
+  clock: Clock;
+  ids: Ids;
+  env: Record<string, string | undefined>;
+  makeRoom?: () => void;
+}): { client: ProviderClient; sim: ProviderConfig } {
+  const { clock, ids, env, makeRoom } = options;
+  const client = createProviderClient({ clock, env, makeRoom });
   let starting: Promise<Sim> | undefined;
 
   async function openSim(call: Call, cancellation: Cancellation): Promise<ProviderReply> {
@@ -224,6 +226,7 @@ export function createClients(options: { clock: Clock; ids: Ids; env: Record<str
     client: {
       open: (call, cancellation) =>
         call.url.startsWith(SIM_URL) ? openSim(call, cancellation) : client.open(call, cancellation),
+      closeIdle: () => client.closeIdle(),
       async close() {
         await Promise.all([client.close(), starting?.then((sim) => sim.close())]);
       },

@@ -86,6 +86,8 @@ export type FailureKind =
   | 'rate_limited'
   | 'overloaded'
   | 'timeout'
+  /** The gateway itself has no descriptor left for a connection: says nothing about the provider. */
+  | 'exhausted'
   | 'failed';
 
 /** How much is too much: tokens sent, and tokens allowed. */

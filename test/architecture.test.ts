@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path/posix';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
-const ROOT = ['errors', 'log', 'clock', 'ids', 'cancellation', 'write-batch'];
+const ROOT = ['errors', 'log', 'clock', 'ids', 'cancellation', 'descriptors', 'write-batch'];
 const FLOOR_1 = [...ROOT, 'canonical'];
 const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
@@ -18,6 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   clock: [],
   ids: [],
   cancellation: [],
+  descriptors: [],
   'write-batch': [],
   canonical: ROOT,
   protocols: FLOOR_1,

@@ -20,6 +20,7 @@ const VERDICTS = {
   billing: { next: true, class: 'failed' },
   rate_limited: { next: true, class: 'busy' },
   overloaded: { next: true, class: 'busy' },
+  exhausted: { next: true, class: 'busy' },
   timeout: { next: true, class: 'failed' },
   failed: { next: true, class: 'failed' },
 } as const satisfies Record<FailureKind, Verdict>;

@@ -4,6 +4,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { Agent, buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import { FailureError } from '../canonical/failure.ts';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { joinWriteBatch } from '../write-batch.ts';
@@ -20,14 +21,18 @@ export interface ProviderClient {
    * cancellation's reason where it was cancelled. Once more on a fresh connection where a reused one closed before any byte.
    */
   open(call: Call, cancellation: Cancellation): Promise<ProviderReply>;
+  /** Closes the connections that no request uses. */
+  closeIdle(): void;
   close(): Promise<void>;
 }
 
 export function createProviderClient(options: {
   clock: Clock;
   env: Record<string, string | undefined>;
+  /** Called where a connection could not be made for want of descriptors, before it is tried once more. */
+  makeRoom?: () => void;
 }): ProviderClient {
-  const { clock } = options;
+  const { clock, makeRoom } = options;
   const proxies = readProxies(options.env);
   const lanes = new Map<string, Lane>();
   /** Those that were replaced too, until their last request is over. */
@@ -82,15 +87,25 @@ export function createProviderClient(options: {
       return new Promise((resolve, reject) => {
         const place = placeOf(call);
         send(place, call, cancellation, clock, resolve, (error) => {
+          const again = (): void => send(place, call, cancellation, clock, resolve, reject);
+          if (makeRoom !== undefined && isExhausted(error)) {
+            makeRoom();
+            // Connections close within the turn.
+            setImmediate(again);
+            return;
+          }
           if (!closedBeforeReply(error) || cancellation.reason !== undefined) {
             reject(error);
             return;
           }
           // One connection that was idle for too long means that the others were, too.
           renew(place.lane);
-          send(place, call, cancellation, clock, resolve, reject);
+          again();
         });
       });
+    },
+    closeIdle() {
+      for (const lane of lanes.values()) renew(lane);
     },
     async close() {
       await Promise.all([...agents].map((agent) => agent.destroy()));
@@ -103,6 +118,10 @@ interface Lane {
   /** The one that is used now. */
   agent: Dispatcher;
   create: () => Dispatcher;
+}
+
+function isExhausted(error: Error): boolean {
+  return error instanceof FailureError && error.failure.kind === 'exhausted';
 }
 
 interface Place {

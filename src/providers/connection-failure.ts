@@ -1,4 +1,5 @@
 // What undici's and Node's errors of a connection mean: the words for people, the reason for the log.
+import { descriptorsLeft, isExhaustion } from '../descriptors.ts';
 import type { ProviderFailure } from '../errors.ts';
 import { ProxyFailed } from './proxy.ts';
 
@@ -28,6 +29,12 @@ const MESSAGES: Record<string, string> = {
   http2: 'the provider speaks HTTP/2 alone, which the gateway does not: name an address that speaks HTTP/1.1',
 };
 
+const EXHAUSTED: ProviderFailure = {
+  kind: 'exhausted',
+  message: 'the gateway may open no more connections (ulimit -n raises that)',
+  reason: 'descriptors',
+};
+
 export function connectionFailure(error: Error, replied: boolean): ProviderFailure {
   if (error instanceof ProxyFailed) return proxyFailure(error);
   const { code = '' } = error as { code?: string };
@@ -39,6 +46,8 @@ export function connectionFailure(error: Error, replied: boolean): ProviderFailu
     else if (/CERT|TLS|SSL|EPROTO|SELF_SIGNED|UNABLE_TO/.test(code)) reason = 'tls';
     else reason = error.name === 'HTTPParserError' ? 'http' : 'reset';
   }
+  // A name is looked up with descriptors, too: without any, it is just not found.
+  if (isExhaustion(error) || (reason === 'dns' && !descriptorsLeft())) return EXHAUSTED;
   if (replied && reason === 'reset') reason = 'truncated';
   return {
     kind: reason === 'connect_timeout' ? 'timeout' : 'failed',

@@ -63,6 +63,7 @@ export const EFFECT = {
   invalid_request: 'neither',
   context_overflow: 'neither',
   too_large: 'neither',
+  exhausted: 'neither',
   not_found: 'neither',
 } as const satisfies Record<FailureKind, 'cools' | 'counts' | 'neither'>;
 

@@ -22,8 +22,8 @@ export interface Connections {
   end(request: UnderWay): void;
   /** Whether bytes that are no HTTP may be answered: nothing else is, or will be, written on it. */
   isSilent(socket: Socket): boolean;
-  /** Closes those on which nothing is under way, not even half a head. */
-  closeIdle(): void;
+  /** Closes those on which nothing is under way, not even half a head: the oldest first, `most` of them. Says how many. */
+  closeIdle(most?: number, except?: Socket): number;
   cancelAll(reason: Error): void;
   /** Resolves when the last byte of every answer has left. */
   allAnswered(): Promise<void>;
@@ -116,9 +116,15 @@ export function createConnections({ clock, writeTimeout, onDropped }: Connection
       // What is wrong with the body of a request is its answer; behind one that is complete it would pass for it.
       return requests.every(({ response }) => !response.headersSent && !response.req.complete);
     },
-    closeIdle() {
-      for (const [socket, { requests, restedAt }] of open)
-        if (requests.length === 0 && socket.bytesRead === restedAt) socket.destroy();
+    closeIdle(most = Infinity, except = undefined) {
+      let closed = 0;
+      for (const [socket, { requests, restedAt }] of open) {
+        if (closed >= most) break;
+        if (socket === except || requests.length > 0 || socket.bytesRead !== restedAt) continue;
+        socket.destroy();
+        closed += 1;
+      }
+      return closed;
     },
     cancelAll(reason) {
       for (const { requests } of open.values())

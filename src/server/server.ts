@@ -1,6 +1,7 @@
 // The HTTP server: one listener a host, every request through the same few steps, an end that lets streams finish.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as TcpServer, type AddressInfo, type Socket } from 'node:net';
+import { descriptorsLeft } from '../descriptors.ts';
 import { GatewayError } from '../errors.ts';
 import { ClientGone } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/gate.ts';
@@ -28,11 +29,15 @@ export interface GatewayServer {
   /** No new connection; what runs may finish for `graceMs`, then is cut with an error event. */
   stop(graceMs: number): Promise<void>;
   kill(): void;
+  /** Closes connections that nobody uses, for want of descriptors: those of clients, else those to providers. */
+  makeRoom(): void;
 }
 
 const CHECK_MS = 1000;
 /** After the grace, error events still have to leave. */
 const CUT_MS = 500;
+/** How many idle connections are closed at once where descriptors are needed. */
+const ROOM = 16;
 const MAX_HEADER_BYTES = 64 * 1024;
 
 export function createGatewayServer(deps: GatewayDeps): GatewayServer {
@@ -101,6 +106,10 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     sink.fail(new GatewayError('internal', 'the gateway failed; its log says more'), protocol);
   }
 
+  function makeRoom(newest?: Socket): void {
+    if (connections.closeIdle(ROOM, newest) === 0) deps.client.closeIdle();
+  }
+
   function listenOn(host: string, port: number): Promise<number> {
     const { limits } = deps.config();
     const server = createServer(
@@ -141,6 +150,8 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     });
     server.on('connection', (socket: Socket) => {
       connections.add(socket);
+      // libuv closes the next one without a word where there is no descriptor for it.
+      if (!descriptorsLeft()) makeRoom(socket);
     });
     return new Promise((resolve, reject) => {
       server.once('error', reject);
@@ -181,6 +192,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       for (const server of servers) server.closeAllConnections();
       await closed;
     },
+    makeRoom: () => makeRoom(),
     kill() {
       for (const server of servers) {
         server.close();

@@ -23,6 +23,8 @@ export interface Home {
   json<Value>(...args: string[]): Promise<Value>;
   /** Starts a server on a free port of 127.0.0.1 and waits until it says where it listens. */
   serve(...args: string[]): Promise<Server>;
+  /** The same, of a process that may open so many files and connections. */
+  serveWith(descriptors: number): Promise<Server>;
   /** A key of account `a`, made without the cost of a process. */
   newKey(tier: string): Promise<string>;
   /** Writes `gateway.yaml` beside the database. */
@@ -55,7 +57,10 @@ export function home(environment: Record<string, string> = {}): Home {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  function start(args: string[]): {
+  function start(
+    args: string[],
+    descriptors?: number,
+  ): {
     child: ChildProcess;
     output: { stdout: string; stderr: string };
     ended: Promise<Ended>;
@@ -67,7 +72,10 @@ export function home(environment: Record<string, string> = {}): Home {
       XDG_DATA_HOME: directory,
       ...environment,
     };
-    const child = spawn(process.execPath, [BIN, ...args], {
+    const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, BIN, ...args];
+    const [program, words] =
+      descriptors === undefined ? [process.execPath, [BIN, ...args]] : ['/bin/sh', limited];
+    const child = spawn(program, words, {
       cwd: directory,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -83,6 +91,22 @@ export function home(environment: Record<string, string> = {}): Home {
     return { child, output, ended };
   }
 
+  async function listening(args: string[], descriptors?: number): Promise<Server> {
+    const words = ['serve', '--host', '127.0.0.1', '--port', '0', '--log', 'json', ...args];
+    const { child, output, ended } = start(words, descriptors);
+
+    const url = await Promise.race([
+      shown(child.stdout, () => /http:\/\/127\.0\.0\.1:\d+(?=\s)/.exec(output.stdout)?.[0]),
+      ended.then(({ stderr }) => Promise.reject(new Error(`the server did not start: ${stderr}`))),
+    ]);
+    return {
+      ...{ url, child, ended, stdout: () => output.stdout, stderr: () => output.stderr },
+      async logged(mark) {
+        await shown(child.stderr, () => (output.stderr.includes(mark) ? mark : undefined));
+      },
+    };
+  }
+
   const home: Home = {
     directory,
     database: join(directory, 'gateway', 'gateway.db'),
@@ -92,28 +116,8 @@ export function home(environment: Record<string, string> = {}): Home {
       if (code !== 0) throw new Error(`gateway ${args.join(' ')} ended with ${code}: ${stderr}`);
       return JSON.parse(stdout) as Value;
     },
-    async serve(...args) {
-      const { child, output, ended } = start([
-        'serve',
-        '--host',
-        '127.0.0.1',
-        '--port',
-        '0',
-        '--log',
-        'json',
-        ...args,
-      ]);
-      const url = await Promise.race([
-        shown(child.stdout, () => /http:\/\/127\.0\.0\.1:\d+(?=\s)/.exec(output.stdout)?.[0]),
-        ended.then(({ stderr }) => Promise.reject(new Error(`the server did not start: ${stderr}`))),
-      ]);
-      return {
-        ...{ url, child, ended, stdout: () => output.stdout, stderr: () => output.stderr },
-        async logged(mark) {
-          await shown(child.stderr, () => (output.stderr.includes(mark) ? mark : undefined));
-        },
-      };
-    },
+    serve: (...args) => listening(args),
+    serveWith: (descriptors) => listening([], descriptors),
     async newKey(tier) {
       const store = await openStore(home.database);
       const spec = { account: 'a', tier, label: null, models: null, expiresAt: null };

@@ -64,6 +64,7 @@ const KIND_TO_CLIENT = {
   too_large: 'invalid_request',
   rate_limited: 'unavailable',
   overloaded: 'unavailable',
+  exhausted: 'unavailable',
   timeout: 'upstream',
   failed: 'upstream',
 } as const satisfies Record<FailureKind, ErrorKind>;

@@ -33,6 +33,7 @@ const FAILURE_TYPE = {
   too_large: 'invalid_request_error',
   rate_limited: 'overloaded_error',
   overloaded: 'overloaded_error',
+  exhausted: 'overloaded_error',
   timeout: 'api_error',
   failed: 'api_error',
 } as const satisfies Record<FailureKind, string>;
