@@ -124,17 +124,106 @@ const COLORS: Record<string, string> = { info: '32', warn: '33', error: '31' };
 
 /** `12:00:01 info  message  member=value …`: members in the order in which they were given. */
 function prettyLine(colors: boolean): (record: string) => string {
-  const paint = (code: string, text: string): string => (colors ? `\x1b[${code}m${text}\x1b[0m` : text);
+  const paint: Paint = (code, text) => (colors ? `\x1b[${code}m${text}\x1b[0m` : text);
   return (record) => {
     const { level, time, msg, ...fields } = JSON.parse(record) as Record<string, unknown>;
     const name = typeof level === 'string' ? level : 'info';
+    const clock = typeof time === 'string' ? time.slice(11, 19) : '';
+    if (isRequest(fields)) return requestLine(clock, fields, COLORS[name] ?? '0', paint);
     const members = Object.entries(fields)
       .filter(([, value]) => value !== null)
       .map(([member, value]) => `${paint('2', `${member}=`)}${plain(value)}`);
-    const clock = typeof time === 'string' ? time.slice(11, 19) : '';
     const head = `${paint('2', clock)} ${paint(COLORS[name] ?? '0', name.padEnd(5))} ${plain(msg)}`;
     return `${[head, ...members].join('  ')}\n`;
   };
+}
+
+/** What the record of a request holds, beside what only JSON lines show. */
+interface Answered {
+  account: string;
+  model: string;
+  target?: string;
+  status: number;
+  error?: string;
+  input?: number;
+  output?: number;
+  first_byte_ms?: number;
+  ms: number;
+}
+
+function isRequest(fields: object): fields is Answered {
+  const { account, model, status, ms } = fields as Partial<Answered>;
+  return (
+    typeof account === 'string' &&
+    typeof model === 'string' &&
+    typeof status === 'number' &&
+    typeof ms === 'number'
+  );
+}
+
+type Paint = (code: string, text: string) => string;
+
+const LINE_WIDTH = 100;
+const ACCOUNT_WIDTH = 16;
+
+/** `12:00:01 200  alice  auto → anthropic/claude-sonnet-5  12.3k → 678 tokens  321ms  4.6s`, in 100 columns at most. */
+function requestLine(clock: string, answered: Answered, color: string, paint: Paint): string {
+  const {
+    account,
+    model,
+    target = 'none',
+    status,
+    error,
+    input,
+    output,
+    first_byte_ms: first,
+    ms,
+  } = answered;
+  const who = fitted(plain(account), ACCOUNT_WIDTH);
+  const numbers = [
+    `${short(input)} → ${short(output)} tokens`,
+    first === undefined ? '-' : span(first),
+    span(ms),
+    ...(error === undefined ? [] : [plain(error)]),
+  ].join('  ');
+  const room = LINE_WIDTH - `${clock} ${status}  `.length - widthOf(who) - numbers.length - 4;
+  const asked = plain(model);
+  const reached = plain(target);
+  const names =
+    asked === reached
+      ? fitted(asked, room)
+      : `${fitted(asked, Math.max(Math.floor((room - 3) / 2), room - 3 - widthOf(reached)))} → `;
+  const where = asked === reached ? names : names + fitted(reached, room - widthOf(names));
+  return `${paint('2', clock)} ${paint(color, String(status))}  ${who}  ${where}  ${paint('2', numbers)}\n`;
+}
+
+function short(count: number | undefined): string {
+  if (count === undefined) return '?';
+  const [unit, size] = count >= 999_950 ? ['M', 1_000_000] : ['k', 1000];
+  return count < 1000 ? String(count) : `${(count / size).toFixed(1)}${unit}`;
+}
+
+function span(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)}ms` : `${(ms / 1000).toFixed(1)}s`;
+}
+
+/** Columns of a terminal, never fewer than it takes: what is beyond the alphabets may be wide. */
+function widthOf(text: string): number {
+  let width = 0;
+  for (const char of text) width += (char.codePointAt(0) ?? 0) > 0x10ff ? 2 : 1;
+  return width;
+}
+
+function fitted(text: string, room: number): string {
+  if (widthOf(text) <= room) return text;
+  let result = '';
+  let width = 2;
+  for (const char of text) {
+    width += widthOf(char);
+    if (width > room) break;
+    result += char;
+  }
+  return `${result}…`;
 }
 
 /** Control characters from strangers never reach the terminal raw. */

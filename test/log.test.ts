@@ -1,6 +1,8 @@
 // The log beside its reader: one that stops reading costs records, which are counted, and nothing else.
+import { stripVTControlCharacters } from 'node:util';
+import { displayWidth } from '../src/cli/table.ts';
 import { Writable } from 'node:stream';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createLog } from '../src/log.ts';
 
 /** A reader that takes nothing until it is told to. */
@@ -88,4 +90,55 @@ it('never ends a name in half a character', () => {
   log.info('answered', { model: `${'a'.repeat(255)}😀😀` });
   log.flush();
   expect(records(reader.text())[0]).toMatchObject({ model: `${'a'.repeat(255)}…` });
+});
+
+describe('a request in the log for people', () => {
+  const DONE = {
+    request: 'req_0123456789abcdef01234567',
+    account: 'alice',
+    key: 'key_8mVYcHq2Tn5b',
+    endpoint: 'chat',
+    model: 'auto',
+    target: 'anthropic/claude-sonnet-5',
+    stream: true,
+    status: 200,
+    input: 12_345,
+    output: 678,
+    first_byte_ms: 321,
+    ms: 4567,
+    upstream_id: 'req_of_the_provider',
+  };
+
+  function shownOf(fields: object, colors = false): string {
+    let text = '';
+    const log = createLog({ format: 'pretty', stream: { write: (more: string) => (text += more) }, colors });
+    log.info('answered', { ...DONE, ...fields });
+    log.flush();
+    return text;
+  }
+
+  it('is one line: time, status, account, model and target, tokens, first byte, duration', () => {
+    expect(shownOf({})).toMatch(
+      /^\d\d:\d\d:\d\d 200 {2}alice {2}auto → anthropic\/claude-sonnet-5 {2}12\.3k → 678 tokens {2}321ms {2}4\.6s\n$/,
+    );
+    expect(shownOf({ model: 'a/b', target: 'a/b', input: undefined, first_byte_ms: undefined })).toMatch(
+      /200 {2}alice {2}a\/b {2}\? → 678 tokens {2}- {2}4\.6s\n$/,
+    );
+    expect(shownOf({ status: 502, error: 'upstream' })).toMatch(/ 502 .* upstream\n$/);
+    expect(shownOf({ target: undefined, status: 503, error: 'unavailable' })).toContain('auto → none');
+  });
+
+  it.each([
+    ['long names', { account: 'x'.repeat(128), model: 'm'.repeat(256), target: `p/${'m'.repeat(256)}` }],
+    ['wide characters', { account: '日本語'.repeat(20), model: '日本語'.repeat(40), error: 'client_closed' }],
+    [
+      'large numbers',
+      { input: 2_000_000_000, output: 1_999_999_999, ms: 86_400_000, first_byte_ms: 3_599_999 },
+    ],
+  ])('takes 100 columns at most: %s', (_, fields) => {
+    const line = shownOf(fields).trimEnd();
+    expect(line).not.toContain('\n');
+    expect(displayWidth(line)).toBeLessThanOrEqual(100);
+    expect(displayWidth(stripVTControlCharacters(shownOf(fields, true)).trimEnd())).toBeLessThanOrEqual(100);
+  });
 });
