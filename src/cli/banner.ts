@@ -7,7 +7,7 @@ import { clean, createStyle, printLines, shellWord, widthOf, type Style } from '
 import { version } from './program.ts';
 import { limitText } from './session.ts';
 import { shownProviders } from './shown.ts';
-import { displayWidth, wrapWords } from './table.ts';
+import { displayWidth, wrapText, wrapWords } from './table.ts';
 
 interface Served {
   app: App;
@@ -22,7 +22,11 @@ const LABEL_WIDTH = 11;
 export async function printBanner(served: Served, context: Context): Promise<void> {
   const { app, config, store, firstKey } = served;
   const style = await createStyle(context.stdout, context.env);
+  const width = widthOf(context.stdout);
   const row = (label: string, value: string): string => `  ${style.dim(label.padEnd(LABEL_WIDTH))}${value}`;
+  const words = (text: string): string[] => {
+    return wrapText(text, width && Math.max(20, width - LABEL_WIDTH - 2));
+  };
   const rows = (label: string, values: string[]): string[] =>
     values.map((value, index) => row(index === 0 ? label : '', value));
   printLines(context.stdout, [
@@ -37,14 +41,16 @@ export async function printBanner(served: Served, context: Context): Promise<voi
       app.urls.map((url) => style.cyan(url)),
     ),
     row('database', clean(store.location)),
-    row('config', config.file === null ? 'none: made from what the environment offers' : clean(config.file)),
-    ...app.notes.map((note) => row('note', clean(note))),
+    ...(config.file === null
+      ? rows('config', words('none: made from what the environment offers'))
+      : [row('config', clean(config.file))]),
+    ...app.notes.flatMap((note) => rows('note', words(clean(note)))),
     '',
-    ...providerLines(shownProviders(app.providers, config), widthOf(context.stdout), style),
+    ...providerLines(shownProviders(app.providers, config), width, style),
     '',
     ...(firstKey === undefined
-      ? await keyLines(store, config, style)
-      : firstKeyLines(firstKey, app, config, style)),
+      ? await keyLines(store, config, { style, width })
+      : firstKeyLines(firstKey, app, config, { style, width })),
   ]);
 }
 
@@ -75,43 +81,60 @@ function providerLines(
   });
 }
 
-/** The key stands in the line that uses it, and nowhere else: it is shown once. */
-function firstKeyLines(key: string, app: App, config: Config, style: Style): string[] {
-  const url = app.urls[0] ?? '';
+interface Page {
+  style: Style;
+  width: number | undefined;
+}
+
+function firstKeyLines(key: string, app: App, config: Config, page: Page): string[] {
+  const { style, width } = page;
   const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Hello!' }] });
+  const curl = [
+    `curl ${app.urls[0] ?? ''}/v1/chat/completions`,
+    `-H 'Authorization: Bearer ${key}'`,
+    `-H 'Content-Type: application/json'`,
+    `-d '${body}'`,
+  ];
+  const line = curl.join(' ');
+  const fits = width === undefined || line.length <= width;
   return [
-    'The first key, of account local, is in this line. It is shown this once: keep it.',
+    ...wrapText('The first key, of account local. It is shown this once: keep it.', width),
     '',
-    `curl ${url}/v1/chat/completions -H 'Authorization: Bearer ${style.bold(style.green(key))}' ` +
-      `-H 'Content-Type: application/json' -d '${body}'`,
+    style.bold(style.green(key)),
     '',
-    limitLine('local', 'enterprise', config, style),
+    ...(fits
+      ? [line]
+      : curl.map((part, at) => `${at > 0 ? '  ' : ''}${part}${at < curl.length - 1 ? ' \\' : ''}`)),
+    '',
+    ...limitLines('local', 'enterprise', config, page),
   ];
 }
 
 const MOST_NAMED = 5;
 
 /** A key that was lost cannot be shown again: what is named is the account for which another can be made. */
-async function keyLines(store: Store, config: Config, style: Style): Promise<string[]> {
+async function keyLines(store: Store, config: Config, page: Page): Promise<string[]> {
+  const { style, width } = page;
   const accounts = await store.listAccounts();
   const [first] = accounts;
-  const create = (name: string): string => style.bold(`gateway keys create --account ${name}`);
+  const said = (what: string, name: string): string[] =>
+    wrapText(`${what} gateway keys create --account ${name}`, width).map(style.bold);
   if (first === undefined) {
     const { defaultTier } = config;
-    const limit = `tier ${defaultTier}: ${limitText(config, defaultTier)}`;
-    return [`No key exists yet. Make one: ${create('NAME')}`, style.dim(`Its account gets ${limit}.`)];
+    const limit = `Its account gets tier ${defaultTier}: ${limitText(config, defaultTier)}.`;
+    return [...said('No key exists yet. Make one:', 'NAME'), ...wrapText(limit, width).map(style.dim)];
   }
   const names = accounts.slice(0, MOST_NAMED).map(({ name }) => clean(name));
   const more = accounts.length - names.length;
   const known = `accounts: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   return [
-    `A further key: ${create(shellWord(first.name))}`,
-    ...(accounts.length > 1 ? [style.dim(known)] : []),
-    limitLine(first.name, first.tier, config, style),
+    ...said('A further key:', shellWord(first.name)),
+    ...(accounts.length > 1 ? wrapText(known, width).map(style.dim) : []),
+    ...limitLines(first.name, first.tier, config, page),
   ];
 }
 
-function limitLine(account: string, tier: string, config: Config, style: Style): string {
+function limitLines(account: string, tier: string, config: Config, { style, width }: Page): string[] {
   const now = `Account ${clean(account)} has tier ${clean(tier)}: ${limitText(config, tier)}.`;
-  return style.dim(`${now} Another: gateway tiers assign ${shellWord(account)} TIER`);
+  return wrapText(`${now} Another: gateway tiers assign ${shellWord(account)} TIER`, width).map(style.dim);
 }

@@ -76,6 +76,13 @@ export function wrapWords(words: readonly string[], separator: string, width: nu
   return line === '' ? lines : [...lines, line.trimEnd()];
 }
 
+/** A sentence in lines of whole words, those after the first indented. */
+export function wrapText(text: string, width: number | undefined, indent = ''): string[] {
+  if (width === undefined || displayWidth(text) <= width) return [text];
+  const lines = wrapWords(text.split(' '), ' ', width - indent.length);
+  return lines.map((line, index) => (index === 0 ? line : indent + line));
+}
+
 function pad(text: string, width: number, align: 'left' | 'right'): string {
   const space = ' '.repeat(Math.max(0, width - displayWidth(text)));
   return align === 'right' ? space + text : text + space;

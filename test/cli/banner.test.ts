@@ -35,6 +35,23 @@ async function bannerOf(shell: Shell, { columns, firstKey }: Shown = {}): Promis
   return stdout.text;
 }
 
+it.each([60, 100, 160])(
+  'wraps at words at %i columns; the first key stands alone on its line',
+  async (columns) => {
+    const key = `sk-gw-${'x'.repeat(43)}`;
+    const shell = createShell();
+    const first = await bannerOf(shell, { columns, firstKey: key });
+    expect(first.split('\n')).toContain(key);
+    await shell.run(['keys', 'create', '--account', 'an account with a rather long name of many words']);
+    const later = await bannerOf(shell, { columns });
+    for (const line of `${first}\n${later}`.split('\n')) {
+      // Paths, the body, and the header that bears the key are words that cannot be broken.
+      const whole = /^\s*(database|config|-H 'Auth|-d ')/.test(line) || !line.trim().includes(' ');
+      if (!whole) expect(line.length, line).toBeLessThanOrEqual(columns);
+    }
+  },
+);
+
 it('names the account whose first key was lost, and how its limit is changed', async () => {
   const shell = createShell();
   await shell.run('keys create --account local --tier enterprise');

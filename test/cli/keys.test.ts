@@ -22,6 +22,23 @@ describe('keys create', () => {
     expect(stderr).not.toMatch(KEY);
   });
 
+  it.each([60, 100, 160])('wraps at words at %i columns, the key alone on its line', async (columns) => {
+    const { stdout } = await createShell().run(
+      [
+        'keys',
+        'create',
+        '--account',
+        'x',
+        '--models',
+        Array.from({ length: 20 }, (_, at) => `m${at}`).join(','),
+      ],
+      { columns, env: { NO_COLOR: '1' } },
+    );
+    const lines = stdout.split('\n');
+    expect(lines.some((line) => /^sk-gw-\w{40,}$/.test(line))).toBe(true);
+    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(columns);
+  });
+
   it('says on stderr which database it wrote', async () => {
     const shell = createShell();
     const { stderr } = await shell.run('keys create --account alice --json');

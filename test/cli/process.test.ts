@@ -151,7 +151,8 @@ describe('serve', () => {
     const directory = temporaryDirectory();
     const child = start(['serve', '--port', '0', '--host', '127.0.0.1', '--log', 'off'], { directory });
     const banner = await until(child.stdout, /^curl .*\n/m);
-    expect(banner.match(/sk-gw-[0-9A-Za-z]{40,}/g)).toHaveLength(1);
+    expect(banner).toMatch(/^sk-gw-[0-9A-Za-z]{40,}$/m);
+    expect(new Set(banner.match(/sk-gw-[0-9A-Za-z]{40,}/g)).size).toBe(1);
     expect(banner).toMatch(/chat +http:\/\/127\.0\.0\.1:\d+\/v1\n/);
     expect(banner).toMatch(/messages +http:\/\/127\.0\.0\.1:\d+\n/);
     expect(banner).toContain(join(directory, 'gateway', 'gateway.db'));

@@ -71,6 +71,14 @@ describe('check', () => {
     expect(await named(other)).toEqual(['good']);
   });
 
+  it('wraps at words at 60 columns', async () => {
+    const away = await refusingProvider(500, JSON.stringify({ error: { message: 'word '.repeat(40) } }));
+    const shell = configured(`providers: { p: { protocol: chat, base_url: ${away}, models: [m] } }`);
+    const { stdout } = await shell.run('check', { columns: 60, env: { NO_COLOR: '1' } });
+    for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(60);
+    expect(stdout.split('word').length).toBeGreaterThan(30);
+  });
+
   it('gives each fault a line of its own, and exit 1', async () => {
     const good = await workingProvider();
     const away = await refusingProvider(500, '');

@@ -2,7 +2,8 @@
 import type { Command } from 'commander';
 import type { ProviderReport, Step } from '../check-provider.ts';
 import { CliError, type Context } from '../context.ts';
-import { clean, createStyle, plural, printJson, printLines, type Style } from '../output.ts';
+import { clean, createStyle, plural, printJson, printLines, widthOf, type Style } from '../output.ts';
+import { wrapText } from '../table.ts';
 import { createSpinner } from '../spinner.ts';
 
 interface Options {
@@ -37,7 +38,8 @@ async function runCheck(options: Options, command: Command, context: Context): P
       const report = await checkProvider(provider, { survey, deep, probe });
       waiting.delete(provider.name);
       sayWaiting();
-      if (!json) spinner.around(() => printLines(context.stdout, reportLines(report, style)));
+      if (!json)
+        spinner.around(() => printLines(context.stdout, reportLines(report, style, widthOf(context.stdout))));
       return report;
     });
     return Promise.all(asked);
@@ -46,13 +48,23 @@ async function runCheck(options: Options, command: Command, context: Context): P
   failOn(reports);
 }
 
+const DETAIL_INDENT = 15;
 const MARKS = { true: '✓', false: '✗', null: '-' } as const;
 
-function reportLines({ provider, ok, checks }: ProviderReport, style: Style): string[] {
-  const lines = checks.map((step) => {
+function reportLines(
+  { provider, ok, checks }: ProviderReport,
+  style: Style,
+  width: number | undefined,
+): string[] {
+  const lines = checks.flatMap((step) => {
     const mark = MARKS[`${step.ok}`];
     const paint = step.ok === null ? style.dim : step.ok ? style.green : style.red;
-    return `  ${paint(mark)} ${step.check.padEnd(9)}  ${style.dim(clean(step.detail))}`;
+    const detail = wrapText(clean(step.detail), width && Math.max(20, width - DETAIL_INDENT));
+    return detail.map((line, at) =>
+      at === 0
+        ? `  ${paint(mark)} ${step.check.padEnd(9)}  ${style.dim(line)}`
+        : ' '.repeat(DETAIL_INDENT) + style.dim(line),
+    );
   });
   return [(ok ? style.bold : style.red)(clean(provider)), ...lines];
 }

@@ -17,7 +17,7 @@ import {
   widthOf,
 } from '../output.ts';
 import { limitText, sayWritten, unknownAccount, unknownTier, withReadStore, withStore } from '../session.ts';
-import { table, type Cell } from '../table.ts';
+import { table, wrapText, type Cell } from '../table.ts';
 import { parseExpiry } from '../when.ts';
 
 interface CreateOptions {
@@ -148,11 +148,15 @@ function describeKey(key: Key) {
 async function printCreated(key: Key, plaintext: string, config: Config, context: Context): Promise<void> {
   const { stdout, env } = context;
   const style = await createStyle(stdout, env);
-  const row = (name: string, value: string): string => `  ${style.dim(name.padEnd(9))}  ${value}`;
+  const width = widthOf(stdout);
+  const row = (name: string, value: string): string =>
+    wrapText(value, width && width - ROW_INDENT)
+      .map((line, at) => `  ${style.dim((at === 0 ? name : '').padEnd(9))}  ${line}`)
+      .join('\n');
   const rows = [
     row('id', key.id),
     row('account', `${clean(key.account)}, tier ${key.tier}: ${limitText(config, key.tier)}`),
-    row('', style.dim(`another limit: gateway tiers assign ${shellWord(key.account)} TIER`)),
+    row('', `another limit: gateway tiers assign ${shellWord(key.account)} TIER`),
     ...(key.label === null ? [] : [row('name', clean(key.label))]),
     row('endpoints', key.permissions.join(', ')),
     row('models', key.models === null ? 'all' : key.models.map(clean).join(', ')),
@@ -160,15 +164,21 @@ async function printCreated(key: Key, plaintext: string, config: Config, context
   ];
   printLines(stdout, [
     style.bold(style.green(plaintext)),
-    style.yellow('Copy it now: it is shown this once, and cannot be shown again.'),
+    ...wrapText('Copy it now: it is shown this once, and cannot be shown again.', width).map(style.yellow),
     '',
     ...rows,
     '',
-    ...howToUse(key, config, style.dim),
+    ...howToUse(key, config, { dim: style.dim, width }),
   ]);
 }
 
-function howToUse(key: Key, config: Config, dim: (text: string) => string): string[] {
+const ROW_INDENT = 13;
+
+function howToUse(
+  key: Key,
+  config: Config,
+  { dim, width }: { dim: (text: string) => string; width: number | undefined },
+): string[] {
   const { hosts, port } = config.listen;
   const host =
     hosts.includes('127.0.0.1') || hosts[0] === undefined || /^(0\.0\.0\.0|::)$/.test(hosts[0])
@@ -179,13 +189,19 @@ function howToUse(key: Key, config: Config, dim: (text: string) => string): stri
       ? 'the base URL that `gateway serve` prints'
       : `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const chat = port === 0 ? base : `${base}/v1`;
+  const use = (url: string, what: string): string[] => {
+    const line = `  ${url.padEnd(chat.length)}  ${what}`;
+    return width === undefined || line.length <= width
+      ? [`  ${url.padEnd(chat.length)}  ${dim(what)}`]
+      : [`  ${url}`, ...wrapText(what, width - 4).map((text) => `    ${dim(text)}`)];
+  };
   return [
-    'Give it to a client as its API key, with the base URL',
+    ...wrapText('Give it to a client as its API key, with the base URL', width),
     ...(key.permissions.includes('chat')
-      ? [`  ${chat}  ${dim('chat completions (OPENAI_BASE_URL, OPENAI_API_KEY)')}`]
+      ? use(chat, 'chat completions (OPENAI_BASE_URL, OPENAI_API_KEY)')
       : []),
     ...(key.permissions.includes('messages')
-      ? [`  ${base.padEnd(chat.length)}  ${dim('messages (ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY)')}`]
+      ? use(base, 'messages (ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY)')
       : []),
   ];
 }
