@@ -1,5 +1,6 @@
 // Every tool call gets exactly one result, in the user message directly after its turn, and every result a call: providers
 // refuse a whole conversation for less. Ids become unique, as some models count theirs anew in every turn.
+import { append } from './append.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart, Warning } from './request.ts';
 import { createUniqueIds } from './unique-ids.ts';
 
@@ -36,7 +37,7 @@ export function pairCalls(messages: Message[], warn: Warn): Message[] {
     while (end < messages.length && messages[end]?.role !== 'assistant') end++;
     const calls: Call[] = [];
     if (isTurn) paired.push(withUniqueIds(turn, calls, unique, warn));
-    paired.push(...answer(calls, messages.slice(isTurn ? at + 1 : at, end), warn));
+    append(paired, answer(calls, messages.slice(isTurn ? at + 1 : at, end), warn));
     at = end;
   }
   return paired;
@@ -109,7 +110,7 @@ function answer(calls: readonly Call[], between: readonly Message[], warn: Warn)
     for (const part of message.parts) {
       const call = part.type === 'tool_result' ? callOf(part) : undefined;
       if (part.type !== 'tool_result') parts.push(part);
-      else if (call === undefined) parts.push(...orphan(part, warn));
+      else if (call === undefined) append(parts, orphan(part, warn));
       else {
         if (call.result === undefined) answered.push(call);
         if (parts.length > 0 || rest.length > 0) {
@@ -118,7 +119,7 @@ function answer(calls: readonly Call[], between: readonly Message[], warn: Warn)
         call.result = addResult(call, part, warn);
       }
     }
-    if (parts.length === 0) native.push(...(message.native ?? []));
+    if (parts.length === 0) append(native, message.native ?? []);
     else rest.push({ ...message, parts });
   }
   const results = [...answered, ...calls.filter((call) => call.result === undefined)].map(

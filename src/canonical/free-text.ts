@@ -1,4 +1,5 @@
-// The text of a custom tool's call, out of the `{"input": "…"}` of the function that stood for it: also while it streams.
+// The text of a custom tool's call, out of the `{"input": "…"}` of the function that stood for it: also while it streams. Each
+// character is looked at once, however the text is cut into pieces.
 
 export interface FreeText {
   /** What of the text is known with this piece of the arguments. */
@@ -7,46 +8,64 @@ export interface FreeText {
   finish(): string;
 }
 
-const HEAD = /^\s*\{\s*"input"\s*:\s*"/;
-/** Everything that can still become HEAD. */
-const HEAD_SO_FAR = /^\s*(?:$|\{\s*(?:$|"(?:$|i$|in$|inp$|inpu$|input(?:$|"\s*(?:$|:\s*$)))))/;
-/** Up to the closing quote or an escape that is not whole yet. */
-const BODY = /^(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*/;
+/** What stands before the text, with white space before each of them. */
+const HEAD: readonly string[] = ['{', '"input"', ':', '"'];
+const SPACE = /\s/;
+/** Of a JSON string, all that is nothing but itself. */
+const PLAIN = /[^"\\]*/y;
+const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 export function createFreeText(): FreeText {
   let phase: 'head' | 'body' | 'over' | 'other' = 'head';
+  /** In the head and in another form: everything. In the body: the beginning of an escape. */
   let raw = '';
+  /** How much of HEAD was met: whole tokens, and characters of the next one. */
+  let tokens = 0;
+  let met = 0;
   /** The first half of a pair of surrogates, which must not go out alone. */
   let half = '';
 
-  function readBody(): string {
-    const body = BODY.exec(raw)?.[0] ?? '';
-    raw = raw.slice(body.length);
-    if (raw.startsWith('"')) phase = 'over';
-    // An escape that JSON does not know would hold everything back for ever.
-    else if (/^\\u(?![0-9a-fA-F]{0,3}$)/.test(raw)) {
-      const text = half + unescapeText(body) + raw.slice(0, 2);
-      raw = raw.slice(2);
-      half = '';
-      return text + readBody();
+  /** Where the body begins in `piece`; its length while that is not known. */
+  function readHead(piece: string): number {
+    for (let at = 0; at < piece.length; at++) {
+      const char = piece.charAt(at);
+      if (met === 0 && SPACE.test(char)) continue;
+      const token = HEAD[tokens] ?? '';
+      if (char !== token[met]) {
+        phase = 'other';
+        return piece.length;
+      }
+      met++;
+      if (met < token.length) continue;
+      met = 0;
+      tokens++;
+      if (tokens < HEAD.length) continue;
+      phase = 'body';
+      return at + 1;
     }
-    const text = half + unescapeText(body);
-    half = phase === 'body' && /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : '';
-    return half === '' ? text : text.slice(0, -1);
+    return piece.length;
+  }
+
+  function readBody(piece: string): string {
+    const { text, rest, closed } = unescaped(raw + piece);
+    raw = rest;
+    if (closed) phase = 'over';
+    const whole = half + text;
+    half = !closed && endsInHalf(whole) ? whole.slice(-1) : '';
+    return half === '' ? whole : whole.slice(0, -1);
   }
 
   return {
     push(piece) {
       if (phase === 'over') return '';
+      if (phase === 'body') return readBody(piece);
       raw += piece;
-      if (phase === 'head') {
-        const head = HEAD.exec(raw);
-        if (head !== null) {
-          phase = 'body';
-          raw = raw.slice(head[0].length);
-        } else if (!HEAD_SO_FAR.test(raw)) phase = 'other';
-      }
-      return phase === 'body' ? readBody() : '';
+      if (phase === 'other') return '';
+      const body = readHead(piece);
+      // `readHead` changes the phase, which the compiler does not see.
+      if (phase !== ('body' as typeof phase)) return '';
+      raw = '';
+      return readBody(piece.slice(body));
     },
     finish() {
       if (phase === 'over') return '';
@@ -56,6 +75,44 @@ export function createFreeText(): FreeText {
   };
 }
 
+/** `json` from within a string: its text up to the closing quote, or to an escape that is not whole yet. */
+function unescaped(json: string): { text: string; rest: string; closed: boolean } {
+  let text = '';
+  let at = 0;
+  while (at < json.length) {
+    PLAIN.lastIndex = at;
+    PLAIN.test(json);
+    text += json.slice(at, PLAIN.lastIndex);
+    at = PLAIN.lastIndex;
+    if (at === json.length) break;
+    if (json[at] === '"') return { text, rest: '', closed: true };
+    const letter = json[at + 1];
+    if (letter === undefined) return { text, rest: '\\', closed: false };
+    if (letter !== 'u') {
+      text += ESCAPES[letter] ?? letter;
+      at += 2;
+      continue;
+    }
+    const digits = json.slice(at + 2, at + 6);
+    if (/^[0-9a-fA-F]{4}$/.test(digits)) {
+      text += String.fromCharCode(Number.parseInt(digits, 16));
+      at += 6;
+    } else if (at + 2 + digits.length === json.length && /^[0-9a-fA-F]*$/.test(digits) && digits.length < 4) {
+      return { text, rest: json.slice(at), closed: false };
+    } else {
+      // An escape that JSON does not know would hold everything back for ever.
+      text += '\\u';
+      at += 2;
+    }
+  }
+  return { text, rest: '', closed: false };
+}
+
+function endsInHalf(text: string): boolean {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff;
+}
+
 function inputOf(text: string): string {
   try {
     const value = JSON.parse(text) as { input?: unknown } | null;
@@ -63,13 +120,4 @@ function inputOf(text: string): string {
   } catch {
     return text;
   }
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
-
-function unescapeText(text: string): string {
-  if (!text.includes('\\')) return text;
-  return text.replace(/\\(?:u([0-9a-fA-F]{4})|([^]))/g, (_, code: string | undefined, letter: string) =>
-    code === undefined ? (ESCAPES[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
-  );
 }

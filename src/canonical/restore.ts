@@ -5,6 +5,7 @@ import type { Event } from './events.ts';
 import { createFreeText } from './free-text.ts';
 import type { FreeText } from './free-text.ts';
 import type { Reply } from './reply.ts';
+import { sequencesOf, StopCutter } from './stop-sequences.ts';
 
 /** Made with the encoded request, used on its reply. */
 export interface Restore {
@@ -28,9 +29,9 @@ type ToolStart = Extract<Event, { type: 'tool_start' }>;
 type EndEvent = Extract<Event, { type: 'end' }>;
 
 export function createRestorer(restore: Restore): Restorer {
-  const stops = restore.stop.filter((stop) => stop !== '');
-  /** What of open text blocks is kept back, as it may be the beginning of a stop sequence. */
-  const held = new Map<number, string>();
+  const stops = sequencesOf(restore.stop);
+  /** Of open text blocks. */
+  const cutters = new Map<number, StopCutter>();
   const custom = new Map<number, FreeText>();
   const structured = new Set<number>();
   const openCalls = new Set<number>();
@@ -70,27 +71,21 @@ export function createRestorer(restore: Restore): Restorer {
   }
 
   function textDelta(index: number, text: string): Event[] {
-    const whole = (held.get(index) ?? '') + text;
-    const hit = findStop(whole, stops);
-    if (hit === undefined) {
-      const keep = unsafeEnd(whole, stops);
-      held.set(index, whole.slice(whole.length - keep));
-      return keep === whole.length
-        ? []
-        : [{ type: 'text_delta', index, text: whole.slice(0, whole.length - keep) }];
-    }
+    let cutter = cutters.get(index);
+    if (cutter === undefined) cutters.set(index, (cutter = new StopCutter(stops)));
+    const { text: given, stop } = cutter.push(text);
+    const events: Event[] = given === '' ? [] : [{ type: 'text_delta', index, text: given }];
+    if (stop === undefined) return events;
     done = true;
-    const events: Event[] = [];
-    if (hit.at > 0) events.push({ type: 'text_delta', index, text: whole.slice(0, hit.at) });
     events.push({ type: 'text_end', index });
     for (const call of openCalls) events.push(...endCall({ type: 'tool_end', index: call }));
-    events.push({ type: 'end', stop: { reason: 'stop_sequence', sequence: hit.stop } });
+    events.push({ type: 'end', stop: { reason: 'stop_sequence', sequence: stop } });
     return events;
   }
 
   function endText(event: Extract<Event, { type: 'text_end' }>): Event[] {
-    const rest = held.get(event.index) ?? '';
-    held.delete(event.index);
+    const rest = cutters.get(event.index)?.finish() ?? '';
+    cutters.delete(event.index);
     return rest === '' ? [event] : [{ type: 'text_delta', index: event.index, text: rest }, event];
   }
 
@@ -122,30 +117,6 @@ export function createRestorer(restore: Restore): Restorer {
     push: (event) => (done ? [] : push(event)),
     done: () => done,
   };
-}
-
-/** The stop sequence that is complete first: so it does not matter how the text is cut into deltas. */
-function findStop(text: string, stops: readonly string[]): { at: number; stop: string } | undefined {
-  let first: { at: number; stop: string } | undefined;
-  for (const stop of stops) {
-    const at = text.indexOf(stop);
-    if (at === -1) continue;
-    const end = at + stop.length;
-    const best = first === undefined ? Infinity : first.at + first.stop.length;
-    if (end < best || (end === best && first !== undefined && at < first.at)) first = { at, stop };
-  }
-  return first;
-}
-
-/** How many characters at the end of `text` may be the beginning of a stop sequence. */
-function unsafeEnd(text: string, stops: readonly string[]): number {
-  let most = 0;
-  for (const stop of stops) {
-    for (let length = Math.min(stop.length - 1, text.length); length > most; length--) {
-      if (text.endsWith(stop.slice(0, length))) most = length;
-    }
-  }
-  return most;
 }
 
 /** Then every event and every reply stays what it is. */

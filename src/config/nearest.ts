@@ -17,37 +17,58 @@ export function nearestAll(name: string, candidates: Iterable<string>, limit: nu
   return ranked.slice(0, limit).map(({ candidate }) => candidate);
 }
 
+/** Longer names are recognised by a part alone: what is compared may be thousands of names, while a client waits. */
+const LONGEST = 64;
+/** More edits make another name. */
+const MOST_EDITS = 8;
+
 /** Edits between the two, a little more for a part of the other name; undefined: not alike. */
 function strangeness(wanted: string, candidate: string): number | undefined {
-  const allowed = Math.max(1, Math.floor(Math.max(wanted.length, candidate.length) / 3));
-  const edits = editDistance(wanted, candidate, allowed);
-  if (edits <= allowed) return edits;
   const [short, long] = wanted.length < candidate.length ? [wanted, candidate] : [candidate, wanted];
+  const allowed = Math.min(MOST_EDITS, Math.max(1, Math.floor(long.length / 3)));
+  if (long.length <= LONGEST && long.length - short.length <= allowed) {
+    const edits = editDistance(wanted, candidate, allowed);
+    if (edits <= allowed) return edits;
+  }
+  if (wanted === candidate) return 0;
   // A part counts after every misspelling, the longer part first: `sonnet` means `claude-sonnet-5`.
   return short.length >= 3 && long.includes(short) ? 1000 - short.length / long.length : undefined;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours; any number above `limit` once it is certain to be. */
+/** Three rows of the table, each used again. */
+const rows = [0, 1, 2].map(() => new Uint8Array(LONGEST + 1));
+
+/** Insertions, deletions, replacements and swaps of neighbours; any number above `limit` once it is certain to be. Neither text
+ *  is longer than LONGEST. */
 function editDistance(a: string, b: string, limit: number): number {
-  if (Math.abs(a.length - b.length) > limit) return limit + 1;
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  const beyond = limit + 1;
+  let [beforeLast, last, row] = rows as [Uint8Array, Uint8Array, Uint8Array];
+  for (let j = 0; j <= b.length; j++) last[j] = Math.min(j, beyond);
   for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      let best = Math.min(at(last, j) + 1, at(row, j - 1) + 1, at(last, j - 1) + cost);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+    // No way of at most `limit` edits leaves this band.
+    const from = Math.max(1, i - limit);
+    const to = Math.min(b.length, i + limit);
+    row[from - 1] = from === 1 ? Math.min(i, beyond) : beyond;
+    let least = at(row, from - 1);
+    for (let j = from; j <= to; j++) {
+      const cost = a.charCodeAt(i - 1) === b.charCodeAt(j - 1) ? 0 : 1;
+      let best = Math.min(at(last, j) + 1, at(row, j - 1) + 1, at(last, j - 1) + cost, beyond);
+      if (i > 1 && j > 1 && cost === 1 && isSwap(a, b, i, j))
         best = Math.min(best, at(beforeLast, j - 2) + 1);
-      row.push(best);
+      row[j] = best;
+      if (best < least) least = best;
     }
-    if (Math.min(...row) > limit) return limit + 1;
-    beforeLast = last;
-    last = row;
+    if (to < b.length) row[to + 1] = beyond;
+    if (least > limit) return beyond;
+    [beforeLast, last, row] = [last, row, beforeLast];
   }
   return at(last, b.length);
 }
 
-function at(row: readonly number[], index: number): number {
+function isSwap(a: string, b: string, i: number, j: number): boolean {
+  return a.charCodeAt(i - 1) === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1);
+}
+
+function at(row: Uint8Array, index: number): number {
   return row[index] ?? 0;
 }

@@ -1,4 +1,5 @@
 // A provider's stream as frames, with one reader at a time: `forward` reads until the commit, then relay or translate goes on.
+import { append } from '../canonical/append.ts';
 import { FrameTooLarge, createSplitter, type Frame, type Run } from '../protocols/sse.ts';
 import type { ProviderFailure } from '../errors.ts';
 import type { ReplyBody } from '../providers/provider-exchange.ts';
@@ -45,7 +46,7 @@ export function openFrames(body: ReplyBody, { maxReply, maxValues }: ReplyLimits
   }
 
   function give(frames: Frame[]): void {
-    if (reader === undefined) waiting.push(...frames);
+    if (reader === undefined) append(waiting, frames);
     else reader.frames(frames);
   }
 

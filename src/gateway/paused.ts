@@ -1,5 +1,6 @@
 // Where a provider paused a turn, because tools that it runs itself take long, it is asked to go on until the turn is over:
 // the client's protocol has no word for a pause. Where that fails, the answer ends where it was paused.
+import { append } from '../canonical/append.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import { FailureError } from '../canonical/failure.ts';
 import type { ProviderFailure } from '../errors.ts';
@@ -137,7 +138,7 @@ export class TurnFrames implements FrameSource {
     for (const frame of frames) {
       this.#length += frame.bytes.length;
       if (this.#length > this.#limits.maxReply) this.#joiner.letGo();
-      passed.push(...this.#joiner.push(frame));
+      append(passed, this.#joiner.push(frame));
       if (this.#joiner.isPaused()) break;
     }
     this.#give(passed);
@@ -146,7 +147,7 @@ export class TurnFrames implements FrameSource {
 
   #give(frames: readonly Frame[]): void {
     if (frames.length === 0) return;
-    if (this.#reader === undefined) this.#waiting.push(...frames);
+    if (this.#reader === undefined) append(this.#waiting, frames);
     else this.#reader.frames(frames);
   }
 

@@ -29,5 +29,10 @@ const HEAD = 4000;
 
 /** Markup says nothing to a client; its title sometimes does. */
 export function pageTitle(page: string): string {
-  return /<title[^>]*>([^<]*)<\/title>/i.exec(page.slice(0, HEAD))?.[1]?.trim() ?? '';
+  const head = page.slice(0, HEAD);
+  const lower = head.toLowerCase();
+  const open = lower.indexOf('<title');
+  const start = open === -1 ? -1 : lower.indexOf('>', open);
+  const end = start === -1 ? -1 : lower.indexOf('</title>', start);
+  return end === -1 ? '' : head.slice(start + 1, end).trim();
 }

@@ -27,7 +27,7 @@ const WORDS = new RegExp(
 
 /** Too much of something else: requests or tokens a minute, one image, one field. */
 const OTHER_WORDS =
-  /rate.?limit|throttl|too many requests|please wait|per (?:second|minute|hour|day)|image (?:has|is|exceeds)|name (?:is )?too long|(?:budget_tokens|max_tokens)\S* (?:\d+ )?(?:must|should|exceeds)/i;
+  /rate.?limit|throttl|too many requests|please wait|per (?:second|minute|hour|day)|image (?:has|is|exceeds)|name (?:is )?too long|(?:budget_tokens|max_tokens)\S{0,40} (?:\d+ )?(?:must|should|exceeds)/i;
 
 /** With these a text that speaks of tokens means a rate, a key or a model. */
 const OTHER_STATUS: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429, 503, 504, 529]);
@@ -51,7 +51,8 @@ export function isOverflow({ message, type, code }: Said, status: number | undef
   return WORDS.test(words) && !OTHER_WORDS.test(words);
 }
 
-const N = String.raw`(\d[\d,_]*)(?:\.0)?`;
+/** More digits are no number of tokens. */
+const N = String.raw`(\d[\d,_]{0,20})(?:\.0)?`;
 const LIMITS = [
   new RegExp(`max_total_tokens=${N}|n_ctx: ${N}|${N} maximum context length`, 'i'),
   new RegExp(

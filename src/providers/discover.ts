@@ -1,4 +1,5 @@
 // Which models a provider has, and whether a local server is there at all: `GET /models`, which both protocols know.
+import { append } from '../canonical/append.ts';
 import { cancelledAfter, type Cancellation } from '../cancellation.ts';
 import { FailureError } from '../canonical/failure.ts';
 import { isObject } from '../canonical/json.ts';
@@ -49,7 +50,10 @@ export async function listModels(
     const value = await getJson(client, url + query, headers, deadline, options.timeoutMs);
     const list = listIn(value);
     if (list === undefined) throw new Error(`${provider.name} did not answer with a list of models`);
-    names.push(...list.flatMap((entry) => (isObject(entry) && isName(entry.id) ? [entry.id] : [])));
+    append(
+      names,
+      list.flatMap((entry) => (isObject(entry) && isName(entry.id) ? [entry.id] : [])),
+    );
     if (!isObject(value) || value.has_more !== true || typeof value.last_id !== 'string') break;
     query = `?limit=1000&after_id=${encodeURIComponent(value.last_id)}`;
   }

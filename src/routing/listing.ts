@@ -70,5 +70,5 @@ function describe(entry: Entry, allowed: readonly string[] | null): ModelEntry |
 
 function largest(values: readonly (number | undefined)[]): number | null {
   const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? null : Math.max(...known);
+  return known.length === 0 ? null : known.reduce((most, value) => Math.max(most, value));
 }

@@ -85,15 +85,20 @@ function withMark<P extends TextPart | ImagePart | DocumentPart>(part: P, source
   return part;
 }
 
-const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i;
+const DATA = 'data:';
+const BASE64 = ';base64';
+/** Characters: it stands in refusals. */
+const LONGEST_TYPE = 100;
 
 /** A data URL's type and base64; undefined where it is none. */
 function readDataUrl(url: string): { mediaType: string; data: string } | undefined {
-  const match = DATA_URL.exec(url);
-  if (!match) return undefined;
-  const mediaType = (match[1] || 'text/plain').toLowerCase();
-  const rest = url.slice(match[0].length);
-  if (/;base64$/i.test(match[2] ?? '')) return { mediaType, data: rest };
+  const comma = url.slice(0, DATA.length).toLowerCase() === DATA ? url.indexOf(',') : -1;
+  if (comma === -1) return undefined;
+  const head = url.slice(DATA.length, comma);
+  const [type = ''] = head.split(';', 1);
+  const mediaType = (type.slice(0, LONGEST_TYPE) || 'text/plain').toLowerCase();
+  const rest = url.slice(comma + 1);
+  if (head.slice(-BASE64.length).toLowerCase() === BASE64) return { mediaType, data: rest };
   return { mediaType, data: Buffer.from(decodePercent(rest)).toString('base64') };
 }
 

@@ -1,5 +1,6 @@
 // Canonical messages as a chat history. Nothing may stand between an assistant's calls and their `tool` messages, and those
 // hold text alone: images of results follow in a user message after the whole run.
+import { append } from '../../canonical/append.ts';
 import { withoutAttribution } from '../../canonical/attribution.ts';
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../canonical/request.ts';
@@ -106,7 +107,7 @@ function encodeUser(message: Message, history: History, encoding: Encoding): voi
   }
   if (rest.length === 0) return;
   const parts = history.attached;
-  for (const part of rest) parts.push(...encodeUserPart(part, encoding));
+  for (const part of rest) append(parts, encodeUserPart(part, encoding));
   history.attached = [];
   const last = history.out.at(-1);
   if (parts.length === 0) {
@@ -162,7 +163,7 @@ function resultContent(part: ToolResultPart, history: History, encoding: Encodin
   if (encoding.traits.toolResultImages && media.length > 0) {
     return text === '' ? media : [{ type: 'text', text }, ...media];
   }
-  history.attached.push(...media);
+  append(history.attached, media);
   return text;
 }
 

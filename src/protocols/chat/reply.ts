@@ -1,4 +1,5 @@
 // A whole chat completion: a provider's read into the canonical reply, and ours written for chat clients.
+import { append } from '../../canonical/append.ts';
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../canonical/reply.ts';
@@ -77,7 +78,7 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
   const id = typeof body.id === 'string' ? body.id : '';
   const { parts, refusal } = contentParts(message);
   const calls = replyCalls(message, id);
-  parts.push(...calls);
+  append(parts, calls);
   const hasCalls = calls.length > 0;
   if (parts.length === 0) failSilence(finish);
   const reply: Reply = {
@@ -119,9 +120,9 @@ function contentParts(message: JsonObject): { parts: ReplyPart[]; refusal: strin
   }
   if (typeof message.refusal === 'string') refusal += message.refusal;
   if (text !== '') parts.push(withSources({ type: 'text', text }, message.annotations));
-  else others.push(...sourcesAlone(message.annotations));
+  else append(others, sourcesAlone(message.annotations));
   if (refusal !== '') parts.push({ type: 'text', text: refusal, refusal: true });
-  parts.push(...others);
+  append(parts, others);
   return { parts, refusal };
 }
 

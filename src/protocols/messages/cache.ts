@@ -1,4 +1,5 @@
 // Prompt-cache marks: what clients set is kept as far as the wire takes it; chat clients, which have none, get some.
+import { append } from '../../canonical/append.ts';
 import { isAtLeast } from '../../canonical/estimate.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { CacheMark } from '../../canonical/request.ts';
@@ -24,8 +25,8 @@ function marksIn(blocks: readonly JsonValue[]): JsonObject[] {
   const marks: JsonObject[] = [];
   for (const block of blocks) {
     if (!isObject(block)) continue;
-    marks.push(...marksIn(list(block.content)));
-    if (isObject(block.source)) marks.push(...marksIn(list(block.source.content)));
+    append(marks, marksIn(list(block.content)));
+    if (isObject(block.source)) append(marks, marksIn(list(block.source.content)));
     if (isObject(block.cache_control)) marks.push(block);
   }
   return marks;

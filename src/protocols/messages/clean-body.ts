@@ -1,5 +1,6 @@
 // Takes thinking that no provider signed out of a relayed request: a real provider refuses it, and the gateway itself hands it
 // out for models of other protocols and for its own. Every other byte stays, since prompt caches go by bytes.
+import { append } from '../../canonical/append.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { isOwn } from '../../canonical/own-thinking.ts';
 import { rangesOf, scanMembers, splice, type Range } from '../json-members.ts';
@@ -69,7 +70,7 @@ export function cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned'
   for (const { turn, blocks, whole } of dirty) {
     const span = turns[turn];
     const content = whole || span === undefined ? undefined : member(bytes, span, 'content');
-    if (content !== undefined) spans.push(...cuts(rangesOf(bytes, content.start, content.end), blocks));
+    if (content !== undefined) append(spans, cuts(rangesOf(bytes, content.start, content.end), blocks));
   }
   return splice(
     bytes,

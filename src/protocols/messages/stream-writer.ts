@@ -61,7 +61,9 @@ export interface BlockWriter {
 }
 
 export function createBlockWriter(): BlockWriter {
-  const waiting: Pending[] = [];
+  /** Those before `next` were put on the wire: to shift a long list would move all of it for each block. */
+  let waiting: Pending[] = [];
+  let next = 0;
   /** The block on the wire, and its index there. */
   let current: Pending | undefined;
   let wireIndex = -1;
@@ -78,8 +80,12 @@ export function createBlockWriter(): BlockWriter {
   function advance(): string {
     let frames = '';
     while (current === undefined) {
-      const block = waiting.shift();
-      if (block === undefined) break;
+      const block = waiting[next++];
+      if (block === undefined) {
+        waiting = [];
+        next = 0;
+        break;
+      }
       wireIndex++;
       frames += `event: content_block_start\ndata: {"type":"content_block_start","index":${wireIndex},"content_block":${block.start}}\n\n`;
       if (block.held !== '') frames += deltaFrame(deltaOf(block.kind, block.held));

@@ -1,4 +1,5 @@
 // The conversation as turns: roles that alternate, results of calls first, system text where it stood.
+import { append as extend } from '../../canonical/append.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Message } from '../../canonical/request.ts';
 import { encodeParts } from './content-encode.ts';
@@ -117,7 +118,7 @@ export function encodeMessages(encoding: Encoding): EncodedTurns {
     if (message.name !== undefined)
       encoding.warn('dropped', 'messages.name', 'messages have no author names');
     leaveOut(message.native, encoding);
-    system.push(...encodeParts(message.parts, 'system', encoding));
+    extend(system, encodeParts(message.parts, 'system', encoding));
   }
   return { system, turns: encodeTurns(messages.slice(split), encoding) };
 }
