@@ -139,14 +139,7 @@ export function createConnections({ clock, writeTimeout, onDropped }: Connection
   };
 }
 
-/** What libuv counts of a socket. `bytesWritten` holds what waits, too. */
-interface Counters {
-  bytesWritten: number;
-  writeQueueSize: number;
-}
-
-/** Bytes that the system took over for the client. Of one long write, Node itself says nothing until it is over. */
+/** Bytes that the system took over for the client. Node counts a write once it is over: `Pieces` keeps each one short. */
 function bytesTaken(socket: Socket): number {
-  const { _handle: counters } = socket as { _handle?: Counters | null };
-  return counters ? counters.bytesWritten - counters.writeQueueSize : 0;
+  return socket.bytesWritten - socket.writableLength;
 }

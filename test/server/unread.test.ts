@@ -7,10 +7,12 @@ import { gateway, provider } from '../helpers/gateway.ts';
 import { hello, rawClient, rawRequest } from '../helpers/raw-client.ts';
 import type { RawClient } from '../helpers/raw-client.ts';
 import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
-import { content, START, wholeOf } from '../gateway/wire.ts';
+import { content, FINISH, START, TERMINAL, wholeOf } from '../gateway/wire.ts';
 
 /** More than the buffers of a connection take on both sides. */
-const MUCH = 16_000_000;
+const MUCH = 24_000_000;
+/** Enough for the system to take more of what waits; three times this leaves more than those buffers. */
+const SOME = 4_000_000;
 /** For a machine that has much else to do. */
 const PATIENCE = { timeout: 15_000 };
 
@@ -23,7 +25,10 @@ async function place(limits: object = {}) {
 }
 
 /** A client whose request is there, and who reads nothing. */
-async function unread(server: { url: string; key: string }, more: object = {}): Promise<RawClient> {
+async function unread(
+  server: { url: string; key: string; path?: string },
+  more: object = {},
+): Promise<RawClient> {
   const client = await rawClient(server.url);
   client.socket.pause();
   client.send(rawRequest(server, hello('m', more), ['connection: close']));
@@ -74,7 +79,7 @@ test('a whole answer holds its slot until the client has taken it', async () => 
   // Who takes some in time may take long.
   for (let round = 0; round < 3; round += 1) {
     clock.advance(15_000);
-    await read(client.socket, MUCH / 4);
+    await read(client.socket, SOME);
     expect((await ask(server, { model: 'm' })).status).toBe(503);
   }
   client.socket.resume();
@@ -95,4 +100,20 @@ test('a whole answer that nobody takes is thrown away, and the log says so', asy
   expect((await client.closed).length).toBeLessThan(MUCH);
   expect((await ask(server, { model: 'm' })).status).toBe(200);
   expect(server.log()).toMatch(/"a client took nothing of its answer and was dropped"/);
+});
+
+test('one piece of a stream larger than any buffer is taken as slowly as the client likes', async () => {
+  const { upstream, clock, server } = await place({ write_timeout: '20s' });
+  upstream.play({ steps: [START.chat, content('chat', 'x'.repeat(MUCH)), FINISH.chat, TERMINAL.chat] });
+  // Translated, it is written at once.
+  const client = await unread({ ...server, path: '/v1/messages' }, { stream: true, max_tokens: 9 });
+  await expect.poll(() => client.socket.bytesRead, PATIENCE).toBeGreaterThan(0);
+  for (let round = 0; round < 3; round += 1) {
+    clock.advance(15_000);
+    await read(client.socket, SOME);
+  }
+  client.socket.resume();
+  const text = await client.closed;
+  expect(text.length).toBeGreaterThan(MUCH);
+  expect(text).toContain('message_stop');
 });
