@@ -130,6 +130,7 @@ function prettyLine(colors: boolean): (record: string) => string {
     const name = typeof level === 'string' ? level : 'info';
     const clock = typeof time === 'string' ? time.slice(11, 19) : '';
     if (isRequest(fields)) return requestLine(clock, fields, COLORS[name] ?? '0', paint);
+    if (isRefusal(fields)) return refusalLine(clock, fields, COLORS[name] ?? '0', paint);
     const members = Object.entries(fields)
       .filter(([, value]) => value !== null)
       .map(([member, value]) => `${paint('2', `${member}=`)}${plain(value)}`);
@@ -195,6 +196,26 @@ function requestLine(clock: string, answered: Answered, color: string, paint: Pa
       : `${fitted(asked, Math.max(Math.floor((room - 3) / 2), room - 3 - widthOf(reached)))} → `;
   const where = asked === reached ? names : names + fitted(reached, room - widthOf(names));
   return `${paint('2', clock)} ${paint(color, String(status))}  ${who}  ${where}  ${paint('2', numbers)}\n`;
+}
+
+/** What a request that was not let through was told; its client has the whole of it. */
+interface Refused {
+  path: string;
+  status: number;
+  message: string;
+}
+
+function isRefusal(fields: object): fields is Refused {
+  const { path, status, message } = fields as Partial<Refused>;
+  return typeof path === 'string' && typeof status === 'number' && typeof message === 'string';
+}
+
+const PATH_WIDTH = 32;
+
+function refusalLine(clock: string, { path, status, message }: Refused, color: string, paint: Paint): string {
+  const where = fitted(plain(path), PATH_WIDTH);
+  const room = LINE_WIDTH - `${clock} ${status}  `.length - widthOf(where) - 2;
+  return `${paint('2', clock)} ${paint(color, String(status))}  ${where}  ${fitted(plain(message), room)}\n`;
 }
 
 function short(count: number | undefined): string {

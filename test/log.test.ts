@@ -128,6 +128,16 @@ describe('a request in the log for people', () => {
     expect(shownOf({ target: undefined, status: 503, error: 'unavailable' })).toContain('auto → none');
   });
 
+  it('that was refused is one line too, with what was said', () => {
+    let text = '';
+    const log = createLog({ format: 'pretty', stream: { write: (more: string) => (text += more) } });
+    const refused = { request: 'req_1', path: '/v1/x', status: 404, kind: 'not_found' };
+    log.info('refused', { ...refused, message: 'unknown path '.repeat(20) });
+    log.flush();
+    expect(text).toMatch(/^\d\d:\d\d:\d\d 404 {2}\/v1\/x {2}unknown path .*…\n$/);
+    expect(text.trimEnd().length).toBeLessThanOrEqual(100);
+  });
+
   it.each([
     ['long names', { account: 'x'.repeat(128), model: 'm'.repeat(256), target: `p/${'m'.repeat(256)}` }],
     ['wide characters', { account: '日本語'.repeat(20), model: '日本語'.repeat(40), error: 'client_closed' }],

@@ -118,23 +118,28 @@ async function keyLines(store: Store, config: Config, page: Page): Promise<strin
   const accounts = await store.listAccounts();
   const [first] = accounts;
   const said = (what: string, name: string): string[] =>
-    wrapText(`${what} gateway keys create --account ${name}`, width).map(style.bold);
+    wrapText(`${what} gateway keys create --account ${name}`, width).map((line) => style.bold(line));
   if (first === undefined) {
     const { defaultTier } = config;
     const limit = `Its account gets tier ${defaultTier}: ${limitText(config, defaultTier)}.`;
-    return [...said('No key exists yet. Make one:', 'NAME'), ...wrapText(limit, width).map(style.dim)];
+    return [
+      ...said('No key exists yet. Make one:', 'NAME'),
+      ...wrapText(limit, width).map((line) => style.dim(line)),
+    ];
   }
   const names = accounts.slice(0, MOST_NAMED).map(({ name }) => clean(name));
   const more = accounts.length - names.length;
   const known = `accounts: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   return [
     ...said('A further key:', shellWord(first.name)),
-    ...(accounts.length > 1 ? wrapText(known, width).map(style.dim) : []),
+    ...(accounts.length > 1 ? wrapText(known, width).map((line) => style.dim(line)) : []),
     ...limitLines(first.name, first.tier, config, page),
   ];
 }
 
 function limitLines(account: string, tier: string, config: Config, { style, width }: Page): string[] {
   const now = `Account ${clean(account)} has tier ${clean(tier)}: ${limitText(config, tier)}.`;
-  return wrapText(`${now} Another: gateway tiers assign ${shellWord(account)} TIER`, width).map(style.dim);
+  return wrapText(`${now} Another: gateway tiers assign ${shellWord(account)} TIER`, width).map((line) =>
+    style.dim(line),
+  );
 }

@@ -1,6 +1,7 @@
 // What `serve` prints once it listens, on terminals of several widths and in a pipe.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { printBanner } from '../../src/cli/banner.ts';
@@ -11,10 +12,11 @@ import { capture, createShell, type Shell } from './harness.ts';
 interface Shown {
   columns?: number;
   firstKey?: string;
+  colors?: boolean;
 }
 
 /** The banner of a server on this shell's database, with the configuration file that the shell has. */
-async function bannerOf(shell: Shell, { columns, firstKey }: Shown = {}): Promise<string> {
+async function bannerOf(shell: Shell, { columns, firstKey, colors = false }: Shown = {}): Promise<string> {
   const { context, directory } = shell;
   const config = loadConfig({ flags: {}, env: context.env, cwd: directory });
   const store = await openStore(config.database);
@@ -29,7 +31,7 @@ async function bannerOf(shell: Shell, { columns, firstKey }: Shown = {}): Promis
     stop: () => Promise.resolve(0),
     kill: () => undefined,
   };
-  const env = { ...context.env, NO_COLOR: '1' };
+  const env = { ...context.env, ...(!colors && { NO_COLOR: '1' }) };
   await printBanner({ app, config, store, firstKey }, { ...context, stdout, env });
   await store.close();
   return stdout.text;
@@ -51,6 +53,18 @@ it.each([60, 100, 160])(
     }
   },
 );
+
+it('is the same text in colour', async () => {
+  const shell = createShell();
+  for (const firstKey of [undefined, `sk-gw-${'x'.repeat(43)}`]) {
+    const [plain, colored] = [
+      await bannerOf(shell, { columns: 60, firstKey }),
+      await bannerOf(shell, { columns: 60, firstKey, colors: true }),
+    ];
+    expect(colored).not.toBe(plain);
+    expect(stripVTControlCharacters(colored)).toBe(plain);
+  }
+});
 
 it('names the account whose first key was lost, and how its limit is changed', async () => {
   const shell = createShell();

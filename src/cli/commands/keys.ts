@@ -164,7 +164,9 @@ async function printCreated(key: Key, plaintext: string, config: Config, context
   ];
   printLines(stdout, [
     style.bold(style.green(plaintext)),
-    ...wrapText('Copy it now: it is shown this once, and cannot be shown again.', width).map(style.yellow),
+    ...wrapText('Copy it now: it is shown this once, and cannot be shown again.', width).map((line) =>
+      style.yellow(line),
+    ),
     '',
     ...rows,
     '',
