@@ -18,8 +18,7 @@ export const BROKEN_OFF: ProviderFailure = {
   message: 'The provider broke off its stream.',
 };
 
-/** More than is shown: a secret in it must not be cut in two before it is looked for. */
-const MESSAGE_LIMIT = 5000;
+const MESSAGE_LIMIT = 2000;
 
 /** What a body says, whichever of the known shapes it has. */
 interface Said {
@@ -204,7 +203,7 @@ export function failureOfStray(frame: Frame): ProviderFailure | undefined {
 export function failureOf(value: JsonValue, status?: number): ProviderFailure {
   const said = readBody(value) ?? { message: '', type: '', code: '' };
   said.message ||= 'The provider reported an error without a message.';
-  return toFailure(status, said, errorJson(value).slice(0, 8000));
+  return toFailure(status, said, errorJson(value).slice(0, MESSAGE_LIMIT * 4));
 }
 
 export function malformed(what: string): ProviderFailure {

@@ -81,8 +81,7 @@ export function encodeStreamFailure(failure: ProviderFailure): string {
   return errorFrame({ type: 'error', error: { type: FAILURE_TYPE[failure.kind], message } });
 }
 
-/** More than is shown: a secret in it must not be cut in two before it is looked for. */
-const MAX_MESSAGE = 5000;
+const MAX_MESSAGE = 2000;
 
 const KIND_OF_STATUS: Readonly<Record<number, FailureKind>> = {
   400: 'invalid_request',
