@@ -3,6 +3,7 @@ import type { Event } from '../canonical/events.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import type { Reply, Stop } from '../canonical/reply.ts';
 import type { Citation, NativePart, ProtocolName } from '../canonical/request.ts';
+import type { Asked } from '../protocols/protocol.ts';
 
 /** Characters: the words are a provider's. */
 const MOST = 60;
@@ -27,11 +28,11 @@ export function lostByWriting({ n, logprobs, container }: JsonObject): string[] 
   return lost;
 }
 
-/** `clean` takes secrets out of a provider's words. `oneCall`: the client asked in the legacy form, whose answers hold one call. */
+/** `clean` takes secrets out of a provider's words. An answer in the legacy form holds one call, and JSON no list of sources. */
 export function createLosses(
   client: ProtocolName,
   clean: (words: string) => string,
-  oneCall = false,
+  { legacyFunctions: oneCall, responseFormat }: Pick<Asked, 'legacyFunctions' | 'responseFormat'> = {},
 ): Losses {
   const lost = new Set<string>();
   let calls = 0;
@@ -51,7 +52,7 @@ export function createLosses(
 
   function call(extra: JsonObject | undefined): void {
     calls += 1;
-    if (oneCall && calls > 1) add('the calls after the first');
+    if (oneCall === true && calls > 1) add('the calls after the first');
     beside(extra);
   }
 
@@ -60,9 +61,10 @@ export function createLosses(
     if (extra?.extra_content !== undefined && client !== 'chat') add('the extra content of a call');
   }
 
-  /** Chat knows pages alone; a page of chat lacks what a messages client must send back. */
+  /** Chat knows pages alone; a page of chat stands in a list behind the text of a messages answer. */
   function citation({ protocol, url }: Citation): void {
-    if (protocol !== client && (client !== 'chat' || url === undefined)) add('a citation');
+    if (protocol === client) return;
+    if (url === undefined || (client === 'messages' && responseFormat !== undefined)) add('a citation');
   }
 
   function ending({ reason, raw = '', category }: Stop): void {

@@ -108,7 +108,7 @@ export function replayed(given: Reply, prepared: Prepared, client: Protocol, con
 
 function lossesFor({ target }: Prepared, client: Protocol, { request }: ReplyContext): Losses {
   const clean = (words: string): string => scrub(words, target.provider);
-  return createLosses(client.name, clean, request.legacyFunctions === true);
+  return createLosses(client.name, clean, request);
 }
 
 function lossesOf(

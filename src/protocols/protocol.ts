@@ -43,7 +43,7 @@ export interface StreamEncoder {
 }
 
 /** What an answer depends on of the request. */
-export type Asked = Pick<Request, 'includeUsage' | 'legacyFunctions' | 'reasoning'>;
+export type Asked = Pick<Request, 'includeUsage' | 'legacyFunctions' | 'reasoning' | 'responseFormat'>;
 
 /** What the client's side of a translated answer needs to know. */
 export interface ReplyContext {

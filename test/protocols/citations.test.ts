@@ -1,11 +1,11 @@
 // Sources of an answer: pages cross to chat with their places in the whole text; what the other side has no form for stays out,
 // and nothing reaches a client in a shape of the other protocol (PROTOCOL 2.3, 3.1).
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import { createLosses } from '../../src/gateway/lost.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { chunks, completion, crossed, crossedStream, events, message } from './answers.ts';
-import { eventsIn } from './pipeline.ts';
+import { collected, context, eventsIn } from './pipeline.ts';
 
 const page = (url: string, title: string | null): JsonObject => ({
   ...{ type: 'web_search_result_location', url, title, cited_text: '…', encrypted_index: 'x' },
@@ -79,7 +79,7 @@ it('an answer without sources has no annotations', () => {
   expect(crossed('chat', 'messages', plain)).not.toHaveProperty('choices.0.message.annotations');
 });
 
-it('annotations of a chat provider come through chat, whole and streamed, and not to a messages client', () => {
+it('annotations of a chat provider come through chat as they came, whole and streamed', () => {
   const said = { content: 'One, two and three', annotations: ANNOTATIONS };
   expect(crossed('chat', 'chat', completion(said, 'stop'))).toHaveProperty(
     'choices.0.message.annotations',
@@ -88,10 +88,64 @@ it('annotations of a chat provider come through chat, whole and streamed, and no
   expect(JSON.stringify(crossedStream('chat', 'chat', chunks(said, 'stop')))).toContain(
     JSON.stringify(ANNOTATIONS),
   );
-  expect(crossed('messages', 'chat', completion(said, 'stop')).content).toEqual([
-    { type: 'text', text: said.content },
-  ]);
-  expect(JSON.stringify(crossedStream('messages', 'chat', chunks(said, 'stop')))).not.toContain('citation"');
+});
+
+describe('a messages client reads behind the text', () => {
+  const LIST = '\n\nSources:\n[1] A: https://a.example\n[2] https://b.example';
+  const [a, b] = ['https://a.example', 'https://b.example'];
+  const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const results = [{ url: a, title: 'A', date: null }, { url: b }];
+
+  const texts = (blocks: unknown): unknown[] =>
+    (blocks as JsonObject[]).filter(({ type }) => type === 'text').map(({ text }) => text);
+  const streamed = (said: JsonObject, over: JsonObject): string =>
+    crossedStream('messages', 'chat', chunks(said, 'stop', over))
+      .map(({ delta }) => (delta as { text?: string } | undefined)?.text ?? '')
+      .join('');
+
+  it.each<[name: string, said: JsonObject, over: JsonObject]>([
+    ['annotations', { annotations: ANNOTATIONS }, {}],
+    ['annotations of one page in two places', { annotations: [...ANNOTATIONS, ...ANNOTATIONS] }, {}],
+    ['citations and results beside the choices', {}, { citations: [a, b], search_results: results }],
+    ['citations in the message', { citations: [{ url: a, title: 'A' }, b] }, {}],
+    ['results alone', {}, { search_results: results }],
+    ['annotations, and a further page', { annotations: ANNOTATIONS.slice(0, 1) }, { citations: [a, b] }],
+    ['pages beside a call', { tool_calls: [call] }, { citations: [a, b], search_results: results }],
+  ])('the pages of %s', (_, members, over) => {
+    const said = { content: 'One, two and three', ...members };
+    const whole = crossed('messages', 'chat', completion(said, 'stop', over));
+    expect(texts(whole.content)).toEqual([said.content + LIST]);
+    expect(streamed(said, over)).toBe(said.content + LIST);
+    expect(JSON.stringify(whole)).not.toContain('citation"');
+  });
+
+  it('none in JSON that was asked for', () => {
+    const said = { content: '{"a":1}', annotations: ANNOTATIONS };
+    const asked = protocols.messages.readAsked({
+      output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
+    });
+    expect(asked.responseFormat).toBeDefined();
+    expect(texts(crossed('messages', 'chat', completion(said, 'stop'), asked).content)).toEqual(['{"a":1}']);
+    const losses = createLosses('messages', String, asked);
+    losses.reply(protocols.chat.decodeReply(completion(said, 'stop')));
+    expect(losses.list()).toEqual(['a citation']);
+  });
+
+  it('none where there is no text', () => {
+    const whole = crossed(
+      'messages',
+      'chat',
+      completion({ tool_calls: [call] }, 'tool_calls', { citations: [a] }),
+    );
+    expect(texts(whole.content)).toEqual([]);
+  });
+});
+
+it('pages beside the choices are annotations of an answer that is put together', () => {
+  const said = chunks({ content: 'two' }, 'stop', { citations: ['https://a.example'] });
+  const [choice] = protocols.chat.encodeReply(collected(eventsIn('chat', said)), context('chat'))
+    .choices as JsonObject[];
+  expect(choice).toHaveProperty('message.annotations', [annotation(0, 3, 'https://a.example', '')]);
 });
 
 it('citations of a messages provider reach a messages client as they came', () => {
@@ -129,7 +183,7 @@ it('what stays out is told', () => {
       events([ANSWER[2] ?? {}], 'end_turn'),
       undefined,
     ],
-    ['messages', 'chat', completion(said, 'stop'), chunks(said, 'stop'), ['a citation']],
+    ['messages', 'chat', completion(said, 'stop'), chunks(said, 'stop'), undefined],
     ['chat', 'chat', completion(said, 'stop'), chunks(said, 'stop'), undefined],
   ] as const;
   for (const [client, provider, whole, stream, lost] of rows) {

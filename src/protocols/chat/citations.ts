@@ -16,6 +16,25 @@ export function decodeAnnotation(value: JsonValue, offset: number): Citation | u
   return citation;
 }
 
+/** Pages that stand beside the text: `citations`, addresses as a rule, and `search_results`, which have titles (Perplexity, xAI). */
+export function pagesBeside({ citations, search_results: results }: JsonObject): Citation[] {
+  const pages = new Map<string, string>();
+  for (const item of [...listOf(citations), ...listOf(results)]) {
+    const { url, title } = isObject(item) ? item : { url: item };
+    if (typeof url !== 'string' || url === '') continue;
+    pages.set(url, typeof title === 'string' && title !== '' ? title : (pages.get(url) ?? ''));
+  }
+  return [...pages].map(([url, title]) => ({
+    protocol: 'chat',
+    raw: { type: 'url_citation', url_citation: { url, title } },
+    ...{ url, title },
+  }));
+}
+
+function listOf(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
 /** Undefined: it points into a document, which chat can't say. `length`: of the block, for citations of all of it. */
 export function encodeCitation(citation: Citation, offset: number, length: number): JsonObject | undefined {
   if (citation.url === undefined) return undefined;

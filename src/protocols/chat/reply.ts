@@ -3,14 +3,14 @@ import { append } from '../../canonical/append.ts';
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../canonical/reply.ts';
-import type { ReasoningPart, TextPart, ToolCallPart } from '../../canonical/request.ts';
+import type { Citation, ReasoningPart, TextPart, ToolCallPart } from '../../canonical/request.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Ids } from '../../ids.ts';
 import type { ReplyContext } from '../protocol.ts';
 import { stopOfWord } from '../finish-words.ts';
 import { keepSource, type Place } from '../kept-source.ts';
-import { decodeAnnotation, encodeCitation } from './citations.ts';
+import { decodeAnnotation, encodeCitation, pagesBeside } from './citations.ts';
 import { chatExtra } from './encoding.ts';
 import { isFilled } from './filled.ts';
 import { failureIn, failureOf, malformed, throwFailure } from './failures.ts';
@@ -76,7 +76,7 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
   const { value: body, choice, message, finish } = check(value);
   if (source !== undefined) keepArguments(body, choice, message, source);
   const id = typeof body.id === 'string' ? body.id : '';
-  const { parts, refusal } = contentParts(message);
+  const { parts, refusal } = contentParts(message, [...pagesBeside(body), ...pagesBeside(message)]);
   const calls = replyCalls(message, id);
   append(parts, calls);
   const hasCalls = calls.length > 0;
@@ -107,7 +107,7 @@ function keepArguments(
 }
 
 /** Reasoning first, then the text, the refusal, and what only this protocol knows. */
-function contentParts(message: JsonObject): { parts: ReplyPart[]; refusal: string } {
+function contentParts(message: JsonObject, pages: Citation[]): { parts: ReplyPart[]; refusal: string } {
   const parts: ReplyPart[] = reasoningParts(message);
   const others: ReplyPart[] = [];
   let text = '';
@@ -119,17 +119,22 @@ function contentParts(message: JsonObject): { parts: ReplyPart[]; refusal: strin
     else text += said.text;
   }
   if (typeof message.refusal === 'string') refusal += message.refusal;
-  if (text !== '') parts.push(withSources({ type: 'text', text }, message.annotations));
+  if (text !== '') parts.push(withSources({ type: 'text', text }, message.annotations, pages));
   else append(others, sourcesAlone(message.annotations));
   if (refusal !== '') parts.push({ type: 'text', text: refusal, refusal: true });
   append(parts, others);
   return { parts, refusal };
 }
 
-function withSources(part: TextPart, annotations: JsonValue | undefined): TextPart {
+function withSources(part: TextPart, annotations: JsonValue | undefined, pages: Citation[]): TextPart {
   const citations = (Array.isArray(annotations) ? annotations : [])
     .map((annotation) => decodeAnnotation(annotation, 0))
     .filter((citation) => citation !== undefined);
+  const known = new Set(citations.map(({ url }) => url));
+  for (const page of pages) {
+    if (!known.has(page.url)) citations.push(page);
+    known.add(page.url);
+  }
   if (citations.length > 0) part.citations = citations;
   return part;
 }

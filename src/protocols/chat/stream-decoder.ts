@@ -9,7 +9,7 @@ import type { ProviderFailure } from '../../errors.ts';
 import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../protocol.ts';
 import type { Frame } from '../sse.ts';
-import { decodeAnnotation } from './citations.ts';
+import { decodeAnnotation, pagesBeside } from './citations.ts';
 import { BROKEN_OFF, failureOfStray, malformed, NO_ANSWER } from './failures.ts';
 import { decodeStop, failureOfSilence, isFinish } from './finish.ts';
 import { failureOfFinish, isDone } from './relay.ts';
@@ -55,6 +55,9 @@ class ChatStream implements StreamDecoder {
   #finish: string | undefined;
   #stopReason: JsonValue | undefined;
   #usage: Usage | undefined;
+  /** What last had pages in it: the chunk, and the delta. */
+  #pages: [chunk: JsonObject, delta: JsonObject] = [{}, {}];
+  readonly #cited = new Set<string | undefined>();
   readonly #past = createPastThoughts();
   readonly #shape = createTextShape();
 
@@ -117,6 +120,7 @@ class ChatStream implements StreamDecoder {
       if (typeof value.model === 'string') this.#model ||= value.model;
       if (typeof value.created === 'number' && value.created > 0) this.#created ??= value.created;
     }
+    if (value.citations || value.search_results) this.#pages[0] = value;
     if (typeof value.service_tier === 'string') this.#tier = value.service_tier;
     this.#usage = usageIn(value) ?? this.#usage;
   }
@@ -158,6 +162,7 @@ class ChatStream implements StreamDecoder {
     } else if (content) this.#said(readContent(content), out);
     if (typeof refusal === 'string' && refusal !== '') this.#text('refusal', refusal, out);
     if (delta.images || delta.audio || delta.extra_content) this.#said(readBeside(delta), out);
+    if (delta.citations || delta.search_results) this.#pages[1] = delta;
     if (Array.isArray(delta.annotations)) this.#annotations(delta.annotations, out);
     if (Array.isArray(delta.tool_calls)) {
       delta.tool_calls.forEach((item, position) => {
@@ -248,7 +253,18 @@ class ChatStream implements StreamDecoder {
     }
     for (const value of annotations) {
       const citation = decodeAnnotation(value, open.offset);
-      if (citation) out.push({ type: 'citation', index: open.index, citation });
+      if (citation === undefined) continue;
+      this.#cited.add(citation.url);
+      out.push({ type: 'citation', index: open.index, citation });
+    }
+  }
+
+  /** Servers tell them with every chunk, or with the last: they are read where the text ends. */
+  #citePages(index: number, out: Event[]): void {
+    for (const citation of this.#pages.flatMap(pagesBeside)) {
+      if (this.#cited.has(citation.url)) continue;
+      this.#cited.add(citation.url);
+      out.push({ type: 'citation', index, citation });
     }
   }
 
@@ -257,6 +273,7 @@ class ChatStream implements StreamDecoder {
     if (!open) return;
     this.#open = undefined;
     if (open.kind !== 'reasoning') {
+      if (open.kind === 'text') this.#citePages(open.index, out);
       out.push({ type: 'text_end', index: open.index });
       return;
     }

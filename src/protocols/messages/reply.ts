@@ -4,13 +4,14 @@ import type { Reply, ReplyPart } from '../../canonical/reply.ts';
 import type { ToolCallPart } from '../../canonical/request.ts';
 import { createUniqueIds } from '../../canonical/unique-ids.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import { FailureError, type ReplyContext } from '../protocol.ts';
+import { FailureError, type Asked, type ReplyContext } from '../protocol.ts';
 import { objectJson } from '../exact-json.ts';
 import { keepSource, mayDiffer, type Place } from '../kept-source.ts';
 import { argumentsToObject, fitToolId } from '../tool-calls.ts';
 import { decodeCitations, encodeCitations } from './citations.ts';
 import { readFailure } from './errors.ts';
 import { text, type WireMessage } from './schema.ts';
+import { createSourceList } from './sources.ts';
 import { decodeStop, encodeStop, failureOfSilence, failureOfStop, isStop } from './stop.ts';
 import { decodeUsage, encodeUsage, estimateUsage } from './usage.ts';
 
@@ -206,8 +207,22 @@ export function messageId(id: string, { ids, onNewId }: Pick<ReplyContext, 'ids'
   return own;
 }
 
+/** Each text with the pages that it names behind it. */
+function withSources(parts: readonly ReplyPart[], asked: Asked): ReplyPart[] {
+  const sources = createSourceList(asked);
+  return parts.map((part) => {
+    if (part.type !== 'text' || part.citations === undefined) return part;
+    for (const citation of part.citations) sources.add(citation);
+    const list = sources.take();
+    return list === '' ? part : { ...part, text: part.text + list };
+  });
+}
+
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
-  const content = encodeContent(reply.parts, context.request.reasoning?.display === 'omitted');
+  const content = encodeContent(
+    withSources(reply.parts, context.request),
+    context.request.reasoning?.display === 'omitted',
+  );
   const hasCalls = content.some((block) => block.type === 'tool_use');
   const usage = reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts));
   return {

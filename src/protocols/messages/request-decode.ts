@@ -149,7 +149,8 @@ function distinct(fields: readonly NativeField[]): NativeField[] {
 }
 
 export function readAsked(value: JsonObject): Asked {
-  return { includeUsage: true, reasoning: decodeReasoning(value, []) };
+  const responseFormat = decodeFormat(value, []);
+  return { includeUsage: true, reasoning: decodeReasoning(value, []), responseFormat };
 }
 
 /** Arguments are text from here on: the text that they were sent as. Schemas keep their order. */

@@ -7,6 +7,7 @@ import { CallInput } from './call-input.ts';
 import { encodeStreamFailure } from './errors.ts';
 import { messageId } from './reply.ts';
 import type { WireMessage } from './schema.ts';
+import { createSourceList } from './sources.ts';
 import { encodeStop } from './stop.ts';
 import {
   createBlockWriter,
@@ -38,6 +39,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   const hideThinking = context.request.reasoning?.display === 'omitted';
   const blocks = new Map<number, Pending>();
   const writer = createBlockWriter();
+  const sources = createSourceList(context.request);
   let opened: StartEvent | undefined;
   let begun = false;
   let over = false;
@@ -182,6 +184,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
 
   function cite(index: number, event: Extract<Event, { type: 'citation' }>): string {
     const block = blocks.get(index);
+    sources.add(event.citation);
     if (block === undefined || event.citation.protocol !== 'messages') return '';
     const frames = block.start === '' ? startText(block) : '';
     return (
@@ -209,7 +212,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
       case 'citation':
         return cite(event.index, event);
       case 'text_end':
-        return end(event.index);
+        return piece(event.index, 'text', sources.take()) + end(event.index);
       case 'reasoning_end':
         return endReasoning(event.index, event.signature);
       case 'tool_end':
