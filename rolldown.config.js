@@ -48,7 +48,5 @@ export default defineConfig({
     cleanDir: true,
     codeSplitting: false,
     dynamicImportInCjs: false,
-    banner: '(function (exports, require, module, __filename) {',
-    footer: '})',
   },
 });

@@ -23,8 +23,6 @@ export interface Context {
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
   /** Calls the listener with what nothing else caught, instead of ending the process, until the returned function is called. */
   onFault(listener: (error: unknown) => void): () => void;
-  /** Called once a server listens: what it needs is loaded. */
-  onListening?(): void;
   /** Called once a log is written to stderr: from then on it never makes the process wait. */
   unblockLog?(): void;
   /** Ends the process now, as that signal would have. */

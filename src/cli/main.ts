@@ -9,7 +9,7 @@ const IGNORED_SIGNALS = ['SIGUSR1', 'SIGUSR2'] as const;
 /** For a log whose reader is slow; one that does not read gets no more of it. */
 const LOG_END_MS = 250;
 
-function createContext(onListening: () => void): Context {
+function createContext(): Context {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
@@ -27,7 +27,6 @@ function createContext(onListening: () => void): Context {
       process.on('uncaughtException', listener);
       return () => process.off('uncaughtException', listener);
     },
-    onListening,
     unblockLog() {
       if (process.stderr.isTTY) unblock(process.stderr);
     },
@@ -67,12 +66,11 @@ function endWithoutLog(): void {
   if (process.stderr.writableLength > 0) setTimeout(end, LOG_END_MS).unref();
 }
 
-/** `onListening`: told once a server listens. */
-export async function run(argv: readonly string[], onListening: () => void = () => undefined): Promise<void> {
+export async function run(argv: readonly string[]): Promise<void> {
   for (const signal of IGNORED_SIGNALS) process.on(signal, () => undefined);
   const output = watchOutput();
   const { execute } = await import('./program.ts');
-  const exitCode = await execute(argv, createContext(onListening));
+  const exitCode = await execute(argv, createContext());
   process.exitCode = exitCode;
   // Errors of a stream come after the write.
   await new Promise<void>((resolve) => setImmediate(resolve));

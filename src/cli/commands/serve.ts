@@ -95,7 +95,6 @@ async function serveUntilSignal(parts: {
       throw listenFailure(error, config);
     },
   );
-  context.onListening?.();
   // One request's fault must not end all others; it is in the log, whole, to be mended.
   const forgetFaults = context.onFault((error) => {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
