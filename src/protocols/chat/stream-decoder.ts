@@ -266,6 +266,7 @@ class ChatStream implements StreamDecoder {
       this.#cited.add(citation.url);
       out.push({ type: 'citation', index, citation });
     }
+    this.#pages = [{}, {}];
   }
 
   #close(out: Event[]): void {
