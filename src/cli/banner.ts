@@ -1,6 +1,7 @@
 // What `serve` says on stdout once it listens: where clients go, what answers them, where the data is.
 import type { App } from '../app.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
+import { SIM_MODELS } from '../sim/behaviours.ts';
 import type { Store } from '../store/store.ts';
 import type { Context } from './context.ts';
 import { clean, createStyle, printLines, shellWord, widthOf, type Style } from './output.ts';
@@ -54,6 +55,13 @@ export async function printBanner(served: Served, context: Context): Promise<voi
   ]);
 }
 
+function namesOf({ name, source, models }: ProviderConfig): string[] {
+  if (models !== null) return models.map(({ id }) => clean(id));
+  return source === 'builtin'
+    ? SIM_MODELS.map((id) => `${name}/${id}`)
+    : [`any model, as ${clean(name)}/NAME`];
+}
+
 const SOURCES = {
   file: '',
   environment: 'key found in the environment',
@@ -70,10 +78,11 @@ function providerLines(
   const column = Math.max(9, ...names.map(displayWidth)) + 2;
   const indent = ' '.repeat(2 + column);
   const room = width === undefined ? undefined : Math.max(20, width - indent.length);
-  return providers.flatMap(({ protocols, source, models }, index) => {
+  return providers.flatMap((provider, index) => {
+    const { protocols, source } = provider;
     const name = names[index] ?? '';
     const about = [protocols.join(', '), SOURCES[source]].filter((text) => text !== '').join('; ');
-    const ids = models?.map(({ id }) => clean(id)) ?? [`any model, as ${name}/NAME`];
+    const ids = namesOf(provider);
     return [
       `  ${style.bold(name)}${' '.repeat(column - displayWidth(name))}${style.dim(about)}`,
       ...wrapWords(ids, ', ', room).map((line) => indent + line),

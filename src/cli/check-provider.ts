@@ -1,6 +1,7 @@
 // What can be found out about one provider from outside, step by step; a step that fails spares the later ones.
 import { FailureError } from '../canonical/failure.ts';
 import type { ProviderConfig } from '../config/config.ts';
+import { SIM } from '../config/providers.ts';
 import type { ProviderFailure } from '../errors.ts';
 import { keyHint } from '../gateway/failures.ts';
 import { scrub } from '../gateway/scrub.ts';
@@ -32,8 +33,13 @@ export async function checkProvider(
   provider: ProviderConfig,
   options: CheckOptions,
 ): Promise<ProviderReport> {
-  const checks: Step[] = [];
-  for await (const step of steps(provider, options)) checks.push(step);
+  const found: Step[] = [];
+  for await (const step of steps(provider, options)) found.push(step);
+  // A list that was refused in the words in which the request was: one failure.
+  const failed = found.filter(({ ok }) => ok === false).map(({ detail }) => detail);
+  const checks = found.filter(
+    ({ ok, detail }) => ok !== null || !failed.some((said) => said.includes(detail)),
+  );
   return { provider: provider.name, ok: checks.every(({ ok }) => ok !== false), checks };
 }
 
@@ -139,6 +145,7 @@ function wordsOf({ status, message }: ProviderFailure, provider: ProviderConfig)
   return status === undefined ? said : `${status}, ${said}`;
 }
 
-function addressOf({ baseUrls, protocols }: ProviderConfig): string {
+function addressOf({ name, baseUrls, protocols }: ProviderConfig): string {
+  if (name === SIM) return 'built in';
   return (protocols[0] && baseUrls[protocols[0]]) ?? '';
 }

@@ -64,7 +64,7 @@ export async function withReadStore<Result>(
   const { databaseExists } = await import('../store/open.ts');
   if (databaseExists(config.database)) return withDatabase(config, use);
   context.stderr.write(
-    `there is no database at ${clean(config.database)} yet; gateway serve and gateway keys create make it\n`,
+    `${shortened(`there is no database at ${clean(config.database)} yet; gateway serve and gateway keys create make it`)}\n`,
   );
   return use(NO_STORE, config);
 }

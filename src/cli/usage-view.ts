@@ -49,11 +49,51 @@ export async function printUsage(
     width: Math.max(20, widthOf(stdout) ?? 80),
     style: await createStyle(stdout, env),
     now: clock.now(),
-    height: heightFor(rows.length),
+    height: heightFor(rows.length === 1 ? 1 : rows.filter(isActive).length),
   };
   const since = `since ${formatTime(Date.parse(rows[0]?.hours[0]?.hour ?? ''))}`;
   const head = wrapWords([since, 'times in UTC'], ', ', canvas.width).map((line) => canvas.style.dim(line));
-  printLines(stdout, [...head, ...rows.flatMap((row) => ['', ...block(row, window.by, canvas)])]);
+  const several = rows.length > 1;
+  printLines(stdout, [
+    ...head,
+    ...rows
+      .filter((row) => !several || isActive(row))
+      .flatMap((row) => ['', ...block(row, window.by, canvas)]),
+    ...(several ? [...allLines(rows, canvas), ...idleLines(rows, canvas)] : []),
+  ]);
+}
+
+const isActive = ({ totals, used }: AccountUsage): boolean => totals.requests > 0 || used > 0;
+
+function allLines(rows: readonly AccountUsage[], { style, width }: Canvas): string[] {
+  const words = wrapWords(totalsWords(sumOf(rows)), ' · ', width - INDENT.length);
+  return ['', style.bold('all accounts'), ...words.map((line) => INDENT + line)];
+}
+
+function idleLines(rows: readonly AccountUsage[], { style, width }: Canvas): string[] {
+  const names = rows.filter((row) => !isActive(row)).map(({ account }) => clean(account));
+  if (names.length === 0) return [];
+  return ['', style.dim(truncate(`idle: ${names.join(', ')}`, width))];
+}
+
+function sumOf(rows: readonly AccountUsage[]): PrintedTotals {
+  const sum = (value: (totals: PrintedTotals) => number): number =>
+    rows.reduce((total, { totals }) => total + value(totals), 0);
+  const priced = rows.some(({ totals }) => totals.cost_usd !== null);
+  return {
+    requests: sum(({ requests }) => requests),
+    errors: sum(({ errors }) => errors),
+    unknown: sum(({ unknown }) => unknown),
+    unpriced: sum(({ unpriced }) => unpriced),
+    input_tokens: sum((totals) => totals.input_tokens),
+    output_tokens: sum((totals) => totals.output_tokens),
+    cost_usd: priced ? sum((totals) => totals.cost_usd ?? 0) : null,
+  };
+}
+
+/** `≥$1.50`: what has no known price is not in it. */
+function costText({ cost_usd: cost, unpriced }: PrintedTotals): string {
+  return `${cost !== null && unpriced > 0 ? '≥' : ''}${formatCost(cost)}`;
 }
 
 function heightFor(accounts: number): number {
@@ -105,7 +145,7 @@ function totalsWords(totals: PrintedTotals): string[] {
     `${formatShort(totals.input_tokens)} tokens in`,
     `${formatShort(totals.output_tokens)} out`,
     ...(totals.unknown > 0 ? [`${formatCount(totals.unknown)} of unknown usage`] : []),
-    ...(totals.cost_usd === null ? [] : [formatCost(totals.cost_usd)]),
+    ...(totals.cost_usd === null ? [] : [costText(totals)]),
   ];
 }
 
@@ -124,12 +164,12 @@ const TOTALS: readonly Column<Counted>[] = [
   { title: 'UNKNOWN', value: ({ totals }) => formatCount(totals.unknown), align: 'right' },
   { title: 'INPUT', value: ({ totals }) => formatCount(totals.input_tokens), align: 'right' },
   { title: 'OUTPUT', value: ({ totals }) => formatCount(totals.output_tokens), align: 'right' },
-  { title: 'COST', value: ({ totals }) => formatCost(totals.cost_usd), align: 'right' },
+  { title: 'COST', value: ({ totals }) => costText(totals), align: 'right' },
 ];
 
 const MEMBERS = {
   account: ['account'],
-  key: ['key'],
+  key: ['key', 'name'],
   model: ['model', 'provider'],
   hour: ['hour'],
 } as const satisfies Record<Grouping, readonly string[]>;
@@ -159,16 +199,26 @@ function groupText(member: string, value: unknown): string {
   return member === 'hour' ? formatTime(Date.parse(value)) : clean(value);
 }
 
-const countOrNone = (count: number | null): string => (count === null ? '-' : formatCount(count));
+/** The last one is the total, which has no account. */
+type SummaryRow = Counted & Partial<AccountUsage>;
+
+function countOrNone(count: number | null | undefined): string {
+  if (count === undefined) return '';
+  return count === null ? '-' : formatCount(count);
+}
 
 function plainTables(rows: readonly AccountUsage[], by: Grouping | undefined): string[] {
-  const summary = table(rows, [
-    { title: 'ACCOUNT', value: ({ account }) => clean(account) },
-    { title: 'TIER', value: ({ tier }) => clean(tier) },
-    { title: 'USED', value: ({ used }) => formatCount(used), align: 'right' },
+  const all: SummaryRow[] = rows.length > 1 ? [...rows, { totals: sumOf(rows) }] : [...rows];
+  const summary = table<SummaryRow>(all, [
+    { title: 'ACCOUNT', value: ({ account }) => (account === undefined ? 'total' : clean(account)) },
+    { title: 'TIER', value: ({ tier = '' }) => clean(tier) },
+    { title: 'USED', value: ({ used }) => (used === undefined ? '' : formatCount(used)), align: 'right' },
     { title: 'LIMIT', value: ({ limit }) => countOrNone(limit), align: 'right' },
     { title: 'LEFT', value: ({ remaining }) => countOrNone(remaining), align: 'right' },
-    { title: 'RESETS (UTC)', value: (row) => formatTime(Date.parse(row.resets_at)) },
+    {
+      title: 'RESETS (UTC)',
+      value: ({ resets_at: at }) => (at === undefined ? '' : formatTime(Date.parse(at))),
+    },
     ...TOTALS,
   ]);
   return by === undefined ? summary : [...summary, '', ...groupTable(rows, by, { account: true })];

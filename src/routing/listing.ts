@@ -5,6 +5,7 @@ import type { Catalog, Entry, Target } from './catalog.ts';
 export interface ModelEntry {
   name: string;
   kind: Entry['kind'];
+  strategy: Entry['strategy'];
   /** Those that the key may use, in the configured order. */
   targets: Target[];
   vision: boolean;
@@ -59,6 +60,7 @@ function describe(entry: Entry, allowed: readonly string[] | null): ModelEntry |
   return {
     name: entry.name,
     kind: entry.kind,
+    strategy: entry.strategy,
     targets,
     vision: targets.some(({ traits }) => traits.vision !== false),
     tools: targets.some(({ traits }) => traits.tools !== false),

@@ -54,6 +54,14 @@ it.each([60, 100, 160])(
   },
 );
 
+it('says what the simulated provider takes', async () => {
+  const shell = createShell();
+  writeFileSync(join(shell.directory, 'gateway.yaml'), 'providers: { sim: }\n');
+  const text = await bannerOf(shell);
+  expect(text).toContain('sim/echo, sim/slow, ');
+  expect(text).not.toContain('any model');
+});
+
 it('is the same text in colour', async () => {
   const shell = createShell();
   for (const firstKey of [undefined, `sk-gw-${'x'.repeat(43)}`]) {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { createIds } from '../../src/ids.ts';
 import { startSim } from '../../src/sim/sim.ts';
-import { createShell, type Shell } from './harness.ts';
+import { openStore } from '../../src/store/open.ts';
+import { createShell, NOW, type Shell } from './harness.ts';
 
 /** A provider that works: the simulated one, as any other that a file names. What stands after `base_url:`, its key too. */
 async function workingProvider(): Promise<string> {
@@ -68,11 +69,20 @@ describe('check', () => {
     };
     expect(await named(`${other}, sim: `)).toEqual(['good', 'sim']);
     expect(await named('sim: ')).toEqual(['sim']);
+    expect(JSON.stringify(await configured('providers: { sim: }').json('check'))).not.toMatch(
+      /127\.0\.0\.1|localhost/,
+    );
     expect(await named(other)).toEqual(['good']);
   });
 
   it('wraps at words at 60 columns', async () => {
-    const away = await refusingProvider(500, JSON.stringify({ error: { message: 'word '.repeat(40) } }));
+    const server = createServer(({ method }, response) => {
+      const body = JSON.stringify({ error: { message: 'word '.repeat(40) } });
+      response.writeHead(method === 'GET' ? 404 : 500).end(method === 'GET' ? body : '');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const away = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
     const shell = configured(`providers: { p: { protocol: chat, base_url: ${away}, models: [m] } }`);
     const { stdout } = await shell.run('check', { columns: 60, env: { NO_COLOR: '1' } });
     for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(60);
@@ -93,10 +103,20 @@ describe('check', () => {
   gone: { protocol: chat, base_url: 'http://127.0.0.1:9/v1', models: [m] }
   broken: { protocol: chat, base_url: ${away}, models: [m] }
 `);
-    const { code, stderr } = await shell.run('check');
+    const { code, stdout, stderr } = await shell.run('check');
     expect(code).toBe(1);
     const lines = stderr.trimEnd().split('\n');
     expect(lines).toHaveLength(4);
+    // In the order of the file, whoever answers first; each failure once, on stderr.
+    expect(stdout.split('\n').filter((line) => /^\w/.test(line))).toEqual([
+      'good',
+      'typo',
+      'locked',
+      'gone',
+      'broken',
+    ]);
+    for (const said of ['does not list ecko', ': 401', ': 500'])
+      expect((stdout + stderr).split(said).length - 1, said).toBe(1);
     expect(lines[0]).toBe(
       'gateway: provider typo: lacks models: it does not list ecko; correct the name, or take it out',
     );
@@ -139,7 +159,20 @@ routes: { fast: [two/b] }
     );
     const { stdout } = await shell.run('models');
     expect(stdout).toMatch(/^NAME +TARGETS +VISION +TOOLS +THINKING +WINDOW +OUTPUT\n/);
-    expect(stdout).toMatch(/^a +one\/a +yes +yes +yes +- +-$/m);
+    expect(stdout).toMatch(/^a +one\/a +\? +\? +\? +- +-$/m);
+  });
+
+  it('says ? where nothing is known, and cuts a long list of targets with a count', async () => {
+    const models = Array.from({ length: 500 }, (_, at) =>
+      at === 0 ? '{ id: m0, vision: true, tools: false }' : `m${at}`,
+    );
+    const shell = configured(
+      `providers: { one: { protocol: chat, base_url: 'http://127.0.0.1:9', models: [${models.join(', ')}] } }`,
+    );
+    const { stdout } = await shell.run('models');
+    expect(stdout).toMatch(/^m0 +one\/m0 +yes +- +\? /m);
+    expect(stdout).toMatch(/^auto +one\/m0, one\/m1, one\/m2, one\/m3 and 496 more +/m);
+    expect(stdout.length).toBeLessThan(100_000);
   });
 
   it('asks a provider without a list, and goes on without one that does not answer', async () => {
@@ -165,6 +198,7 @@ describe('explain', () => {
   it('names the target that would answer, and the next', async () => {
     expect(await configured(yaml).json('explain a')).toEqual({
       model: 'a',
+      strategy: 'priority',
       targets: [
         { provider: 'blind', model: 'a', role: 'answers', why: 'the first that can take it', dropped: [] },
         { provider: 'seeing', model: 'a', role: 'next', why: 'tried if blind/a fails', dropped: [] },
@@ -178,6 +212,8 @@ describe('explain', () => {
     writeFileSync(join(shell.directory, 'request.json'), JSON.stringify(request));
     expect(await shell.json('explain a --file request.json')).toEqual({
       model: 'a',
+      strategy: 'priority',
+      protocol: 'chat',
       targets: [
         {
           provider: 'seeing',
@@ -196,9 +232,36 @@ describe('explain', () => {
       ],
     });
     const { stdout } = await shell.run('explain a --file request.json');
-    expect(stdout).toMatch(/^answers {2}seeing\/a\n/);
+    expect(stdout).toMatch(/^a: strategy priority; the request is read as chat completions\n/);
+    expect(stdout).toMatch(/^answers {2}seeing\/a\n/m);
     expect(stdout).toContain('left out: seed');
     expect(stdout).toMatch(/^not {6}blind\/a\n/m);
+  });
+
+  it('goes by the states that models shows, and tries three targets at most', async () => {
+    const names = ['one', 'two', 'three', 'four', 'five'];
+    const shell = configured(`providers:
+${names.map((name) => `  ${name}: { protocol: chat, base_url: 'http://127.0.0.1:9', models: [a] }\n`).join('')}
+routes: { quick: { strategy: fastest, targets: [${names.map((name) => `${name}/a`).join(', ')}] } }
+`);
+    const store = await openStore(join(shell.directory, 'gateway.db'));
+    await store.publishHealth([{ target: 'one/a', state: 'cooling', until: NOW + 60_000 }], []);
+    await store.close();
+    const { strategy, targets } = (await shell.json('explain quick')) as {
+      strategy: string;
+      targets: { provider: string; role: string; why: string }[];
+    };
+    expect(strategy).toBe('fastest');
+    expect(targets.map(({ provider, role }) => `${provider} ${role}`)).toEqual([
+      'two answers',
+      'three next',
+      'four next',
+      'five never',
+      'one never',
+    ]);
+    expect(targets[3]?.why).toBe('three targets are tried at most');
+    expect(targets[4]?.why).toContain('cooling');
+    expect((await shell.run('models')).stdout).toContain('one/a (cooling)');
   });
 
   it('fails with the reasons where no target can take the request', async () => {

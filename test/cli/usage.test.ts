@@ -83,7 +83,15 @@ describe('usage --json', () => {
         used: 3,
         remaining: 57,
         resets_at: '2026-11-21T15:00:00.000Z',
-        totals: { requests: 5, errors: 1, unknown: 1, input_tokens: 345, output_tokens: 60, cost_usd: 1.5 },
+        totals: {
+          requests: 5,
+          errors: 1,
+          unknown: 1,
+          unpriced: 0,
+          input_tokens: 345,
+          output_tokens: 60,
+          cost_usd: 1.5,
+        },
         hours: expect.any(Array) as unknown[],
       },
     ]);
@@ -199,6 +207,25 @@ describe('usage for people', () => {
       const { stdout } = await shell.run(line, { columns, env: { NO_COLOR: '1' } });
       for (const text of stdout.split('\n')) expect(displayWidth(text), text).toBeLessThanOrEqual(columns);
     }
+  });
+
+  it('shows several accounts with a total, and those that did nothing in one line', async () => {
+    const shell = await usedShell();
+    for (const name of ['bob', 'carol', 'dave']) await shell.run(`keys create --account ${name}`);
+    await withStore(shell, async (store) => {
+      const { id } = (await store.findAccount('bob')) ?? { id: 0 };
+      await store.admit(id, THIS_HOUR, 60);
+      await store.recordUsage([row({ accountId: id, costUsd: null })]);
+    });
+    for (const columns of [60, 100, 160]) {
+      const { stdout } = await shell.run('usage', { columns, env: { NO_COLOR: '1' } });
+      expect(stdout).toContain('idle: carol, dave');
+      expect(stdout).toMatch(/all accounts\n +6 requests · 1 error/);
+      // A part of it has no known price.
+      expect(stdout).toMatch(/≥ ?\$1\.50/);
+      for (const line of stdout.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
+    }
+    expect((await shell.run('usage')).stdout).toMatch(/^total .* ≥\$1\.50$/m);
   });
 
   it('of an account without a limit has no meter, and null in JSON', async () => {

@@ -32,16 +32,20 @@ async function runCheck(options: Options, command: Command, context: Context): P
   const reports = await withSurvey(command, context, async (survey) => {
     const probe = { client: survey.client, ids: context.ids };
     const waiting = new Set(survey.providers.map(({ name }) => name));
-    const sayWaiting = (): void => spinner.text(`asking ${[...waiting].map(clean).join(', ')}`);
+    const sayWaiting = (): void =>
+      spinner.text([...waiting].map((name) => `asking ${clean(name)}`).join('\n  '));
     sayWaiting();
     const asked = survey.providers.map(async (provider) => {
       const report = await checkProvider(provider, { survey, deep, probe });
       waiting.delete(provider.name);
       sayWaiting();
-      if (!json)
-        spinner.around(() => printLines(context.stdout, reportLines(report, style, widthOf(context.stdout))));
       return report;
     });
+    // In the order of the file, each as soon as those before it are there.
+    for (const report of json ? [] : asked) {
+      const lines = reportLines(await report, style, widthOf(context.stdout));
+      spinner.around(() => printLines(context.stdout, lines));
+    }
     return Promise.all(asked);
   }).finally(() => spinner.stop());
   if (json) printJson(context, reports);
@@ -59,7 +63,9 @@ function reportLines(
   const lines = checks.flatMap((step) => {
     const mark = MARKS[`${step.ok}`];
     const paint = step.ok === null ? style.dim : step.ok ? style.green : style.red;
-    const detail = wrapText(clean(step.detail), width && Math.max(20, width - DETAIL_INDENT));
+    // What failed is said once, on stderr.
+    const said = step.ok === false ? FAULTS[step.check] : step.detail;
+    const detail = wrapText(clean(said), width && Math.max(20, width - DETAIL_INDENT));
     return detail.map((line, at) =>
       at === 0
         ? `  ${paint(mark)} ${step.check.padEnd(9)}  ${style.dim(line)}`

@@ -1,11 +1,14 @@
 // Which target would answer a request, and why each other would not.
 import type { Command } from 'commander';
 import { NO_NEEDS } from '../../canonical/needs.ts';
+import type { RouteConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
+import { MAX_ATTEMPTS } from '../../gateway/forward.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Question, Resolution } from '../../routing/routing.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, printJson, printLines, type Style } from '../output.ts';
+import type { States } from '../states.ts';
 
 interface Options {
   file?: string;
@@ -39,13 +42,25 @@ async function runExplain(
   context: Context,
 ): Promise<void> {
   const { learnModels, withSurvey } = await import('../survey.ts');
-  const verdicts = await withSurvey(command, context, async (survey) => {
+  const { readStates } = await import('../states.ts');
+  const states = await readStates(command, context);
+  const explained = await withSurvey(command, context, async (survey): Promise<Explained> => {
     await learnModels(survey, context);
     const { question, droppedFor } = await askedOf(model, options.file, context.cwd);
-    return judge(survey.routing.resolve(question), droppedFor);
+    const verdicts = judge(survey.routing.resolve(question), droppedFor, states);
+    const strategy = survey.routing.model(model, null)?.strategy ?? 'priority';
+    return { verdicts, strategy, protocol: options.file === undefined ? undefined : question.protocol };
   });
-  if (options.json) printJson(context, { model, targets: verdicts.map(describe) });
-  else printVerdicts(verdicts, context, await createStyle(context.stdout, context.env));
+  const { verdicts, ...how } = explained;
+  if (options.json) printJson(context, { model, ...how, targets: verdicts.map(describe) });
+  else printVerdicts(model, explained, context, await createStyle(context.stdout, context.env));
+}
+
+interface Explained {
+  verdicts: Verdict[];
+  strategy: RouteConfig['strategy'];
+  /** Of the request in the file, which does not say it. */
+  protocol: Question['protocol'] | undefined;
 }
 
 interface Asked {
@@ -73,17 +88,27 @@ async function askedOf(model: string, file: string | undefined, cwd: string): Pr
   };
 }
 
-/** As a server without a past would go: which providers fail or cool at the moment only a running one knows. */
-function judge({ targets, weak, passedOver }: Resolution, droppedFor: Asked['droppedFor']): Verdict[] {
+/** In the order of a server that knows what `states` says; how fast targets are, and who answered before, only it knows. */
+function judge(
+  { targets, weak, passedOver }: Resolution,
+  droppedFor: Asked['droppedFor'],
+  states: States,
+): Verdict[] {
   const verdicts: Verdict[] = [];
   let before: Target | undefined;
-  for (const target of targets) {
+  let tried = 0;
+  for (const target of [...targets].sort((a, b) => Number(states.has(a.key)) - Number(states.has(b.key)))) {
     const lacks = weak.get(target.key) ?? [];
     try {
       const dropped = droppedFor(target);
+      if (tried === MAX_ATTEMPTS) {
+        verdicts.push({ target, role: 'never', why: tooMany(states.get(target.key)), dropped: [] });
+        continue;
+      }
       const role = before === undefined ? 'answers' : 'next';
-      verdicts.push({ target, role, why: reason(before, lacks), dropped });
+      verdicts.push({ target, role, why: reason(before, lacks, states.get(target.key)), dropped });
       before = target;
+      tried += 1;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       verdicts.push({ target, role: 'never', why: error.message, dropped: [] });
@@ -93,8 +118,17 @@ function judge({ targets, weak, passedOver }: Resolution, droppedFor: Asked['dro
   return [...verdicts, ...left];
 }
 
-function reason(before: Target | undefined, lacks: readonly string[]): string {
-  const but = lacks.length > 0 ? `it lacks ${lacks.join(', ')}` : undefined;
+function tooMany(state: string | undefined): string {
+  const last = 'three targets are tried at most';
+  return state === undefined ? last : `it is ${state} at the moment; ${last}`;
+}
+
+function reason(before: Target | undefined, lacks: readonly string[], state: string | undefined): string {
+  const buts = [
+    ...(state === undefined ? [] : [`it is ${state} at the moment`]),
+    ...(lacks.length > 0 ? [`it lacks ${lacks.join(', ')}`] : []),
+  ];
+  const but = buts.length > 0 ? buts.join(', ') : undefined;
   if (before === undefined)
     return but === undefined ? 'the first that can take it' : `${but}, but none better is left`;
   const place = `tried if ${before.key} fails`;
@@ -110,12 +144,20 @@ const LABELS = { answers: 'answers', next: 'then', never: 'not' } as const satis
   string
 >;
 
-function printVerdicts(verdicts: readonly Verdict[], { stdout }: Context, style: Style): void {
+const PROTOCOLS = { chat: 'chat completions', messages: 'messages' } as const;
+
+function printVerdicts(
+  model: string,
+  { verdicts, strategy, protocol }: Explained,
+  { stdout }: Context,
+  style: Style,
+): void {
+  const read = protocol === undefined ? '' : `; the request is read as ${PROTOCOLS[protocol]}`;
   const paints = { answers: style.green, next: style.bold, never: style.red } as const;
   const lines = verdicts.flatMap(({ target, role, why, dropped }) => [
     `${paints[role](LABELS[role].padEnd(7))}  ${style.bold(clean(target.key))}`,
     style.dim(`         ${clean(why)}`),
     ...(dropped.length > 0 ? [style.dim(`         left out: ${dropped.map(clean).join(', ')}`)] : []),
   ]);
-  printLines(stdout, lines);
+  printLines(stdout, [`${clean(model)}: strategy ${strategy}${read}`, ...lines]);
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { ModelEntry } from '../../routing/listing.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatShort, printJson, printLines, widthOf } from '../output.ts';
-import { readConfig, withStore } from '../session.ts';
+import { readStates, type States } from '../states.ts';
 import type { Survey } from '../survey.ts';
 import { table, type Cell } from '../table.ts';
 
@@ -18,7 +18,7 @@ export function defineModels(models: Command, context: Context): void {
         return survey.routing.models(null);
       };
       const entries = await withSurvey(command, context, read, { database: true });
-      const states = await statesOf(command, context);
+      const states = await readStates(command, context);
       if (options.json)
         printJson(
           context,
@@ -26,19 +26,6 @@ export function defineModels(models: Command, context: Context): void {
         );
       else await printModels(entries, states, context);
     });
-}
-
-type States = ReadonlyMap<string, string>;
-
-/** What running servers know: targets that cool down or fail. Without a database there is no server. */
-async function statesOf(command: Command, context: Context): Promise<States> {
-  const config = await readConfig(command, context);
-  const { existsSync } = await import('node:fs');
-  if (!existsSync(config.database)) return new Map();
-  return withStore(command, context, async (store) => {
-    const known = await store.listHealth(context.clock.now());
-    return new Map(known.map(({ target, state }) => [target, state]));
-  });
 }
 
 function describe(entry: ModelEntry, states: States) {
@@ -57,12 +44,27 @@ function describe(entry: ModelEntry, states: States) {
   };
 }
 
-const mark = (can: boolean): Cell => (can ? { text: 'yes', paint: 'green' } : { text: '-', paint: 'dim' });
+type Ability = 'vision' | 'tools' | 'thinking';
+
+/** What some target can do; `?` where that is only taken as possible. */
+function mark({ targets }: ModelEntry, ability: Ability): Cell {
+  const known = targets.map(({ traits }) => traits[ability]);
+  if (known.includes(true)) return { text: 'yes', paint: 'green' };
+  return known.includes(undefined) ? { text: '?', paint: 'dim' } : { text: '-', paint: 'dim' };
+}
+
 const tokens = (count: number | null): string => (count === null ? '-' : formatShort(count));
 
 function shown(key: string, states: States): string {
   const state = states.get(key);
   return state === undefined ? clean(key) : `${clean(key)} (${state})`;
+}
+
+const MOST_TARGETS = 4;
+
+function listed(targets: readonly string[]): string {
+  const more = targets.length - MOST_TARGETS;
+  return targets.slice(0, MOST_TARGETS).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 async function printModels(entries: readonly ModelEntry[], states: States, context: Context): Promise<void> {
@@ -73,12 +75,12 @@ async function printModels(entries: readonly ModelEntry[], states: States, conte
       { title: 'NAME', value: ({ name }) => clean(name) },
       {
         title: 'TARGETS',
-        value: ({ targets }) => targets.map(({ key }) => shown(key, states)).join(', '),
+        value: ({ targets }) => listed(targets.map(({ key }) => shown(key, states))),
         shrinks: true,
       },
-      { title: 'VISION', value: ({ vision }) => mark(vision) },
-      { title: 'TOOLS', value: (entry) => mark(entry.tools) },
-      { title: 'THINKING', value: ({ thinking }) => mark(thinking) },
+      { title: 'VISION', value: (entry) => mark(entry, 'vision') },
+      { title: 'TOOLS', value: (entry) => mark(entry, 'tools') },
+      { title: 'THINKING', value: (entry) => mark(entry, 'thinking') },
       { title: 'WINDOW', value: ({ contextWindow }) => tokens(contextWindow), align: 'right' },
       { title: 'OUTPUT', value: ({ maxOutput }) => tokens(maxOutput), align: 'right' },
     ],

@@ -35,6 +35,8 @@ export interface PrintedTotals {
   requests: number;
   errors: number;
   unknown: number;
+  /** Answered requests whose model has no known price: the cost is at least what is told. */
+  unpriced: number;
   input_tokens: number;
   output_tokens: number;
   cost_usd: number | null;
@@ -112,6 +114,8 @@ export async function readUsage(
   const totals = groupBy(await store.totalsBy('account', only, first));
   const groups = by === undefined ? undefined : groupBy(await store.totalsBy(by, only, first));
 
+  const keys = by === 'key' ? await store.listKeys() : [];
+  const labels = new Map(keys.map(({ id, label }) => [id, label]));
   const window: { at: number; hour: string }[] = [];
   for (let at = first; at <= current; at += HOUR_MS) window.push({ at, hour: isoTime(at) });
 
@@ -128,7 +132,12 @@ export async function readUsage(
       totals: printed(totals.get(id)?.[0]?.totals ?? NOTHING),
       hours: window.map(({ at, hour }) => ({ hour, requests: requests.get(at) ?? 0 })),
       ...(groups && {
-        by: groups.get(id)?.map(({ group, totals }) => ({ ...group, totals: printed(totals) })) ?? [],
+        by:
+          groups.get(id)?.map(({ group, totals }) => ({
+            ...group,
+            ...(by === 'key' && { name: labels.get(group['key'] ?? '') ?? null }),
+            totals: printed(totals),
+          })) ?? [],
       }),
     };
   };
@@ -159,6 +168,7 @@ function printed(totals: Totals): PrintedTotals {
     requests: totals.requests,
     errors: totals.errors,
     unknown: totals.unknown,
+    unpriced: totals.unpriced,
     input_tokens: totals.inputTokens,
     output_tokens: totals.outputTokens,
     cost_usd: totals.costUsd,
