@@ -7,7 +7,7 @@ import type { Usage } from '../canonical/usage.ts';
 import type { ProviderFailure } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
-import type { Frame } from '../protocols/sse.ts';
+import { createSplitter, type Frame } from '../protocols/sse.ts';
 import type { ProviderReply } from '../providers/provider-exchange.ts';
 import type { FrameSource } from './frames.ts';
 import { checkReply } from './json-limits.ts';
@@ -63,7 +63,7 @@ export function untilCommitted(
 ): Promise<readonly Frame[]> {
   const decode = (): StreamDecoder => protocol.createStreamDecoder({ ids, traits: target.traits });
   return new Promise((resolve, reject) => {
-    const held: Frame[] = [];
+    const before = createHeldBytes();
     const watch = protocol.createWatch({ usageAsked: true });
     const fail = (failure: ProviderFailure): void => {
       source.abort();
@@ -72,19 +72,24 @@ export function untilCommitted(
     source.read({
       frames(frames) {
         let committed = 0;
-        for (const frame of frames) {
-          held.push(frame);
-          if (committed > 0) continue;
+        for (const [index, frame] of frames.entries()) {
           const seen = watch(frame);
           const failure = seen.failure ?? seen.silence;
           if (failure !== undefined) return fail(failure);
           // A terminal frame after nothing ends nothing, and bytes that can't be read are no content.
           if (seen.terminal === true) return fail(EMPTY);
           if (protocol.isBroken(frame)) return fail(MALFORMED);
-          if (seen.stopped === true || protocol.commits(frame)) committed = held.length;
+          if (seen.stopped !== true && !protocol.commits(frame)) continue;
+          committed = index + 1;
+          break;
         }
-        if (committed === 0) return;
-        const broken = crossing ? failureIn(held.slice(0, committed), decode()) : undefined;
+        if (committed === 0) {
+          if (!before.add(frames)) fail(WITHOUT_CONTENT);
+          return;
+        }
+        const earlier = before.frames();
+        const held = [...earlier, ...frames];
+        const broken = crossing ? failureIn(held.slice(0, earlier.length + committed), decode()) : undefined;
         if (broken !== undefined) return fail(broken);
         source.hold();
         resolve(held);
@@ -93,6 +98,47 @@ export function untilCommitted(
       fail: (failure) => fail(failure),
     });
   });
+}
+
+/** What may come before any content: head, role, keep-alives for as long as a provider waits. */
+const MOST_HELD_BYTES = 8 * 1024 * 1024;
+const MOST_HELD_FRAMES = 10_000;
+
+interface HeldBytes {
+  /** Whether there was room for them. */
+  add(frames: readonly Frame[]): boolean;
+  /** All of them again. */
+  frames(): Frame[];
+}
+
+/** Frames as their bytes alone: each as an object takes ten times as much. */
+function createHeldBytes(): HeldBytes {
+  let bytes = Buffer.alloc(0);
+  let length = 0;
+  let count = 0;
+
+  function room(more: number): void {
+    if (length + more <= bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(512, 2 * (length + more)));
+    bytes.copy(larger, 0, 0, length);
+    bytes = larger;
+  }
+
+  return {
+    add(frames) {
+      count += frames.length;
+      const more = frames.reduce((sum, frame) => sum + frame.bytes.length, 0);
+      if (count > MOST_HELD_FRAMES || length + more > MOST_HELD_BYTES) return false;
+      room(more);
+      for (const frame of frames) length += frame.bytes.copy(bytes, length);
+      return true;
+    },
+    frames() {
+      if (length === 0) return [];
+      const splitter = createSplitter({ maxFrame: length });
+      return [...splitter.push(bytes.subarray(0, length)), ...splitter.finish()];
+    },
+  };
 }
 
 /** Frames that look like content and can't be understood: where they are translated, that is seen before anything is written. */
@@ -107,6 +153,12 @@ function failureIn(frames: readonly Frame[], decoder: StreamDecoder): ProviderFa
 const EMPTY: ProviderFailure = {
   kind: 'failed',
   message: "the provider's stream ended before any content",
+  reason: 'empty',
+};
+
+const WITHOUT_CONTENT: ProviderFailure = {
+  kind: 'failed',
+  message: "the provider's stream went on and on without any content",
   reason: 'empty',
 };
 
