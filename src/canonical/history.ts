@@ -3,11 +3,11 @@
 // turn, blank text, wrapped arguments, the form of ids and names, and whether thinking must be off (a tool turn that came back
 // without its thinking, a last turn with thinking that is off). A pure function of the request, and append-only: all before the
 // last assistant turn stays the same when the conversation grows, since prompt caches and signatures go by it.
-import { pairCalls, type Warn } from './call-results.ts';
-import { isSealed } from './own-thinking.ts';
+import { pairCalls, type Warn } from './tool-pairing.ts';
+import { isSealed } from './thinking-signature.ts';
 import type { Message, Part, ProtocolName, ReasoningPart, Request, Warning } from './request.ts';
 import type { Traits } from './traits.ts';
-import { wellFormedPart } from './well-formed.ts';
+import { wellFormedPart } from './surrogates.ts';
 
 export function repair(
   request: Request,

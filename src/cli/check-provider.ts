@@ -3,12 +3,12 @@ import { FailureError } from '../canonical/failure.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { SIM } from '../config/providers.ts';
 import type { ProviderFailure } from '../errors.ts';
-import { keyHint } from '../gateway/failures.ts';
-import { scrub } from '../gateway/scrub.ts';
+import { keyHint } from '../gateway/outbound/fallback-policy.ts';
+import { scrub } from '../gateway/outbound/redact.ts';
 import { listModels } from '../providers/discover.ts';
 import type { Target } from '../routing/catalog.ts';
 import { calledTool, probeStream, type ProbeDeps } from './probe.ts';
-import { LIST_MS, type Survey } from './survey.ts';
+import { LIST_MS, type Survey } from './inventory.ts';
 
 export interface Step {
   check: 'reachable' | 'key' | 'models' | 'streaming' | 'tools';

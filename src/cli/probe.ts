@@ -5,14 +5,14 @@ import { FailureError } from '../canonical/failure.ts';
 import type { Event } from '../canonical/events.ts';
 import type { Request } from '../canonical/request.ts';
 import type { ProviderFailure } from '../errors.ts';
-import { openFrames } from '../gateway/frames.ts';
-import { headersFor } from '../gateway/prepare.ts';
-import { readWhole } from '../gateway/read-whole.ts';
+import { openFrames } from '../gateway/outbound/provider-frames.ts';
+import { headersFor } from '../gateway/outbound/build-request.ts';
+import { readWhole } from '../providers/read-body.ts';
 import type { Ids } from '../ids.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { ProviderClient } from '../providers/client.ts';
-import type { ReplyBody } from '../providers/provider-exchange.ts';
+import type { ReplyBody } from '../providers/exchange.ts';
 import { protocolFor, type Target } from '../routing/catalog.ts';
 
 const MAX_TOKENS = 64;

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
-import { readConfig, withStore } from './session.ts';
+import { readConfig, withStore } from './with-store.ts';
 
 /** `provider/model` -> `cooling` or `failing`. */
 export type States = ReadonlyMap<string, string>;

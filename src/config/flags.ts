@@ -2,10 +2,10 @@
 // members' names in snake_case; what `models` and `prompt_cache` say already is no flag.
 import { EFFORTS } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
-import { suggest } from './faults.ts';
-import { nearest } from './nearest.ts';
-import type { Rule } from './values.ts';
-import { choice, TRUTH, whole } from './values.ts';
+import { suggest } from './config-error.ts';
+import { nearest } from './did-you-mean.ts';
+import type { Rule } from './scalars.ts';
+import { choice, TRUTH, whole } from './scalars.ts';
 
 type ModelMember =
   | 'vision'

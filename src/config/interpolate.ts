@@ -1,5 +1,5 @@
 // `${NAME}` in any string of the file reads the environment, so that secrets stay out of it.
-import { formatPath, type Path } from './faults.ts';
+import { formatPath, type Path } from './config-error.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

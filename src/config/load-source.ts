@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, Parser, visit } from 'yaml';
 import type { Document } from 'yaml';
-import type { Fault, Path } from './faults.ts';
-import { ConfigError, formatPath } from './faults.ts';
+import type { Fault, Path } from './config-error.ts';
+import { ConfigError, formatPath } from './config-error.ts';
 import { syntaxFaults } from './syntax.ts';
 import type { Quoted } from './syntax.ts';
 

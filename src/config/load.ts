@@ -3,10 +3,10 @@ import envPaths from 'env-paths';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Config, LeftOut, ProviderConfig } from './config.ts';
-import type { Fault } from './faults.ts';
-import { ConfigError, formatPath, suggest } from './faults.ts';
+import type { Fault } from './config-error.ts';
+import { ConfigError, formatPath, suggest } from './config-error.ts';
 import type { Env, Interpolated } from './interpolate.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from './did-you-mean.ts';
 import { bareVariables, interpolate } from './interpolate.ts';
 import { readSource } from './load-source.ts';
 import type { Source } from './load-source.ts';
@@ -16,9 +16,9 @@ import type { FileConfig } from './schema.ts';
 import { readSchema } from './schema.ts';
 import type { Flags } from './settings.ts';
 import { DEFAULT_KEEP, DEFAULT_TIER, DEFAULT_TIERS, limitsOf, resolveSettings, setting } from './settings.ts';
-import { findProviders } from './zero.ts';
+import { findProviders } from './autodetect.ts';
 
-export { ConfigError } from './faults.ts';
+export { ConfigError } from './config-error.ts';
 
 export type LoadedConfig = Config;
 

@@ -2,10 +2,10 @@
 import type { ProtocolName } from '../canonical/request.ts';
 import { normalizeBaseUrl } from './base-url.ts';
 import type { ModelConfig, ProviderConfig } from './config.ts';
-import type { Fault } from './faults.ts';
-import { suggest } from './faults.ts';
+import type { Fault } from './config-error.ts';
+import { suggest } from './config-error.ts';
 import type { Env } from './interpolate.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from './did-you-mean.ts';
 import type { Preset } from './presets.ts';
 import { findPreset, PRESETS } from './presets.ts';
 import type { FileModel, FileProvider } from './schema.ts';

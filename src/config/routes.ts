@@ -1,8 +1,8 @@
 // The file's routes: every target must name a provider of the file, and one of its models where it lists them.
 import type { ProviderConfig, RouteConfig, TargetRef } from './config.ts';
-import type { Fault, Path } from './faults.ts';
-import { suggest } from './faults.ts';
-import { nearest } from './nearest.ts';
+import type { Fault, Path } from './config-error.ts';
+import { suggest } from './config-error.ts';
+import { nearest } from './did-you-mean.ts';
 import { SIM } from './providers.ts';
 import type { FileConfig } from './schema.ts';
 

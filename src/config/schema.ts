@@ -2,12 +2,12 @@
 // what depends on several (a route's targets, a provider's URL) is checked where it is resolved.
 import { z } from 'zod';
 import type { Traits } from '../canonical/traits.ts';
-import type { Fault } from './faults.ts';
-import { suggest } from './faults.ts';
+import type { Fault } from './config-error.ts';
+import { suggest } from './config-error.ts';
 import { readFlag } from './flags.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from './did-you-mean.ts';
 import { UNLIMITED } from './settings.ts';
-import type { Rule } from './values.ts';
+import type { Rule } from './scalars.ts';
 import {
   API_KEY,
   choice,
@@ -28,7 +28,7 @@ import {
   UPSTREAM,
   URL_TEXT,
   whole,
-} from './values.ts';
+} from './scalars.ts';
 
 const NOT_A_MAPPING = 'is not a mapping; write its keys below it, indented';
 

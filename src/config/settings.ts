@@ -3,11 +3,11 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Config } from './config.ts';
-import type { Fault } from './faults.ts';
+import type { Fault } from './config-error.ts';
 import type { Env } from './interpolate.ts';
-import { parseWhole } from './quantity.ts';
+import { parseWhole } from './duration-size.ts';
 import type { FileConfig } from './schema.ts';
-import { HOST } from './values.ts';
+import { HOST } from './scalars.ts';
 
 export interface Flags {
   config?: string;

@@ -12,15 +12,15 @@ import type { ProviderClient } from '../providers/client.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
-import { answer, headOf } from './answer.ts';
-import { questionOf } from './conversation.ts';
-import type { DatabaseWatch } from './database-watch.ts';
+import { answer, headOf } from './reply/respond.ts';
+import { questionOf } from './inbound/routing-query.ts';
+import type { DatabaseWatch } from './database-health.ts';
 import { ClientGone, type Exchange, type Outcome } from './exchange.ts';
-import { forward, type Upstream } from './forward.ts';
-import type { Gate } from './gate.ts';
-import { passedHeaders } from './passed.ts';
-import { prepare, type Prepared } from './prepare.ts';
-import { readRequest } from './read-request.ts';
+import { forward, type Upstream } from './outbound/fallback.ts';
+import type { Gate } from './in-flight-limit.ts';
+import { passedHeaders } from './inbound/forwarded-headers.ts';
+import { prepare, type Prepared } from './outbound/build-request.ts';
+import { readRequest } from './inbound/read-request.ts';
 import { logOutcome, usageRow, type NewId, type Recorder } from './recorder.ts';
 
 export interface GatewayDeps {

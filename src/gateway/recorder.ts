@@ -6,9 +6,9 @@ import { totalInput } from '../canonical/usage.ts';
 import type { Key, Store, UsageRow } from '../store/store.ts';
 import { costOf } from '../routing/price.ts';
 import type { Outcome } from './exchange.ts';
-import type { Prepared } from './prepare.ts';
-import type { Inbound } from './read-request.ts';
-import { scrub } from './scrub.ts';
+import type { Prepared } from './outbound/build-request.ts';
+import type { Inbound } from './inbound/read-request.ts';
+import { scrub } from './outbound/redact.ts';
 
 const FLUSH_MS = 100;
 /** Rows that wait for a store that is away; beyond it the oldest are lost, and the log says how many. */

@@ -6,11 +6,11 @@ import type { JsonObject } from '../canonical/json.ts';
 import type { Needs } from '../canonical/needs.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { Field, ProtocolName, Request, Warning } from '../canonical/request.ts';
-import type { Restore } from '../canonical/restore.ts';
+import type { Restore } from '../canonical/reverse-mapping.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Ids } from '../ids.ts';
-import type { Frame } from './sse.ts';
+import type { Frame } from './sse/splitter.ts';
 
 /** What the gateway reads of every request of this protocol; nothing else of the body is looked at on a relay. */
 export interface Envelope {

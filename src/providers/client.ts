@@ -9,7 +9,7 @@ import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { joinWriteBatch } from '../write-batch.ts';
 import { watched } from './connector.ts';
-import { closedBeforeReply, ProviderExchange, type Call, type ProviderReply } from './provider-exchange.ts';
+import { closedBeforeReply, ProviderExchange, type Call, type ProviderReply } from './exchange.ts';
 import { nameProxyFailures, readProxies, usesProxy, type Proxies } from './proxy.ts';
 
 // undici publishes the socket right before it writes a request to it.

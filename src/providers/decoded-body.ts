@@ -2,7 +2,7 @@
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import type { Transform } from 'node:stream';
 import type { ProviderFailure } from '../errors.ts';
-import type { BodyReader, ReplyBody } from './provider-exchange.ts';
+import type { BodyReader, ReplyBody } from './exchange.ts';
 
 type CreateDecoder = (first: Buffer) => Transform;
 

@@ -1,6 +1,6 @@
 // Proxies as the environment names them: which one leads to a provider, and what is wrong where one does not.
 import type { Dispatcher } from 'undici';
-import { ConfigError } from '../config/faults.ts';
+import { ConfigError } from '../config/config-error.ts';
 
 type Env = Record<string, string | undefined>;
 

@@ -2,7 +2,7 @@
 // configuration and what was discovered; look-ups are maps.
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig, RouteConfig } from '../config/config.ts';
-import type { Facts } from './facts.ts';
+import type { Facts } from './model-info.ts';
 import type { Providers } from './providers.ts';
 import { createTargets, keep } from './targets.ts';
 import type { Discovered, Target, TargetOf } from './targets.ts';

@@ -1,7 +1,7 @@
 // Why a request has no target, in words that say what would mend it.
 import { GatewayError, LONG_WAIT_S } from '../errors.ts';
 import type { Config } from '../config/config.ts';
-import { nearestAll } from '../config/nearest.ts';
+import { nearestAll } from '../config/did-you-mean.ts';
 import type { Target } from './catalog.ts';
 
 const MOST_SHOWN = 120;

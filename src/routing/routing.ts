@@ -4,12 +4,12 @@ import type { Clock } from '../clock.ts';
 import type { Needs } from '../canonical/needs.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
-import { order, waitOf } from './auto.ts';
-import type { Candidate } from './auto.ts';
+import { order, waitOf } from './order.ts';
+import type { Candidate } from './order.ts';
 import { createCatalog } from './catalog.ts';
 import type { Catalog, Entry, Target } from './catalog.ts';
-import { createFacts } from './facts.ts';
-import { fits } from './fits.ts';
+import { createFacts } from './model-info.ts';
+import { fits } from './capability-check.ts';
 import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { admits, createListing } from './listing.ts';
@@ -17,7 +17,7 @@ import type { Listing, ModelEntry } from './listing.ts';
 import { mergeProviders } from './providers.ts';
 import type { Providers } from './providers.ts';
 import { allCooling, noneAdmitted, noneFits, unknownModel } from './refusals.ts';
-import { createStickiness } from './stickiness.ts';
+import { createStickiness } from './affinity.ts';
 
 export interface Question {
   protocol: ProtocolName;

@@ -1,7 +1,7 @@
 // A provider and one of its models, made once for each name that is asked for.
 import type { Traits } from '../canonical/traits.ts';
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
-import type { Facts } from './facts.ts';
+import type { Facts } from './model-info.ts';
 import type { Price } from './price.ts';
 
 export interface Target {

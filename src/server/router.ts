@@ -1,5 +1,5 @@
 // Which station a path and a method lead to. Matched on the path alone, never on the query or a header.
-import { nearest } from '../config/nearest.ts';
+import { nearest } from '../config/did-you-mean.ts';
 import { GatewayError } from '../errors.ts';
 
 export type RouteName = 'chat' | 'messages' | 'count_tokens' | 'models' | 'model' | 'health' | 'probe';

@@ -1,7 +1,7 @@
 // The simulated model: a pure function from a request to its answer, and the same answer as the events of a stream.
 import { createHash } from 'node:crypto';
 import type { Event } from '../canonical/events.ts';
-import { markOwn } from '../canonical/own-thinking.ts';
+import { markOwn } from '../canonical/thinking-signature.ts';
 import type { Reply, ReplyPart, Stop } from '../canonical/reply.ts';
 import type { Request, Tool } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';

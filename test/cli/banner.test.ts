@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import type { App } from '../../src/app.ts';
-import { printBanner } from '../../src/cli/banner.ts';
+import { printBanner } from '../../src/cli/ui/banner.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { openStore } from '../../src/store/open.ts';
 import { capture, createShell, type Shell } from './harness.ts';

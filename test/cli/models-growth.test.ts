@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { table } from '../../src/cli/table.ts';
+import { table } from '../../src/cli/ui/table.ts';
 import { createShell } from './harness.ts';
 
 it.each(['models', 'models --json'])('%s: twice as many models, about twice as much text', async (line) => {

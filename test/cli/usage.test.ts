@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { displayWidth } from '../../src/cli/table.ts';
+import { displayWidth } from '../../src/cli/ui/table.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store, UsageRow } from '../../src/store/store.ts';
 import { createShell, NOW, type Shell } from './harness.ts';

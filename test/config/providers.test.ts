@@ -4,7 +4,7 @@ import { normalizeBaseUrl } from '../../src/config/base-url.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { FLAG_NAMES, readFlag } from '../../src/config/flags.ts';
 import { PRESETS } from '../../src/config/presets.ts';
-import { LOCAL_CANDIDATES } from '../../src/config/zero.ts';
+import { LOCAL_CANDIDATES } from '../../src/config/autodetect.ts';
 import { load } from './folder.ts';
 
 const provider = (text: string, env: Record<string, string> = {}): ProviderConfig | undefined =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { nearest, nearestAll } from '../../src/config/nearest.ts';
-import { parseDuration, parseSize } from '../../src/config/quantity.ts';
+import { nearest, nearestAll } from '../../src/config/did-you-mean.ts';
+import { parseDuration, parseSize } from '../../src/config/duration-size.ts';
 
 describe('durations and sizes', () => {
   test.each([

@@ -4,7 +4,7 @@ import type { ProtocolName } from '../../src/canonical/request.ts';
 import { ask, type Seen } from '../helpers/ask.ts';
 import { gateway, provider } from '../helpers/gateway.ts';
 import { scriptedProvider, type Script } from '../helpers/scripted-provider.ts';
-import { chunks, completion, events, message } from '../protocols/answers.ts';
+import { chunks, completion, events, message } from '../translation/answers.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 
 interface Run {

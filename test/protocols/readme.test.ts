@@ -3,8 +3,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import { FLAG_NAMES, readFlag } from '../../src/config/flags.ts';
-import { CHAT_FIELDS } from '../../src/protocols/chat/ledger.ts';
-import { MESSAGES_FIELDS } from '../../src/protocols/messages/ledger.ts';
+import { CHAT_FIELDS } from '../../src/protocols/chat/fields.ts';
+import { MESSAGES_FIELDS } from '../../src/protocols/messages/fields.ts';
 
 const FOLDER = new URL('../../src/protocols/', import.meta.url);
 const README = readFileSync(new URL('README.md', FOLDER), 'utf8');

@@ -10,7 +10,7 @@ import { CancellationSource, type Cancellation } from '../../src/cancellation.ts
 import { systemClock, type Clock } from '../../src/clock.ts';
 import type { ProviderFailure } from '../../src/errors.ts';
 import { createProviderClient } from '../../src/providers/client.ts';
-import type { Call, ProviderReply } from '../../src/providers/provider-exchange.ts';
+import type { Call, ProviderReply } from '../../src/providers/exchange.ts';
 import { selfSigned } from '../helpers/certificate.ts';
 import { manualClock } from '../helpers/clock.ts';
 

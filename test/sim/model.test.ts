@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Event } from '../../src/canonical/events.ts';
-import { isOwn } from '../../src/canonical/own-thinking.ts';
+import { isOwn } from '../../src/canonical/thinking-signature.ts';
 import type { Reply, ReplyPart } from '../../src/canonical/reply.ts';
 import type { Part, Reasoning, ReasoningPart, Request, ToolChoice } from '../../src/canonical/request.ts';
 import { answer, eventsOf, inputTokens } from '../../src/sim/model.ts';

@@ -10,9 +10,9 @@ import {
   printJson,
   printLines,
   widthOf,
-} from '../output.ts';
-import { withReadStore } from '../session.ts';
-import { table } from '../table.ts';
+} from '../ui/style.ts';
+import { withReadStore } from '../with-store.ts';
+import { table } from '../ui/table.ts';
 
 export function defineAccounts(accounts: Command, context: Context): void {
   accounts.addHelpText('after', '\nExample:\n  gateway accounts list');

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import type { ProviderReport, Step } from '../check-provider.ts';
 import { CliError, type Context } from '../context.ts';
-import { clean, createStyle, plural, printJson, printLines, widthOf, type Style } from '../output.ts';
-import { wrapText } from '../table.ts';
-import { createSpinner } from '../spinner.ts';
+import { clean, createStyle, plural, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
+import { wrapText } from '../ui/table.ts';
+import { createSpinner } from '../ui/spinner.ts';
 
 interface Options {
   deep?: boolean;
@@ -25,7 +25,7 @@ export function defineCheck(check: Command, context: Context): void {
 
 async function runCheck(options: Options, command: Command, context: Context): Promise<void> {
   const { json = false, deep = false } = options;
-  const { withSurvey } = await import('../survey.ts');
+  const { withSurvey } = await import('../inventory.ts');
   const { checkProvider } = await import('../check-provider.ts');
   const style = await createStyle(context.stdout, context.env);
   const spinner = await createSpinner(context, json);

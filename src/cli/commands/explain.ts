@@ -3,11 +3,11 @@ import type { Command } from 'commander';
 import { NO_NEEDS } from '../../canonical/needs.ts';
 import type { RouteConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
-import { MAX_ATTEMPTS } from '../../gateway/forward.ts';
+import { MAX_ATTEMPTS } from '../../gateway/outbound/fallback.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Question, Resolution } from '../../routing/routing.ts';
 import type { Context } from '../context.ts';
-import { clean, createStyle, printJson, printLines, type Style } from '../output.ts';
+import { clean, createStyle, printJson, printLines, type Style } from '../ui/style.ts';
 import type { States } from '../states.ts';
 
 interface Options {
@@ -41,7 +41,7 @@ async function runExplain(
   command: Command,
   context: Context,
 ): Promise<void> {
-  const { learnModels, withSurvey } = await import('../survey.ts');
+  const { learnModels, withSurvey } = await import('../inventory.ts');
   const { readStates } = await import('../states.ts');
   const states = await readStates(command, context);
   const explained = await withSurvey(command, context, async (survey): Promise<Explained> => {
@@ -77,9 +77,9 @@ async function askedOf(model: string, file: string | undefined, cwd: string): Pr
     };
     return { question, droppedFor: () => [] };
   }
-  const { readRequestFile } = await import('../request-file.ts');
-  const { questionOf } = await import('../../gateway/conversation.ts');
-  const { prepare } = await import('../../gateway/prepare.ts');
+  const { readRequestFile } = await import('../args/request-file.ts');
+  const { questionOf } = await import('../../gateway/inbound/routing-query.ts');
+  const { prepare } = await import('../../gateway/outbound/build-request.ts');
   const inbound = await readRequestFile(file, cwd, model);
   const passed = { version: undefined, beta: undefined, query: '' };
   return {

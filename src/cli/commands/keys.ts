@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import type { Key, Permission, Store, StoreReader } from '../../store/store.ts';
-import { parseModels, parseName, parsePermissions } from '../arguments.ts';
+import { parseModels, parseName, parsePermissions } from '../args/values.ts';
 import { CliError, type Context } from '../context.ts';
 import {
   clean,
@@ -15,10 +15,17 @@ import {
   shellWord,
   shortened,
   widthOf,
-} from '../output.ts';
-import { limitText, sayWritten, unknownAccount, unknownTier, withReadStore, withStore } from '../session.ts';
-import { table, wrapText, type Cell } from '../table.ts';
-import { parseExpiry } from '../when.ts';
+} from '../ui/style.ts';
+import {
+  limitText,
+  sayWritten,
+  unknownAccount,
+  unknownTier,
+  withReadStore,
+  withStore,
+} from '../with-store.ts';
+import { table, wrapText, type Cell } from '../ui/table.ts';
+import { parseExpiry } from '../args/time.ts';
 
 interface CreateOptions {
   account?: string;
@@ -116,7 +123,7 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
 
 /** Two accounts that a person takes for one have two limits. */
 async function warnOfLookalike(account: string, store: Store, { stderr }: Context): Promise<void> {
-  const { lookalike } = await import('../names.ts');
+  const { lookalike } = await import('../args/account-name.ts');
   const other = lookalike(
     account,
     (await store.listAccounts()).map(({ name }) => name),
@@ -128,7 +135,7 @@ async function warnOfLookalike(account: string, store: Store, { stderr }: Contex
 }
 
 async function warnOfModels(models: readonly string[], config: Config, { stderr }: Context): Promise<void> {
-  const { uselessModels } = await import('../admitted.ts');
+  const { uselessModels } = await import('../args/model-list.ts');
   for (const line of uselessModels(models, config)) stderr.write(`${shortened(`warning: ${clean(line)}`)}\n`);
 }
 

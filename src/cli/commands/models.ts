@@ -2,17 +2,17 @@
 import type { Command } from 'commander';
 import type { ModelEntry } from '../../routing/listing.ts';
 import type { Context } from '../context.ts';
-import { clean, createStyle, formatShort, printJson, printLines, widthOf } from '../output.ts';
+import { clean, createStyle, formatShort, printJson, printLines, widthOf } from '../ui/style.ts';
 import { readStates, type States } from '../states.ts';
-import type { Survey } from '../survey.ts';
-import { table, type Cell } from '../table.ts';
+import type { Survey } from '../inventory.ts';
+import { table, type Cell } from '../ui/table.ts';
 
 export function defineModels(models: Command, context: Context): void {
   models
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway models --json')
     .action(async (options: { json?: boolean }, command: Command) => {
-      const { learnModels, withSurvey } = await import('../survey.ts');
+      const { learnModels, withSurvey } = await import('../inventory.ts');
       const read = async (survey: Survey): Promise<ModelEntry[]> => {
         await learnModels(survey, context);
         return survey.routing.models(null);

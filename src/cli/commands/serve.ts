@@ -4,11 +4,11 @@ import type { App } from '../../app.ts';
 import type { Config } from '../../config/config.ts';
 import type { LogFormat, Logger } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
-import { collect, parsePort } from '../arguments.ts';
-import { printBanner } from '../banner.ts';
+import { collect, parsePort } from '../args/values.ts';
+import { printBanner } from '../ui/banner.ts';
 import { CliError, type Context } from '../context.ts';
-import { clean, formatDuration, isLively, plural } from '../output.ts';
-import { openDatabase, readConfig } from '../session.ts';
+import { clean, formatDuration, isLively, plural } from '../ui/style.ts';
+import { openDatabase, readConfig } from '../with-store.ts';
 
 interface Options {
   host?: string[];

@@ -1,7 +1,7 @@
 // Tiers come from the configuration; which account has which is in the database.
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
-import { clean, createStyle, formatCount, printJson, printLines, widthOf } from '../output.ts';
+import { clean, createStyle, formatCount, printJson, printLines, widthOf } from '../ui/style.ts';
 import {
   limitText,
   readConfig,
@@ -10,8 +10,8 @@ import {
   unknownAccount,
   unknownTier,
   withStore,
-} from '../session.ts';
-import { table } from '../table.ts';
+} from '../with-store.ts';
+import { table } from '../ui/table.ts';
 
 interface Options {
   json?: boolean;

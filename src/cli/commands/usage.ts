@@ -4,9 +4,9 @@ import { HOUR_MS } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
 import type { Account, Grouping, StoreReader, Totals } from '../../store/store.ts';
 import type { Context } from '../context.ts';
-import { clean, isoTime, printJson } from '../output.ts';
-import { limitOf, unknownAccount, withReadStore } from '../session.ts';
-import { parseSince } from '../when.ts';
+import { clean, isoTime, printJson } from '../ui/style.ts';
+import { limitOf, unknownAccount, withReadStore } from '../with-store.ts';
+import { parseSince } from '../args/time.ts';
 
 const GROUPINGS = ['account', 'key', 'model', 'hour'] as const satisfies readonly Grouping[];
 
@@ -75,7 +75,7 @@ async function showUsage(
   const rows = accounts.map((account) => describe(account, limitOf(config, account.tier)));
   if (options.json) printJson(context, rows);
   else {
-    const { printUsage } = await import('../usage-view.ts');
+    const { printUsage } = await import('../ui/usage-view.ts');
     await printUsage(rows, { since, by: options.by }, context);
   }
 }

@@ -2,9 +2,9 @@
 // https://docs.claude.com/en/api/errors
 import type { ErrorKind, FailureKind, GatewayError, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import { errorDetails, errorJson, failedGeneration, pageTitle } from '../error-body.ts';
-import { isOverflow, overflowTokens } from '../overflow.ts';
-import { count, list, text } from './schema.ts';
+import { errorDetails, errorJson, failedGeneration, pageTitle } from '../shared/error-body.ts';
+import { isOverflow, overflowTokens } from '../shared/context-overflow.ts';
+import { count, list, text } from './wire-types.ts';
 
 const TYPE = {
   invalid_request: 'invalid_request_error',

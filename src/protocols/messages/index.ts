@@ -1,19 +1,19 @@
 // The messages protocol (POST /v1/messages) as the gateway knows protocols.
 import type { Protocol } from '../protocol.ts';
-import { cleanBody } from './clean-body.ts';
-import { readEnvelope } from './envelope.ts';
+import { cleanBody } from './request/clean-body.ts';
+import { readEnvelope } from './request/envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { limitHeaders } from './limit-headers.ts';
-import { pausing } from './pausing.ts';
-import { commits, createWatch, isBroken, isQuiet } from './relay.ts';
-import { decodeReply, encodeReply, inspectReply } from './reply.ts';
-import { decodeRequest, readAsked } from './request-decode.ts';
-import { encodeRequest } from './request-encode.ts';
-import { createStreamDecoder } from './stream-decoder.ts';
-import { createStreamEncoder, PING } from './stream-encoder.ts';
-import { wirePath } from './wire-path.ts';
+import { limitHeaders } from './headers.ts';
+import { pausing } from './pause-turn.ts';
+import { commits, createWatch, isBroken, isQuiet } from './stream/relay.ts';
+import { decodeReply, encodeReply, inspectReply } from './reply/reply.ts';
+import { decodeRequest, readAsked } from './request/decode.ts';
+import { encodeRequest } from './request/encode.ts';
+import { createStreamDecoder } from './stream/decoder.ts';
+import { createStreamEncoder, PING } from './stream/encoder.ts';
+import { wirePath } from './field-names.ts';
 
-export { readCountEnvelope } from './envelope.ts';
+export { readCountEnvelope } from './request/envelope.ts';
 
 export const messages: Protocol = {
   name: 'messages',

@@ -1,7 +1,7 @@
 // Signs of life, without a key: for supervisors (`/health`), and for clients that look whether anybody is there.
 import { GatewayError } from '../../errors.ts';
 import type { Exchange, HeaderList } from '../../gateway/exchange.ts';
-import { shuttingDown } from '../../gateway/gate.ts';
+import { shuttingDown } from '../../gateway/in-flight-limit.ts';
 import type { GatewayDeps } from '../../gateway/inference.ts';
 
 const JSON_TYPE: HeaderList = ['content-type', 'application/json'];

@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import type { GatewayDeps } from '../../gateway/inference.ts';
 import { withoutKeys } from '../../log.ts';
-import { faultOfName } from '../../protocols/model-name.ts';
+import { faultOfName } from '../../protocols/shared/model-name.ts';
 import type { ModelEntry } from '../../routing/routing.ts';
 
 const JSON_TYPE = ['content-type', 'application/json'];

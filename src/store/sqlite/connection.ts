@@ -6,7 +6,7 @@ import { StoreError } from '../store.ts';
 import type { Db, Engine } from './engine.ts';
 import { isBusy, storeError } from './errors.ts';
 import { createFile, identityOf, inspectFile, keepPrivate } from './file.ts';
-import { createLockLine } from './lock-line.ts';
+import { createLockLine } from './lock-queue.ts';
 import { countApplied, migrate } from './migrations.ts';
 
 /** Processes that make a new database at once get in each other's way. */

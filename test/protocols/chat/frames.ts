@@ -5,7 +5,7 @@ import type { Request } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 import type { ReplyContext } from '../../../src/protocols/protocol.ts';
-import type { Frame } from '../../../src/protocols/sse.ts';
+import type { Frame } from '../../../src/protocols/sse/splitter.ts';
 
 export function frame(data: unknown, event = ''): Frame {
   const text = typeof data === 'string' ? data : JSON.stringify(data);

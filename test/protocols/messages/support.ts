@@ -6,7 +6,7 @@ import { DEFAULT_TRAITS, type Traits } from '../../../src/canonical/traits.ts';
 import type { Ids } from '../../../src/ids.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
 import type { ReplyContext } from '../../../src/protocols/protocol.ts';
-import type { Frame } from '../../../src/protocols/sse.ts';
+import type { Frame } from '../../../src/protocols/sse/splitter.ts';
 
 export const ids: Ids = { random: (length) => 'x'.repeat(length) };
 

@@ -1,0 +1,68 @@
+// The providers and models as a server would know them: the configuration, what is found on this machine, what providers
+// list. For commands that answer without a running server.
+import type { Command } from 'commander';
+import { createClients } from '../app.ts';
+import type { Config, ProviderConfig } from '../config/config.ts';
+import { LOCAL_CANDIDATES } from '../config/autodetect.ts';
+import type { ProviderClient } from '../providers/client.ts';
+import { listModels, probeLocal } from '../providers/discover.ts';
+import { createRouting, type Routing } from '../routing/routing.ts';
+import type { Context } from './context.ts';
+import { clean } from './ui/style.ts';
+import { readConfig, sayRead } from './with-store.ts';
+import { shownProviders } from './shown-providers.ts';
+
+export interface Survey {
+  config: Config;
+  client: ProviderClient;
+  routing: Routing;
+  /** Those worth a line, in order of preference. */
+  providers: readonly ProviderConfig[];
+}
+
+const PROBE_MS = 300;
+export const LIST_MS = 5000;
+
+export async function withSurvey<Result>(
+  command: Command,
+  context: Context,
+  use: (survey: Survey) => Promise<Result>,
+  reads: { database: boolean } = { database: false },
+): Promise<Result> {
+  const { clock, ids, env } = context;
+  const config = await readConfig(command, context);
+  await sayRead(context, config, reads);
+  for (const warning of config.warnings) context.stderr.write(`warning: ${clean(warning)}\n`);
+  const { client, sim } = createClients({ clock, ids, env });
+  try {
+    const routing = createRouting({ config, clock });
+    routing.addProviders([sim]);
+    if (config.file === null) {
+      const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
+      routing.addProviders(found.map(({ provider }) => provider));
+      for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
+    }
+    await routing.loadFacts();
+    return await use({ config, client, routing, providers: shownProviders(routing.providers(), config) });
+  } finally {
+    await client.close();
+  }
+}
+
+/** Asks providers without a list in the file what they have; those that do not say are named and left as they are. */
+export async function learnModels({ client, routing, providers }: Survey, context: Context): Promise<void> {
+  const unlisted = providers.filter(({ models }) => models === null);
+  await Promise.all(
+    unlisted.map(async (provider) => {
+      try {
+        routing.setDiscovered(provider.name, await listModels(client, provider, { timeoutMs: LIST_MS }));
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        const { scrub } = await import('../gateway/outbound/redact.ts');
+        context.stderr.write(
+          `warning: provider ${clean(provider.name)} did not list its models: ${clean(scrub(why, provider))}\n`,
+        );
+      }
+    }),
+  );
+}

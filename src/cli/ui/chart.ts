@@ -1,0 +1,130 @@
+// Bars of block characters: a column for each hour, a meter for a limit. Pure: numbers and a width in, lines out.
+import { formatShort, plainStyle, type Style } from './style.ts';
+import { HOUR_MS } from '../../clock.ts';
+
+const RISING = ['', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const FILLING = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+const EIGHTHS = 8;
+
+/** `████▌░░░`: how much of a limit is used. */
+export function meter(used: number, limit: number, width: number, style: Style = plainStyle): string {
+  const share = limit > 0 ? Math.min(1, used / limit) : 1;
+  const eighths = used > 0 ? Math.max(1, Math.floor(share * width * EIGHTHS)) : 0;
+  const full = Math.floor(eighths / EIGHTHS);
+  const bar = '█'.repeat(full) + (FILLING[eighths % EIGHTHS] ?? '');
+  const rest = '░'.repeat(width - bar.length);
+  return style[levelOf(share)](bar) + style.dim(rest);
+}
+
+function levelOf(share: number): 'green' | 'yellow' | 'red' {
+  if (share >= 1) return 'red';
+  return share >= 0.8 ? 'yellow' : 'green';
+}
+
+export interface HourCount {
+  /** Where the hour begins, milliseconds since the epoch. */
+  hour: number;
+  requests: number;
+}
+
+export interface ChartOptions {
+  /** Lines of the bars alone. */
+  height: number;
+  width: number;
+  /** Hours that reached it are marked. */
+  limit: number;
+  style?: Style;
+}
+
+interface Bar {
+  at: number;
+  value: number;
+  full: boolean;
+}
+
+// A bar stands for one hour where there is room, else for as many as make it fit: parts of a day, then days.
+const BUCKETS = [1, 2, 3, 4, 6, 8, 12];
+
+function bucketHours(hours: number, room: number): number {
+  // Buckets begin at whole multiples of their size, so that the first and the last may be parts: one more.
+  const small = BUCKETS.find((size) => (size === 1 ? hours : Math.ceil(hours / size) + 1) <= room);
+  return small ?? Math.ceil(hours / 24 / Math.max(1, room - 1)) * 24;
+}
+
+function bucket(hours: readonly HourCount[], size: number, limit: number): Bar[] {
+  const span = size * HOUR_MS;
+  const bars: Bar[] = [];
+  for (const { hour, requests } of hours) {
+    const at = hour - (hour % span);
+    const last = bars.at(-1);
+    const full = requests >= limit;
+    if (last?.at === at) {
+      last.value += requests;
+      last.full ||= full;
+    } else bars.push({ at, value: requests, full });
+  }
+  return bars;
+}
+
+/** The lines of a column chart with its axis; says in the last what a bar is, where it is not one hour. */
+export function chart(hours: readonly HourCount[], options: ChartOptions): string[] {
+  const { height, width, limit, style = plainStyle } = options;
+  const peak = Math.max(...hours.map(({ requests }) => requests));
+  // The peak's label is only known with the buckets; it grows by few characters.
+  const size = bucketHours(hours.length, Math.max(1, width - formatShort(peak).length - 5));
+  const bars = bucket(hours, size, limit);
+  const top = Math.max(1, ...bars.map(({ value }) => value));
+  const label = formatShort(top);
+  const room = Math.max(1, width - label.length - 2);
+  const pitch = Math.min(4, Math.max(1, Math.floor(room / bars.length)));
+  const lines: string[] = [];
+  for (let row = height - 1; row >= 0; row--) {
+    const axis = row === height - 1 ? `${label} ┤` : `${' '.repeat(label.length)} │`;
+    lines.push(`${style.dim(axis)}${barRow(bars, row, height, top, pitch, style)}`.trimEnd());
+  }
+  lines.push(style.dim(`${'0'.padStart(label.length)} ┼${'─'.repeat(bars.length * pitch)}`));
+  const labels = axisLabels(bars, size, pitch);
+  if (labels.trim() !== '') lines.push(style.dim(`${' '.repeat(label.length + 2)}${labels}`.trimEnd()));
+  if (size > 1) lines.push(style.dim(`one bar: ${size % 24 === 0 ? `${size / 24} d` : `${size} h`}`));
+  return lines;
+}
+
+function barRow(
+  bars: readonly Bar[],
+  row: number,
+  height: number,
+  top: number,
+  pitch: number,
+  style: Style,
+): string {
+  const thickness = Math.max(1, pitch - 1);
+  return bars
+    .map(({ value, full }) => {
+      const eighths = value === 0 ? 0 : Math.max(1, Math.round((value / top) * height * EIGHTHS));
+      const block = RISING[Math.min(EIGHTHS, Math.max(0, eighths - row * EIGHTHS))] ?? '';
+      if (block === '') return ' '.repeat(pitch);
+      return style[full ? 'red' : 'cyan'](block.repeat(thickness)) + ' '.repeat(pitch - thickness);
+    })
+    .join('');
+}
+
+const STEPS = [1, 2, 3, 4, 6, 12, 24];
+const LABEL_GAP = 2;
+
+/** Hours of the day (UTC) under the bars, or dates where the window is longer than two days. */
+function axisLabels(bars: readonly Bar[], size: number, pitch: number): string {
+  const days = bars.length * size > 48;
+  const length = days ? 5 : 2;
+  const everyHours = days
+    ? 24 * Math.ceil((length + LABEL_GAP) / ((24 / size) * pitch))
+    : (STEPS.find((step) => (step / size) * pitch >= length + LABEL_GAP) ?? 24);
+  let line = '';
+  for (const [index, { at }] of bars.entries()) {
+    const column = index * pitch;
+    const onStep = Math.floor(at / HOUR_MS) % everyHours === 0;
+    if (!onStep || column < line.length || column + length > bars.length * pitch) continue;
+    const iso = new Date(at).toISOString();
+    line = line.padEnd(column) + (days ? iso.slice(5, 10) : iso.slice(11, 13));
+  }
+  return line;
+}

@@ -1,0 +1,156 @@
+// The single values of a configuration file: what each may be, and the words for what it may not. Pure; schema.ts says where.
+import { isIP } from 'node:net';
+import { parseDuration, parseSize, parseWhole } from './duration-size.ts';
+
+/** One kind of value. A fault says `wrong; right` and never repeats the value: it may be a secret. */
+export interface Rule<T> {
+  wrong: string;
+  right: string;
+  /** undefined: not such a value. */
+  read: (value: unknown) => T | undefined;
+}
+
+/** The longest that a timer can run (2^31 - 1 ms); a longer one would fire at once. */
+const MAX_TIMER = 2_147_483_647;
+/** What fits into one string of the runtime. */
+const MAX_BYTES = 512 * 1024 * 1024;
+
+export function text(wrong: string, right: string, pattern: RegExp): Rule<string> {
+  return {
+    wrong,
+    right,
+    read: (value) => (typeof value === 'string' && pattern.test(value) ? value : undefined),
+  };
+}
+
+export function choice<const T extends string>(...values: readonly T[]): Rule<T> {
+  return {
+    wrong: 'is not a known choice',
+    right: `write ${values.join(' or ')}`,
+    read: (value) => values.find((known) => known === value),
+  };
+}
+
+/** As text, too: so it comes from the environment. */
+export const TRUTH: Rule<boolean> = {
+  wrong: 'is neither true nor false',
+  right: 'write one of them',
+  read(value) {
+    if (typeof value === 'boolean') return value;
+    return value === 'true' ? true : value === 'false' ? false : undefined;
+  },
+};
+
+export function whole(what: string, min: number, max = Number.MAX_SAFE_INTEGER): Rule<number> {
+  const range = max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
+  return {
+    wrong: `is not ${what}`,
+    right: `write a whole number ${range}`,
+    read: (value) => within(parseWhole(value), min, max),
+  };
+}
+
+/** For a timer: `min` to 24 days. */
+export function duration(min: 0 | 1): Rule<number> {
+  return {
+    wrong: 'is not a duration that fits here',
+    right: `write one like 500ms, 10s or 2m, or whole milliseconds (${min === 1 ? 'more than 0, ' : ''}24d at most)`,
+    read: (value) => within(quantity(parseDuration, value), min, MAX_TIMER),
+  };
+}
+
+export const KEEP: Rule<number> = {
+  wrong: 'is not a duration',
+  right: 'write one like 24h or 90d, or whole milliseconds',
+  read: (value) => quantity(parseDuration, value),
+};
+
+export const SIZE: Rule<number> = {
+  wrong: 'is not a size that fits here',
+  right: 'write one like 64KB or 32MiB, or whole bytes (512MiB at most)',
+  read: (value) => within(quantity(parseSize, value), 1, MAX_BYTES),
+};
+
+export const PRICE: Rule<number> = {
+  wrong: 'is not a price',
+  right: 'write USD a million tokens, 0 or more',
+  read: (value) => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined),
+};
+
+/** A host to listen on; brackets around an IPv6 address are taken off. */
+export const HOST: Rule<string> = {
+  wrong: 'is not a host',
+  right: 'write an address or a name without a port, like 127.0.0.1 or "::1"',
+  read(value) {
+    if (typeof value !== 'string') return undefined;
+    const host = value.trim().replace(/^\[(.*)\]$/, '$1');
+    const named = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(host) && !/^[\d.]+$/.test(host);
+    return named || isIP(host) !== 0 ? host : undefined;
+  },
+};
+
+export const HOST_NAME = text(
+  'is not a host name',
+  'write it without a scheme or a port, like gateway.example.com',
+  /^([A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?|\[?[0-9A-Fa-f:.]+\]?)$/,
+);
+
+export const DATABASE = text('is not a database', 'write a file (relative to this one)', /\S/);
+
+export const URL_TEXT = text('is not text', 'write a URL, as for an official SDK', /\S/);
+
+/** Any name that a client may put in `model`: visible, and no comma, because lists of models are written with them. */
+export const MODEL_NAME_PATTERN = /^[!-+\--~]{1,256}$/;
+export const MODEL_NAME = text(
+  'is not a name of a model',
+  'write visible ASCII without spaces or commas, in quotes if it looks like a number',
+  MODEL_NAME_PATTERN,
+);
+export const UPSTREAM = text(
+  'is not a name of a model',
+  "write the provider's name for it, in quotes if it looks like a number",
+  /^[^\p{Cc}]{1,512}$/u,
+);
+/** Whether there is such a tier, the other tiers tell. */
+export const TIER: Rule<string> = {
+  wrong: 'is not a tier',
+  right: 'write the name of one',
+  read: (value) => (typeof value === 'string' || typeof value === 'number' ? String(value) : undefined),
+};
+export const TARGET = text('is not a target', 'write provider/model', /^[^/\s]+\/\S+$/);
+
+export const HEADER_VALUE = text(
+  'is not text that can be in a header',
+  'write it in quotes, on one line',
+  /^[\t\x20-\x7e\x80-\xff]*$/,
+);
+
+/** A key ends in a header: what surrounds it in a file of variables is taken off, control characters inside are refused. */
+export const API_KEY: Rule<string> = {
+  wrong: 'is not a key',
+  right: 'write ${NAME} of the environment variable that holds it, or the key as text',
+  read(value) {
+    const key = typeof value === 'string' ? value.trim() : '';
+    return /^[\x21-\x7e]+$/.test(key) ? key : undefined;
+  },
+};
+
+/** Written by the gateway or the connection; another value would break the request. */
+const OWN_HEADERS =
+  /^(host|connection|keep-alive|upgrade|te|trailer|expect|transfer-encoding|content-(length|type|encoding)|accept-encoding|proxy-.*)$/;
+
+/** What is wrong with a header's name, in lower case. */
+export function headerNameFault(name: string): string | undefined {
+  if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
+    return 'is not a name of a header; write letters, digits and hyphens';
+  if (OWN_HEADERS.test(name)) return 'is a header that the gateway writes itself; leave it out';
+  return undefined;
+}
+
+function quantity(parse: (value: string | number) => number | undefined, value: unknown): number | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? parse(value) : undefined;
+}
+
+function within(value: number | undefined, min: number, max: number): number | undefined {
+  return value !== undefined && value >= min && value <= max ? value : undefined;
+}

@@ -1,0 +1,113 @@
+// The body of a request, read once: one scan of its bytes, one parse, validated; what the request needs is found on the way.
+import { isAscii, isUtf8 } from 'node:buffer';
+import { estimateBody } from '../../protocols/shared/token-estimate.ts';
+import { isObject, type JsonObject } from '../../canonical/json.ts';
+import type { Needs } from '../../canonical/needs.ts';
+import type { Request } from '../../canonical/request.ts';
+import { GatewayError } from '../../errors.ts';
+import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
+import { scanMembers, type Members } from '../../protocols/json/splice.ts';
+import type { Asked, Envelope, Protocol } from '../../protocols/protocol.ts';
+
+/** A request as it was read. */
+export class Inbound {
+  readonly protocol: Protocol;
+  readonly bytes: Buffer;
+  readonly members: Members;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly needs: Needs;
+  /** The client itself asks for usage in its stream. */
+  readonly usageAsked: boolean;
+  #value: JsonObject | undefined;
+  #request: Request | undefined;
+  #asked: Asked | undefined;
+  #tokens: number | undefined;
+
+  constructor(
+    protocol: Protocol,
+    { model, stream, needs }: Envelope,
+    body: { bytes: Buffer; members: Members; value: JsonObject },
+  ) {
+    this.protocol = protocol;
+    this.model = model;
+    this.stream = stream;
+    this.needs = needs;
+    this.bytes = body.bytes;
+    this.members = body.members;
+    this.#value = body.value;
+    const options = body.value.stream_options;
+    this.usageAsked = isObject(options) && options.include_usage === true;
+  }
+
+  get value(): JsonObject {
+    return (this.#value ??= JSON.parse(this.bytes.toString()) as JsonObject);
+  }
+
+  /** The canonical request: made at the first target that crosses protocols, and once. */
+  decode(): Request {
+    return (this.#request ??= this.protocol.decodeRequest(this.value, this.bytes));
+  }
+
+  /** Stays when the rest is let go. */
+  asked(): Asked {
+    return (this.#asked ??= this.protocol.readAsked(this.value));
+  }
+
+  /** Tokens of the input, roughly; counted once. */
+  estimate(): number {
+    return (this.#tokens ??= estimateBody(this.value));
+  }
+
+  /** Lets go of what was made of the bytes, which else lives as long as a stream: some 400 KiB of a body of 195 KB. What is
+   *  asked for again is made again. */
+  release(): void {
+    if (this.#request !== undefined) this.#asked ??= askedOf(this.#request);
+    this.#value = undefined;
+    this.#request = undefined;
+  }
+}
+
+function askedOf({ includeUsage, legacyFunctions, reasoning }: Request): Asked {
+  return { includeUsage, legacyFunctions, reasoning };
+}
+
+/** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol, `too_large` for too many values. */
+export function readRequest(
+  protocol: Protocol,
+  bytes: Buffer,
+  maxValues = Infinity,
+  readEnvelope: (value: JsonObject) => Envelope = (value) => protocol.readEnvelope(value),
+): Inbound {
+  const ascii = isAscii(bytes);
+  if (!ascii && !isUtf8(bytes)) throw new GatewayError('invalid_request', 'the body is not valid UTF-8');
+  const text = bytes.toString(ascii ? 'latin1' : 'utf8');
+  const members = scanMembers(bytes, MAX_LEVELS, ascii ? text : undefined);
+  if (members.tooDeep) {
+    throw new GatewayError('invalid_request', `the body is nested deeper than ${MAX_LEVELS} levels`);
+  }
+  if (members.values > maxValues) {
+    const message = `the body holds more than ${maxValues} JSON values (limits.max_values)`;
+    throw new GatewayError('too_large', message);
+  }
+  const value = parse(text);
+  const [twice] = members.duplicates;
+  if (twice !== undefined) {
+    throw new GatewayError('invalid_request', `the field ${JSON.stringify(twice)} is given twice`, {
+      param: twice,
+    });
+  }
+  return new Inbound(protocol, readEnvelope(value), { bytes, members, value });
+}
+
+function parse(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const hint = text.trim() === '' ? 'it is empty' : (error as Error).message;
+    throw new GatewayError('invalid_request', `the body is not valid JSON: ${hint.slice(0, 200)}`);
+  }
+  if (!isObject(value)) throw new GatewayError('invalid_request', 'the body must be a JSON object');
+  return value;
+}

@@ -1,0 +1,200 @@
+// Where a provider paused a turn, because tools that it runs itself take long, it is asked to go on until the turn is over:
+// the client's protocol has no word for a pause. Where that fails, the answer ends where it was paused.
+import { append } from '../../canonical/append.ts';
+import type { JsonObject } from '../../canonical/json.ts';
+import { FailureError } from '../../canonical/failure.ts';
+import type { ProviderFailure } from '../../errors.ts';
+import type { TurnJoiner } from '../../protocols/protocol.ts';
+import type { Frame } from '../../protocols/sse/splitter.ts';
+import type { ProviderReply } from '../../providers/exchange.ts';
+import { isWhole, wholeAnswer, type Whole } from './first-frame.ts';
+import { openFrames, type FrameReader, type FrameSource, type ReplyLimits } from './provider-frames.ts';
+import type { Prepared } from './build-request.ts';
+import { readWhole } from '../../providers/read-body.ts';
+
+/** Calls after the first: a turn that pauses for ever is paid for each time. */
+export const MOST_PAUSES = 8;
+
+/** Sends a paused turn back and reads the reply; undefined where it can't go on. Rejects where the request was cancelled. */
+export type GoOn = <T>(
+  turn: JsonObject,
+  read: (reply: ProviderReply) => T | Promise<T>,
+) => Promise<T | undefined>;
+
+/** The whole replies of all calls of a turn as one. */
+export async function wholeTurn(
+  first: Whole,
+  goOn: GoOn,
+  prepared: Prepared,
+  limits: ReplyLimits,
+): Promise<unknown> {
+  const { pausing } = prepared;
+  let reply = first.value;
+  if (pausing?.isPaused(reply) !== true) return reply;
+  pausing.keepInputs(reply, first.body);
+  for (let pauses = 0; pauses < MOST_PAUSES && pausing.isPaused(reply); pauses++) {
+    const more = await goOn(reply, async ({ body }) => {
+      const { value, body: source } = wholeAnswer(
+        await readWhole(body, limits.maxReply),
+        prepared,
+        limits.maxValues,
+      );
+      pausing.keepInputs(value as JsonObject, source);
+      return value as JsonObject;
+    });
+    if (more === undefined) break;
+    reply = pausing.join(reply, more);
+  }
+  return reply;
+}
+
+function framesOf(reply: ProviderReply, limits: ReplyLimits): FrameSource {
+  if (!isWhole(reply, true)) return openFrames(reply.body, limits);
+  reply.body.abort();
+  const message = 'the provider answered whole where it had begun with a stream';
+  throw new FailureError({ kind: 'failed', message, reason: 'malformed' });
+}
+
+/** The streams of all calls of a turn as one. */
+export class TurnFrames implements FrameSource {
+  readonly #joiner: TurnJoiner;
+  readonly #goOn: GoOn;
+  readonly #limits: ReplyLimits;
+  /** Undefined while the next call is on its way. */
+  #source: FrameSource | undefined;
+  #reader: FrameReader | undefined;
+  /** What came while nobody read. */
+  readonly #waiting: Frame[] = [];
+  #ending: ((to: FrameReader) => void) | undefined;
+  #pauses = 0;
+  /** Bytes so far: what may be sent back is kept, within the limit of a whole reply. */
+  #length = 0;
+  #held = false;
+  #over = false;
+
+  /** Their bytes hold for one event, and for what is sent back. */
+  constructor(first: FrameSource, joiner: TurnJoiner, goOn: GoOn, limits: ReplyLimits) {
+    this.#source = first;
+    this.#joiner = joiner;
+    this.#goOn = goOn;
+    this.#limits = limits;
+  }
+
+  // -- the reader's side --
+
+  read(reader: FrameReader): void {
+    this.#reader = reader;
+    this.#held = false;
+    if (this.#waiting.length > 0) reader.frames(this.#waiting.splice(0));
+    if (this.#reader !== reader || this.#over) return;
+    if (this.#ending !== undefined) this.#ending(reader);
+    else if (this.#source !== undefined) this.#listen(this.#source);
+  }
+
+  hold(): void {
+    this.#reader = undefined;
+    this.#held = true;
+    this.#source?.hold();
+  }
+
+  pause(): void {
+    this.#held = true;
+    this.#source?.pause();
+  }
+
+  resume(): void {
+    this.#held = false;
+    this.#source?.resume();
+  }
+
+  abort(): void {
+    this.#over = true;
+    this.#source?.abort();
+  }
+
+  release(): void {
+    this.#over = true;
+    this.#source?.release();
+  }
+
+  // -- the provider's side --
+
+  #listen(source: FrameSource): void {
+    // A call that was paused may still have told its end: it is not the end of the turn.
+    const isCurrent = (): boolean => this.#source === source;
+    source.read({
+      frames: (frames) => this.#frames(frames),
+      end: (clean) => {
+        if (isCurrent()) this.#close((to) => to.end(clean));
+      },
+      fail: (failure) => {
+        if (isCurrent()) this.#close((to) => to.fail(failure));
+      },
+    });
+  }
+
+  #frames(frames: readonly Frame[]): void {
+    const passed: Frame[] = [];
+    for (const frame of frames) {
+      this.#length += frame.bytes.length;
+      if (this.#length > this.#limits.maxReply) this.#joiner.letGo();
+      append(passed, this.#joiner.push(frame));
+      if (this.#joiner.isPaused()) break;
+    }
+    this.#give(passed);
+    if (this.#joiner.isPaused() && !this.#over) this.#paused();
+  }
+
+  #give(frames: readonly Frame[]): void {
+    if (frames.length === 0) return;
+    if (this.#reader === undefined) append(this.#waiting, frames);
+    else this.#reader.frames(frames);
+  }
+
+  #close(tell: (to: FrameReader) => void): void {
+    if (this.#reader === undefined) this.#ending = tell;
+    else tell(this.#reader);
+  }
+
+  #paused(): void {
+    this.#source?.release();
+    this.#source = undefined;
+    if (this.#pauses === MOST_PAUSES) {
+      this.#endPaused();
+      return;
+    }
+    this.#pauses++;
+    const turn = this.#joiner.turn();
+    this.#goOn(turn, (reply) => framesOf(reply, this.#limits))
+      .then((next) => {
+        if (next === undefined) this.#endPaused();
+        else this.#begin(next, turn);
+      })
+      .catch(() => {
+        if (!this.#over) this.#close((to) => to.fail(CUT_OFF));
+      });
+  }
+
+  #begin(next: FrameSource, turn: JsonObject): void {
+    if (this.#over) {
+      next.abort();
+      return;
+    }
+    this.#source = next;
+    this.#give(this.#joiner.next(turn));
+    this.#listen(next);
+    if (this.#held) next.pause();
+  }
+
+  #endPaused(): void {
+    if (this.#over) return;
+    this.#give(this.#joiner.giveUp());
+    if (!this.#over) this.#close((to) => to.end(true));
+  }
+}
+
+const CUT_OFF: ProviderFailure = {
+  kind: 'failed',
+  message: 'the paused turn was cut off',
+  reason: 'aborted',
+};

@@ -1,0 +1,141 @@
+// What a provider's failure means: is the next target tried, and what does the client get? (CONTRACT section 5, second table)
+import type { ErrorOptions, FailureKind, OverflowTokens, ProviderFailure } from '../../errors.ts';
+import { GatewayError, LEAST_OUTPUT, LONG_WAIT_S } from '../../errors.ts';
+import type { Target } from '../../routing/catalog.ts';
+import { scrub } from './redact.ts';
+
+interface Verdict {
+  /** Another target may be able to answer. */
+  next: boolean;
+  /** Whose fault it is: the client's own (400), the provider's (502), or a provider that is busy (503). */
+  class: 'client' | 'failed' | 'busy';
+}
+
+const VERDICTS = {
+  invalid_request: { next: false, class: 'client' },
+  too_large: { next: false, class: 'client' },
+  context_overflow: { next: false, class: 'client' },
+  not_found: { next: true, class: 'client' },
+  provider_key: { next: true, class: 'failed' },
+  billing: { next: true, class: 'failed' },
+  rate_limited: { next: true, class: 'busy' },
+  overloaded: { next: true, class: 'busy' },
+  exhausted: { next: true, class: 'busy' },
+  timeout: { next: true, class: 'failed' },
+  failed: { next: true, class: 'failed' },
+} as const satisfies Record<FailureKind, Verdict>;
+
+export interface Attempt {
+  target: Target;
+  failure: ProviderFailure;
+}
+
+export function mayTryNext(failure: ProviderFailure): boolean {
+  return VERDICTS[failure.kind].next;
+}
+
+/** Permanent faults of the configuration, which the SDKs' own retries can't mend. */
+function isPermanent(failure: ProviderFailure): boolean {
+  return failure.kind === 'provider_key' || failure.kind === 'billing';
+}
+
+export interface Facts {
+  /** The gateway's estimate of the input tokens. */
+  estimate: () => number;
+  /** The target's own wait, in milliseconds, where it cools down. */
+  coolingMs: (target: Target) => number | undefined;
+}
+
+/** The one error that the client gets for all attempts of a request: 502 if any failed so, else 503, else 400. */
+export function errorOf(attempts: readonly Attempt[], facts: Facts): GatewayError {
+  const last = attempts.at(-1);
+  if (last === undefined) return new GatewayError('upstream', 'no target could be reached', { attempts: 0 });
+  if (!mayTryNext(last.failure)) return clientError(last, facts, attempts.length);
+  const failed = attempts.filter(({ failure }) => VERDICTS[failure.kind].class === 'failed');
+  const busy = attempts.filter(({ failure }) => VERDICTS[failure.kind].class === 'busy');
+  const options: ErrorOptions = { attempts: attempts.length };
+  if (failed.length > 0) {
+    if (attempts.every(({ failure }) => isPermanent(failure))) options.shouldRetry = false;
+    return new GatewayError('upstream', messageOf(attempts), keepOne(failed, options));
+  }
+  if (busy.length > 0) {
+    options.retryAfter = shortestWait(busy, facts);
+    if (options.retryAfter > LONG_WAIT_S) options.shouldRetry = false;
+    return new GatewayError('unavailable', messageOf(attempts), keepOne(busy, options));
+  }
+  return clientError(last, facts, attempts.length);
+}
+
+/** With one attempt, its details are kept; over several they would be one target's word for all. */
+function keepOne(attempts: readonly Attempt[], options: ErrorOptions): ErrorOptions {
+  const [only] = attempts;
+  if (attempts.length !== 1 || only === undefined || options.attempts !== 1) return options;
+  return { ...options, ...furtherOf(only) };
+}
+
+/** What the provider said beside its message. */
+function furtherOf({ failure, target }: Attempt): ErrorOptions {
+  const { details, failedGeneration } = failure;
+  const further: ErrorOptions = {};
+  if (details !== undefined) further.details = scrubAll(details, target);
+  if (failedGeneration !== undefined) further.failedGeneration = scrub(failedGeneration, target.provider);
+  return further;
+}
+
+function clientError({ target, failure }: Attempt, facts: Facts, attempts: number): GatewayError {
+  const options: ErrorOptions = { attempts, ...furtherOf({ target, failure }) };
+  if (failure.param !== undefined) options.param = scrub(failure.param, target.provider);
+  const message = scrub(failure.message, target.provider);
+  if (failure.kind === 'context_overflow') {
+    options.tokens = overflowTokens(target, failure, facts);
+    return new GatewayError('context_overflow', message, options);
+  }
+  if (failure.kind === 'not_found') return new GatewayError('model_not_found', message, options);
+  if (failure.code !== undefined) options.code = scrub(failure.code, target.provider);
+  return new GatewayError('invalid_request', message, options);
+}
+
+/**
+ * Where the provider told no numbers, or not more than a lower bound: its model's window, and the gateway's estimate of what was
+ * sent. A client that lowered its limit by a bound would come to know the true number one token a request.
+ */
+function overflowTokens({ traits }: Target, { tokens = {} }: ProviderFailure, facts: Facts): OverflowTokens {
+  const { sent, atLeast = false, limit = traits.contextWindow, output } = tokens;
+  if (limit === undefined) return tokens;
+  if (sent !== undefined && !atLeast) return { ...tokens, limit };
+  const estimate = Math.max(sent ?? 0, facts.estimate());
+  if (output === undefined || limit - estimate < LEAST_OUTPUT)
+    return { sent: Math.max(estimate, limit + 1), limit };
+  return { sent: Math.max(estimate, limit - output + 1), limit, output };
+}
+
+function messageOf(attempts: readonly Attempt[]): string {
+  const lines = attempts.map(
+    ({ target, failure }) =>
+      `${target.key}: ${scrub(failure.message, target.provider)}${keyHint(failure, target)}`,
+  );
+  return attempts.length === 1 ? (lines[0] ?? '') : `no target could answer (${lines.join('; ')})`;
+}
+
+/** ` (its key is from OPENAI_API_KEY)`, where the key is what was refused: which one, among several, its owner must know. */
+export function keyHint({ kind }: ProviderFailure, { provider }: Pick<Target, 'provider'>): string {
+  if (kind !== 'provider_key') return '';
+  return provider.keyFrom === undefined ? ' (it has no key)' : ` (its key is from ${provider.keyFrom})`;
+}
+
+/** Whole seconds: the shortest of the targets' own waits, else of their cool-downs, else 1. */
+function shortestWait(busy: readonly Attempt[], facts: Facts): number {
+  const own = busy.flatMap(({ failure }) => failure.retryAfterMs ?? []);
+  const waits = own.length > 0 ? own : busy.flatMap(({ target }) => facts.coolingMs(target) ?? []);
+  if (waits.length === 0) return 1;
+  return Math.max(1, Math.ceil(Math.min(...waits) / 1000));
+}
+
+function scrubAll(details: unknown, target: Target): unknown {
+  const clean = (text: string): string => scrub(text, target.provider);
+  return JSON.parse(JSON.stringify(details), (_, value: unknown) => {
+    if (typeof value === 'string') return clean(value);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), inner as unknown]));
+  });
+}

@@ -1,0 +1,139 @@
+// A provider's stream as frames, with one reader at a time: `forward` reads until the commit, then relay or translate goes on.
+import { append } from '../../canonical/append.ts';
+import { FrameTooLarge, createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
+import type { ProviderFailure } from '../../errors.ts';
+import type { ReplyBody } from '../../providers/exchange.ts';
+import { unparsable } from './reply-limits.ts';
+
+export interface ReplyLimits {
+  /** Bytes of a whole reply, and of one event of a stream. */
+  maxReply: number;
+  /** JSON values of the same. */
+  maxValues: number;
+}
+
+export interface FrameReader {
+  /** The frames that one network chunk completed; never empty. */
+  frames(frames: readonly Frame[]): void;
+  /** The same, where the frames need not be told apart to be passed on. A reader without it is given them by `frames`. */
+  run?(run: Run): void;
+  /** The body is over. `clean`: as HTTP says. */
+  end(clean: boolean): void;
+  fail(failure: ProviderFailure): void;
+}
+
+export interface FrameSource {
+  /** Sets the reader; what came since the last one stopped reading is given first. */
+  read(reader: FrameReader): void;
+  /** The reader stops reading; the provider is held back. */
+  hold(): void;
+  pause(): void;
+  resume(): void;
+  abort(): void;
+  release(): void;
+}
+
+export function openFrames(body: ReplyBody, { maxReply, maxValues }: ReplyLimits): FrameSource {
+  const splitter = createSplitter({ maxFrame: maxReply });
+  let reader: FrameReader | undefined;
+  let ending: ((to: FrameReader) => void) | undefined;
+  let started = false;
+  const waiting: Frame[] = [];
+
+  function close(tell: (to: FrameReader) => void): void {
+    if (reader === undefined) ending = tell;
+    else tell(reader);
+  }
+
+  function give(frames: Frame[]): void {
+    if (reader === undefined) append(waiting, frames);
+    else reader.frames(frames);
+  }
+
+  function chunk(bytes: Buffer): void {
+    const run = reader?.run === undefined ? undefined : splitter.run(bytes);
+    if (run === undefined) pass(() => splitter.push(bytes));
+    else reader?.run?.(run);
+  }
+
+  function pass(split: () => Frame[]): boolean {
+    let failure: ProviderFailure | undefined;
+    try {
+      const frames = split();
+      failure = firstUnparsable(frames, maxValues);
+      if (failure === undefined && frames.length > 0) give(frames);
+    } catch (error) {
+      if (!(error instanceof FrameTooLarge)) throw error;
+      failure = { kind: 'failed', message: error.message, reason: 'too_large' };
+    }
+    if (failure === undefined) return true;
+    const found = failure;
+    body.abort();
+    close((to) => to.fail(found));
+    return false;
+  }
+
+  return {
+    read(next) {
+      reader = next;
+      if (!started) {
+        started = true;
+        body.start({
+          chunk,
+          end: (clean) => {
+            let whole = true;
+            const rest = (): Frame[] => {
+              const [last] = splitter.finish();
+              if (last === undefined || (last.data === '' && last.event !== 'error')) return [];
+              if (firstUnparsable([last], maxValues) !== undefined) return [last];
+              whole = isWhole(last);
+              return whole ? [ended(last)] : [];
+            };
+            if (pass(rest)) close((to) => to.end(clean && whole));
+          },
+          fail: (failure) => close((to) => to.fail(failure)),
+        });
+        return;
+      }
+      if (waiting.length > 0) next.frames(waiting.splice(0));
+      if (ending !== undefined) ending(next);
+      else body.resume();
+    },
+    hold() {
+      reader = undefined;
+      body.pause();
+    },
+    pause: () => body.pause(),
+    resume: () => body.resume(),
+    abort: () => body.abort(),
+    release: () => body.release(),
+  };
+}
+
+/** Bytes of an event that no reader stumbles over, whatever they are; longer ones are few. */
+const LARGE = 65_536;
+
+/** Frames before one that is not parsed are lost with it: both came in one network chunk. */
+function firstUnparsable(frames: readonly Frame[], maxValues: number): ProviderFailure | undefined {
+  for (const frame of frames) {
+    const failure = frame.bytes.length > LARGE ? unparsable(Buffer.from(frame.data), maxValues) : undefined;
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
+}
+
+/** Some servers forget the last blank line; what broke off in mid-frame is no frame. */
+function isWhole({ data, event }: Frame): boolean {
+  if (event === 'error' || data.trim() === '[DONE]') return true;
+  try {
+    JSON.parse(data);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** With its blank line: a reader passes over a frame without one, and would take what follows for a part of it. */
+function ended({ bytes, text, event, data }: Frame): Frame {
+  return { bytes: Buffer.concat([bytes, Buffer.from('\n\n')]), text: `${text}\n\n`, event, data };
+}

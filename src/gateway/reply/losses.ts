@@ -1,0 +1,96 @@
+// What the client's protocol has no notion of in an answer: left out, and told by the log alone.
+import type { Event } from '../../canonical/events.ts';
+import type { JsonObject } from '../../canonical/json.ts';
+import type { Reply, Stop } from '../../canonical/reply.ts';
+import type { Citation, NativePart, ProtocolName } from '../../canonical/request.ts';
+import type { Asked } from '../../protocols/protocol.ts';
+
+/** Characters: the words are a provider's. */
+const MOST = 60;
+/** Before the words are cut, as half a key is none that would be found in them. */
+const LOOKED_AT = 2000;
+/** Things that are told. */
+const MOST_THINGS = 20;
+
+export interface Losses {
+  event(event: Event): void;
+  reply(reply: Reply): void;
+  /** Each thing once; undefined: nothing. */
+  list(): string[] | undefined;
+}
+
+/** What of the client's own protocol an answer can't hold that was put together from a stream, or taken apart into one. */
+export function lostByWriting({ n, logprobs, container }: JsonObject): string[] {
+  const lost: string[] = [];
+  if (typeof n === 'number' && n > 1) lost.push('the choices after the first');
+  if (logprobs === true) lost.push('the log probabilities');
+  if (container !== undefined && container !== null) lost.push('the container');
+  return lost;
+}
+
+/** `clean` takes secrets out of a provider's words. An answer in the legacy form holds one call, and JSON no list of sources. */
+export function createLosses(
+  client: ProtocolName,
+  clean: (words: string) => string,
+  { legacyFunctions: oneCall, responseFormat }: Pick<Asked, 'legacyFunctions' | 'responseFormat'> = {},
+): Losses {
+  const lost = new Set<string>();
+  let calls = 0;
+
+  function add(what: string): void {
+    if (lost.size < MOST_THINGS) lost.add(what);
+  }
+
+  function said(word: string): string {
+    return clean(word.slice(0, LOOKED_AT)).slice(0, MOST);
+  }
+
+  function native({ protocol, kind }: NativePart): void {
+    // Where chat has such members, they are not written anew.
+    if (protocol !== client || client === 'chat') add(`a block of type ${said(kind)}`);
+  }
+
+  function call(extra: JsonObject | undefined): void {
+    calls += 1;
+    if (oneCall === true && calls > 1) add('the calls after the first');
+    beside(extra);
+  }
+
+  /** What Gemini's chat endpoint wants back with a call has a place in no other protocol. */
+  function beside(extra: JsonObject | undefined): void {
+    if (extra?.extra_content !== undefined && client !== 'chat') add('the extra content of a call');
+  }
+
+  /** Chat knows pages alone; a page of chat stands in a list behind the text of a messages answer. */
+  function citation({ protocol, url }: Citation): void {
+    if (protocol === client) return;
+    if (url === undefined || (client === 'messages' && responseFormat !== undefined)) add('a citation');
+  }
+
+  function ending({ reason, raw = '', category }: Stop): void {
+    if (reason === 'other') add(`the stop reason ${said(raw)}`);
+    if (category !== undefined && client === 'chat') add(`the category ${said(category)}`);
+  }
+
+  return {
+    event(event) {
+      if (event.type === 'native') native(event.part);
+      else if (event.type === 'citation') citation(event.citation);
+      else if (event.type === 'tool_start') call(event.extra);
+      else if (event.type === 'tool_end') beside(event.extra);
+      else if (event.type === 'end') {
+        ending(event.stop);
+        for (const what of event.lost ?? []) add(what);
+      }
+    },
+    reply({ parts, stop }) {
+      for (const part of parts) {
+        if (part.type === 'native') native(part);
+        else if (part.type === 'text') part.citations?.forEach(citation);
+        else if (part.type === 'tool_call') call(part.extra);
+      }
+      ending(stop);
+    },
+    list: () => (lost.size === 0 ? undefined : [...lost]),
+  };
+}

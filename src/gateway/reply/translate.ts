@@ -1,0 +1,123 @@
+// Different protocols on the two sides: the provider's answer becomes canonical events, these the client's frames.
+import { replay } from '../../canonical/collect.ts';
+import type { Event } from '../../canonical/events.ts';
+import type { Reply } from '../../canonical/reply.ts';
+import { createRestorer, restoreReply, restoresNothing } from '../../canonical/reverse-mapping.ts';
+import type { Usage } from '../../canonical/usage.ts';
+import type { Ids } from '../../ids.ts';
+import { exactJson } from '../../protocols/json/raw-json.ts';
+import type { Protocol, ReplyContext } from '../../protocols/protocol.ts';
+import type { Frame } from '../../protocols/sse/splitter.ts';
+import { createLosses, type Losses } from './losses.ts';
+import type { Prepared } from '../outbound/build-request.ts';
+import { TRUNCATED, type Moved, type Mover } from './pump.ts';
+import { scrub } from '../outbound/redact.ts';
+
+export function createTranslation(
+  prepared: Prepared,
+  client: Protocol,
+  context: ReplyContext,
+  ids: Ids,
+): Mover {
+  const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
+  const restorer = restoresNothing(prepared.restore) ? undefined : createRestorer(prepared.restore);
+  const encoder = client.createStreamEncoder(context);
+  const losses = lossesFor(prepared, client, context);
+  let usage: Usage | undefined;
+
+  function moveEvent(event: Event, into: { text: string }): Moved | undefined {
+    if (event.type === 'error') return { bytes: into.text, failure: event.failure };
+    into.text += encoder.push(event);
+    if (event.type === 'text_delta') return undefined;
+    losses.event(event);
+    if (event.type !== 'end') return undefined;
+    usage = event.usage;
+    return { bytes: into.text, complete: true, cut: restorer?.done() === true };
+  }
+
+  function moveEvents(events: readonly Event[], into: { text: string }): Moved | undefined {
+    for (const decoded of events) {
+      // Mostly nothing is to be restored: a call and an array less for each piece of text.
+      if (restorer === undefined) {
+        const last = moveEvent(decoded, into);
+        if (last !== undefined) return last;
+        continue;
+      }
+      for (const event of restorer.push(decoded)) {
+        const last = moveEvent(event, into);
+        if (last !== undefined) return last;
+      }
+    }
+    return undefined;
+  }
+
+  function move(frames: readonly Frame[]): Moved {
+    const into = { text: '' };
+    for (const frame of frames) {
+      const last = moveEvents(decoder.push(frame), into);
+      if (last !== undefined) return last;
+    }
+    return { bytes: into.text };
+  }
+
+  return {
+    move,
+    moveRun: (run) => move(run.frames()),
+    finish(clean) {
+      const into = { text: '' };
+      return moveEvents(decoder.finish(clean), into) ?? { bytes: into.text, failure: TRUNCATED };
+    },
+    usage: () => known(usage ?? decoder.usage()),
+    lost: () => losses.list(),
+    stopped: () => decoder.stopped(),
+  };
+}
+
+/** An estimate is for the client's eyes; what is recorded is what the provider told. */
+function known(usage: Usage | undefined): Usage | undefined {
+  return usage?.estimated === true ? undefined : usage;
+}
+
+/** An answer as it was written for the client. */
+export interface Written {
+  text: string;
+  usage: Usage | undefined;
+  lost: string[] | undefined;
+}
+
+export function translated(
+  given: Reply,
+  prepared: Prepared,
+  client: Protocol,
+  context: ReplyContext,
+): Written {
+  const reply = restoreReply(given, prepared.restore);
+  const text = exactJson(client.encodeReply(reply, context));
+  return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client, context) };
+}
+
+/** A stream was asked for and the provider answered whole: the answer is replayed as one. */
+export function replayed(given: Reply, prepared: Prepared, client: Protocol, context: ReplyContext): Written {
+  const reply = restoreReply(given, prepared.restore);
+  const encoder = client.createStreamEncoder(context);
+  const text = replay(reply)
+    .map((event) => encoder.push(event))
+    .join('');
+  return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client, context) };
+}
+
+function lossesFor({ target }: Prepared, client: Protocol, { request }: ReplyContext): Losses {
+  const clean = (words: string): string => scrub(words, target.provider);
+  return createLosses(client.name, clean, request);
+}
+
+function lossesOf(
+  reply: Reply,
+  prepared: Prepared,
+  client: Protocol,
+  context: ReplyContext,
+): string[] | undefined {
+  const losses = lossesFor(prepared, client, context);
+  losses.reply(reply);
+  return losses.list();
+}

@@ -1,0 +1,145 @@
+// A model's reasoning as compatible servers write it, in one message or one delta: five members, read into one order of pieces.
+// The standard has none of this; PROTOCOL 3.2 lists who sends what.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { markOwn } from '../../../canonical/thinking-signature.ts';
+import type { ReasoningPart } from '../../../canonical/request.ts';
+
+/** A piece: text, its signature, or both; or opaque data, which is a block of its own. */
+export interface Thought {
+  text: string;
+  signature?: string;
+  redacted?: string;
+  /** Which item of the answer it belongs to, where the server says so. */
+  key?: string | number;
+}
+
+/** A block that pieces may still go on with. */
+export interface OpenThought {
+  text: string;
+  signature?: string;
+  key?: string | number;
+}
+
+const NONE: readonly Thought[] = [];
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Mistral's content chunk `{type: thinking, thinking: [{type: text, text}]}`. */
+export function thinkingChunkText(chunk: JsonObject): string {
+  if (typeof chunk.thinking === 'string') return chunk.thinking;
+  if (!Array.isArray(chunk.thinking)) return '';
+  return chunk.thinking.map((item) => (isObject(item) ? textOf(item.text) : '')).join('');
+}
+
+/** A text that several members repeat is read once, from the one that can be given back: signed items before plain text. */
+export function readThoughts(source: JsonObject): readonly Thought[] {
+  const {
+    reasoning_content: content,
+    reasoning,
+    reasoning_details: details,
+    thinking_blocks: blocks,
+  } = source;
+  const plain = textOf(content) || textOf(reasoning);
+  if (!details && !blocks) return plain === '' ? NONE : [{ text: plain }];
+  const items = itemsOf(details, blocks);
+  if (plain === '') return items;
+  const text = items.map((item) => item.text).join('');
+  if (text === '') return [{ text: plain }, ...items];
+  if (text === plain || items.some(({ signature }) => signature !== undefined)) return items;
+  return [{ text: plain }, ...items.filter(({ redacted }) => redacted !== undefined)];
+}
+
+function itemsOf(details: JsonValue | undefined, blocks: JsonValue | undefined): Thought[] {
+  const first = readItems(details);
+  const second = readItems(blocks);
+  const more = seals(second) - seals(first);
+  return more > 0 || (more === 0 && first.length === 0) ? second : first;
+}
+
+/** Some readers of streams keep the last pieces alone of what they don't know: the fuller list counts. */
+function seals(items: readonly Thought[]): number {
+  return items.filter(({ signature, redacted }) => signature !== undefined || redacted !== undefined).length;
+}
+
+function readItems(items: JsonValue | undefined): Thought[] {
+  if (!Array.isArray(items)) return [];
+  return items.map(readItem).filter((item) => item !== undefined);
+}
+
+/** OpenRouter's `reasoning.text`, `.summary` and `.encrypted`; litellm's blocks, which are the messages protocol's own. */
+function readItem(item: JsonValue): Thought | undefined {
+  if (!isObject(item)) return undefined;
+  const text = textOf(item.text) || textOf(item.summary) || textOf(item.thinking);
+  const data = textOf(item.data);
+  const seal = isForeign(item.format) ? markOwn : (value: string): string => value;
+  if (text === '' && data !== '') return { text, redacted: seal(data) };
+  const signature = textOf(item.signature);
+  if (text === '' && signature === '') return undefined;
+  const thought: Thought = { text };
+  if (signature !== '') thought.signature = seal(signature);
+  const key = typeof item.index === 'number' ? item.index : item.id;
+  if (typeof key === 'number' || typeof key === 'string') thought.key = key;
+  return thought;
+}
+
+/** Said to be of a family that no messages provider knows: it would refuse what this one sealed. */
+function isForeign(format: JsonValue | undefined): boolean {
+  return typeof format === 'string' && format !== 'unknown' && !format.startsWith('anthropic');
+}
+
+/** A signature is the last of its block: text after it is another's. `whole`: items, not pieces of them. */
+export function continues(open: OpenThought, { text, signature, key }: Thought, whole: boolean): boolean {
+  const sameKey = key !== undefined && key === open.key;
+  if (!sameKey && key !== undefined && open.key !== undefined) return false;
+  if (open.signature !== undefined) return text === '' && (sameKey || signature === open.signature);
+  if (text === '' || signature === undefined || !whole) return true;
+  return sameKey || text === open.text;
+}
+
+/** What a piece adds to its block: some servers repeat the whole text beside the signature. */
+export function addedText(open: OpenThought, { text, signature, key }: Thought): string {
+  if (signature === undefined || open.text === '') return text;
+  if (text === open.text) return '';
+  // Several blocks may have been told as plain text, before the last of them is told whole.
+  if (key !== undefined && open.key === undefined && open.text.endsWith(text)) return '';
+  return key === undefined && text.startsWith(open.text) ? text.slice(open.text.length) : text;
+}
+
+/** The reasoning of a whole message, in history or in an answer: each signed item a block of its own. */
+export function reasoningParts(message: JsonObject): ReasoningPart[] {
+  const thoughts = readThoughts(message);
+  if (thoughts.length === 0) return [];
+  const blocks: Thought[] = [];
+  const unsigned = new Map<string | number, Thought>();
+  for (const thought of thoughts) {
+    const open = thought.redacted === undefined ? blockOf(thought, blocks.at(-1), unsigned) : undefined;
+    if (open === undefined) blocks.push({ ...thought });
+    else extend(open, thought);
+    const block = open ?? blocks.at(-1);
+    if (block?.key === undefined) continue;
+    if (block.signature === undefined) unsigned.set(block.key, block);
+    else unsigned.delete(block.key);
+  }
+  return blocks.map(({ text, signature, redacted }): ReasoningPart => {
+    if (redacted !== undefined) return { type: 'reasoning', text: '', redacted };
+    return signature === undefined ? { type: 'reasoning', text } : { type: 'reasoning', text, signature };
+  });
+}
+
+/** The block that an item goes on with: the newest, or the one that its signature names. */
+function blockOf(
+  thought: Thought,
+  last: Thought | undefined,
+  unsigned: ReadonlyMap<string | number, Thought>,
+): Thought | undefined {
+  if (last !== undefined && last.redacted === undefined && continues(last, thought, true)) return last;
+  return thought.text === '' && thought.key !== undefined ? unsigned.get(thought.key) : undefined;
+}
+
+function extend(open: OpenThought, thought: Thought): void {
+  open.text += addedText(open, thought);
+  if (thought.signature !== undefined) open.signature = thought.signature;
+  open.key ??= thought.key;
+}

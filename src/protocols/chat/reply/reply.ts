@@ -1,0 +1,266 @@
+// A whole chat completion: a provider's read into the canonical reply, and ours written for chat clients.
+import { append } from '../../../canonical/append.ts';
+import { createHash } from 'node:crypto';
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
+import type { Citation, ReasoningPart, TextPart, ToolCallPart } from '../../../canonical/request.ts';
+import type { Usage } from '../../../canonical/usage.ts';
+import { createUniqueIds } from '../../../canonical/unique-ids.ts';
+import type { Ids } from '../../../ids.ts';
+import type { ReplyContext } from '../../protocol.ts';
+import { stopOfWord } from '../../shared/finish-words.ts';
+import { keepSource, type Place } from '../../json/raw-arguments.ts';
+import { decodeAnnotation, encodeCitation, pagesBeside } from './citations.ts';
+import { chatExtra } from '../request/encode-context.ts';
+import { isFilled } from '../zero-values.ts';
+import { failureIn, failureOf, malformed, throwFailure } from '../provider-error.ts';
+import { decodeStop, encodeFinish, encodeServiceTier, failureOfSilence, isFinish } from './stop-reason.ts';
+import { failureOfFinish, hasContent } from '../stream/relay.ts';
+import { gapBetween, separates } from './paragraphs.ts';
+import { addUnlikeArguments, argumentsText } from '../stream/tool-calls.ts';
+import { isSealed, reasoningDetail, thinkingBlock } from './signed-reasoning.ts';
+import { readBeside, readContent, sourcesAlone } from './content.ts';
+import { reasoningParts } from './reasoning.ts';
+import { encodeUsage, usageIn } from './usage.ts';
+
+interface Checked {
+  value: JsonObject;
+  choice: JsonObject;
+  message: JsonObject;
+  /** Undefined: nothing says why it ended. Its body came whole, and it says something. */
+  finish: string | undefined;
+}
+
+function empty(what: string): never {
+  return throwFailure({ kind: 'failed', reason: 'empty', message: `The provider's reply has no ${what}.` });
+}
+
+/** Never a fake success: an error inside a 200, no choices, no message, or neither content nor a finish is a failure. */
+function check(value: unknown): Checked {
+  if (Array.isArray(value)) throwFailure(failureOf(value as JsonValue, 200));
+  if (!isObject(value)) return throwFailure(malformed("The provider's reply is not a chat completion."));
+  const failure = failureIn(value, 200);
+  if (failure) throwFailure(failure);
+  const { choices } = value;
+  if (!Array.isArray(choices) || choices.length === 0) return empty('choices');
+  const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
+  if (!isObject(choice)) return empty('message');
+  const finish = isFinish(choice.finish_reason) ? choice.finish_reason : undefined;
+  const message = isObject(choice.message) ? choice.message : unsaid(finish, choices);
+  const failed = finish === undefined ? undefined : failureOfFinish(finish, choices);
+  if (failed) throwFailure(failed);
+  if (!hasContent(message)) failSilence(finish);
+  return { value, choice, message, finish };
+}
+
+/** A choice without a message is empty, unless it says that a filter held the message back, or which error did. */
+function unsaid(finish: string | undefined, choices: JsonValue[]): JsonObject {
+  if (finish === undefined) return empty('message');
+  const failed = failureOfFinish(finish, choices);
+  if (failed) throwFailure(failed);
+  return stopOfWord(finish) === 'refusal' ? {} : empty('message');
+}
+
+function failSilence(finish: string | undefined): void {
+  if (finish === undefined) return empty('content and no finish reason');
+  const failure = failureOfSilence(finish);
+  if (failure) throwFailure(failure);
+}
+
+export function inspectReply(value: unknown): { usage?: Usage } {
+  const usage = usageIn(check(value).value);
+  return usage ? { usage } : {};
+}
+
+export function decodeReply(value: unknown, source?: Buffer | string): Reply {
+  const { value: body, choice, message, finish } = check(value);
+  if (source !== undefined) keepArguments(body, choice, message, source);
+  const id = typeof body.id === 'string' ? body.id : '';
+  const { parts, refusal } = contentParts(message, [...pagesBeside(body), ...pagesBeside(message)]);
+  const calls = replyCalls(message, id);
+  append(parts, calls);
+  const hasCalls = calls.length > 0;
+  if (parts.length === 0) failSilence(finish);
+  const reply: Reply = {
+    id,
+    model: typeof body.model === 'string' ? body.model : '',
+    parts,
+    stop: decodeStop({ finish, stopReason: choice.stop_reason, hasCalls, refusal }),
+  };
+  if (typeof body.created === 'number' && body.created > 0) reply.created = body.created;
+  const usage = usageIn(body);
+  if (usage) reply.usage = usage;
+  if (typeof body.service_tier === 'string') reply.serviceTier = body.service_tier;
+  return reply;
+}
+
+function keepArguments(
+  body: JsonObject,
+  choice: JsonObject,
+  message: JsonObject,
+  source: Buffer | string,
+): void {
+  const places: Place[] = [];
+  const index = Array.isArray(body.choices) ? body.choices.indexOf(choice) : -1;
+  addUnlikeArguments(places, message, () => ['choices', index, 'message']);
+  keepSource(source, places);
+}
+
+/** Reasoning first, then the text, the refusal, and what only this protocol knows. */
+function contentParts(message: JsonObject, pages: Citation[]): { parts: ReplyPart[]; refusal: string } {
+  const parts: ReplyPart[] = reasoningParts(message);
+  const others: ReplyPart[] = [];
+  let text = '';
+  let refusal = '';
+  for (const said of [...readContent(message.content), ...readBeside(message)]) {
+    if (said.kind === 'native') others.push(said.part);
+    else if (said.kind === 'thinking') parts.push({ type: 'reasoning', text: said.text });
+    else if (said.kind === 'refusal') refusal += said.text;
+    else text += said.text;
+  }
+  if (typeof message.refusal === 'string') refusal += message.refusal;
+  if (text !== '') parts.push(withSources({ type: 'text', text }, message.annotations, pages));
+  else append(others, sourcesAlone(message.annotations));
+  if (refusal !== '') parts.push({ type: 'text', text: refusal, refusal: true });
+  append(parts, others);
+  return { parts, refusal };
+}
+
+function withSources(part: TextPart, annotations: JsonValue | undefined, pages: Citation[]): TextPart {
+  const citations = (Array.isArray(annotations) ? annotations : [])
+    .map((annotation) => decodeAnnotation(annotation, 0))
+    .filter((citation) => citation !== undefined);
+  const known = new Set(citations.map(({ url }) => url));
+  for (const page of pages) {
+    if (!known.has(page.url)) citations.push(page);
+    known.add(page.url);
+  }
+  if (citations.length > 0) part.citations = citations;
+  return part;
+}
+
+function replyCalls(message: JsonObject, replyId: string): ToolCallPart[] {
+  const items: JsonValue[] = Array.isArray(message.tool_calls) ? [...message.tool_calls] : [];
+  const { function_call: legacy } = message;
+  if (items.length === 0 && isFilled(legacy)) items.push({ function: legacy });
+  const unique = createUniqueIds();
+  return items
+    .filter(isObject)
+    .map((item, position) => decodeCall(item, `${replyId}/${position}`))
+    .map((call) => ({ ...call, id: unique(call.id) }));
+}
+
+function decodeCall(item: JsonObject, seed: string): ToolCallPart {
+  const custom = isObject(item.custom) && isFilled(item.custom) ? item.custom : undefined;
+  const body = custom ?? (isObject(item.function) ? item.function : {});
+  if (typeof body.name !== 'string' || body.name === '') {
+    return throwFailure(malformed('The provider called a tool without a name.'));
+  }
+  const written = custom ? argumentsText(custom.input) : argumentsText(body.arguments) || '{}';
+  const id =
+    typeof item.id === 'string' && item.id !== '' ? item.id : madeId(`${seed}/${body.name}/${written}`);
+  const call: ToolCallPart = { type: 'tool_call', id, name: body.name, arguments: written };
+  if (custom) call.custom = true;
+  if (isObject(item.extra_content)) call.extra = { extra_content: item.extra_content };
+  return call;
+}
+
+/** For servers that give a call no id: the same call of the same reply gets the same one. */
+function madeId(seed: string): string {
+  return `call_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`;
+}
+
+/** Ids of this protocol stay; a foreign one would tell clients of a protocol that they don't speak. */
+export function fitReplyId(id: string, { ids, onNewId }: Pick<ReplyContext, 'ids' | 'onNewId'>): string {
+  if (id.startsWith('chatcmpl')) return id;
+  const own = `chatcmpl-${ids.random(24)}`;
+  onNewId?.(id, own);
+  return own;
+}
+
+export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
+  const { request } = context;
+  const legacy = request.legacyFunctions === true;
+  const hasCalls = reply.parts.some(({ type }) => type === 'tool_call');
+  const choice: JsonObject = {
+    index: 0,
+    message: encodeMessage(reply, context),
+    logprobs: null,
+    finish_reason: encodeFinish(reply.stop, hasCalls, legacy),
+  };
+  if (reply.stop.sequence !== undefined) choice.stop_reason = reply.stop.sequence;
+  const body: JsonObject = {
+    id: fitReplyId(reply.id, context),
+    object: 'chat.completion',
+    created: reply.created ?? context.created,
+    model: reply.model,
+    choices: [choice],
+  };
+  if (reply.usage) body.usage = encodeUsage(reply.usage);
+  const tier = encodeServiceTier(reply.serviceTier);
+  if (tier !== undefined) body.service_tier = tier;
+  return body;
+}
+
+function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject {
+  let content = '';
+  let refusal = '';
+  let reasoning = '';
+  /** A server tool ran since the last text. */
+  let apart = false;
+  const thoughts: ReasoningPart[] = [];
+  const annotations: JsonObject[] = [];
+  const calls: ToolCallPart[] = [];
+  for (const part of reply.parts) {
+    if (part.type === 'reasoning') {
+      reasoning += part.text;
+      thoughts.push(part);
+    } else if (part.type === 'tool_call') calls.push(part);
+    else if (part.type === 'native') apart ||= separates(part);
+    else if (part.type === 'text' && part.refusal) refusal += part.text;
+    else if (part.type === 'text') {
+      if (apart && content !== '') content += gapBetween(content, part.text);
+      apart = false;
+      for (const citation of part.citations ?? []) {
+        const annotation = encodeCitation(citation, content.length, part.text.length);
+        if (annotation) annotations.push(annotation);
+      }
+      content += part.text;
+    }
+  }
+  if (refusal === '' && reply.stop.reason === 'refusal') refusal = reply.stop.explanation ?? '';
+  // A provider that refuses in its text and explains it in the same words has said it once.
+  if (refusal === content) content = '';
+  const message: JsonObject = {
+    role: 'assistant',
+    content: content === '' && (calls.length > 0 || refusal !== '') ? null : content,
+    refusal: refusal === '' ? null : refusal,
+  };
+  if (request.reasoning?.display !== 'omitted') {
+    if (reasoning !== '') message.reasoning_content = reasoning;
+    const sealed = thoughts.filter(isSealed);
+    if (sealed.length > 0) {
+      message.reasoning_details = thoughts.map(reasoningDetail);
+      message.thinking_blocks = sealed.map(thinkingBlock);
+    }
+  }
+  if (annotations.length > 0) message.annotations = annotations;
+  const [first] = calls;
+  if (first && request.legacyFunctions) {
+    message.function_call = { name: first.name, arguments: first.arguments || '{}' };
+  } else if (first) {
+    message.tool_calls = calls.map((call) => encodeCall(call, ids));
+  }
+  return message;
+}
+
+function encodeCall(call: ToolCallPart, ids: Ids): JsonObject {
+  const id = call.id || `call_${ids.random(24)}`;
+  if (call.custom) return { id, type: 'custom', custom: { name: call.name, input: call.arguments } };
+  return {
+    id,
+    type: 'function',
+    ...chatExtra(call.extra),
+    function: { name: call.name, arguments: call.arguments || '{}' },
+  };
+}

@@ -1,0 +1,77 @@
+// Why an answer ended, between chat's finish_reason and the canonical stop.
+import type { JsonValue } from '../../../canonical/json.ts';
+import type { Stop } from '../../../canonical/reply.ts';
+import type { ProviderFailure } from '../../../errors.ts';
+import { shown, stopOfWord } from '../../shared/finish-words.ts';
+
+/** Of an answer that says nothing, under a word that nobody knows: it may be anything but the end of an answer. */
+export function failureOfSilence(finish: string): ProviderFailure | undefined {
+  if (stopOfWord(finish) !== undefined) return undefined;
+  const message = `The provider ended an empty answer with finish reason "${shown(finish)}".`;
+  return { kind: 'failed', message, reason: 'finish' };
+}
+
+export interface Ending {
+  /** Undefined: the answer came whole, and nothing says why it ended. */
+  finish: string | undefined;
+  /** vLLM's `choice.stop_reason`: the stop sequence that matched, where it is text. */
+  stopReason?: JsonValue | undefined;
+  hasCalls: boolean;
+  /** The model's refusal, where it gave one. */
+  refusal?: string | undefined;
+}
+
+export function decodeStop(ending: Ending): Stop {
+  const { finish, stopReason, hasCalls, refusal } = ending;
+  const known = finish === undefined ? 'end' : (stopOfWord(finish) ?? 'other');
+  const raw = finish === undefined ? {} : { raw: finish };
+  if (refusal && known !== 'length') return { reason: 'refusal', ...raw, explanation: refusal };
+  // Many servers say `stop` with calls, and some `tool_calls` without one.
+  if ((known === 'end' || known === 'other') && hasCalls) return { reason: 'tool_calls', ...raw };
+  if (known === 'tool_calls' && !hasCalls) return { reason: 'end', ...raw };
+  if (known === 'end' && typeof stopReason === 'string' && stopReason !== '') {
+    return { reason: 'stop_sequence', ...raw, sequence: stopReason };
+  }
+  return { reason: known, ...raw };
+}
+
+const FINISH = {
+  end: 'stop',
+  stop_sequence: 'stop',
+  length: 'length',
+  tool_calls: 'tool_calls',
+  refusal: 'content_filter',
+  pause: 'stop',
+  context_window: 'length',
+  other: 'stop',
+} as const satisfies Record<Stop['reason'], string>;
+
+/** Ends after which calls are whole, and meant to be run. */
+const RUNS_CALLS: ReadonlySet<Stop['reason']> = new Set(['end', 'tool_calls', 'stop_sequence', 'other']);
+
+/** Agents go by it: calls are only run with `tool_calls`. `legacy`: the client used `functions`, whose word it is then. */
+export function encodeFinish({ reason }: Stop, hasCalls: boolean, legacy: boolean): string {
+  if (hasCalls && RUNS_CALLS.has(reason)) return legacy ? 'function_call' : 'tool_calls';
+  return reason === 'tool_calls' ? FINISH.end : FINISH[reason];
+}
+
+/** Some servers send an empty reason with every chunk: it is none. */
+export function isFinish(finish: JsonValue | undefined): finish is string {
+  return typeof finish === 'string' && finish !== '';
+}
+
+const SERVICE_TIERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    standard: 'default',
+    default: 'default',
+    priority: 'priority',
+    auto: 'auto',
+    flex: 'flex',
+    scale: 'scale',
+  }),
+);
+
+/** The other protocol's words for the tier that served; one that chat does not know is left out. */
+export function encodeServiceTier(tier: string | undefined): string | undefined {
+  return tier === undefined ? undefined : SERVICE_TIERS.get(tier);
+}

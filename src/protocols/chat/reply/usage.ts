@@ -1,0 +1,75 @@
+// Tokens on the chat wire: prompt_tokens includes what was cached, the canonical input does not.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { totalInput, type Usage } from '../../../canonical/usage.ts';
+
+/** Counts are whole: a fraction is no count, and the store of usage takes none. */
+function tokens(value: JsonValue | undefined): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** Of a whole reply or a chunk: beside the choices, under Groq's own name, or in a choice (Moonshot's streams). */
+export function usageIn(value: JsonObject): Usage | undefined {
+  const { usage, x_groq: vendor, choices } = value;
+  const told = decodeUsage(usage) ?? (isObject(vendor) ? decodeUsage(vendor.usage) : undefined);
+  if (told !== undefined || !Array.isArray(choices)) return told;
+  const [choice] = choices;
+  return isObject(choice) ? decodeUsage(choice.usage) : undefined;
+}
+
+/**
+ * Undefined where nothing was told: an object without counts, or of zeros alone (servers send those before they know). Half a
+ * count is none either, unless the total says the rest: it would be recorded as a whole one.
+ */
+function decodeUsage(value: JsonValue | undefined): Usage | undefined {
+  if (!isObject(value)) return undefined;
+  const completion = tokens(value.completion_tokens);
+  const total = tokens(value.total_tokens);
+  const rest = total === undefined || completion === undefined ? undefined : tokens(total - completion);
+  const prompt = tokens(value.prompt_tokens) ?? rest;
+  if (prompt === undefined) return undefined;
+  // A total beyond the sum is reasoning that the server counts outside completion_tokens; without completion_tokens it is all output.
+  const beyond = total !== undefined && total > prompt + (completion ?? 0);
+  const output = beyond ? total - prompt : (completion ?? (total === prompt ? 0 : undefined));
+  if (output === undefined || prompt + output === 0) return undefined;
+  const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
+  const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
+  const cacheRead =
+    tokens(promptDetails.cached_tokens) ??
+    tokens(value.cache_read_input_tokens) ??
+    tokens(value.prompt_cache_hit_tokens) ??
+    tokens(value.cached_tokens);
+  const written = tokens(promptDetails.cache_write_tokens) ?? tokens(value.cache_creation_input_tokens);
+  const cacheWrite = written === undefined ? undefined : written - bothIn(prompt, cacheRead ?? 0, written);
+  const reasoning = tokens(outputDetails.reasoning_tokens);
+  const usage: Usage = {
+    input: Math.max(0, prompt - (cacheRead ?? 0) - (cacheWrite ?? 0)),
+    output,
+  };
+  if (cacheRead !== undefined) usage.cacheRead = cacheRead;
+  if (cacheWrite !== undefined) usage.cacheWrite = cacheWrite;
+  if (reasoning !== undefined) usage.reasoning = reasoning;
+  return usage;
+}
+
+/**
+ * Tokens that were written to the cache and read from it by one request (Gemini at OpenRouter), seen by counts that the prompt can't
+ * hold side by side: they stay with what was read, which clients show. A cache alone beyond the prompt is one that it leaves out.
+ */
+function bothIn(prompt: number, read: number, written: number): number {
+  const overlap = read <= prompt && written <= prompt && read + written > prompt;
+  return overlap ? Math.min(read, written) : 0;
+}
+
+/** Both details objects are always there: clients read through them without asking. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const prompt = totalInput(usage);
+  const promptDetails: JsonObject = { cached_tokens: usage.cacheRead ?? 0 };
+  if (usage.cacheWrite !== undefined) promptDetails.cache_write_tokens = usage.cacheWrite;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: usage.output,
+    total_tokens: prompt + usage.output,
+    prompt_tokens_details: promptDetails,
+    completion_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
+  };
+}

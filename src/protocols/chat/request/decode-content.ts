@@ -1,0 +1,217 @@
+// The parts of chat messages, read into canonical parts. A part that no other protocol could take is refused by its path.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type {
+  AudioPart,
+  CacheMark,
+  DocumentPart,
+  ImagePart,
+  MediaSource,
+  NativeField,
+  Part,
+  ReasoningPart,
+  TextPart,
+} from '../../../canonical/request.ts';
+import { refuse } from './envelope.ts';
+import { nativeField } from '../fields.ts';
+import { thinkingChunkText } from '../reply/reasoning.ts';
+
+/** Wire paths are for refusals and for parts that may be refused later: not written for every part. */
+export function messagePath(at: number): string {
+  return `messages[${at}]`;
+}
+
+function partPath(at: number, index: number): string {
+  return `${messagePath(at)}.content[${index}]`;
+}
+
+/** A mark of the standard (`prompt_cache_breakpoint`) or of OpenRouter and litellm (`cache_control`). */
+export function cacheMark(source: JsonObject): CacheMark | undefined {
+  const { cache_control: control, prompt_cache_breakpoint: breakpoint } = source;
+  if (isObject(control)) return control.ttl === '1h' || control.ttl === '5m' ? { ttl: control.ttl } : {};
+  return isObject(breakpoint) ? {} : undefined;
+}
+
+/** Members that are read, by the type of the part. */
+const PART_MEMBERS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['text', ['text']],
+  ['image_url', ['image_url']],
+  ['file', ['file']],
+  ['input_audio', ['input_audio']],
+  ['refusal', ['refusal']],
+  ['thinking', ['thinking', 'signature']],
+  ['redacted_thinking', ['data']],
+]);
+const EVERY_PART: ReadonlySet<string> = new Set(['type', 'cache_control', 'prompt_cache_breakpoint']);
+
+/** Members of what stands inside a part. */
+const INNER_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  image_url: ['url', 'detail'],
+  file: ['file_data', 'file_id', 'filename'],
+  input_audio: ['data', 'format'],
+};
+
+const PART = 'messages[].content[]';
+
+/** What no member of the canonical part stands for goes to `native`. */
+function addPartFields(native: NativeField[], part: JsonObject): void {
+  const known = PART_MEMBERS.get(part.type) ?? [];
+  for (const name in part) {
+    if (EVERY_PART.has(name)) continue;
+    if (!known.includes(name)) addField(native, `${PART}.${name}`, part[name]);
+  }
+  const [inner = ''] = known;
+  const value = part[inner];
+  const members = INNER_MEMBERS[inner];
+  if (members !== undefined && isObject(value)) addUnread(native, `${PART}.${inner}`, value, members);
+}
+
+function addField(native: NativeField[], path: string, value: JsonValue | undefined): void {
+  if (value !== null && value !== undefined) native.push(nativeField(path, value));
+}
+
+/** Adds the members of `value` that are not among `read`. */
+export function addUnread(
+  native: NativeField[],
+  path: string,
+  value: JsonObject,
+  read: readonly string[],
+): void {
+  for (const name in value) if (!read.includes(name)) addField(native, `${path}.${name}`, value[name]);
+}
+
+function withMark<P extends TextPart | ImagePart | DocumentPart>(part: P, source: JsonObject): P {
+  const cache = cacheMark(source);
+  if (cache) part.cache = cache;
+  return part;
+}
+
+const DATA = 'data:';
+const BASE64 = ';base64';
+/** Characters: it stands in refusals. */
+const LONGEST_TYPE = 100;
+
+/** A data URL's type and base64; undefined where it is none. */
+function readDataUrl(url: string): { mediaType: string; data: string } | undefined {
+  const comma = url.slice(0, DATA.length).toLowerCase() === DATA ? url.indexOf(',') : -1;
+  if (comma === -1) return undefined;
+  const head = url.slice(DATA.length, comma);
+  const [type = ''] = head.split(';', 1);
+  const mediaType = (type.slice(0, LONGEST_TYPE) || 'text/plain').toLowerCase();
+  const rest = url.slice(comma + 1);
+  if (head.slice(-BASE64.length).toLowerCase() === BASE64) return { mediaType, data: rest };
+  return { mediaType, data: Buffer.from(decodePercent(rest)).toString('base64') };
+}
+
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function mediaSource(url: string): MediaSource {
+  const data = readDataUrl(url);
+  return data ? { kind: 'base64', ...data } : { kind: 'url', url };
+}
+
+function readImage(part: JsonObject, message: number, index: number): ImagePart {
+  const { image_url: image } = part;
+  const url = isObject(image) ? image.url : image;
+  const at = partPath(message, index);
+  if (typeof url !== 'string' || url === '')
+    throw refuse(`${at}.image_url.url`, 'must be a non-empty string');
+  const read: ImagePart = { type: 'image', source: mediaSource(url), at };
+  if (isObject(image) && typeof image.detail === 'string') read.detail = image.detail;
+  return withMark(read, part);
+}
+
+const PDF_START = 'JVBERi'; // "%PDF-" in base64
+
+function fileType(data: string, filename: string | undefined): string {
+  const isPdf = data.startsWith(PDF_START) || filename?.toLowerCase().endsWith('.pdf');
+  return isPdf ? 'application/pdf' : 'application/octet-stream';
+}
+
+/** A data URL; some clients send the bare base64, or the address of a file, as to OpenRouter. */
+function fileSource(text: string, filename: string | undefined): DocumentPart['source'] {
+  if (/^https?:\/\//i.test(text)) return { kind: 'url', url: text };
+  const data = readDataUrl(text);
+  return data
+    ? { kind: 'base64', ...data }
+    : { kind: 'base64', mediaType: fileType(text, filename), data: text };
+}
+
+function readFile(part: JsonObject, message: number, index: number): DocumentPart {
+  const at = partPath(message, index);
+  const file = isObject(part.file) ? part.file : {};
+  const filename = typeof file.filename === 'string' && file.filename !== '' ? file.filename : undefined;
+  let source: DocumentPart['source'];
+  if (typeof file.file_data === 'string' && file.file_data !== '') {
+    source = fileSource(file.file_data, filename);
+  } else if (typeof file.file_id === 'string' && file.file_id !== '') {
+    source = { kind: 'file', id: file.file_id };
+  } else {
+    throw refuse(`${at}.file`, 'needs file_data or file_id');
+  }
+  const read: DocumentPart = { type: 'document', source, at };
+  if (filename !== undefined) read.title = filename;
+  return withMark(read, part);
+}
+
+function readAudio(part: JsonObject, message: number, index: number): AudioPart {
+  const at = partPath(message, index);
+  const audio = isObject(part.input_audio) ? part.input_audio : {};
+  if (typeof audio.data !== 'string') throw refuse(`${at}.input_audio.data`, 'must be a string');
+  const format = typeof audio.format === 'string' ? audio.format : 'wav';
+  return { type: 'audio', source: { kind: 'base64', format, data: audio.data }, at };
+}
+
+function readText(part: JsonObject, message: number, index: number): TextPart {
+  if (typeof part.text !== 'string') throw refuse(`${partPath(message, index)}.text`, 'must be a string');
+  return withMark<TextPart>({ type: 'text', text: part.text }, part);
+}
+
+function readRefusal(part: JsonObject, message: number, index: number): TextPart {
+  if (typeof part.refusal !== 'string')
+    throw refuse(`${partPath(message, index)}.refusal`, 'must be a string');
+  return { type: 'text', text: part.refusal, refusal: true };
+}
+
+function readThinking(part: JsonObject): ReasoningPart {
+  const read: ReasoningPart = { type: 'reasoning', text: thinkingChunkText(part) };
+  if (typeof part.signature === 'string') read.signature = part.signature;
+  return read;
+}
+
+const readRedacted = ({ data }: JsonObject): ReasoningPart => ({
+  type: 'reasoning',
+  text: '',
+  redacted: typeof data === 'string' ? data : '',
+});
+
+/** By type, but for text. */
+const READERS: Readonly<Record<string, (part: JsonObject, message: number, index: number) => Part>> = {
+  image_url: readImage,
+  file: readFile,
+  input_audio: readAudio,
+  refusal: readRefusal,
+  thinking: readThinking,
+  redacted_thinking: readRedacted,
+};
+
+/** `at`: the place of the message. `native` takes the members of parts that have no canonical name. */
+export function decodeContent(content: JsonValue | undefined, at: number, native: NativeField[]): Part[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (!Array.isArray(content)) return [];
+  return content.map((part, index) => {
+    if (!isObject(part)) throw refuse(partPath(at, index), 'must be an object');
+    const { type } = part;
+    addPartFields(native, part);
+    if (type === 'text') return readText(part, at, index);
+    const read = typeof type === 'string' && Object.hasOwn(READERS, type) ? READERS[type] : undefined;
+    if (read) return read(part, at, index);
+    const what = JSON.stringify(type ?? null);
+    throw refuse(`${partPath(at, index)}.type`, `${what} cannot be carried to this provider`);
+  });
+}

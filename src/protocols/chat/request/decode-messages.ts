@@ -1,0 +1,221 @@
+// The history of a chat request as canonical messages: `tool` and `function` messages become tool results of the user's side,
+// system text stays where it stands, and every way in which a client replays reasoning is read.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type {
+  CacheMark,
+  Message,
+  NativeField,
+  Part,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../../canonical/request.ts';
+import { decodeAnnotation } from '../reply/citations.ts';
+import { addUnread, cacheMark, decodeContent, messagePath } from './decode-content.ts';
+import { refuse } from './envelope.ts';
+import { nativeField } from '../fields.ts';
+import { createLegacyResults, type LegacyResults } from './legacy-results.ts';
+import { argumentsText } from '../stream/tool-calls.ts';
+import { reasoningParts } from '../reply/reasoning.ts';
+
+const READ_MEMBERS: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'name',
+  'tool_calls',
+  'tool_call_id',
+  'function_call',
+  'refusal',
+  'audio',
+  'annotations',
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  'thinking_blocks',
+  'cache_control',
+  'prompt_cache_breakpoint',
+  'prefix',
+]);
+
+export function decodeMessages(messages: JsonValue | undefined): Message[] {
+  const legacy = createLegacyResults();
+  if (!Array.isArray(messages)) throw refuse('messages', 'must be an array');
+  const last = messages.length - 1;
+  return messages.map((message, at) => {
+    if (!isObject(message)) throw refuse(messagePath(at), 'must be an object');
+    const decoded = decodeMessage(message, at, legacy);
+    if (at === last && message.prefix === true && message.role === 'assistant') decoded.prefix = true;
+    else if (message.prefix === true) addNative(decoded, nativeField('messages[].prefix', true));
+    return decoded;
+  });
+}
+
+/** `at`: its place in the list; a wire path is only written where it is told. */
+function decodeMessage(source: JsonObject, at: number, legacy: LegacyResults): Message {
+  const { role } = source;
+  const native: NativeField[] = [];
+  const message = readRole(source, at, legacy, native);
+  if (native.length > 0) message.native = distinct(native);
+  if (typeof source.name === 'string' && role !== 'function') {
+    // On a tool message the name repeats the call's.
+    if (role === 'tool') {
+      addNative(message, { ...nativeField('messages[].name', source.name), fate: 'quiet' });
+    } else message.name = source.name;
+  }
+  const mark = cacheMark(source);
+  if (mark) markLast(message.parts, mark);
+  for (const name in source) {
+    if (READ_MEMBERS.has(name)) continue;
+    const value = source[name];
+    if (value === null || value === undefined) continue;
+    addNative(message, nativeField(`messages[].${name}`, value));
+  }
+  return message;
+}
+
+function addNative(message: Message, field: NativeField): void {
+  (message.native ??= []).push(field);
+}
+
+/** The same member of a hundred parts is one report. */
+function distinct(fields: readonly NativeField[]): NativeField[] {
+  const seen = new Set<string>();
+  return fields.filter(({ path }) => !seen.has(path) && seen.add(path));
+}
+
+function readRole(source: JsonObject, at: number, legacy: LegacyResults, native: NativeField[]): Message {
+  switch (source.role) {
+    case 'system':
+      return { role: 'system', parts: decodeContent(source.content, at, native) };
+    case 'developer':
+      return { role: 'system', developer: true, parts: decodeContent(source.content, at, native) };
+    case 'assistant':
+      return { role: 'assistant', parts: assistantParts(source, at, legacy, native) };
+    case 'tool':
+      legacy.answered(textOr(source.tool_call_id));
+      return { role: 'user', parts: [toolResult(source, textOr(source.tool_call_id), at, native)] };
+    case 'function':
+      return { role: 'user', parts: [toolResult(source, legacy.idFor(textOr(source.name)), at, native)] };
+    case 'user':
+      return { role: 'user', parts: decodeContent(source.content, at, native) };
+    default:
+      throw refuse(`${messagePath(at)}.role`, 'is not known');
+  }
+}
+
+function textOr(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function toolResult(source: JsonObject, callId: string, at: number, native: NativeField[]): ToolResultPart {
+  const { content } = source;
+  return {
+    type: 'tool_result',
+    callId,
+    content: Array.isArray(content) ? decodeContent(content, at, native) : textOr(content),
+  };
+}
+
+function assistantParts(
+  source: JsonObject,
+  at: number,
+  legacy: LegacyResults,
+  native: NativeField[],
+): Part[] {
+  const parts: Part[] = reasoningParts(source);
+  const { content, refusal, audio, tool_calls: calls } = source;
+  if (typeof content === 'string') {
+    if (content !== '') parts.push({ type: 'text', text: content });
+  } else {
+    for (const part of decodeContent(content, at, native)) {
+      if (part.type !== 'text' || part.text !== '') parts.push(part);
+    }
+  }
+  addCitations(parts, source.annotations);
+  if (typeof refusal === 'string' && refusal !== '') {
+    parts.push({ type: 'text', text: refusal, refusal: true });
+  }
+  if (isObject(audio)) {
+    const id = textOr(audio.id);
+    parts.push({ type: 'audio', source: { kind: 'reference', id }, at: `${messagePath(at)}.audio` });
+  }
+  if (Array.isArray(calls)) {
+    for (let index = 0; index < calls.length; index++) {
+      const call = readCall(calls[index], at, index, native);
+      legacy.called(call.name, call.id, at);
+      parts.push(call);
+    }
+  }
+  if (isObject(source.function_call)) parts.push(readLegacyCall(source.function_call, at, legacy, native));
+  return parts;
+}
+
+function addCitations(parts: Part[], annotations: JsonValue | undefined): void {
+  if (!Array.isArray(annotations)) return;
+  const text = parts.find((part): part is TextPart => part.type === 'text' && !part.refusal);
+  if (!text) return;
+  const citations = annotations
+    .map((annotation) => decodeAnnotation(annotation, 0))
+    .filter((citation) => citation !== undefined);
+  if (citations.length > 0) text.citations = citations;
+}
+
+const CALL_MEMBERS = ['id', 'type', 'index', 'function', 'custom', 'cache_control', 'extra_content'] as const;
+const BODY_MEMBERS = { function: ['name', 'arguments'], custom: ['name', 'input'] } as const;
+const CALL = 'messages[].tool_calls[]';
+
+function callPath(at: number, index: number): string {
+  return `${messagePath(at)}.tool_calls[${index}]`;
+}
+
+function readCall(
+  value: JsonValue | undefined,
+  at: number,
+  index: number,
+  native: NativeField[],
+): ToolCallPart {
+  if (!isObject(value)) throw refuse(callPath(at, index), 'must be an object');
+  const custom = isObject(value.custom) ? value.custom : undefined;
+  const body = custom ?? value.function;
+  if (!isObject(body)) throw refuse(`${callPath(at, index)}.function`, 'must be an object');
+  if (typeof body.name !== 'string') throw refuse(`${callPath(at, index)}.function.name`, 'must be a string');
+  const call: ToolCallPart = {
+    type: 'tool_call',
+    id: textOr(value.id),
+    name: body.name,
+    arguments: argumentsText(custom ? custom.input : body.arguments),
+  };
+  if (custom) call.custom = true;
+  const cache = cacheMark(value);
+  if (cache) call.cache = cache;
+  if (isObject(value.extra_content)) call.extra = { extra_content: value.extra_content };
+  addUnread(native, CALL, value, CALL_MEMBERS);
+  const kind = custom ? 'custom' : 'function';
+  addUnread(native, `${CALL}.${kind}`, body, BODY_MEMBERS[kind]);
+  return call;
+}
+
+function readLegacyCall(
+  value: JsonObject,
+  at: number,
+  legacy: LegacyResults,
+  native: NativeField[],
+): ToolCallPart {
+  if (typeof value.name !== 'string') {
+    throw refuse(`${messagePath(at)}.function_call.name`, 'must be a string');
+  }
+  addUnread(native, 'messages[].function_call', value, BODY_MEMBERS.function);
+  const id = legacy.nextId();
+  legacy.called(value.name, id, at);
+  return { type: 'tool_call', id, name: value.name, arguments: argumentsText(value.arguments) };
+}
+
+/** A mark on the message itself means its last part that can bear one. */
+function markLast(parts: Part[], mark: CacheMark): void {
+  for (let i = parts.length - 1; i >= 0; i--) {
+    const part = parts[i];
+    if (!part || part.type === 'reasoning' || part.type === 'audio' || part.type === 'native') continue;
+    part.cache ??= mark;
+    return;
+  }
+}

@@ -1,0 +1,200 @@
+// Canonical parts of a user's side as chat content parts. Media that this wire or this provider can't take is refused by the
+// path that the client sent: the gateway fetches nothing, and leaving an image out would change the answer.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { sniff } from '../../../canonical/media-type.ts';
+import type {
+  AudioPart,
+  CacheMark,
+  DocumentPart,
+  Field,
+  ImagePart,
+  NativePart,
+  Part,
+  TextPart,
+} from '../../../canonical/request.ts';
+import type { GatewayError } from '../../../errors.ts';
+import type { Encoding } from './encode-context.ts';
+import { refuse } from './envelope.ts';
+
+function refusal(at: string | undefined, why: string): GatewayError {
+  return refuse(at ?? 'messages', why);
+}
+
+/** What a cache mark becomes on a part of this target; none where it has no such thing. */
+export function encodeMark(mark: CacheMark | undefined, encoding: Encoding): JsonObject {
+  if (!mark) return {};
+  switch (encoding.traits.cacheMarks) {
+    case 'none':
+      encoding.warn('quiet', 'messages.cache', 'the provider takes no cache marks');
+      return {};
+    case 'prompt_cache_breakpoint':
+      return { prompt_cache_breakpoint: { mode: 'explicit' } };
+    case 'cache_control':
+      return { cache_control: { type: 'ephemeral', ...(mark.ttl === '1h' ? { ttl: '1h' } : {}) } };
+  }
+}
+
+function dataUrl({ mediaType, data }: { mediaType: string; data: string }, encoding: Encoding): string {
+  const found = sniff(data);
+  const type = found?.startsWith('image/') === true ? found : mediaType;
+  if (type !== mediaType) encoding.warn('changed', 'messages.image', `declared as ${mediaType}, is ${type}`);
+  return `data:${type};base64,${data}`;
+}
+
+function encodeImage(part: ImagePart, encoding: Encoding): JsonObject {
+  const { source } = part;
+  if (source.kind === 'file')
+    throw refusal(part.at, 'a file of another provider cannot be carried to this one');
+  if (source.kind === 'url' && !encoding.traits.imageUrl) {
+    throw refusal(part.at, 'this provider takes no image by URL, send its data');
+  }
+  const image: JsonObject = { url: source.kind === 'url' ? source.url : dataUrl(source, encoding) };
+  if (part.detail !== undefined) image.detail = part.detail;
+  return { type: 'image_url', image_url: image, ...encodeMark(part.cache, encoding) };
+}
+
+const EXTENSIONS: Readonly<Record<string, string | undefined>> = {
+  'application/pdf': 'pdf',
+  'text/plain': 'txt',
+};
+
+function encodeFile(part: DocumentPart, encoding: Encoding): JsonObject {
+  const { source, at } = part;
+  if (source.kind === 'file' && encoding.request.protocol === 'chat') {
+    return { type: 'file', file: { file_id: source.id } };
+  }
+  if (source.kind !== 'base64') {
+    const what = source.kind === 'url' ? 'a document by URL' : 'a file of another provider';
+    throw refusal(at, `${what} cannot be carried to this provider`);
+  }
+  if (!encoding.traits.pdfInput) throw refusal(at, 'this provider takes no documents');
+  const filename = part.title ?? `document.${EXTENSIONS[source.mediaType] ?? 'bin'}`;
+  const file = { filename, file_data: `data:${source.mediaType};base64,${source.data}` };
+  return { type: 'file', file, ...encodeMark(part.cache, encoding) };
+}
+
+function encodeDocument(part: DocumentPart, encoding: Encoding): JsonObject[] {
+  const { source, title } = part;
+  if (part.context !== undefined) {
+    encoding.warn('dropped', 'messages.document.context', 'chat has no context of a document');
+  }
+  if (part.citations) encoding.warn('dropped', 'messages.document.citations', 'chat cites no documents');
+  if (source.kind !== 'text' && source.kind !== 'parts') return [encodeFile(part, encoding)];
+  encoding.warn('changed', 'messages.document', 'a document of text is sent as text');
+  const head = title === undefined ? '' : `[${title}]\n`;
+  const mark = encodeMark(part.cache, encoding);
+  if (source.kind === 'text') return [{ type: 'text', text: head + source.text, ...mark }];
+  const inner = source.parts.flatMap((item) => encodeUserPart(item, encoding));
+  const all = head === '' ? inner : [{ type: 'text', text: head.trimEnd() }, ...inner];
+  const last = all.at(-1);
+  if (last) Object.assign(last, mark);
+  return all;
+}
+
+function encodeAudio(part: AudioPart): JsonObject {
+  const { source, at } = part;
+  if (source.kind !== 'base64')
+    throw refusal(at, 'an earlier audio answer cannot be carried to this provider');
+  return { type: 'input_audio', input_audio: { data: source.data, format: source.format } };
+}
+
+/** Blocks of the messages protocol that a history may lose: what a provider's own tools did. */
+const DROPPED_KINDS =
+  /^(?:server_tool_use|.*_tool_result|mcp_tool_use|mcp_tool_listing|container_upload|fallback|tool_addition|tool_removal|browser_state)$/;
+
+function text(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function searchResultText(value: JsonObject): string {
+  const lines = [text(value.title), text(value.source)].filter(Boolean);
+  for (const item of Array.isArray(value.content) ? value.content : []) {
+    if (typeof item === 'object' && item !== null && !Array.isArray(item)) lines.push(text(item.text));
+  }
+  return lines.join('\n');
+}
+
+/** What a provider made of the conversation before it; without a text it made nothing of it. */
+function summaryOf({ content }: JsonObject, encoding: Encoding): string | undefined {
+  if (typeof content !== 'string' || content.trim() === '') return undefined;
+  encoding.warn('changed', 'messages.native', 'a compaction is sent as text');
+  return content;
+}
+
+/** Defined in the block itself it has joined the tools when it was read; else it may be one of them. */
+function isOffered({ tool }: JsonObject, { request }: Encoding): boolean {
+  if (!isObject(tool)) return false;
+  const name = isObject(tool.definition) ? tool.definition.name : tool.name;
+  return request.tools?.some((one) => one.name !== undefined && one.name === name) === true;
+}
+
+/** The text that stands for a block of another protocol; undefined: it is left out. */
+export function nativeText(part: NativePart, encoding: Encoding): string | undefined {
+  const { kind, value, at } = part;
+  if (kind === 'tool_reference') {
+    return `The tool ${text(value.tool_name)} is available now.`;
+  }
+  if (kind === 'search_result') {
+    encoding.warn('changed', 'messages.native', 'a search result is sent as text');
+    if (isObject(value.citations) && value.citations.enabled === true) {
+      encoding.warn('dropped', 'messages.document.citations', 'chat cites no search results');
+    }
+    return searchResultText(value);
+  }
+  if (kind === 'compaction') return summaryOf(value, encoding);
+  if (kind === 'tool_addition' && isOffered(value, encoding)) {
+    encoding.warn(
+      'changed',
+      'messages.native',
+      'a tool that is added on the way is offered from the beginning',
+    );
+    return undefined;
+  }
+  if (!DROPPED_KINDS.test(kind)) {
+    throw refuse(`${at ?? 'messages'}.type`, `${JSON.stringify(kind)} cannot be carried to this provider`);
+  }
+  encoding.warn('dropped', 'messages.native', `chat has no ${kind}`);
+  return undefined;
+}
+
+function encodeNative(part: NativePart, encoding: Encoding): JsonObject[] {
+  if (part.protocol === 'chat') return [part.value];
+  const words = nativeText(part, encoding);
+  return words === undefined ? [] : [{ type: 'text', text: words }];
+}
+
+function encodeText(part: TextPart, encoding: Encoding): JsonObject {
+  if (part.cache === undefined) return { type: 'text', text: part.text };
+  return { type: 'text', text: part.text, ...encodeMark(part.cache, encoding) };
+}
+
+export function encodeUserPart(part: Part, encoding: Encoding): JsonObject[] {
+  switch (part.type) {
+    case 'text':
+      if (part.citations?.length)
+        encoding.warn('dropped', 'messages.citations', 'chat takes no citations back');
+      return [encodeText(part, encoding)];
+    case 'image':
+      return [encodeImage(part, encoding)];
+    case 'document':
+      return encodeDocument(part, encoding);
+    case 'audio':
+      return [encodeAudio(part)];
+    case 'native':
+      return encodeNative(part, encoding);
+    case 'reasoning':
+      encoding.warn('quiet', 'messages.reasoning', 'the assistant alone thinks');
+      return [];
+    // They stand in messages of their own.
+    case 'tool_call':
+    case 'tool_result':
+      encoding.warn('dropped', lossOf(part), `chat has no place for a ${part.type} here`);
+      return [];
+  }
+}
+
+/** What is named where a part can't stand in a message of its role. */
+export function lossOf({ type }: Part): Field {
+  if (type === 'image') return 'messages.image';
+  return type === 'document' ? 'messages.document' : 'messages.native';
+}

@@ -1,0 +1,307 @@
+// Canonical messages as a chat history. Nothing may stand between an assistant's calls and their `tool` messages, and those
+// hold text alone: images of results follow in a user message after the whole run.
+import { append } from '../../../canonical/append.ts';
+import { withoutAttribution } from '../../../canonical/attribution.ts';
+import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
+import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
+import { signedExtra, type Encoding } from './encode-context.ts';
+import { alternate, bridgeTools, isMarked, limitMarks, markLast, merge } from './server-rules.ts';
+import { encodeMark, encodeUserPart, lossOf, nativeText } from './encode-content.ts';
+
+interface History {
+  out: JsonObject[];
+  /** Parts of tool results that wait for the end of the run of tool messages. */
+  attached: JsonObject[];
+  /** Something other than system text has been written. */
+  begun: boolean;
+  /** Nothing was left of the message before, which was the assistant's or the system's: what stands on both sides of it is one turn. */
+  gap: boolean;
+}
+
+export function encodeMessages(encoding: Encoding): JsonObject[] {
+  const history: History = { out: [], attached: [], begun: false, gap: false };
+  for (const message of encoding.request.messages) {
+    if (message.role === 'system') encodeSystem(message, history, encoding);
+    else if (message.role === 'user') encodeUser(message, history, encoding);
+    else encodeAssistant(message, history, encoding);
+  }
+  flushAttached(history);
+  endWithUser(history, encoding);
+  // OpenAI marks the end of the prompt by itself.
+  if (encoding.traits.cacheMarks === 'cache_control') {
+    markLast(history.out, encodeMark(encoding.request.cache, encoding));
+  }
+  limitMarks(history.out, encoding);
+  const written = encoding.traits.strictAlternation ? alternate(history.out) : history.out;
+  return encoding.traits.userAfterTool ? written : bridgeTools(written, encoding);
+}
+
+/** One plain text is a string, the form that every server takes. */
+function simplest(parts: JsonObject[]): JsonValue {
+  const [only] = parts;
+  const isPlain = parts.length === 1 && only?.type === 'text' && !isMarked(only);
+  return isPlain && typeof only.text === 'string' ? only.text : parts;
+}
+
+/** Many servers take a string alone for this role, so that texts are joined unless a mark needs its part. */
+function joined(parts: JsonObject[]): JsonValue {
+  return parts.some(isMarked) ? parts : textOf(parts);
+}
+
+function textOf(parts: JsonObject[]): string {
+  const [only] = parts;
+  if (parts.length === 1 && typeof only?.text === 'string') return only.text;
+  return parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('\n\n');
+}
+
+/** A model that can't go on from its own turn is asked to. */
+function endWithUser({ out }: History, encoding: Encoding): void {
+  const last = out.at(-1);
+  if (encoding.traits.prefill || last?.role !== 'assistant' || last.tool_calls !== undefined) return;
+  out.push({ role: 'user', content: 'Continue.' });
+  encoding.warn('changed', 'messages', 'this model goes on only after the user');
+}
+
+function withMembers(wire: JsonObject, message: Message, encoding: Encoding): JsonObject {
+  if (message.name !== undefined) wire.name = message.name;
+  if (message.prefix === true) wire.prefix = true;
+  encoding.natives(message.native, wire, 'messages[].');
+  return wire;
+}
+
+/** System text is text alone on this wire. */
+function encodeSystemPart(part: Part, encoding: Encoding): JsonObject[] {
+  if (part.type === 'native') return encodeUserPart(part, encoding);
+  if (part.type === 'text') {
+    const text = withoutAttribution(part.text);
+    return text === '' ? [] : encodeUserPart({ ...part, text }, encoding);
+  }
+  encoding.warn('dropped', lossOf(part), `system text holds no ${part.type} on chat`);
+  return [];
+}
+
+function encodeSystem(message: Message, history: History, encoding: Encoding): void {
+  const { traits } = encoding;
+  const parts = message.parts.flatMap((part) => encodeSystemPart(part, encoding));
+  if (parts.length === 0) {
+    history.gap = true;
+    return;
+  }
+  const content = joined(parts);
+  if (history.begun && traits.strictAlternation) {
+    flushAttached(history);
+    history.out.push({ role: 'user', content: `<system>\n${textOf(parts)}\n</system>` });
+    encoding.warn('changed', 'messages', 'system text in mid-conversation is sent inside a user message');
+    return;
+  }
+  if (history.begun) flushAttached(history);
+  history.out.push(withMembers({ role: traits.systemRole, content }, message, encoding));
+}
+
+function encodeUser(message: Message, history: History, encoding: Encoding): void {
+  const rest: Part[] = [];
+  history.begun = true;
+  for (const part of message.parts) {
+    if (part.type === 'tool_result') encodeResult(part, message, history, encoding);
+    else rest.push(part);
+  }
+  if (rest.length === 0) return;
+  const parts = history.attached;
+  for (const part of rest) append(parts, encodeUserPart(part, encoding));
+  history.attached = [];
+  const last = history.out.at(-1);
+  if (parts.length === 0) {
+    if (last?.role === 'user' || last?.role === 'tool') return;
+    history.out.push({ role: 'user', content: '.' });
+    encoding.warn('changed', 'messages', 'a turn of the user that lost all it held was sent as a full stop');
+    return;
+  }
+  const wire = withMembers({ role: 'user', content: simplest(parts) }, message, encoding);
+  if (history.gap && last?.role === 'user') last.content = merge(last.content, wire.content);
+  else history.out.push(wire);
+  history.gap = false;
+}
+
+function flushAttached(history: History): void {
+  if (history.attached.length === 0) return;
+  history.out.push({ role: 'user', content: history.attached });
+  history.attached = [];
+}
+
+function encodeResult(part: ToolResultPart, message: Message, history: History, encoding: Encoding): void {
+  const id = encoding.toolId(part.callId);
+  const content = resultContent(part, history, encoding);
+  const wire: JsonObject = { role: 'tool', tool_call_id: id, content: markedResult(content, part, encoding) };
+  // A message of results alone was a message of its own on this wire.
+  if (message.parts.length === 1) encoding.natives(message.native, wire, 'messages[].');
+  history.out.push(wire);
+}
+
+function markedResult(content: JsonValue, part: ToolResultPart, encoding: Encoding): JsonValue {
+  if (part.cache === undefined) return content;
+  const mark = encodeMark(part.cache, encoding);
+  return Array.isArray(content) || !isMarked(mark) ? content : [{ type: 'text', text: content, ...mark }];
+}
+
+function resultContent(part: ToolResultPart, history: History, encoding: Encoding): JsonValue {
+  if (typeof part.content === 'string') return markError(part.content, part);
+  const lines: string[] = [];
+  const media: JsonObject[] = [];
+  for (const item of part.content) {
+    if (item.type === 'text') lines.push(item.text);
+    else if (item.type === 'native' && item.protocol !== 'chat') {
+      const words = nativeText(item, encoding);
+      if (words !== undefined) lines.push(words);
+    } else {
+      for (const wire of encodeUserPart(item, encoding)) {
+        if (wire.type === 'text' && typeof wire.text === 'string') lines.push(wire.text);
+        else attach(wire, lines, media, encoding);
+      }
+    }
+  }
+  const text = markError(lines.join('\n'), part);
+  if (encoding.traits.toolResultImages && media.length > 0) {
+    return text === '' ? media : [{ type: 'text', text }, ...media];
+  }
+  append(history.attached, media);
+  return text;
+}
+
+function attach(wire: JsonObject, lines: string[], media: JsonObject[], encoding: Encoding): void {
+  media.push(wire);
+  if (encoding.traits.toolResultImages) return;
+  const what = wire.type === 'image_url' ? 'image' : wire.type === 'file' ? 'document' : 'audio';
+  lines.push(`[${what} attached below]`);
+  encoding.warn('changed', 'messages.toolResult', `the ${what} of a tool result follows in a user message`);
+}
+
+function markError(text: string, part: ToolResultPart): string {
+  return part.isError && !/^\s*error/i.test(text) ? `Error: ${text}` : text;
+}
+
+interface Turn {
+  text: string;
+  refusal: string;
+  reasoning: string;
+  calls: ToolCallPart[];
+  mark: JsonObject;
+  /** What was said last does not go on in what comes next. */
+  apart: boolean;
+}
+
+function readTurn(message: Message, encoding: Encoding): Turn {
+  const turn: Turn = { text: '', refusal: '', reasoning: '', calls: [], mark: {}, apart: false };
+  for (const part of message.parts) {
+    switch (part.type) {
+      case 'text':
+        addText(part, turn, encoding);
+        break;
+      case 'tool_call':
+        turn.calls.push(part);
+        if (part.cache) encoding.warn('quiet', 'messages.cache', 'chat marks no calls');
+        break;
+      case 'reasoning':
+        turn.reasoning += part.text;
+        if (part.redacted)
+          encoding.warn('quiet', 'messages.redacted', 'redacted reasoning goes to its origin alone');
+        break;
+      case 'audio':
+        encodeUserPart(part, encoding);
+        break;
+      case 'native':
+        if (part.protocol !== 'chat') addApart(nativeText(part, encoding), turn);
+        break;
+      case 'image':
+      case 'document':
+      case 'tool_result':
+        encoding.warn('dropped', lossOf(part), `an assistant message of chat holds no ${part.type}`);
+        break;
+    }
+  }
+  return turn;
+}
+
+/** A text of its own: a blank line stands between it and what is said beside it. */
+function addApart(text: string | undefined, turn: Turn): void {
+  if (text === undefined) return;
+  if (turn.text !== '') turn.text += '\n\n';
+  turn.text += text;
+  turn.apart = true;
+}
+
+function addText(part: TextPart, turn: Turn, encoding: Encoding): void {
+  if (turn.calls.length > 0 && part.text.trim() !== '') {
+    encoding.warn('changed', 'messages', 'text after a tool call is sent before it');
+  }
+  if (part.citations?.length) encoding.warn('dropped', 'messages.citations', 'chat takes no citations back');
+  if (part.refusal) turn.refusal += part.text;
+  else turn.text += turn.apart ? `\n\n${part.text}` : part.text;
+  turn.apart = false;
+  if (part.cache) turn.mark = encodeMark(part.cache, encoding);
+}
+
+function encodeAssistant(message: Message, history: History, encoding: Encoding): void {
+  const turn = readTurn(message, encoding);
+  const replays = replaysReasoning(turn, encoding);
+  const isEmpty = turn.text === '' && turn.refusal === '' && turn.calls.length === 0;
+  if (turn.reasoning !== '' && !replays) {
+    encoding.warn('quiet', 'messages.reasoning', 'this provider takes no reasoning back');
+  }
+  // A turn of reasoning alone that is not taken back is no turn any more.
+  if (isEmpty && !(replays && turn.reasoning !== '')) {
+    if (message.parts.length > 0 && message.parts.every((part) => part.type !== 'text')) {
+      history.gap = true;
+      return;
+    }
+  }
+  const { gap } = history;
+  history.gap = false;
+  flushAttached(history);
+  history.begun = true;
+  const wire: JsonObject = { role: 'assistant', content: assistantContent(turn) };
+  if (turn.refusal !== '') wire.refusal = turn.refusal;
+  if (replays) wire[encoding.traits.reasoningField] = turn.reasoning;
+  if (turn.calls.length > 0) wire.tool_calls = turn.calls.map((call, at) => encodeCall(call, at, encoding));
+  const said = withMembers(wire, message, encoding);
+  const last = history.out.at(-1);
+  // Calls are followed by their results: a turn with calls never comes before its rest.
+  if (gap && last?.role === 'assistant') goOn(last, said);
+  else history.out.push(said);
+}
+
+/** The turn and its rest, from behind system text of which nothing was left. */
+function goOn(turn: JsonObject, rest: JsonObject): void {
+  for (const name in rest) {
+    const [before, after] = [turn[name], rest[name]];
+    if (name === 'role' || after === undefined || after === null || after === '') continue;
+    if (name === 'content' && before) turn[name] = merge(before, after);
+    else turn[name] = typeof before === 'string' && typeof after === 'string' ? before + after : after;
+  }
+}
+
+function assistantContent({ text, refusal, calls, mark }: Turn): JsonValue {
+  if (text === '' && (calls.length > 0 || refusal !== '')) return null;
+  return text !== '' && isMarked(mark) ? [{ type: 'text', text, ...mark }] : text;
+}
+
+/** With `tool_turns` a server insists on the member for turns with calls: what was lost is sent empty. */
+function replaysReasoning(turn: Turn, { traits, request }: Encoding): boolean {
+  if (traits.replayReasoning === 'always') return turn.reasoning !== '';
+  if (traits.replayReasoning === 'never' || turn.calls.length === 0) return false;
+  return turn.reasoning !== '' || request.reasoning?.mode !== 'off';
+}
+
+function encodeCall(call: ToolCallPart, at: number, encoding: Encoding): JsonObject {
+  const id = encoding.toolId(call.id);
+  const name = encoding.toolName(call.name);
+  if (call.custom) return { id, type: 'custom', custom: { name, input: call.arguments } };
+  const body: JsonObject = { name, arguments: call.arguments || '{}' };
+  if (call.extra === undefined && !encoding.traits.thoughtSignatures) {
+    return { id, type: 'function', function: body };
+  }
+  const extra = signedExtra(call.extra, at, encoding);
+  if (call.extra && encoding.request.protocol !== 'chat') {
+    encoding.warn('quiet', 'messages.toolCall.extra', 'chat has no such member of a call');
+  }
+  return { id, type: 'function', ...extra, function: body };
+}

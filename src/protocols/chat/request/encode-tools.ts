@@ -1,0 +1,160 @@
+// Tools and tool choice towards a chat provider. Tools that another provider would run are left out and reported: real
+// clients list them always. Only where the choice forces one is that a refusal.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
+import { clientTool, isUnknownClientTool } from './client-tools.ts';
+import type { Encoding } from './encode-context.ts';
+import { refuse } from './envelope.ts';
+
+export function encodeTools(encoding: Encoding): JsonObject[] {
+  const wire: JsonObject[] = [];
+  (encoding.request.tools ?? []).forEach((tool, index) => {
+    const encoded = encodeTool(tool, index, encoding);
+    if (encoded) wire.push(encoded);
+  });
+  return wire;
+}
+
+function encodeTool(tool: Tool, index: number, encoding: Encoding): JsonObject | undefined {
+  if (tool.type === 'native') return encodeNative(tool, index, encoding);
+  if (tool.type === 'function') return encodeFunction(tool, encoding);
+  const custom: JsonObject = { name: encoding.toolName(tool.name) };
+  if (tool.description !== undefined) custom.description = tool.description;
+  if (tool.format) custom.format = tool.format;
+  const wire: JsonObject = { type: 'custom', custom };
+  putMembers(tool, custom, wire, encoding);
+  return wire;
+}
+
+/** What stands on a tool beside its own: in its body or around it. */
+function putMembers(tool: Tool, body: JsonObject, wire: JsonObject, encoding: Encoding): void {
+  if (tool.cache) encoding.warn('quiet', 'tools.cache', 'chat marks no tools');
+  const prefix = `tools[].${tool.type}.`;
+  const own = (tool.native ?? []).filter((field) => field.path.startsWith(prefix));
+  encoding.natives(own, body, prefix);
+  encoding.natives(
+    tool.native?.filter((field) => !own.includes(field)),
+    wire,
+    'tools[].',
+  );
+}
+
+function encodeFunction(tool: FunctionTool, encoding: Encoding): JsonObject {
+  const body: JsonObject = { name: encoding.toolName(tool.name) };
+  if (tool.description !== undefined) body.description = tool.description;
+  if (tool.parameters) body.parameters = tool.parameters;
+  if (tool.strict !== undefined) encodeStrict(tool, body, encoding);
+  if (tool.deferred) encoding.warn('dropped', 'tools.deferred', 'the tool is sent at once');
+  const wire: JsonObject = { type: 'function', function: body };
+  putMembers(tool, body, wire, encoding);
+  return wire;
+}
+
+function encodeStrict(tool: FunctionTool, body: JsonObject, encoding: Encoding): void {
+  const fits = !tool.strict || encoding.request.protocol === 'chat' || isStrictSchema(tool.parameters ?? {});
+  if (fits) body.strict = tool.strict;
+  else
+    encoding.warn(
+      'dropped',
+      'tools.strict',
+      'the schema leaves members optional, which strict tools of chat refuse',
+    );
+}
+
+function encodeNative(tool: NativeTool, index: number, encoding: Encoding): JsonObject | undefined {
+  if (tool.protocol === 'chat') return tool.value;
+  const known = clientTool(tool);
+  if (known) return encodeFunction(known, encoding);
+  if (isUnknownClientTool(tool)) {
+    throw refuse(`tools[${index}].type`, `${JSON.stringify(tool.kind)} cannot be carried to this provider`);
+  }
+  // A web search stands in `web_search_options`, which tells whether it was left out.
+  if (tool.kind.startsWith('web_search_') && encoding.request.webSearch && encoding.traits.webSearchOptions) {
+    putMembers(tool, {}, {}, encoding);
+  } else encoding.warn('dropped', 'tools', `the provider does not run ${tool.kind}`);
+  return undefined;
+}
+
+/** Keywords that OpenAI's strict mode refuses. */
+const NOT_STRICT = [
+  ...['allOf', 'oneOf', 'not', 'if', 'then', 'else', 'patternProperties', 'propertyNames', 'prefixItems'],
+  ...[
+    'uniqueItems',
+    'contains',
+    'minProperties',
+    'maxProperties',
+    'unevaluatedProperties',
+    'unevaluatedItems',
+  ],
+  ...['dependentRequired', 'dependentSchemas'],
+];
+
+/** OpenAI's subset for strict schemas: a closed object, and every object within closed, with all of its members required. */
+export function isStrictSchema(schema: JsonValue | undefined): boolean {
+  return isObject(schema) && schema.type === 'object' && schema.anyOf === undefined && isStrictPart(schema);
+}
+
+function isStrictPart(schema: JsonValue | undefined): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrictPart);
+  if (!isObject(schema)) return true;
+  const { properties, required } = schema;
+  if (NOT_STRICT.some((keyword) => schema[keyword] !== undefined)) return false;
+  if (schema.type === 'object' || isObject(properties)) {
+    const names = isObject(properties) ? Object.keys(properties) : [];
+    const listed = Array.isArray(required) ? required : [];
+    if (schema.additionalProperties !== false || !names.every((name) => listed.includes(name))) return false;
+  }
+  const inner = [properties, schema.$defs, schema.definitions]
+    .filter(isObject)
+    .flatMap((group) => Object.values(group));
+  return [...inner, schema.items, schema.anyOf].every(isStrictPart);
+}
+
+function toolRef(name: string, encoding: Encoding): JsonObject {
+  const custom = encoding.request.tools?.some((tool) => tool.type === 'custom' && tool.name === name);
+  const fitted = { name: encoding.toolName(name) };
+  return custom ? { type: 'custom', custom: fitted } : { type: 'function', function: fitted };
+}
+
+function isNativeOnly(name: string, encoding: Encoding): boolean {
+  const tool = encoding.request.tools?.find((item) => item.name === name);
+  return tool?.type === 'native' && tool.protocol !== 'chat' && clientTool(tool) === undefined;
+}
+
+/** `sent`: the tools that are left. Both vendors refuse a choice without tools, so that it goes with the last of them. */
+export function encodeToolChoice(sent: readonly JsonObject[], encoding: Encoding): JsonValue | undefined {
+  const choice = encoding.request.toolChoice;
+  if (!choice) return undefined;
+  if (choice.type === 'tool' && isNativeOnly(choice.name, encoding)) {
+    throw refuse('tool_choice', `the tool ${JSON.stringify(choice.name)} cannot be carried to this provider`);
+  }
+  if (sent.length === 0) {
+    if (choice.type === 'required' && encoding.request.tools?.length) {
+      throw refuse('tool_choice', 'none of the tools can be carried to this provider');
+    }
+    return undefined;
+  }
+  return encodeChoice(choice, encoding);
+}
+
+function encodeChoice(choice: ToolChoice, encoding: Encoding): JsonValue {
+  const mayForce = encoding.traits.forcedTools !== 'never';
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      return choice.type;
+    case 'required':
+      if (mayForce) return 'required';
+      break;
+    case 'tool':
+      if (mayForce) return toolRef(choice.name, encoding);
+      break;
+    case 'allowed': {
+      const mode = choice.mode === 'required' && !mayForce ? 'auto' : choice.mode;
+      const tools = choice.names.map((name) => toolRef(name, encoding));
+      return { type: 'allowed_tools', allowed_tools: { mode, tools } };
+    }
+  }
+  encoding.warn('changed', 'toolChoice', 'this model takes no forced call');
+  return 'auto';
+}

@@ -1,0 +1,193 @@
+// The canonical request as a body for a chat provider, shaped by what its model and server take. A pure function: the same
+// conversation gives the same bytes, on which prompt caches depend. Members stand in a fixed order.
+import { createHash } from 'node:crypto';
+import { isObject, type JsonObject } from '../../../canonical/json.ts';
+import type { Request } from '../../../canonical/request.ts';
+import type { Traits } from '../../../canonical/traits.ts';
+import type { Restore } from '../../../canonical/reverse-mapping.ts';
+import type { EncodedRequest } from '../../protocol.ts';
+import { createEncoding, type Encoding } from './encode-context.ts';
+import { refuse } from './envelope.ts';
+import { encodeMessages } from './encode-messages.ts';
+import { chooseEffort } from './reasoning.ts';
+import { putFormat } from './response-format.ts';
+import { encodeToolChoice, encodeTools } from './encode-tools.ts';
+import { fieldAt } from '../field-names.ts';
+
+const MAX_USER = 64;
+
+export function encodeRequest(request: Request, model: string, traits: Traits): EncodedRequest {
+  const encoding = createEncoding(request, traits);
+  const body: JsonObject = { model, messages: encodeMessages(encoding) };
+  putTools(body, encoding);
+  const structuredTool = putFormat(body, encoding);
+  putLimit(body, encoding);
+  putReasoning(body, encoding);
+  putSampling(body, encoding);
+  const stop = putStop(body, encoding);
+  putIdentity(body, encoding);
+  putWebSearch(body, encoding);
+  putStream(body, encoding);
+  encoding.natives(request.native, body);
+  dropRefused(body, encoding);
+  const restore: Restore = { toolNames: encoding.toolNames, customTools: new Set(), stop };
+  if (structuredTool !== undefined) restore.structuredTool = structuredTool;
+  return { body, warnings: encoding.warnings, restore };
+}
+
+function putTools(body: JsonObject, encoding: Encoding): void {
+  const tools = encodeTools(encoding);
+  const choice = encodeToolChoice(tools, encoding);
+  if (tools.length === 0) return;
+  body.tools = tools;
+  if (choice !== undefined) body.tool_choice = choice;
+  // True is the default, and some servers know no such member.
+  if (encoding.request.parallelToolCalls === false) body.parallel_tool_calls = false;
+}
+
+function putLimit(body: JsonObject, encoding: Encoding): void {
+  const { request, traits } = encoding;
+  const asked = request.maxOutputTokens;
+  if (asked === undefined) return;
+  if (asked === 0)
+    throw refuse('max_tokens', '0 (filling the cache alone) cannot be carried to this provider');
+  const limit = Math.min(asked, traits.maxOutput ?? asked);
+  if (limit < asked) encoding.warn('changed', 'maxOutputTokens', `lowered to the model's ${limit}`);
+  body[traits.maxTokensField] = limit;
+}
+
+function putSampling(body: JsonObject, encoding: Encoding): void {
+  const { temperature, topP, topK } = encoding.request;
+  const { oneSamplingParameter, topK: takesTopK } = encoding.traits;
+  // OpenAI's models that think take them while they don't.
+  const rejectsSampling = encoding.traits.rejectsSampling && body.reasoning_effort !== 'none';
+  const why = 'this model takes no sampling parameters';
+  if (temperature !== undefined) {
+    // 1 is what the model does anyway.
+    if (rejectsSampling) encoding.warn(temperature === 1 ? 'quiet' : 'dropped', 'temperature', why);
+    else body.temperature = temperature;
+  }
+  if (topP !== undefined) {
+    if (rejectsSampling) encoding.warn(topP === 1 ? 'quiet' : 'dropped', 'topP', why);
+    else if (oneSamplingParameter && temperature !== undefined) {
+      encoding.warn('dropped', 'topP', 'this model takes temperature or top_p, not both');
+    } else body.top_p = topP;
+  }
+  if (topK !== undefined) {
+    if (rejectsSampling || !takesTopK) encoding.warn('dropped', 'topK', 'this provider takes no top_k');
+    else body.top_k = topK;
+  }
+}
+
+/** What the server can't take is cut by the gateway itself. */
+function putStop(body: JsonObject, encoding: Encoding): string[] {
+  const all = (encoding.request.stop ?? []).filter((text) => text !== '');
+  const sent = all.slice(0, encoding.traits.maxStop);
+  if (sent.length > 0) body.stop = sent;
+  const rest = all.slice(sent.length);
+  if (rest.length > 0) encoding.warn('changed', 'stop', 'the gateway itself stops at some of them');
+  return rest;
+}
+
+function putReasoning(body: JsonObject, encoding: Encoding): void {
+  const { reasoning } = encoding.request;
+  if (!reasoning) return;
+  const chosen = chooseEffort(reasoning, encoding.traits);
+  if (reasoning.mode === 'between_tools') {
+    encoding.warn('changed', 'reasoning', 'thinking between tool calls alone was sent as none');
+  }
+  if (chosen.say === 'nothing') return;
+  if (chosen.say === 'impossible') {
+    const why = 'this model does not think, or not on request';
+    if (reasoning.mode !== undefined || reasoning.budgetTokens !== undefined)
+      encoding.warn('dropped', 'reasoning', why);
+    if (reasoning.effort !== undefined) encoding.warn('dropped', 'reasoning.effort', why);
+    return;
+  }
+  body.reasoning_effort = chosen.effort;
+  if (chosen.changed) encoding.warn('changed', 'reasoning.effort', `sent as ${chosen.effort}`);
+  if (reasoning.budgetTokens !== undefined && reasoning.effort === undefined) {
+    encoding.warn('changed', 'reasoning.budgetTokens', `sent as effort ${chosen.effort}`);
+  }
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+const TIERS: Readonly<Record<string, string | undefined>> = { auto: 'auto', standard_only: 'default' };
+
+function putIdentity(body: JsonObject, encoding: Encoding): void {
+  const { request, traits } = encoding;
+  const { user, serviceTier, cacheKey } = request;
+  if (user !== undefined) {
+    body[traits.userField] = user.length > MAX_USER ? hash(user) : user;
+    if (user.length > MAX_USER) encoding.warn('changed', 'user', 'too long: its hash is sent');
+  }
+  if (serviceTier !== undefined) {
+    const tier = request.protocol === 'chat' ? serviceTier : TIERS[serviceTier];
+    if (tier !== undefined) body.service_tier = tier;
+    else encoding.warn('dropped', 'serviceTier', `chat has no tier ${serviceTier}`);
+  }
+  if (cacheKey !== undefined && !traits.cacheKey)
+    encoding.warn('dropped', 'cacheKey', 'the provider takes no cache key');
+  if (traits.cacheKey) {
+    // Agents of the messages protocol name their session in the user's id: it keeps the conversation at one cache.
+    const key =
+      cacheKey ??
+      (request.protocol === 'messages' && user !== undefined ? hash(user).slice(0, 32) : undefined);
+    if (key !== undefined) body.prompt_cache_key = key;
+  }
+  if (request.cache && traits.cacheMarks !== 'cache_control')
+    encoding.warn('quiet', 'cache', 'chat providers cache by themselves');
+}
+
+function putWebSearch(body: JsonObject, encoding: Encoding): void {
+  const { webSearch } = encoding.request;
+  if (!webSearch) return;
+  if (!encoding.traits.webSearchOptions) {
+    // A tool that stands for it has been reported with the tools.
+    if (encoding.request.protocol === 'chat')
+      encoding.warn('dropped', 'webSearch', 'the provider does not search');
+    return;
+  }
+  const options: JsonObject = {};
+  if (webSearch.contextSize !== undefined) options.search_context_size = webSearch.contextSize;
+  if (webSearch.location) options.user_location = { type: 'approximate', approximate: webSearch.location };
+  body.web_search_options = options;
+}
+
+function putStream(body: JsonObject, { request, traits }: Encoding): void {
+  if (!request.stream) return;
+  body.stream = true;
+  if (traits.streamUsage) body.stream_options = { include_usage: true };
+}
+
+const PER_MESSAGE = 'messages[].';
+const NEVER_DROPPED: ReadonlySet<string> = new Set(['model', 'messages', 'stream']);
+
+/** Members that this server is known to refuse. */
+function dropRefused(body: JsonObject, encoding: Encoding): void {
+  for (const path of encoding.traits.rejectFields) {
+    if (NEVER_DROPPED.has(path) || !removeAt(body, path)) continue;
+    // What the gateway itself put there is no loss of the client's.
+    if (path === 'stream_options') continue;
+    encoding.warn('dropped', fieldAt(path) ?? { path }, 'this server refuses it');
+  }
+}
+
+function removeAt(body: JsonObject, path: string): boolean {
+  if (!path.startsWith(PER_MESSAGE)) {
+    const had = body[path] !== undefined;
+    delete body[path];
+    return had;
+  }
+  const name = path.slice(PER_MESSAGE.length);
+  let had = false;
+  for (const message of Array.isArray(body.messages) ? body.messages : []) {
+    if (!isObject(message) || message[name] === undefined) continue;
+    delete message[name];
+    had = true;
+  }
+  return had;
+}

@@ -1,0 +1,132 @@
+// What the gateway reads of a chat request, relayed or not. On the path of every request: one shallow pass, no schema library.
+// Exactly what CONTRACT section 3 calls "Validated" is checked here, and nothing else.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { Needs } from '../../../canonical/needs.ts';
+import { faultOfName } from '../../shared/model-name.ts';
+import { GatewayError } from '../../../errors.ts';
+import type { Envelope } from '../../protocol.ts';
+
+const ROLES: ReadonlySet<unknown> = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);
+
+/** A 400 that names the field, in its message and as `param`. */
+export function refuse(param: string, message: string, details?: Record<string, unknown>): GatewayError {
+  return new GatewayError('invalid_request', `${param}: ${message}`, { param, details });
+}
+
+export function readEnvelope(value: JsonObject): Envelope {
+  const { model } = value;
+  if (typeof model !== 'string' || model === '') throw refuse('model', 'must be a non-empty string');
+  const unusable = faultOfName(model);
+  if (unusable !== undefined) throw refuse('model', unusable);
+  const needs: Needs = {
+    image: false,
+    document: false,
+    audio: false,
+    tools: isFilled(value.tools) || isFilled(value.functions),
+    thinking: asksToThink(value),
+    structuredOutput: asksForStructure(value.response_format),
+    serverTools: isObject(value.web_search_options),
+  };
+  readMessages(value.messages, needs);
+  if (Array.isArray(value.modalities) && value.modalities.includes('audio')) needs.audio = true;
+  checkOptions(value);
+  return { model, stream: value.stream === true, needs };
+}
+
+function readMessages(messages: JsonValue | undefined, needs: Needs): void {
+  if (!Array.isArray(messages)) throw refuse('messages', 'must be an array');
+  if (messages.length === 0) throw refuse('messages', 'must not be empty');
+  for (let i = 0; i < messages.length; i++) {
+    const message = messages[i];
+    if (!isObject(message)) throw refuse(`messages[${i}]`, 'must be an object');
+    if (!ROLES.has(message.role)) {
+      throw refuse(`messages[${i}].role`, `must be one of ${[...ROLES].join(', ')}`);
+    }
+    const { content } = message;
+    if (Array.isArray(content)) readParts(content, needs);
+    else if (typeof content !== 'string') checkNoContent(message, i);
+    if (message.audio !== undefined && message.audio !== null) needs.audio = true;
+  }
+}
+
+function checkNoContent(message: JsonObject, i: number): void {
+  const where = `messages[${i}].content`;
+  const { content } = message;
+  if (content !== undefined && content !== null) throw refuse(where, 'must be a string or an array');
+  const instead =
+    message.role === 'function' ||
+    (message.role === 'assistant' &&
+      (isFilled(message.tool_calls) ||
+        isObject(message.function_call) ||
+        typeof message.refusal === 'string' ||
+        isObject(message.audio)));
+  if (!instead)
+    throw refuse(
+      where,
+      'must be a string or an array (null only where the assistant calls tools or refuses, and in a function message)',
+    );
+}
+
+function readParts(parts: JsonValue[], needs: Needs): void {
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    if (part.type === 'image_url') needs.image = true;
+    else if (part.type === 'file') needs.document = true;
+    else if (part.type === 'input_audio') needs.audio = true;
+  }
+}
+
+function isFilled(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.length > 0;
+}
+
+function asksForStructure(format: JsonValue | undefined): boolean {
+  return isObject(format) && (format.type === 'json_schema' || format.type === 'json_object');
+}
+
+/** Any of the forms in which clients ask for thinking (PROTOCOL 6.2). */
+function asksToThink(value: JsonObject): boolean {
+  const { reasoning_effort: effort, reasoning, thinking, chat_template_kwargs: kwargs } = value;
+  if (typeof effort === 'string') return effort !== 'none';
+  if (isObject(effort)) return effort.effort !== 'none';
+  if (isObject(reasoning)) return reasoning.enabled !== false && reasoning.effort !== 'none';
+  if (isObject(thinking)) return thinking.type !== 'disabled';
+  if (value.enable_thinking === true) return true;
+  if (value.think === true || (typeof value.think === 'string' && value.think !== 'none')) return true;
+  if (typeof value.thinking_budget === 'number') return value.enable_thinking !== false;
+  return isObject(kwargs) && kwargs.enable_thinking === true;
+}
+
+type Check = (value: JsonValue) => boolean;
+
+function between(low: number, high: number): Check {
+  return (value) => typeof value === 'number' && value >= low && value <= high;
+}
+
+const isWholePositive: Check = (value) => Number.isInteger(value) && Number(value) >= 1;
+
+const OPTIONS: readonly (readonly [name: string, check: Check, message: string])[] = [
+  ['stream', (value) => typeof value === 'boolean', 'must be true or false'],
+  ['tools', Array.isArray, 'must be an array'],
+  ['tool_choice', (value) => typeof value === 'string' || isObject(value), 'must be a string or an object'],
+  ['top_p', between(0, 1), 'must be a number from 0 to 1'],
+  ['temperature', between(0, 2), 'must be a number from 0 to 2'],
+  ['frequency_penalty', between(-2, 2), 'must be a number from -2 to 2'],
+  ['presence_penalty', between(-2, 2), 'must be a number from -2 to 2'],
+  ['max_tokens', isWholePositive, 'must be a whole number, at least 1'],
+  ['max_completion_tokens', isWholePositive, 'must be a whole number, at least 1'],
+  ['n', isWholePositive, 'must be a whole number, at least 1'],
+  [
+    'stop',
+    (value) =>
+      typeof value === 'string' || (Array.isArray(value) && value.every((stop) => typeof stop === 'string')),
+    'must be a string or an array of strings',
+  ],
+];
+
+function checkOptions(value: JsonObject): void {
+  for (const [name, check, message] of OPTIONS) {
+    const option = value[name];
+    if (option !== undefined && option !== null && !check(option)) throw refuse(name, message);
+  }
+}

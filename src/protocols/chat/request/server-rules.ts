@@ -1,0 +1,82 @@
+// A written history brought into the form that a server insists on: few cache marks, roles in turn.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { Encoding } from './encode-context.ts';
+
+export function isMarked(part: JsonObject): boolean {
+  return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
+}
+
+/** The mark of a whole request stands on the last part that can bear one, where the messages protocol sets it too. */
+export function markLast(messages: readonly JsonObject[], mark: JsonObject): void {
+  if (!isMarked(mark)) return;
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const message = messages[at];
+    const parts = message?.content ? asParts(message.content) : [];
+    const last = parts.at(-1);
+    if (message === undefined || !isObject(last)) continue;
+    message.content = [...parts.slice(0, -1), { ...last, ...mark }];
+    return;
+  }
+}
+
+/** OpenAI writes four breakpoints a request, one of them its own; marks of the other form are four. */
+const MOST_MARKS = { none: 0, prompt_cache_breakpoint: 3, cache_control: 4 } as const;
+
+/** Too many: the first (the longest-lived prefix) and the newest stay. */
+export function limitMarks(messages: JsonObject[], encoding: Encoding): void {
+  const most = MOST_MARKS[encoding.traits.cacheMarks];
+  if (most === 0) return;
+  const marked: JsonObject[] = [];
+  for (const { content } of messages) {
+    for (const part of Array.isArray(content) ? content : []) {
+      if (typeof part === 'object' && part !== null && !Array.isArray(part) && isMarked(part))
+        marked.push(part);
+    }
+  }
+  if (marked.length <= most) return;
+  for (const part of marked.slice(1, marked.length - most + 1)) {
+    delete part.cache_control;
+    delete part.prompt_cache_breakpoint;
+  }
+  encoding.warn('changed', 'messages.cache', `the provider takes ${most} cache marks`);
+}
+
+function asParts(content: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(content) ? content : [{ type: 'text', text: content ?? '' }];
+}
+
+export function merge(first: JsonValue | undefined, second: JsonValue | undefined): JsonValue {
+  if (typeof first === 'string' && typeof second === 'string') return `${first}\n${second}`;
+  return [...asParts(first), ...asParts(second)];
+}
+
+/** For templates that insist: one system message, then user and assistant in turn, the user first. */
+export function alternate(messages: JsonObject[]): JsonObject[] {
+  const out: JsonObject[] = [];
+  for (const message of messages) {
+    const last = out.at(-1);
+    const isCall = message.tool_calls !== undefined || last?.tool_calls !== undefined;
+    if (last && last.role === message.role && message.role !== 'tool' && !isCall) {
+      last.content = merge(last.content, message.content);
+    } else {
+      if (message.role === 'assistant' && (!last || isSystem(last))) out.push({ role: 'user', content: '.' });
+      out.push({ ...message });
+    }
+  }
+  return out;
+}
+
+const BRIDGE = 'I have read the results.';
+
+/** For servers on which only the assistant may speak after a tool. */
+export function bridgeTools(messages: readonly JsonObject[], encoding: Encoding): JsonObject[] {
+  return messages.flatMap((message, at) => {
+    if (message.role !== 'user' || messages[at - 1]?.role !== 'tool') return [message];
+    encoding.warn('changed', 'messages', 'a word of the assistant was put between a tool and the user');
+    return [{ role: 'assistant', content: BRIDGE }, message];
+  });
+}
+
+function isSystem(message: JsonObject): boolean {
+  return message.role === 'system' || message.role === 'developer';
+}

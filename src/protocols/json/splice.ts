@@ -1,0 +1,253 @@
+// One scan of a JSON object's bytes that finds where its members stand, so that a body can be changed without being written
+// anew. It only finds: whether the bytes are JSON at all, JSON.parse says afterwards. On the way it counts what JSON.parse would
+// make of them, which may be a thousand times the memory and time of the bytes.
+
+import { BACKSLASH, JsonSource, QUOTE } from './string-ends.ts';
+
+export interface Range {
+  start: number;
+  /** Behind the last byte. */
+  end: number;
+}
+
+/** A member: the range of its value, and its name without escapes. */
+export interface Member extends Range {
+  name: string;
+  /** Where the name's quote stands. */
+  nameStart: number;
+}
+
+export interface Members {
+  list: readonly Member[];
+  /** The member that JSON.parse would give: the last of its name. */
+  get(name: string): Member | undefined;
+  /** Names that are there more than once. */
+  duplicates: readonly string[];
+  /** More levels than allowed: the scan stopped there. */
+  tooDeep: boolean;
+  /** JSON values in the bytes: the root, and each member and element. Names are none. */
+  values: number;
+  /** Offsets of the object's braces; -1 where there is none. */
+  open: number;
+  close: number;
+}
+
+export interface Edit extends Range {
+  text: string | Buffer;
+}
+
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+
+/** The members of the object in `bytes`. `maxDepth` counts levels of objects and arrays; the object itself is the first. `ascii`: the
+ * bytes as text, where the caller has made one and they are ASCII. */
+export function scanMembers(bytes: Buffer, maxDepth: number, ascii?: string): Members {
+  const open = skipSpace(bytes, 0);
+  if (bytes[open] !== OPEN_OBJECT) {
+    const { tooDeep, values } = measureJson(bytes, maxDepth, ascii);
+    return new Found({ items: [], close: -1, tooDeep }, -1, values);
+  }
+  const source = new JsonSource(bytes, ascii);
+  const found = readItems(source, open, maxDepth);
+  return new Found(found, open, source.values + 1);
+}
+
+export type Size = Pick<Members, 'tooDeep' | 'values'>;
+
+/** The levels and values of the JSON in `bytes`, whatever its root is. Arguments as those of `scanMembers`. */
+export function measureJson(bytes: Buffer, maxDepth: number, ascii?: string): Size {
+  const source = new JsonSource(bytes, ascii);
+  const end = skipValue(source, skipSpace(bytes, 0), maxDepth);
+  return { tooDeep: end < 0, values: source.values };
+}
+
+/** A class, as it is made for every request: most ask for one or two members, so that no map is made for few. */
+class Found implements Members {
+  readonly list: readonly Member[];
+  readonly duplicates: readonly string[];
+  readonly tooDeep: boolean;
+  readonly values: number;
+  readonly open: number;
+  readonly close: number;
+
+  constructor({ items, close, tooDeep }: Items, open: number, values: number) {
+    this.list = items;
+    this.values = values;
+    this.duplicates = namesGivenTwice(items);
+    this.tooDeep = tooDeep;
+    this.open = open;
+    this.close = close;
+  }
+
+  get(name: string): Member | undefined {
+    return this.list.findLast((member) => member.name === name);
+  }
+}
+
+const NONE: readonly string[] = [];
+const FEW = 24;
+
+function namesGivenTwice(items: readonly Member[]): readonly string[] {
+  if (items.length <= FEW && items.every(({ name }, at) => isFirst(items, name, at))) return NONE;
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (const { name } of items) {
+    if (seen.has(name)) twice.add(name);
+    seen.add(name);
+  }
+  return [...twice];
+}
+
+function isFirst(items: readonly Member[], name: string, at: number): boolean {
+  for (let before = 0; before < at; before++) if (items[before]?.name === name) return false;
+  return true;
+}
+
+/** What stands in the object or array at `start`: members, or elements whose names are their indexes. None in other values. */
+export function rangesOf(bytes: Buffer, start: number, end: number): Member[] {
+  return readItems(new JsonSource(bytes.subarray(0, end)), start, Infinity).items;
+}
+
+/** The value of the member `name` among those that follow, in the same object, a value that ends at `end`. */
+export function memberBehind(source: JsonSource, end: number, name: string): Range | undefined {
+  const { bytes } = source;
+  let at = skipSpace(bytes, end);
+  while (bytes[at] === COMMA) {
+    const nameStart = skipSpace(bytes, at + 1);
+    const nameEnd = source.skipString(nameStart);
+    const start = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1);
+    const isSought = source.readName(nameStart, nameEnd) === name;
+    at = skipValue(source, start, Infinity);
+    if (isSought) return { start, end: at };
+    at = skipSpace(bytes, at);
+  }
+  return undefined;
+}
+
+/** `bytes` with every edit's range replaced by its text. Ranges must not overlap. */
+export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
+  const inOrder = [...edits].sort((a, b) => a.start - b.start);
+  let grown = 0;
+  for (const { start, end, text } of inOrder) grown += Buffer.byteLength(text) - (end - start);
+  const spliced = Buffer.allocUnsafe(bytes.length + grown);
+  let from = 0;
+  let to = 0;
+  for (const { start, end, text } of inOrder) {
+    if (start < from || end < start || end > bytes.length)
+      throw new RangeError('edits overlap or leave the bytes');
+    to += bytes.copy(spliced, to, from, start);
+    to += typeof text === 'string' ? spliced.write(text, to) : text.copy(spliced, to);
+    from = end;
+  }
+  bytes.copy(spliced, to, from);
+  return spliced;
+}
+
+interface Items {
+  items: Member[];
+  close: number;
+  tooDeep: boolean;
+}
+
+function readItems(source: JsonSource, open: number, maxDepth: number): Items {
+  const { bytes } = source;
+  const items: Member[] = [];
+  const kind = bytes[open];
+  const named = kind === OPEN_OBJECT;
+  if (!named && kind !== OPEN_ARRAY) return { items, close: -1, tooDeep: false };
+  const last = named ? CLOSE_OBJECT : CLOSE_ARRAY;
+  let at = skipSpace(bytes, open + 1);
+  if (maxDepth < 1) return { items, close: -1, tooDeep: true };
+  if (bytes[at] === last) return { items, close: at, tooDeep: false };
+  while (at < bytes.length) {
+    const nameStart = at;
+    let name = named ? '' : String(items.length);
+    if (named) {
+      if (bytes[at] !== QUOTE) break;
+      const nameEnd = source.skipString(at);
+      name = source.readName(at, nameEnd);
+      at = skipSpace(bytes, nameEnd);
+      if (bytes[at] !== COLON) break;
+      at = skipSpace(bytes, at + 1);
+    }
+    const end = skipValue(source, at, maxDepth - 1);
+    if (end < 0) return { items, close: -1, tooDeep: true };
+    items.push({ name, nameStart, start: at, end });
+    at = skipSpace(bytes, end);
+    if (bytes[at] === last) return { items, close: at, tooDeep: false };
+    if (bytes[at] !== COMMA) break;
+    at = skipSpace(bytes, at + 1);
+  }
+  return { items, close: -1, tooDeep: false };
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  for (;;) {
+    const byte = bytes[at];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
+    at++;
+  }
+}
+
+/** Behind the value at `from`, or -1 where it has more than `levels` levels. Adds its values to those of the source. */
+function skipValue(source: JsonSource, from: number, levels: number): number {
+  const { bytes } = source;
+  const first = bytes[from];
+  source.values++;
+  if (first === QUOTE) return source.skipString(from);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return skipScalar(bytes, from);
+  let depth = 0;
+  // One for what stands first in each object and array, and one for each comma.
+  let inner = 0;
+  let at = from;
+  let { text, base } = source;
+  while (at < bytes.length) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      const found = text.indexOf('"', at - base + 1);
+      if (found !== -1 && bytes[base + found - 1] !== BACKSLASH) {
+        at = base + found + 1;
+        continue;
+      }
+      at = source.skipString(at);
+      ({ text, base } = source);
+      continue;
+    }
+    at++;
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      if (++depth > levels) return -1;
+      inner++;
+    } else if (byte === COMMA) {
+      inner++;
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (isBehindOpening(bytes, at - 1)) inner--;
+      if (--depth === 0) break;
+    }
+  }
+  source.values += inner;
+  return at;
+}
+
+/** Nothing but white space stands between the bracket at `close` and an opening one. */
+function isBehindOpening(bytes: Buffer, close: number): boolean {
+  let at = close - 1;
+  let byte = bytes[at];
+  while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[--at];
+  return byte === OPEN_OBJECT || byte === OPEN_ARRAY;
+}
+
+function skipScalar(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length) {
+    const byte = bytes[at];
+    if (byte === undefined || byte <= 0x20 || byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY)
+      break;
+    at++;
+  }
+  return at;
+}

@@ -1,0 +1,196 @@
+// A turn whose server tools ran longer than the provider lets one call last: it stops with `pause_turn` and goes on when it is
+// sent back as it is. Clients of this protocol do that themselves; for others the gateway does, and makes one answer of all.
+// https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { exactJson } from '../json/raw-json.ts';
+import { scanMembers, splice, type Edit } from '../json/splice.ts';
+import { keepSource, mayDiffer, type Place } from '../json/raw-arguments.ts';
+import type { Pausing, TurnJoiner } from '../protocol.ts';
+import { makeFrame, type Frame } from '../sse/frame.ts';
+import { createSpliceWatch, unfoldStart } from './stream/message-start.ts';
+import { list, parseObject, text } from './wire-types.ts';
+import { TurnBlocks } from './pause-turn-blocks.ts';
+import { addUsage, readUsage, writeTally, type UsageTally } from './reply/usage.ts';
+
+const PAUSE = 'pause_turn';
+
+function isPaused(value: unknown): value is JsonObject {
+  return isObject(value) && value.stop_reason === PAUSE && Array.isArray(value.content);
+}
+
+/** What server tools have made lives in the container: the next call has to name it. */
+function resume(bytes: Buffer, turn: JsonObject): Buffer {
+  const members = scanMembers(bytes, Infinity);
+  const edits: Edit[] = [];
+  const messages = members.get('messages');
+  if (messages !== undefined) {
+    const end = messages.end - 1;
+    const isFirst = end === messages.start + 1;
+    const said = exactJson({ role: 'assistant', content: list(turn.content) });
+    edits.push({ start: end, end, text: `${isFirst ? '' : ','}${said}` });
+  }
+  const id = isObject(turn.container) ? text(turn.container.id) : undefined;
+  if (id !== undefined) {
+    const { start, end } = members.get('container') ?? { start: members.close, end: members.close };
+    const name = start === end ? ',"container":' : '';
+    edits.push({ start, end, text: name + JSON.stringify(id) });
+  }
+  return splice(bytes, edits);
+}
+
+/** Those of server tools, too: they are sent back as well. `steps` lead to the list. */
+function keepInputs(reply: JsonObject, source: Buffer | string, steps: Place['steps'] = ['content']): void {
+  const places: Place[] = [];
+  for (const [index, block] of list(reply.content).entries()) {
+    if (isObject(block) && mayDiffer(block.input)) {
+      places.push({ holder: block, name: 'input', steps: [...steps, index] });
+    }
+  }
+  keepSource(source, places);
+}
+
+/** The later reply says how it ended; what came before stands in front of it, and both were paid for. */
+function join(first: JsonObject, second: JsonObject): JsonObject {
+  const tally: UsageTally = {};
+  for (const { usage } of [first, second]) {
+    const told: UsageTally = {};
+    readUsage(told, usage);
+    addUsage(tally, told);
+  }
+  return {
+    ...second,
+    id: first.id ?? null,
+    content: [...list(first.content), ...list(second.content)],
+    container: second.container ?? first.container ?? null,
+    usage: { ...(isObject(second.usage) ? second.usage : {}), ...writeTally(tally) },
+  };
+}
+
+function frameOf(value: JsonObject): Frame {
+  return makeFrame(text(value.type) ?? '', exactJson(value));
+}
+
+/** The frames of several calls as those of one stream: blocks are counted on, usage is added up. */
+class StreamJoiner implements TurnJoiner {
+  #content: JsonValue[] = [];
+  #container: JsonValue = null;
+  /** Of the calls before this one. */
+  readonly #before: UsageTally = {};
+  /** Calls before this one, and their blocks. */
+  #calls = 0;
+  #offset = 0;
+  // -- this call --
+  #kept = new TurnBlocks();
+  #isSpliced = createSpliceWatch();
+  #tally: UsageTally = {};
+  #blocks = 0;
+  /** The end of a paused turn, which is none if the turn goes on. */
+  #held: Frame[] = [];
+  #letGo = false;
+
+  push(frame: Frame): Frame[] {
+    if (this.#held.length > 0) {
+      this.#held.push(frame);
+      return [];
+    }
+    const value = parseObject(frame.data);
+    if (value === undefined) return [frame];
+    switch (value.type) {
+      case 'message_start':
+        return this.#messageStart(frame, value);
+      case 'message_delta':
+        return this.#messageDelta(frame, value);
+      case 'content_block_start':
+      case 'content_block_delta':
+      case 'content_block_stop':
+        if (!this.#letGo) this.#kept.push(value, frame.data);
+        return [this.#numbered(frame, value)];
+      default:
+        return [frame];
+    }
+  }
+
+  /** One start is enough, unless it is another message's: that is for the reader to see. */
+  #messageStart(frame: Frame, value: JsonObject): Frame[] {
+    const { message } = value;
+    if (this.#isSpliced(message)) return [frame];
+    readUsage(this.#tally, isObject(message) ? message.usage : undefined);
+    const [start = value, ...rest] = unfoldStart(value);
+    if (rest.length === 0) return this.#calls === 0 ? [frame] : [];
+    if (isObject(message)) keepInputs(message, frame.data, ['message', 'content']);
+    const frames = this.#calls === 0 ? [frameOf(start)] : [];
+    for (const told of rest) frames.push(...this.push(frameOf(told)));
+    return frames;
+  }
+
+  #numbered(frame: Frame, value: JsonObject): Frame {
+    const { index } = value;
+    if (typeof index !== 'number') return frame;
+    this.#blocks = Math.max(this.#blocks, index + 1);
+    return this.#offset === 0
+      ? frame
+      : makeFrame(frame.event, exactJson({ ...value, index: index + this.#offset }));
+  }
+
+  #messageDelta(frame: Frame, value: JsonObject): Frame[] {
+    readUsage(this.#tally, value.usage);
+    const delta = isObject(value.delta) ? value.delta : {};
+    if (delta.stop_reason === PAUSE && !this.#letGo) {
+      this.#container = delta.container ?? this.#container;
+      this.#held.push(this.#withUsage(frame, value));
+      return [];
+    }
+    return [this.#withUsage(frame, value)];
+  }
+
+  #withUsage(frame: Frame, value: JsonObject): Frame {
+    if (this.#calls === 0) return frame;
+    const sum: UsageTally = {};
+    addUsage(sum, this.#tally);
+    addUsage(sum, this.#before);
+    const usage = { ...(isObject(value.usage) ? value.usage : {}), ...writeTally(sum) };
+    return makeFrame(frame.event, JSON.stringify({ ...value, usage }));
+  }
+
+  isPaused(): boolean {
+    return this.#held.length > 0;
+  }
+
+  turn(): JsonObject {
+    return { content: [...this.#content, ...this.#kept.all()], container: this.#container };
+  }
+
+  next(turn: JsonObject): Frame[] {
+    addUsage(this.#before, this.#tally);
+    this.#content = list(turn.content);
+    this.#calls++;
+    this.#offset += this.#blocks;
+    this.#blocks = 0;
+    this.#tally = {};
+    this.#held = [];
+    this.#kept = new TurnBlocks();
+    this.#isSpliced = createSpliceWatch();
+    // What was paid for up to here counts even if the rest fails.
+    const delta = { type: 'message_delta', delta: { stop_reason: null }, usage: writeTally(this.#before) };
+    return [makeFrame('message_delta', JSON.stringify(delta))];
+  }
+
+  letGo(): void {
+    if (this.#letGo) return;
+    this.#letGo = true;
+    this.#content = [];
+    this.#kept = new TurnBlocks();
+  }
+
+  giveUp(): Frame[] {
+    return this.#held.splice(0);
+  }
+}
+
+export const pausing: Pausing = {
+  isPaused,
+  keepInputs: (reply, source) => keepInputs(reply, source),
+  resume,
+  join,
+  createJoiner: () => new StreamJoiner(),
+};

@@ -1,0 +1,143 @@
+// Usage on the wire: the three kinds of input stand apart, and in a stream later counts replace earlier ones, never add up.
+import { isObject, type JsonObject } from '../../../canonical/json.ts';
+import type { Usage } from '../../../canonical/usage.ts';
+import type { WireUsage } from '../wire-types.ts';
+
+/** What was told so far. Servers give the parts in different frames, some give none: absent stays undefined. */
+export interface UsageTally {
+  input?: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  cacheWrite1h?: number;
+  output?: number;
+  reasoning?: number;
+  /** Of calls that were paid for and that the counts above leave out. */
+  beside?: UsageTally;
+}
+
+/**
+ * The entries of `iterations` that the counts above them leave out: the summary that a compaction wrote, and an advisor's words.
+ * https://platform.claude.com/docs/en/build-with-claude/compaction
+ */
+const BESIDE: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message']);
+
+/** Counts are whole: a fraction is no count, and the store of usage takes none. */
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** Overwrites `tally` with the counts of `value` that are numbers. */
+export function readUsage(tally: UsageTally, value: unknown): void {
+  if (!isObject(value)) return;
+  tally.input = count(value.input_tokens) ?? tally.input;
+  tally.output = count(value.output_tokens) ?? tally.output;
+  tally.cacheRead = count(value.cache_read_input_tokens) ?? tally.cacheRead;
+  tally.cacheWrite = count(value.cache_creation_input_tokens) ?? tally.cacheWrite;
+  const { cache_creation: split, output_tokens_details: details } = value;
+  if (isObject(split)) tally.cacheWrite1h = count(split.ephemeral_1h_input_tokens) ?? tally.cacheWrite1h;
+  if (isObject(details)) tally.reasoning = count(details.thinking_tokens) ?? tally.reasoning;
+  if (Array.isArray(value.iterations)) tally.beside = readBeside(value.iterations);
+}
+
+function readBeside(iterations: readonly unknown[]): UsageTally {
+  const sum: UsageTally = {};
+  for (const iteration of iterations) {
+    if (!isObject(iteration) || !BESIDE.has(iteration.type)) continue;
+    const one: UsageTally = {};
+    readUsage(one, { ...iteration, iterations: null });
+    addUsage(sum, one);
+  }
+  return sum;
+}
+
+/** Undefined until both input and output were told: half a count would be recorded as a whole one. */
+export function toUsage(tally: UsageTally): Usage | undefined {
+  if (tally.input === undefined || tally.output === undefined) return undefined;
+  const { input = 0, output = 0, cacheRead, cacheWrite, cacheWrite1h, reasoning } = paid(tally);
+  const usage: Usage = { input, output };
+  if (cacheRead !== undefined) usage.cacheRead = cacheRead;
+  if (cacheWrite !== undefined) usage.cacheWrite = cacheWrite;
+  if (cacheWrite1h !== undefined) usage.cacheWrite1h = cacheWrite1h;
+  if (reasoning !== undefined) usage.reasoning = reasoning;
+  return usage;
+}
+
+/** With what was paid for beside it. */
+function paid(tally: UsageTally): UsageTally {
+  if (tally.beside === undefined) return tally;
+  const sum: UsageTally = {};
+  addUsage(sum, tally);
+  return sum;
+}
+
+/** Adds the counts of `more`, and what was paid for beside them. */
+export function addUsage(tally: UsageTally, more: UsageTally): void {
+  for (const name of COUNTS) {
+    const count = more[name];
+    if (count !== undefined) tally[name] = (tally[name] ?? 0) + count;
+  }
+  if (more.beside !== undefined) addUsage(tally, more.beside);
+}
+
+const COUNTS = ['input', 'cacheRead', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const;
+
+/** The counts that were told, as `readUsage` reads them. What was beside them is in them. */
+export function writeTally(tally: UsageTally): JsonObject {
+  const { input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning } = paid(tally);
+  const written: JsonObject = { iterations: [] };
+  if (input !== undefined) written.input_tokens = input;
+  if (output !== undefined) written.output_tokens = output;
+  if (cacheRead !== undefined) written.cache_read_input_tokens = cacheRead;
+  if (cacheWrite !== undefined) written.cache_creation_input_tokens = cacheWrite;
+  if (cacheWrite1h !== undefined) written.cache_creation = { ephemeral_1h_input_tokens: cacheWrite1h };
+  if (reasoning !== undefined) written.output_tokens_details = { thinking_tokens: reasoning };
+  return written;
+}
+
+export function decodeUsage(value: unknown): Usage | undefined {
+  const tally: UsageTally = {};
+  readUsage(tally, value);
+  return toUsage(tally);
+}
+
+const TIERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    standard: 'standard',
+    default: 'standard',
+    priority: 'priority',
+    batch: 'batch',
+  }),
+);
+
+/** Counts of the cache are always there, as 0 where the provider told none; what is not known of the rest is left out. */
+export function encodeUsage(usage: Usage, serviceTier?: string): WireUsage {
+  const { cacheWrite, cacheWrite1h } = usage;
+  const wire: WireUsage = {
+    input_tokens: usage.input,
+    cache_creation_input_tokens: cacheWrite ?? 0,
+    cache_read_input_tokens: usage.cacheRead ?? 0,
+    output_tokens: usage.output,
+  };
+  if (cacheWrite !== undefined && cacheWrite1h !== undefined) {
+    wire.cache_creation = {
+      ephemeral_5m_input_tokens: Math.max(0, cacheWrite - cacheWrite1h),
+      ephemeral_1h_input_tokens: cacheWrite1h,
+    };
+  }
+  if (usage.reasoning !== undefined) wire.output_tokens_details = { thinking_tokens: usage.reasoning };
+  const tier = TIERS.get(serviceTier ?? '');
+  if (tier !== undefined) wire.service_tier = tier;
+  return wire;
+}
+
+/** The usage of a `message_delta`: cumulative, with the input again, for providers that tell it only at the end. */
+export function encodeDeltaUsage(usage: Usage): WireUsage {
+  return encodeUsage({ ...usage, cacheWrite1h: undefined });
+}
+
+const CHARACTERS_A_TOKEN = 4;
+
+/** For a provider that tells nothing: the type demands numbers, and zeros make agents show an empty context. */
+export function estimateUsage(input: number, outputCharacters: number): Usage {
+  return { input, output: Math.ceil(outputCharacters / CHARACTERS_A_TOKEN), estimated: true };
+}

@@ -1,0 +1,79 @@
+// Takes thinking that no provider signed out of a relayed request: a real provider refuses it, and the gateway itself hands it
+// out for models of other protocols and for its own. Every other byte stays, since prompt caches go by bytes.
+import { append } from '../../../canonical/append.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { isOwn } from '../../../canonical/thinking-signature.ts';
+import { rangesOf, scanMembers, splice, type Range } from '../../json/splice.ts';
+
+function isThinking(block: JsonValue | undefined): boolean {
+  return isObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking');
+}
+
+/** Without a seal, or with one that only the gateway knows. */
+function isUnsigned(block: JsonValue | undefined): boolean {
+  if (!isObject(block) || !isThinking(block)) return false;
+  const seal = block.type === 'thinking' ? block.signature : block.data;
+  return typeof seal !== 'string' || seal === '' || isOwn(seal);
+}
+
+function blocksToCut(turn: JsonValue, cut: (block: JsonValue | undefined) => boolean): number[] {
+  if (!isObject(turn) || turn.role !== 'assistant' || !Array.isArray(turn.content)) return [];
+  const found: number[] = [];
+  for (let index = 0; index < turn.content.length; index++) if (cut(turn.content[index])) found.push(index);
+  return found;
+}
+
+function member(bytes: Buffer, object: Range, name: string): Range | undefined {
+  return rangesOf(bytes, object.start, object.end).findLast((item) => item.name === name);
+}
+
+/** What to cut so that the elements at `indexes` are gone and the commas are right; never all of them. */
+function cuts(spans: readonly Range[], indexes: readonly number[]): Range[] {
+  const gone = new Set(indexes);
+  const firstKept = spans.findIndex((_, index) => !gone.has(index));
+  return indexes.flatMap((index) => {
+    const span = spans[index];
+    if (span === undefined) return [];
+    // Before the first element that stays, the comma after goes too; later on, the comma before.
+    const next = spans[index + 1];
+    const previous = spans[index - 1];
+    if (index < firstKept) return next === undefined ? [] : [{ start: span.start, end: next.start }];
+    return previous === undefined ? [] : [{ start: previous.end, end: span.end }];
+  });
+}
+
+/**
+ * Thinking that is unsigned or the gateway's own, or all of it where the target is another family's. A turn of nothing else goes whole: providers refuse an empty turn, and join the user turns around it.
+ * If no turn at all would be left, the body stays as it is: the provider says what is wrong with it.
+ */
+export function cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned' | 'all'): Buffer {
+  const cut = thinking === 'all' ? isThinking : isUnsigned;
+  const { messages } = value;
+  if (!Array.isArray(messages)) return bytes;
+  const dirty: { turn: number; blocks: number[]; whole: boolean }[] = [];
+  for (let turn = 0; turn < messages.length; turn++) {
+    const message = messages[turn];
+    const blocks = message === undefined ? [] : blocksToCut(message, cut);
+    if (blocks.length === 0) continue;
+    dirty.push({
+      turn,
+      blocks,
+      whole: isObject(message) && blocks.length === (message.content as JsonValue[]).length,
+    });
+  }
+  const wholeTurns = dirty.filter((item) => item.whole).map((item) => item.turn);
+  if (dirty.length === 0 || wholeTurns.length === messages.length) return bytes;
+  const list = scanMembers(bytes, Infinity).get('messages');
+  if (list === undefined) return bytes;
+  const turns = rangesOf(bytes, list.start, list.end);
+  const spans = cuts(turns, wholeTurns);
+  for (const { turn, blocks, whole } of dirty) {
+    const span = turns[turn];
+    const content = whole || span === undefined ? undefined : member(bytes, span, 'content');
+    if (content !== undefined) append(spans, cuts(rangesOf(bytes, content.start, content.end), blocks));
+  }
+  return splice(
+    bytes,
+    spans.map((span) => ({ ...span, text: '' })),
+  );
+}

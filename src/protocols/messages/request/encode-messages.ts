@@ -1,0 +1,161 @@
+// The conversation as turns: roles that alternate, results of calls first, system text where it stood.
+import { append as extend } from '../../../canonical/append.ts';
+import type { JsonObject } from '../../../canonical/json.ts';
+import type { Message } from '../../../canonical/request.ts';
+import { encodeParts } from './encode-content.ts';
+import { leaveOut, type Encoding } from './encode-context.ts';
+import type { WireTurn } from '../wire-types.ts';
+
+/** System text in mid-conversation, for models that take it only in a user's turn. Fixed: prompt caches go by bytes. */
+const TAG = ['<system_message>\n', '\n</system_message>'] as const;
+/** Says nothing: for turns that must not be missing. */
+const PLACEHOLDER = '.';
+
+function textBlock(text: string): JsonObject {
+  return { type: 'text', text };
+}
+
+function isResult(block: JsonObject): boolean {
+  return block.type === 'tool_result';
+}
+
+function tagged(blocks: readonly JsonObject[]): JsonObject[] {
+  return blocks.map((block) =>
+    typeof block.text === 'string' ? { ...block, text: TAG[0] + block.text + TAG[1] } : block,
+  );
+}
+
+/** How many messages at the beginning are system text. */
+function leadingSystem(messages: readonly Message[]): number {
+  const first = messages.findIndex((message) => message.role !== 'system');
+  return first < 0 ? messages.length : first;
+}
+
+/** Documents want a text beside them. */
+function accompanied(content: JsonObject[]): JsonObject[] {
+  const alone =
+    content.some((block) => block.type === 'document') && !content.some((block) => block.type === 'text');
+  return alone ? [...content, textBlock(PLACEHOLDER)] : content;
+}
+
+function finishTurn(turn: WireTurn): WireTurn {
+  if (turn.role !== 'user') return turn;
+  const { content } = turn;
+  const last = content.findLastIndex(isResult);
+  if (last < 0) return { ...turn, content: accompanied(content) };
+  const other = content.findIndex((block) => !isResult(block));
+  // They nearly always stand first: nothing to move.
+  if (other < 0) return turn;
+  if (other > last) return { ...turn, content: accompanied(content) };
+  const results = content.filter(isResult);
+  return { ...turn, content: accompanied([...results, ...content.filter((block) => !isResult(block))]) };
+}
+
+/** Adds to the last turn of that role, so that turns alternate; `content` was made for it. */
+function append(turns: WireTurn[], role: WireTurn['role'], content: JsonObject[]): void {
+  if (content.length === 0) return;
+  const last = turns.at(-1);
+  if (last?.role === role) for (const block of content) last.content.push(block);
+  else turns.push({ role, content });
+}
+
+/** A system message stands right after a user turn; elsewhere, and for models without it, its text joins a user turn. */
+function appendSystem(turns: WireTurn[], content: JsonObject[], encoding: Encoding): void {
+  if (content.length === 0) return;
+  if (encoding.traits.midSystem && turns.at(-1)?.role !== 'assistant' && turns.length > 0) {
+    append(turns, 'system', content);
+    return;
+  }
+  encoding.warn('changed', 'messages', 'system text in mid-conversation was put into a user turn, tagged');
+  append(turns, 'user', tagged(content));
+}
+
+/** With system turns between, two turns of one role are no longer neighbours in the list but are for the model. */
+function encodeTurns(messages: readonly Message[], encoding: Encoding): WireTurn[] {
+  const turns: WireTurn[] = [];
+  for (const message of messages) {
+    if (message.name !== undefined)
+      encoding.warn('dropped', 'messages.name', 'messages have no author names');
+    leaveOut(message.native, encoding);
+    const content = encodeParts(message.parts, message.role, encoding);
+    if (message.role === 'system') appendSystem(turns, content, encoding);
+    else append(turns, message.role, content);
+  }
+  return turns;
+}
+
+/** A model goes on from a trailing assistant turn where it may (its text must not end in white space); else it is asked to. */
+function finishPrefill(turns: WireTurn[], prefill: boolean, encoding: Encoding): void {
+  const last = turns.at(-1);
+  if (last?.role !== 'assistant') return;
+  if (!prefill) {
+    if (encoding.request.messages.at(-1)?.prefix === true) {
+      encoding.warn('dropped', 'messages.prefix', 'this model does not go on from a turn of its own');
+    }
+    encoding.warn(
+      'changed',
+      'messages',
+      'the conversation ended with the assistant: a user turn "Continue." was added',
+    );
+    turns.push({ role: 'user', content: [textBlock('Continue.')] });
+    return;
+  }
+  const block = last.content.at(-1);
+  if (typeof block?.text === 'string')
+    last.content = [...last.content.slice(0, -1), { ...block, text: block.text.trimEnd() }];
+}
+
+export interface EncodedTurns {
+  system: JsonObject[];
+  turns: WireTurn[];
+}
+
+export function encodeMessages(encoding: Encoding): EncodedTurns {
+  const { messages } = encoding.request;
+  const split = leadingSystem(messages);
+  const system: JsonObject[] = [];
+  for (const message of messages.slice(0, split)) {
+    if (message.name !== undefined)
+      encoding.warn('dropped', 'messages.name', 'messages have no author names');
+    leaveOut(message.native, encoding);
+    extend(system, encodeParts(message.parts, 'system', encoding));
+  }
+  return { system, turns: encodeTurns(messages.slice(split), encoding) };
+}
+
+/** What can only be done when it is known whether the model may go on from a turn of its own. */
+export function finishTurns(turns: WireTurn[], prefill: boolean, encoding: Encoding): WireTurn[] {
+  const finished = turns.map(finishTurn);
+  if (finished[0]?.role !== 'user') {
+    if (finished.length > 0)
+      encoding.warn('changed', 'messages', 'a user turn was put before the first turn');
+    finished.unshift({ role: 'user', content: [textBlock(PLACEHOLDER)] });
+  }
+  finishPrefill(finished, prefill, encoding);
+  return finished;
+}
+
+function isThinking(block: JsonObject | undefined): boolean {
+  return block?.type === 'thinking' || block?.type === 'redacted_thinking';
+}
+
+/** The open tool turn (its results are the newest turn) must begin with thinking when thinking is on. */
+export function lacksThinking(turns: readonly WireTurn[]): boolean {
+  const newest = turns.findLastIndex((turn) => turn.role !== 'system');
+  const last = turns[newest];
+  const isBefore = (turn: WireTurn, index: number): boolean => index < newest && turn.role !== 'system';
+  const before = last?.role === 'assistant' ? last : turns.findLast(isBefore);
+  if (before?.role !== 'assistant' || !before.content.some((block) => block.type === 'tool_use'))
+    return false;
+  return !isThinking(before.content[0]);
+}
+
+/** With thinking off, thinking in the last assistant turn is refused. */
+export function stripLastThinking(turns: WireTurn[], encoding: Encoding): void {
+  const index = turns.findLastIndex((turn) => turn.role === 'assistant');
+  const turn = turns[index];
+  if (turn === undefined || !turn.content.some(isThinking)) return;
+  encoding.warn('quiet', 'messages.reasoning', 'thinking is off: the last turn goes without its own');
+  turn.content = turn.content.filter((block) => !isThinking(block));
+  if (turn.content.length === 0) turns.splice(index, 1);
+}

@@ -1,0 +1,194 @@
+// Tools and the choice among them, as a provider of this protocol takes them.
+import type { JsonObject } from '../../../canonical/json.ts';
+import type { CustomTool, FunctionTool, Request, Tool, ToolChoice } from '../../../canonical/request.ts';
+import { cacheControl } from './cache.ts';
+import { clientPath, leaveOut, reject, type Encoding } from './encode-context.ts';
+import { isRecursive, sanitise } from './json-schema.ts';
+
+/** By default its newer versions are called by code that the model writes, which older models and chat clients know nothing of. */
+const WEB_SEARCH = { type: 'web_search_20260318', name: 'web_search', allowed_callers: ['direct'] } as const;
+
+function inputSchema(parameters: JsonObject | undefined): JsonObject {
+  if (parameters === undefined || Object.keys(parameters).length === 0)
+    return { type: 'object', properties: {} };
+  return parameters.type === 'object' ? parameters : { ...parameters, type: 'object' };
+}
+
+function encodeFunction(tool: FunctionTool, encoding: Encoding): JsonObject {
+  const schema = inputSchema(tool.parameters);
+  const strict = tool.strict === true && encoding.traits.structuredOutput !== false && !isRecursive(schema);
+  if (tool.strict === true && !strict)
+    encoding.warn('dropped', 'tools.strict', 'this model does not hold to a schema strictly');
+  const result: JsonObject = { name: encoding.toolName(tool.name) };
+  if (tool.description !== undefined) result.description = tool.description;
+  const foreign = encoding.request.protocol !== 'messages';
+  result.input_schema = strict && foreign ? sanitise(schema) : schema;
+  if (strict) result.strict = true;
+  if (tool.deferred !== undefined) result.defer_loading = tool.deferred;
+  for (const field of tool.native ?? []) if (field.protocol === 'messages') result[field.name] = field.value;
+  leaveOut(tool.native, encoding);
+  if (tool.cache !== undefined) result.cache_control = cacheControl(tool.cache);
+  return result;
+}
+
+/** Free text has no notion here: the model fills one string, which the answer unwraps. */
+function encodeCustom(tool: CustomTool, encoding: Encoding): JsonObject {
+  encoding.warn('changed', 'tools', 'a free text tool was sent as a function with one string');
+  const grammar = tool.format === undefined || tool.format.type === 'text' ? '' : JSON.stringify(tool.format);
+  const description = [tool.description ?? '', grammar && `The input must follow this format: ${grammar}`];
+  const result: JsonObject = {
+    name: encoding.toolName(tool.name),
+    description: description.filter((line) => line !== '').join('\n\n') || 'Takes free text.',
+    input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+  };
+  leaveOut(tool.native, encoding);
+  if (tool.cache !== undefined) result.cache_control = cacheControl(tool.cache);
+  return result;
+}
+
+function encodeTool(tool: Tool, encoding: Encoding): JsonObject | undefined {
+  switch (tool.type) {
+    case 'function':
+      return encodeFunction(tool, encoding);
+    case 'custom':
+      return encodeCustom(tool, encoding);
+    case 'native':
+      if (tool.protocol === 'messages') return structuredClone(tool.value);
+      encoding.warn('dropped', 'tools', `a tool of type "${tool.kind}" is not known to this provider`);
+      return undefined;
+  }
+}
+
+/** Calls in a history are refused where no tool is declared: their names are, with no arguments known. */
+function fromHistory(request: Request, encoding: Encoding): JsonObject[] {
+  const names = new Set<string>();
+  for (const message of request.messages) {
+    for (const part of message.parts) if (part.type === 'tool_call') names.add(part.name);
+  }
+  return [...names].map((name) => ({
+    name: encoding.toolName(name),
+    input_schema: { type: 'object', properties: {} },
+  }));
+}
+
+function webSearchTool(request: Request, encoding: Encoding): JsonObject[] {
+  const { webSearch } = request;
+  const present = request.tools?.some((tool) => tool.type === 'native' && tool.protocol === 'messages');
+  if (webSearch === undefined || present === true) return [];
+  if (!encoding.traits.serverTools) {
+    encoding.warn('dropped', 'webSearch', 'this provider does not search the web');
+    return [];
+  }
+  if (webSearch.contextSize !== undefined)
+    encoding.warn('dropped', 'webSearch.contextSize', 'not known to this provider');
+  if (request.tools?.some((tool) => tool.name === WEB_SEARCH.name)) {
+    encoding.warn('dropped', 'webSearch', 'a tool of the client has its name');
+    return [];
+  }
+  const tool: JsonObject = { ...WEB_SEARCH, allowed_callers: [...WEB_SEARCH.allowed_callers] };
+  if (webSearch.location !== undefined) tool.user_location = { type: 'approximate', ...webSearch.location };
+  return [tool];
+}
+
+export interface EncodedTools {
+  tools: JsonObject[];
+  choice?: JsonObject;
+}
+
+function encodeChoice(choice: ToolChoice, mayForce: boolean, encoding: Encoding): JsonObject {
+  const forced =
+    choice.type === 'required' ||
+    choice.type === 'tool' ||
+    (choice.type === 'allowed' && choice.mode === 'required');
+  if (forced && !mayForce) {
+    encoding.warn(
+      'changed',
+      'toolChoice',
+      'this model takes no forced call, at least while it thinks: sent as auto',
+    );
+    return { type: 'auto' };
+  }
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      return { type: choice.type };
+    case 'required':
+      return { type: 'any' };
+    case 'tool':
+      return { type: 'tool', name: encoding.toolName(choice.name) };
+    case 'allowed':
+      return { type: choice.mode === 'required' ? 'any' : 'auto' };
+  }
+}
+
+/** One call a turn: part of the choice, so that a choice is made where there is none; `none` has no such member. */
+function single(choice: JsonObject | undefined): JsonObject | undefined {
+  if (choice?.type === 'none') return choice;
+  return { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true };
+}
+
+export function mayForceCalls(thinkingOn: boolean, encoding: Encoding): boolean {
+  const { forcedTools } = encoding.traits;
+  return forcedTools === 'always' || (forcedTools === 'not_thinking' && !thinkingOn);
+}
+
+function offered(request: Request, encoding: Encoding): Tool[] {
+  const { tools = [], toolChoice } = request;
+  if (toolChoice?.type !== 'allowed') return tools;
+  encoding.warn('changed', 'toolChoice', 'the tools that are not allowed were left out of the list');
+  const names = new Set(toolChoice.names);
+  return tools.filter((tool) => tool.name !== undefined && names.has(tool.name));
+}
+
+export function encodeTools(thinkingOn: boolean, encoding: Encoding): EncodedTools {
+  const { request } = encoding;
+  const tools = offered(request, encoding)
+    .map((tool) => encodeTool(tool, encoding))
+    .filter((tool) => tool !== undefined);
+  tools.push(...webSearchTool(request, encoding));
+  if (tools.length === 0) {
+    const known = fromHistory(request, encoding);
+    return known.length === 0 ? { tools } : { tools: known, choice: { type: 'none' } };
+  }
+  let choice: JsonObject | undefined;
+  if (request.toolChoice !== undefined) {
+    choice = encodeChoice(request.toolChoice, mayForceCalls(thinkingOn, encoding), encoding);
+  }
+  if (request.parallelToolCalls === false || request.legacyFunctions === true) choice = single(choice);
+  return choice === undefined ? { tools } : { tools, choice };
+}
+
+const FORMAT_PATH = { chat: 'response_format', messages: 'output_config.format' } as const;
+
+export function rejectFormat(encoding: Encoding): never {
+  reject(
+    clientPath(FORMAT_PATH, encoding),
+    'this model gives no structured output for this schema and takes no forced tool',
+  );
+}
+
+/**
+ * A tool that stands for a structured answer: the model must call it, or, where it has real tools too, any of them. Returns its
+ * name on the wire; undefined where a call of another tool is forced anyway.
+ */
+export function forceStructuredTool(
+  format: { name?: string; description?: string; schema: JsonObject },
+  encoded: EncodedTools,
+  encoding: Encoding,
+): string | undefined {
+  if (encoding.traits.forcedTools === 'never' || encoding.traits.tools === false) rejectFormat(encoding);
+  const { choice } = encoded;
+  if (choice?.type === 'any' || choice?.type === 'tool') return undefined;
+  const taken = new Set(encoded.tools.map((tool) => tool.name));
+  let name = encoding.toolName(format.name ?? 'structured_output');
+  while (taken.has(name)) name = `${name}_`;
+  const others = encoded.tools.length > 0 && choice?.type !== 'none';
+  encoded.tools.push({
+    name,
+    description: format.description ?? 'Give the final answer with this tool.',
+    input_schema: inputSchema(format.schema),
+  });
+  encoded.choice = others ? { type: 'any' } : { type: 'tool', name, disable_parallel_tool_use: true };
+  encoding.warn('changed', 'responseFormat', 'sent as a forced tool');
+  return name;
+}

@@ -1,0 +1,214 @@
+// The canonical request as the body for a provider of this protocol, after the history was repaired: members in a fixed order,
+// the same bytes for the same request, since prompt caches go by them.
+import { createHash } from 'node:crypto';
+import { isObject, type JsonObject } from '../../../canonical/json.ts';
+import type { Request } from '../../../canonical/request.ts';
+import type { Traits } from '../../../canonical/traits.ts';
+import type { EncodedRequest } from '../../protocol.ts';
+import { cacheControl, placeCacheMarks } from './cache.ts';
+import { createEncoding, leaveOut, type Encoding } from './encode-context.ts';
+import { isRecursive, sanitise } from './json-schema.ts';
+import type { WireTurn } from '../wire-types.ts';
+import { encodeReasoning, thinkingRoom, thinkingTakenOff, type Thinking } from './reasoning.ts';
+import {
+  encodeTools,
+  forceStructuredTool,
+  mayForceCalls,
+  rejectFormat,
+  type EncodedTools,
+} from './encode-tools.ts';
+import { encodeMessages, finishTurns, lacksThinking, stripLastThinking } from './encode-messages.ts';
+
+/** Where neither the client nor the model's facts give a limit: the field is required. */
+const DEFAULT_MAX_TOKENS = 4096;
+
+function encodeMaxTokens(encoding: Encoding): number {
+  const { request, traits } = encoding;
+  const most = traits.maxOutput;
+  const asked = request.maxOutputTokens;
+  if (asked === undefined) {
+    const limit = most ?? DEFAULT_MAX_TOKENS + thinkingRoom(encoding);
+    encoding.warn('changed', 'maxOutputTokens', `none was given: sent as ${limit}`);
+    return limit;
+  }
+  if (most === undefined || asked <= most) return asked;
+  encoding.warn('changed', 'maxOutputTokens', `${asked} was sent as ${most}, the most of this model`);
+  return most;
+}
+
+function encodeSampling(body: JsonObject, thinkingOn: boolean, encoding: Encoding): void {
+  const { request, traits } = encoding;
+  const { temperature, topP, topK } = request;
+  if (traits.rejectsSampling || thinkingOn) {
+    const reason = traits.rejectsSampling
+      ? 'this model takes no sampling parameters'
+      : 'not taken while thinking';
+    // 1 is what the model does anyway.
+    if (temperature !== undefined)
+      encoding.warn(temperature === 1 ? 'quiet' : 'dropped', 'temperature', reason);
+    if (topP !== undefined) encoding.warn(topP === 1 ? 'quiet' : 'dropped', 'topP', reason);
+    if (topK !== undefined) encoding.warn('dropped', 'topK', reason);
+    return;
+  }
+  if (temperature !== undefined) {
+    body.temperature = Math.min(1, temperature);
+    if (temperature > 1) encoding.warn('changed', 'temperature', `${temperature} was sent as 1`);
+  }
+  if (topP !== undefined) {
+    if (traits.oneSamplingParameter && temperature !== undefined) {
+      encoding.warn(
+        topP === 1 ? 'quiet' : 'dropped',
+        'topP',
+        'this model takes only one of temperature and top_p',
+      );
+    } else body.top_p = topP;
+  }
+  if (topK !== undefined) body.top_k = topK;
+}
+
+/** Returns the stop sequences that the gateway must cut at: blank ones are refused, and servers take only so many. */
+function encodeStop(body: JsonObject, encoding: Encoding): string[] {
+  const stops = (encoding.request.stop ?? []).filter((stop) => stop !== '');
+  const taken = stops.filter((stop) => stop.trim() !== '').slice(0, encoding.traits.maxStop);
+  if (taken.length > 0) body.stop_sequences = taken;
+  return stops.filter((stop) => !taken.includes(stop));
+}
+
+const TIERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    auto: 'auto',
+    priority: 'auto',
+    default: 'standard_only',
+    standard_only: 'standard_only',
+  }),
+);
+
+/** The longest `metadata.user_id`. */
+const MAX_USER = 256;
+
+function fitUser(user: string, encoding: Encoding): string {
+  if (user.length <= MAX_USER) return user;
+  encoding.warn('changed', 'user', 'too long: its hash is sent');
+  return createHash('sha256').update(user).digest('hex');
+}
+
+function encodeIdentity(body: JsonObject, encoding: Encoding): void {
+  const { user, serviceTier, cacheKey } = encoding.request;
+  if (user !== undefined) body.metadata = { user_id: fitUser(user, encoding) };
+  if (serviceTier !== undefined) {
+    const tier = TIERS.get(serviceTier);
+    if (tier === undefined) encoding.warn('dropped', 'serviceTier', `no such tier here: ${serviceTier}`);
+    else body.service_tier = tier;
+  }
+  if (cacheKey !== undefined) encoding.warn('dropped', 'cacheKey', 'prompt caches have no key here');
+}
+
+const JSON_ONLY = 'Answer with one JSON object and nothing else: no explanation, no code fence.';
+
+interface Output {
+  /** `output_config.format`. */
+  format?: JsonObject;
+  /** The tool that stands for it. */
+  structuredTool?: string;
+  thinking: Thinking;
+}
+
+/** This protocol's formats have no description of their own. */
+function described({ schema, description }: { schema: JsonObject; description?: string }): JsonObject {
+  return description === undefined ? schema : { description, ...schema };
+}
+
+/** How the answer's form is asked for: by the provider's own means, by a forced tool, or in words. */
+function encodeFormat(
+  system: JsonObject[],
+  tools: EncodedTools,
+  thinking: Thinking,
+  encoding: Encoding,
+): Output {
+  const { responseFormat: format } = encoding.request;
+  if (format === undefined) return { thinking };
+  if (format.type === 'json_object') {
+    encoding.warn('changed', 'responseFormat', 'asked for in words');
+    system.push({ type: 'text', text: JSON_ONLY });
+    return { thinking };
+  }
+  if (encoding.traits.structuredOutput !== false && !isRecursive(format.schema)) {
+    const schema = encoding.request.protocol === 'messages' ? format.schema : sanitise(described(format));
+    return { format: { type: 'json_schema', schema }, thinking };
+  }
+  const structuredTool = forceStructuredTool(format, tools, encoding);
+  if (structuredTool === undefined) {
+    encoding.warn('dropped', 'responseFormat', 'a call of another tool is forced');
+  }
+  if (structuredTool === undefined || mayForceCalls(thinking.on, encoding))
+    return { structuredTool, thinking };
+  const off = thinkingTakenOff(thinking, encoding);
+  if (off.on) rejectFormat(encoding);
+  encoding.warn(
+    'dropped',
+    'reasoning',
+    'a structured answer is forced, which this model does not take while thinking',
+  );
+  return { structuredTool, thinking: off };
+}
+
+/** Thinking in a last turn of the assistant is refused where the model does not think, and elsewhere where it was told not to. */
+function refusesLastThinking({ thinking, on }: Thinking, turns: readonly WireTurn[]): boolean {
+  return thinking?.type === 'disabled' || (!on && turns.at(-1)?.role === 'assistant');
+}
+
+/** Fields that only this protocol has, back where they stood: nothing is lost on the way to a provider that knows them. */
+function restoreNative(body: JsonObject, request: Request): void {
+  for (const { protocol, path, name, value } of request.native) {
+    if (protocol !== 'messages' || path.includes('[')) continue;
+    let inner = body;
+    for (const step of path.split('.').slice(0, -1)) {
+      const next = inner[step];
+      inner = inner[step] = isObject(next) ? { ...next } : {};
+    }
+    inner[name] = value;
+  }
+}
+
+export function encodeRequest(request: Request, model: string, traits: Traits): EncodedRequest {
+  const encoding = createEncoding(request, traits);
+  leaveOut(request.native, encoding);
+  const { system, turns } = encodeMessages(encoding);
+  const maxTokens = encodeMaxTokens(encoding);
+  const asked = encodeReasoning(maxTokens, lacksThinking(turns), encoding);
+  const tools = encodeTools(asked.on, encoding);
+  const { format, structuredTool, thinking } = encodeFormat(system, tools, asked, encoding);
+  if (refusesLastThinking(thinking, turns)) stripLastThinking(turns, encoding);
+  // Providers refuse a prefill beside thinking, and beside a form of their own for the answer.
+  const prefill = traits.prefill && !thinking.on && format === undefined;
+  const messages = finishTurns(turns, prefill, encoding);
+  placeCacheMarks({ tools: tools.tools, system, turns: messages }, encoding);
+
+  const body: JsonObject = { model, max_tokens: maxTokens };
+  if (system.length > 0) body.system = system;
+  body.messages = messages;
+  if (tools.tools.length > 0) body.tools = tools.tools;
+  if (tools.choice !== undefined) body.tool_choice = tools.choice;
+  encodeSampling(body, thinking.on, encoding);
+  const stop = encodeStop(body, encoding);
+  if (thinking.thinking !== undefined) body.thinking = thinking.thinking;
+  if (format !== undefined || thinking.effort !== undefined) {
+    body.output_config = { ...(thinking.effort && { effort: thinking.effort }), ...(format && { format }) };
+  }
+  encodeIdentity(body, encoding);
+  if (request.cache !== undefined) body.cache_control = cacheControl(request.cache);
+  restoreNative(body, request);
+  body.stream = request.stream;
+
+  const custom = (request.tools ?? []).filter((tool) => tool.type === 'custom').map((tool) => tool.name);
+  return {
+    body,
+    warnings: encoding.warnings,
+    restore: {
+      toolNames: encoding.toolNames,
+      customTools: new Set(custom),
+      ...(structuredTool === undefined ? {} : { structuredTool }),
+      stop,
+    },
+  };
+}

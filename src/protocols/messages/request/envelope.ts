@@ -1,0 +1,135 @@
+// What the gateway checks of every request of this protocol, and what the request asks of a model, in one shallow pass:
+// on the hot path of relayed requests, so hand-written. Everything else is the provider's to judge.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { faultOfName } from '../../shared/model-name.ts';
+import { GatewayError } from '../../../errors.ts';
+import type { Envelope, Needs } from '../../protocol.ts';
+import { addedTool } from '../wire-types.ts';
+
+const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|advisor|mcp_toolset)/;
+
+export function isServerTool(type: string): boolean {
+  return SERVER_TOOL.test(type);
+}
+
+/** Refuses the request in the words of this protocol: the field first. */
+export function refuse(field: string, problem: string): never {
+  throw new GatewayError('invalid_request', `${field}: ${problem}`, { param: field });
+}
+
+function checkNumber(value: JsonObject, field: string, least: number, most: number, whole: boolean): void {
+  const number = value[field];
+  if (number === undefined || number === null) return;
+  if (typeof number !== 'number' || number < least || number > most || (whole && !Number.isInteger(number))) {
+    const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+    refuse(field, `must be a ${whole ? 'whole ' : ''}number ${range}`);
+  }
+}
+
+function checkTurns(value: JsonObject, needs: Needs): void {
+  const { messages } = value;
+  if (!Array.isArray(messages) || messages.length === 0) refuse('messages', 'must be a non-empty array');
+  const turns: readonly JsonValue[] = messages;
+  for (let index = 0; index < turns.length; index++) {
+    const turn = turns[index];
+    if (!isObject(turn)) refuse(`messages[${index}]`, 'must be an object');
+    const { role, content } = turn;
+    if (role !== 'user' && role !== 'assistant' && role !== 'system') {
+      refuse(`messages[${index}].role`, 'must be "user", "assistant" or "system"');
+    }
+    if (Array.isArray(content)) lookAtBlocks(content, needs);
+    else if (typeof content !== 'string' && !setsOutputAlone(turn)) {
+      refuse(`messages[${index}].content`, 'must be a string or an array of content blocks');
+    }
+  }
+}
+
+/** A system message may change the effort and say nothing. */
+function setsOutputAlone({ role, content, output_config: output }: JsonObject): boolean {
+  return role === 'system' && (content === undefined || content === null) && isObject(output);
+}
+
+/** Images and documents hide in tool results, and images in documents made of blocks. */
+function lookAtBlocks(blocks: readonly JsonValue[], needs: Needs): void {
+  for (const block of blocks) {
+    if (!isObject(block)) continue;
+    const { type } = block;
+    if (type === 'image') needs.image = true;
+    else if (type === 'tool_addition') {
+      if (addedTool(block) !== undefined) needs.tools = true;
+    } else if (type === 'tool_result') {
+      if (Array.isArray(block.content)) lookAtBlocks(block.content, needs);
+    } else if (type === 'document' && isObject(block.source)) {
+      const { source } = block;
+      if (source.type === 'content') {
+        if (Array.isArray(source.content)) lookAtBlocks(source.content, needs);
+      } else if (source.type !== 'text') needs.document = true;
+    }
+  }
+}
+
+function lookAtTools(tools: readonly JsonValue[], needs: Needs): void {
+  for (const tool of tools) {
+    if (!isObject(tool)) continue;
+    if (typeof tool.type === 'string' && isServerTool(tool.type)) needs.serverTools = true;
+    else needs.tools = true;
+  }
+}
+
+function lookAtOptions(value: JsonObject, needs: Needs): void {
+  const { thinking, output_config: output } = value;
+  if (isObject(thinking)) needs.thinking = thinking.type === 'enabled' || thinking.type === 'adaptive';
+  needs.structuredOutput = isObject(value.output_format) || (isObject(output) && isObject(output.format));
+  if (Array.isArray(value.mcp_servers) && value.mcp_servers.length > 0) needs.serverTools = true;
+}
+
+function checkOptions(value: JsonObject): void {
+  checkNumber(value, 'max_tokens', 0, Infinity, true);
+  checkNumber(value, 'temperature', 0, 1, false);
+  checkNumber(value, 'top_p', 0, 1, false);
+  checkNumber(value, 'top_k', 0, Infinity, false);
+  const { stream, system, stop_sequences: stop, thinking, tool_choice: choice, tools } = value;
+  if (stream !== undefined && stream !== null && typeof stream !== 'boolean')
+    refuse('stream', 'must be true or false');
+  if (system !== undefined && system !== null && typeof system !== 'string' && !Array.isArray(system)) {
+    refuse('system', 'must be a string or an array of text blocks');
+  }
+  if (stop !== undefined && stop !== null) {
+    if (!Array.isArray(stop)) refuse('stop_sequences', 'must be an array of strings');
+    const wrong = stop.findIndex((item) => typeof item !== 'string');
+    if (wrong >= 0) refuse(`stop_sequences[${wrong}]`, 'must be a string');
+  }
+  if (thinking !== undefined && thinking !== null && !isObject(thinking))
+    refuse('thinking', 'must be an object');
+  if (choice !== undefined && choice !== null && !isObject(choice))
+    refuse('tool_choice', 'must be an object');
+  if (tools !== undefined && tools !== null && !Array.isArray(tools)) refuse('tools', 'must be an array');
+}
+
+/** The envelope of `/messages/count_tokens`: nothing is generated, so `max_tokens` is not required. */
+export function readCountEnvelope(value: JsonObject): Envelope {
+  const { model } = value;
+  if (typeof model !== 'string' || model === '') refuse('model', 'must be a non-empty string');
+  const unusable = faultOfName(model);
+  if (unusable !== undefined) refuse('model', unusable);
+  const needs: Needs = {
+    image: false,
+    document: false,
+    audio: false,
+    tools: false,
+    thinking: false,
+    structuredOutput: false,
+    serverTools: false,
+  };
+  checkTurns(value, needs);
+  checkOptions(value);
+  if (Array.isArray(value.tools)) lookAtTools(value.tools, needs);
+  lookAtOptions(value, needs);
+  return { model, stream: value.stream === true, needs };
+}
+
+export function readEnvelope(value: JsonObject): Envelope {
+  const envelope = readCountEnvelope(value);
+  if (typeof value.max_tokens !== 'number') refuse('max_tokens', 'is required: a whole number of at least 0');
+  return envelope;
+}

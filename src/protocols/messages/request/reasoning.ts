@@ -1,0 +1,182 @@
+// Thinking towards a model of this protocol: one table between efforts and budgets, and what each model takes.
+import type { JsonObject } from '../../../canonical/json.ts';
+import { EFFORTS, type Effort, type Reasoning } from '../../../canonical/request.ts';
+import type { Encoding } from './encode-context.ts';
+
+/** Tokens to think with. Backwards each value is a lower bound, so that a round trip is stable. */
+export const BUDGETS = {
+  none: 0,
+  minimal: 1024,
+  low: 4096,
+  medium: 10_000,
+  high: 24_000,
+  xhigh: 32_000,
+  max: 48_000,
+} as const satisfies Record<Effort, number>;
+
+const LEAST_BUDGET = 1024;
+/** What stays for the answer itself where thinking takes nearly all of the client's limit. */
+const ANSWER_ROOM = 512;
+
+export function effortOf(budget: number): Effort {
+  return [...EFFORTS].reverse().find((effort) => effort !== 'none' && BUDGETS[effort] <= budget) ?? 'minimal';
+}
+
+export interface Thinking {
+  /** The wire's `thinking`; absent: not sent. */
+  thinking?: JsonObject;
+  /** `output_config.effort`. */
+  effort?: string;
+  /** The model thinks, as far as is known: it then refuses sampling parameters and most forced calls. */
+  on: boolean;
+}
+
+/** The nearest effort that the model takes. Above `high` a higher one is nearer in meaning; else a lower one, else the lowest. */
+function nearestEffort(effort: Effort, taken: readonly Effort[]): Effort | undefined {
+  if (effort === 'xhigh' && !taken.includes('xhigh') && taken.includes('max')) return 'max';
+  const rank = EFFORTS.indexOf(effort);
+  return taken.filter((item) => EFFORTS.indexOf(item) <= rank).at(-1) ?? taken[0];
+}
+
+/** Undefined: the field is not sent. */
+function fitEffort(effort: Effort, encoding: Encoding): Effort | undefined {
+  const taken = EFFORTS.filter(
+    (item) => item !== 'none' && item !== 'minimal' && encoding.traits.efforts.includes(item),
+  );
+  const fitted = nearestEffort(effort, taken);
+  if (fitted !== undefined && fitted !== effort) {
+    encoding.warn('changed', 'reasoning.effort', `${effort} was sent as ${fitted}`);
+  }
+  return fitted;
+}
+
+function withEffort(result: Thinking, effort: Effort | undefined, encoding: Encoding): Thinking {
+  const fitted = effort === undefined ? undefined : fitEffort(effort, encoding);
+  return fitted === undefined ? result : { ...result, effort: fitted };
+}
+
+/** Thinking switched off, in the way that the model takes. */
+function thinkingOff(effort: Effort | undefined, encoding: Encoding): Thinking {
+  const { traits } = encoding;
+  if (traits.thinking === false) return { on: false };
+  if (traits.thinkingOff === 'never') {
+    const result = withEffort({ on: traits.thinksByDefault }, 'low', encoding);
+    encoding.warn('changed', 'reasoning', 'this model cannot be kept from thinking');
+    return result;
+  }
+  const limit = traits.thinkingOff !== 'always' && (effort === 'xhigh' || effort === 'max');
+  const most = limit ? 'high' : effort;
+  if (limit) encoding.warn('changed', 'reasoning.effort', `without thinking ${effort} was sent as high`);
+  if (traits.thinkingOff === 'between_tools') {
+    encoding.warn('changed', 'reasoning', 'this model can be kept from thinking before its first call alone');
+    const least = most === undefined || most === 'none' ? 'low' : most;
+    return withEffort({ thinking: { type: 'between_tools' }, on: true }, least, encoding);
+  }
+  const off: Thinking = { thinking: { type: 'disabled' }, on: false };
+  return most === undefined || most === 'none' ? off : withEffort(off, most, encoding);
+}
+
+/** Off although it was asked for: where a chat client's effort was the budget, nothing of it is left without. */
+export function thinkingTakenOff({ thinking }: Thinking, encoding: Encoding): Thinking {
+  const { protocol, reasoning } = encoding.request;
+  const wasBudget = protocol === 'chat' && thinking?.type === 'enabled';
+  return thinkingOff(wasBudget ? undefined : reasoning?.effort, encoding);
+}
+
+function display(reasoning: Reasoning, encoding: Encoding): JsonObject {
+  // A chat client's wish to see no thinking is kept on the way back.
+  if (reasoning.display === undefined || encoding.request.protocol !== 'messages') return {};
+  return { display: reasoning.display };
+}
+
+function withBudget(reasoning: Reasoning, wanted: number, maxTokens: number, encoding: Encoding): Thinking {
+  if (maxTokens <= LEAST_BUDGET) {
+    encoding.warn('dropped', 'reasoning', `max_tokens ${maxTokens} leaves no room to think`);
+    return thinkingOff(undefined, encoding);
+  }
+  const budget = Math.min(wanted, Math.max(LEAST_BUDGET, Math.floor(maxTokens) - ANSWER_ROOM));
+  if (reasoning.budgetTokens !== undefined && budget !== reasoning.budgetTokens) {
+    encoding.warn('changed', 'reasoning.budgetTokens', `${reasoning.budgetTokens} was sent as ${budget}`);
+  } else if (reasoning.effort !== undefined && budget < wanted) {
+    encoding.warn('changed', 'reasoning.effort', `the limit of ${maxTokens} leaves a budget of ${budget}`);
+  }
+  return { thinking: { type: 'enabled', budget_tokens: budget, ...display(reasoning, encoding) }, on: true };
+}
+
+/** Providers refuse a fraction. */
+function wantedBudget({ mode, effort, budgetTokens }: Reasoning): number {
+  if (budgetTokens !== undefined) return Math.max(LEAST_BUDGET, Math.floor(budgetTokens));
+  return BUDGETS[effort ?? (mode === 'adaptive' ? 'high' : 'medium')];
+}
+
+/** Whether thinking is shown is all that was said. */
+function isSilent({ mode, effort, budgetTokens }: Reasoning): boolean {
+  return mode === undefined && effort === undefined && budgetTokens === undefined;
+}
+
+/** Tokens that thinking may take where nobody set a limit: the answer's own default comes on top. */
+export function thinkingRoom({ request, traits }: Encoding): number {
+  const { reasoning } = request;
+  const thinks = reasoning?.mode === 'on' || (reasoning?.mode === undefined && request.protocol === 'chat');
+  if (
+    reasoning === undefined ||
+    isSilent(reasoning) ||
+    !thinks ||
+    traits.thinking === false ||
+    !traits.thinkingBudget
+  )
+    return 0;
+  return wantedBudget(reasoning);
+}
+
+function thinkingOn(reasoning: Reasoning, maxTokens: number, encoding: Encoding): Thinking {
+  const { traits } = encoding;
+  const { budgetTokens } = reasoning;
+  const effort = reasoning.effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens));
+  const asked = reasoning.mode === 'on' && budgetTokens !== undefined;
+  if (traits.thinkingAdaptive && !(asked && traits.thinkingBudget)) {
+    if (asked) encoding.warn('changed', 'reasoning.budgetTokens', 'sent as an effort');
+    return withEffort(
+      { thinking: { type: 'adaptive', ...display(reasoning, encoding) }, on: true },
+      effort,
+      encoding,
+    );
+  }
+  if (traits.thinkingBudget) {
+    const result = withBudget(reasoning, wantedBudget(reasoning), maxTokens, encoding);
+    // An effort beside a budget is the client's own only in this protocol.
+    return encoding.request.protocol === 'messages' ? withEffort(result, reasoning.effort, encoding) : result;
+  }
+  return withEffort({ on: true }, effort ?? 'medium', encoding);
+}
+
+/**
+ * `maxTokens`: the limit that is sent; on both wires it holds thinking and answer together. `lostThinking`: the open tool turn
+ * lacks the thinking that must stand at its beginning.
+ */
+export function encodeReasoning(maxTokens: number, lostThinking: boolean, encoding: Encoding): Thinking {
+  const { request, traits } = encoding;
+  const reasoning = request.reasoning;
+  const silent: Thinking = { on: traits.thinksByDefault };
+  if (reasoning === undefined || isSilent(reasoning)) return silent;
+  const { mode, effort } = reasoning;
+  if (mode === 'off' || (mode === undefined && effort === 'none')) return thinkingOff(effort, encoding);
+  if (traits.thinking === false) {
+    encoding.warn('dropped', 'reasoning', 'this model does not think');
+    return { on: false };
+  }
+  if (mode === 'between_tools') return withEffort({ thinking: { type: mode }, on: true }, effort, encoding);
+  if (mode === undefined && request.protocol === 'messages') return withEffort(silent, effort, encoding);
+  const result = thinkingOn(reasoning, maxTokens, encoding);
+  if (!lostThinking || result.thinking?.type !== 'enabled') return result;
+  if (traits.thinkingAdaptive) {
+    encoding.warn(
+      'changed',
+      'reasoning',
+      'sent as adaptive: the thinking of the open tool turn did not come back',
+    );
+    return { ...result, thinking: { type: 'adaptive', ...display(reasoning, encoding) } };
+  }
+  encoding.warn('suspended', 'reasoning', 'the thinking of the open tool turn did not come back');
+  return thinkingTakenOff(result, encoding);
+}

@@ -1,0 +1,132 @@
+// Tokens without a tokeniser: four bytes of text make about one. Good enough to choose a target, to answer a count and to fill a
+// figure that a provider did not tell; never used to refuse anything.
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { ReplyPart } from '../../canonical/reply.ts';
+
+const BYTES_PER_TOKEN = 4;
+/** What providers count for one picture of usual size. */
+const IMAGE_TOKENS = 1500;
+/** A page of a PDF is some 60 KB and 2,000 tokens, of its text and of its picture. */
+const DOCUMENT_BYTES_PER_TOKEN = 30;
+/** 16 kB of compressed speech is a second, and that some 10 tokens. */
+const AUDIO_BYTES_PER_TOKEN = 1600;
+/** Roles and separators. */
+const MESSAGE_TOKENS = 4;
+/** Quotes, colon and comma. */
+const MEMBER_BYTES = 4;
+
+/** Members of a request that the model reads, in either protocol. */
+const READ_BY_MODEL = [
+  'system',
+  'messages',
+  'tools',
+  'functions',
+  'response_format',
+  'output_config',
+  'output_format',
+] as const;
+
+/** Members that stand beside what the model reads: marks, ids, proofs. */
+const NOT_READ: ReadonlySet<string> = new Set([
+  'type',
+  'role',
+  'id',
+  'tool_use_id',
+  'tool_call_id',
+  'signature',
+  'media_type',
+  'cache_control',
+  'detail',
+]);
+
+/** Tokens of a text, given itself or the length of its UTF-8. */
+export function estimateText(text: string | number): number {
+  const bytes = typeof text === 'number' ? text : Buffer.byteLength(text);
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
+
+/** Input tokens of a request's body, of either protocol. */
+export function estimateBody(body: JsonObject): number {
+  return countBody(body, Infinity);
+}
+
+/** Has the body's estimate so many tokens? Counts no further than that: a long conversation is over any limit at its beginning. */
+export function isAtLeast(body: JsonObject, tokens: number): boolean {
+  return countBody(body, tokens) >= tokens;
+}
+
+/** The estimate, or the first sum on the way to it that reaches `enough`. */
+function countBody(body: JsonObject, enough: number): number {
+  const sum: Sum = { tokens: 0, bytes: 0 };
+  if (Array.isArray(body.messages)) sum.tokens += MESSAGE_TOKENS * body.messages.length;
+  for (const name of READ_BY_MODEL) {
+    const value = body[name];
+    const named = name !== 'messages' && name !== 'system';
+    for (const item of Array.isArray(value) ? value : [value]) {
+      walk(item, named, sum);
+      if (total(sum) >= enough) return total(sum);
+    }
+  }
+  return total(sum);
+}
+
+interface Sum {
+  tokens: number;
+  /** Of text. */
+  bytes: number;
+}
+
+function total({ tokens, bytes }: Sum): number {
+  return tokens + estimateText(bytes);
+}
+
+/** `named`: the model reads the names of members too, as in a schema or in a call's input. */
+function walk(value: JsonValue | undefined, named: boolean, sum: Sum): void {
+  if (typeof value === 'string') sum.bytes += Buffer.byteLength(value);
+  else if (Array.isArray(value)) for (const item of value) walk(item, named, sum);
+  else if (isObject(value)) walkObject(value, named, sum);
+  else if (value !== null && value !== undefined) sum.bytes += BYTES_PER_TOKEN;
+}
+
+function walkObject(value: JsonObject, named: boolean, sum: Sum): void {
+  const media = mediaTokens(value);
+  if (media !== undefined) {
+    sum.tokens += media;
+    return;
+  }
+  for (const name in value) {
+    if (named) sum.bytes += name.length + MEMBER_BYTES;
+    else if (NOT_READ.has(name)) continue;
+    walk(value[name], named || name === 'input', sum);
+  }
+}
+
+/** Tokens of a part that holds media, by kind and size; undefined for other objects. */
+function mediaTokens(value: JsonObject): number | undefined {
+  const { data, type } = value;
+  if (type === 'image_url' || type === 'image') return IMAGE_TOKENS;
+  if (type === 'base64' && typeof data === 'string') {
+    return bySize(data.length, DOCUMENT_BYTES_PER_TOKEN);
+  }
+  if (typeof value.file_data === 'string') return bySize(value.file_data.length, DOCUMENT_BYTES_PER_TOKEN);
+  if (typeof data === 'string' && typeof value.format === 'string') {
+    return bySize(data.length, AUDIO_BYTES_PER_TOKEN);
+  }
+  return undefined;
+}
+
+function bySize(base64Length: number, bytesPerToken: number): number {
+  return Math.ceil((base64Length * 3) / 4 / bytesPerToken);
+}
+
+/** Output tokens of an answer. */
+export function estimateReply(parts: readonly ReplyPart[]): number {
+  let bytes = 0;
+  for (const part of parts) {
+    if (part.type === 'text' || part.type === 'reasoning') bytes += Buffer.byteLength(part.text);
+    else if (part.type === 'tool_call')
+      bytes += Buffer.byteLength(part.name) + Buffer.byteLength(part.arguments);
+    else bytes += Buffer.byteLength(JSON.stringify(part.value));
+  }
+  return estimateText(bytes);
+}

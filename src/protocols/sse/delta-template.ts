@@ -1,0 +1,141 @@
+// Text deltas of one stream differ in their text alone, as a rule. The shape of one is learned; the text of those that follow
+// is cut out of it instead of parsed: 0.3 us a frame in place of 1. Whatever looks different is decoded as ever.
+import { isObject, type JsonObject } from '../../canonical/json.ts';
+import type { Frame } from './splitter.ts';
+
+/** Stands for the text while it is found out where the text is. */
+const PROBE = 'probe';
+/** Of a JSON string, from behind its first quote, all that needs no decoding. */
+const PLAIN = /[ !#-[\]-\x7f]*/y;
+const QUOTE = 34;
+const BACKSLASH = 92;
+/** What providers put behind a text to hide its length: a member of random letters, spaces before the last brace. */
+const PADDING = /"obfuscation": ?"([^"\\]*)"|"\}( *)\}\s*$/d;
+// eslint-disable-next-line no-control-regex -- a raw control character is no JSON
+const PADS = /^[^"\\\x00-\x1f]*$/;
+const SPACES = /^ *$/;
+
+/** Shapes that were learned for nothing, after which a stream is not looked at any more. */
+const TRIES = 16;
+
+export class TextShape {
+  readonly #member: RegExp;
+  readonly #isText: (value: JsonObject, text: string) => boolean;
+  /** The frame up to the text; '' while no shape is known. */
+  #before = '';
+  /** From behind the text to the padding, and what follows that. */
+  #after = '';
+  #end = '';
+  #padding = SPACES;
+  #learned = 0;
+  #read = 0;
+
+  /**
+   * `member`: the name before the text, up to its first quote. `isText(value, text)`: whether `text` stands where the decoder
+   * reads a delta's text, and nothing else that it would act on stands in the frame.
+   */
+  constructor(member: RegExp, isText: (value: JsonObject, text: string) => boolean) {
+    this.#member = member;
+    this.#isText = isText;
+  }
+
+  /** The text of a frame of the shape that was learned; never ''. Undefined: another frame. */
+  read(frame: Frame): string | undefined {
+    if (this.#before === '') return undefined;
+    const { text } = frame;
+    const from = this.#before.length;
+    if (!standsAt(text, 0, this.#before)) return undefined;
+    let to = plainEnd(text, from);
+    const plain = text.charCodeAt(to) === QUOTE;
+    if (!plain) to = stringEnd(text, to);
+    if (to === from || !this.#goesOn(text, to)) return undefined;
+    const read = plain ? text.slice(from, to) : decoded(text.slice(from, to));
+    if (read !== undefined) this.#read++;
+    return read;
+  }
+
+  /** Something else came: what it changed could be undone by nothing but decoding. */
+  forget(): void {
+    this.#before = '';
+  }
+
+  /** `frame` was decoded, and was a piece of text alone. */
+  learn(frame: Frame): void {
+    this.forget();
+    if (this.#learned >= TRIES && this.#read < 4 * this.#learned) return;
+    this.#learned++;
+    const { text } = frame;
+    const data = text.indexOf('data:');
+    const found = this.#member.exec(text);
+    if (found === null || data === -1 || (data > 0 && text[data - 1] !== '\n')) return;
+    const from = found.index + found[0].length;
+    const to = stringEnd(text, from);
+    const value = probed(text.slice(data + 5, from) + PROBE + text.slice(to));
+    if (value === undefined || !this.#isText(value, PROBE)) return;
+    this.#before = text.slice(0, from);
+    this.#splitPadding(text.slice(to));
+  }
+
+  #splitPadding(rest: string): void {
+    const [from, to] = paddingIn(rest);
+    this.#padding = rest[from - 1] === '}' ? SPACES : PADS;
+    this.#after = rest.slice(0, from);
+    this.#end = rest.slice(to);
+  }
+
+  #goesOn(text: string, at: number): boolean {
+    const from = at + this.#after.length;
+    const to = text.length - this.#end.length;
+    if (from > to || !standsAt(text, at, this.#after) || !standsAt(text, to, this.#end)) return false;
+    return from === to || (this.#end !== '' && this.#padding.test(text.slice(from, to)));
+  }
+}
+
+/** Optimised code has a loop over characters for `startsWith`: 0.7 us for a prefix where this takes 0.1. */
+function standsAt(text: string, at: number, part: string): boolean {
+  return text.slice(at, at + part.length) === part;
+}
+
+function plainEnd(text: string, from: number): number {
+  PLAIN.lastIndex = from;
+  PLAIN.test(text);
+  return PLAIN.lastIndex;
+}
+
+/** The next quote that is not escaped; `from` is not behind a backslash. */
+function stringEnd(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
+    let before = at;
+    while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before--;
+    if ((at - before) % 2 === 0) return at;
+  }
+  return text.length;
+}
+
+/** Where the padding stands, which may be empty; behind everything where there is none. */
+function paddingIn(rest: string): readonly [number, number] {
+  const places = PADDING.exec(rest)?.indices;
+  return places?.[1] ?? places?.[2] ?? [rest.length, rest.length];
+}
+
+/** What is in one `data:` line with nothing but the blank line behind it: line ends would be no JSON. */
+function probed(json: string): JsonObject | undefined {
+  const end = json.trimEnd();
+  if (end.includes('\n') || end.includes('\r')) return undefined;
+  return parsed(end, isObject);
+}
+
+/** `latin1`: a JSON string as its bytes came, without its quotes. */
+function decoded(latin1: string): string | undefined {
+  const text = Buffer.from(latin1, 'latin1').toString('utf8');
+  return parsed(`"${text}"`, (value) => typeof value === 'string');
+}
+
+function parsed<Kind>(json: string, is: (value: unknown) => value is Kind): Kind | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    return is(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,314 @@
+// One request to a provider and its reply: undici's handler on one side, what the gateway reads on the other, its time-outs
+// and its end. Knows bytes, not protocols.
+import type { Dispatcher } from 'undici';
+import type { Cancellation } from '../cancellation.ts';
+import type { Clock } from '../clock.ts';
+import { FailureError } from '../canonical/failure.ts';
+import type { ProviderFailure } from '../errors.ts';
+import { connectionFailure } from './connection-errors.ts';
+import { reusedConnectionClosed } from './connector.ts';
+import { decodedBody } from './decoded-body.ts';
+
+/** Milliseconds. `firstByte` and `idle` hold for streams, `whole` for a reply that is not streamed. */
+export interface Timeouts {
+  connect: number;
+  firstByte: number;
+  idle: number;
+  whole: number;
+}
+
+export interface Call {
+  url: string;
+  method: 'POST' | 'GET';
+  /** Flat: name, value, name, value. */
+  headers: string[];
+  body?: Buffer;
+  stream: boolean;
+  timeout: Timeouts;
+}
+
+export interface BodyReader {
+  chunk(bytes: Buffer): void;
+  /** The body is over. `clean`: as HTTP says (its last chunk, or its length met); else it just stopped. */
+  end(clean: boolean): void;
+  fail(failure: ProviderFailure): void;
+}
+
+export interface ReplyBody {
+  /** Called once, before anything is waited for after `open`: what came with the head is kept for it. */
+  start(reader: BodyReader): void;
+  pause(): void;
+  resume(): void;
+  /** Ends the exchange; the reader hears no more. */
+  abort(): void;
+  /** The reader heard enough: what still comes is thrown away, and the connection kept if the end comes soon. */
+  release(): void;
+}
+
+export interface ProviderReply {
+  readonly status: number;
+  readonly body: ReplyBody;
+  /** `name` in lower case. */
+  header(name: string): string | undefined;
+  headers(): ReadonlyMap<string, string>;
+}
+
+const ABORTED: ProviderFailure = { kind: 'failed', message: 'the request was aborted', reason: 'aborted' };
+
+/** What may still come of a reply that nobody reads any more, before its connection is given up. */
+const RELEASE_BYTES = 64 * 1024;
+const RELEASE_MS = 1000;
+
+/** A whole reply that is late is read on for so long, while bytes of it are there: this process may have been stopped. */
+const LATE_READING_MS = 1000;
+
+/** One request and its reply: undici's handler, and the body that the gateway reads. */
+export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderReply, ReplyBody {
+  status = 0;
+
+  readonly #timeout: Timeouts;
+  readonly #stream: boolean;
+  readonly #clock: Clock;
+  readonly #cancellation: Cancellation;
+  readonly #resolve: (reply: ProviderReply) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #onCancel = (): void => this.#break(this.#cancellation.reason ?? new Error('cancelled'), ABORTED);
+  readonly #startedAt: number;
+  #controller: Dispatcher.DispatchController | undefined;
+  #headers: RawHeaders = {};
+  #body: ReplyBody = this;
+  #cancelTimer: () => void = () => undefined;
+  #reader: BodyReader | undefined;
+  /** What came before the reader did: of the read that brought the head, no more. The provider is not held back for it,
+   *  because undici puts what it has read back into the socket then (10 µs a request, and as much again to collect). */
+  #early: Buffer[] = [];
+  #heldBack: (() => void) | undefined;
+  #lastByteAt = 0;
+  /** The last byte that came before the time-out was last looked at. */
+  #lateByteAt = 0;
+  #lateUntil: number | undefined;
+  #paused = false;
+  #framed = false;
+  #replied = false;
+  #over = false;
+  #released = -1;
+
+  constructor(
+    call: Call,
+    clock: Clock,
+    cancellation: Cancellation,
+    resolve: (reply: ProviderReply) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#timeout = call.timeout;
+    this.#stream = call.stream;
+    this.#clock = clock;
+    this.#cancellation = cancellation;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#startedAt = clock.monotonic();
+    cancellation.subscribe(this.#onCancel);
+    this.#arm(call.stream ? call.timeout.firstByte : call.timeout.whole);
+  }
+
+  // -- undici's side --
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#over) controller.abort(new Error('ended before it began'));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
+    if (status < 200) return;
+    this.#replied = true;
+    this.status = status;
+    this.#headers = headers;
+    this.#framed = headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
+    this.#body = decodedBody(this, joined(headers['content-encoding']));
+    this.#resolve(this);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) return;
+    const first = this.#lastByteAt === 0;
+    this.#lastByteAt = this.#clock.monotonic();
+    // The one timer still runs for the first byte, which may be allowed much longer than a silence after it.
+    if (first && this.#stream && this.#timeout.idle < this.#timeout.firstByte) {
+      this.#cancelTimer();
+      this.#arm(this.#timeout.idle);
+    }
+    if (this.#released >= 0) {
+      this.#released += chunk.length;
+      if (this.#released > RELEASE_BYTES) controller.abort(new Error('more than is worth reading'));
+      return;
+    }
+    if (this.#reader === undefined) this.#early.push(chunk);
+    else this.#reader.chunk(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return;
+    const tell = (): void => {
+      const quiet = this.#released >= 0;
+      this.#finish();
+      if (!quiet) this.#reader?.end(this.#framed);
+    };
+    if (this.#reader === undefined && this.#released < 0) this.#heldBack = tell;
+    else tell();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#over) return;
+    const failure = connectionFailure(error, this.#replied);
+    if (!this.#replied) {
+      this.#finish();
+      this.#reject(new ConnectionError(failure, error, this.#replied));
+      return;
+    }
+    const tell = (): void => {
+      const quiet = this.#released >= 0;
+      this.#finish();
+      if (!quiet) this.#reader?.fail(failure);
+    };
+    if (this.#reader === undefined && this.#released < 0) this.#heldBack = tell;
+    else tell();
+  }
+
+  // -- the gateway's side --
+
+  get body(): ReplyBody {
+    return this.#body;
+  }
+
+  header(name: string): string | undefined {
+    return joined(this.#headers[name]);
+  }
+
+  headers(): ReadonlyMap<string, string> {
+    const map = new Map<string, string>();
+    for (const [name, value] of Object.entries(this.#headers)) map.set(name, joined(value) ?? '');
+    return map;
+  }
+
+  start(reader: BodyReader): void {
+    this.#reader = reader;
+    if (!this.#over) {
+      const early = this.#early;
+      this.#early = [];
+      for (const chunk of early) {
+        reader.chunk(chunk);
+        // The reader may end the exchange: then it hears no more.
+        if (this.#over) return;
+      }
+    }
+    this.#heldBack?.();
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    // A client that read slowly is not a provider that was silent.
+    this.#lastByteAt = this.#clock.monotonic();
+    this.#controller?.resume();
+  }
+
+  abort(): void {
+    this.#stop(new Error('the gateway needs no more of it'));
+  }
+
+  release(): void {
+    if (this.#over) return;
+    this.#released = 0;
+    this.#early = [];
+    this.#cancelTimer();
+    this.#cancelTimer = this.#clock.after(RELEASE_MS, () => this.abort());
+    this.#controller?.resume();
+  }
+
+  // -- time --
+
+  #arm(ms: number): void {
+    this.#cancelTimer = this.#clock.after(Math.max(ms, 1), () => this.#expire());
+  }
+
+  /** One timer a request: it looks at the time of the last byte instead of being set anew for each. */
+  #expire(): void {
+    const silent = this.#lastByteAt > 0;
+    if (this.#stream && silent) {
+      const since = this.#clock.monotonic() - this.#lastByteAt;
+      const left = this.#paused ? this.#timeout.idle : this.#timeout.idle - since;
+      if (left > 0) {
+        this.#arm(left);
+        return;
+      }
+    }
+    if (!this.#stream && this.#isStillRead()) {
+      this.#arm(1);
+      return;
+    }
+    const phase = !this.#stream ? 'whole' : silent ? 'idle' : 'first_byte';
+    const seconds = Math.round((this.#clock.monotonic() - this.#startedAt) / 100) / 10;
+    const failure: ProviderFailure = {
+      kind: 'timeout',
+      message: `the provider did not ${silent ? 'go on' : 'answer'} in time (${seconds} s)`,
+      reason: `${phase}_timeout`,
+    };
+    this.#break(new ConnectionError(failure, undefined, this.#replied), failure);
+  }
+
+  #isStillRead(): boolean {
+    const now = this.#clock.monotonic();
+    const seen = this.#lateByteAt;
+    this.#lateByteAt = this.#lastByteAt;
+    this.#lateUntil ??= now + LATE_READING_MS;
+    const due = this.#startedAt + this.#timeout.whole;
+    return this.#lastByteAt > Math.max(due, seen) && now < this.#lateUntil;
+  }
+
+  /** Ends the exchange and tells whoever waits for it: the caller of `open`, or the reader of the body. */
+  #break(reason: Error, failure: ProviderFailure): void {
+    if (this.#over) return;
+    const quiet = this.#released >= 0;
+    this.#stop(reason);
+    if (!this.#replied) this.#reject(reason);
+    else if (this.#reader === undefined) this.#heldBack = () => this.#reader?.fail(failure);
+    else if (!quiet) this.#reader.fail(failure);
+  }
+
+  #stop(reason: Error): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#controller?.abort(reason);
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#cancelTimer();
+    this.#cancellation.unsubscribe(this.#onCancel);
+  }
+}
+
+type RawHeaders = Record<string, string | string[] | undefined>;
+
+function joined(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** A connection that failed before or while it answered. `retry`: a reused connection closed before any byte of a reply. */
+class ConnectionError extends FailureError {
+  readonly retry: boolean;
+  constructor(failure: ProviderFailure, cause: Error | undefined, replied: boolean) {
+    super(failure);
+    this.cause = cause;
+    this.retry = !replied && reusedConnectionClosed(cause);
+  }
+}
+
+/** The request may be sent once more. */
+export function closedBeforeReply(error: unknown): boolean {
+  return error instanceof ConnectionError && error.retry;
+}

@@ -1,0 +1,48 @@
+// What was made of a body is let go of once the request is on its way, and made again where something asks for it again.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { readRequest } from '../../../src/gateway/inbound/read-request.ts';
+import { protocols } from '../../../src/protocols/registry.ts';
+
+const BODY = {
+  model: 'm',
+  max_tokens: 10,
+  stream: true,
+  stream_options: { include_usage: true },
+  reasoning_effort: 'high',
+  functions: [{ name: 'look', parameters: { type: 'object' } }],
+  messages: [{ role: 'user', content: 'Grüße aus Bern 😀' }],
+};
+
+function bytesOf(body: unknown): Buffer {
+  return Buffer.from(JSON.stringify(body));
+}
+
+describe('a request that was released', () => {
+  it('tells the same as before', () => {
+    const read = () => readRequest(protocols.chat, bytesOf(BODY));
+    const [fresh, released, never] = [read(), read(), read()];
+    const before = [released.value, released.decode(), released.asked(), released.estimate()];
+    released.release();
+    never.release();
+    const told = [fresh.value, fresh.decode(), fresh.asked(), fresh.estimate()];
+    expect(before).toEqual(told);
+    expect([released.value, released.decode(), released.asked(), released.estimate()]).toEqual(told);
+    expect([never.estimate(), never.asked(), never.decode(), never.value]).toEqual(told.toReversed());
+    expect(fresh.asked()).toMatchObject({ includeUsage: true, legacyFunctions: true });
+    expect(released.usageAsked).toBe(true);
+  });
+
+  it('keeps neither what was parsed nor what was decoded', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const inbound = readRequest(protocols.messages, bytesOf({ ...BODY, functions: undefined }));
+    const made = [new WeakRef(inbound.value), new WeakRef(inbound.decode())];
+    inbound.release();
+    await new Promise((resolve) => void setImmediate(resolve));
+    collect();
+    expect(made.map((ref) => ref.deref())).toEqual([undefined, undefined]);
+    expect(inbound.model).toBe('m');
+  });
+});

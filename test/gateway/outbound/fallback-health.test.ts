@@ -1,0 +1,35 @@
+// What forwarding owes to a target's health, however an attempt ends.
+import { expect, it } from 'vitest';
+import { NEVER_CANCELLED } from '../../../src/cancellation.ts';
+import { FailureError } from '../../../src/canonical/failure.ts';
+import { forward, type ForwardDeps, type ForwardOptions } from '../../../src/gateway/outbound/fallback.ts';
+
+it('an attempt is over when the request with less output cannot be prepared', async () => {
+  const told: string[] = [];
+  const health = {
+    begin: () => ({
+      succeeded: () => told.push('succeeded'),
+      failed: () => told.push('failed'),
+      abandoned: () => told.push('abandoned'),
+    }),
+  };
+  const tokens = { sent: 5000, limit: 20_000, output: 19_000 };
+  const open = (): never => {
+    throw new FailureError({ kind: 'context_overflow', message: 'too long', status: 400, tokens });
+  };
+  const target = { key: 'p/m', provider: { timeout: 1000 } };
+  const fault = new RangeError('a fault of our own');
+  const options = {
+    ...{ first: { target, crossing: true }, rest: [], lone: true, stream: false, requestId: 'req_1' },
+    prepare: () => {
+      throw fault;
+    },
+    ...{ cancellation: NEVER_CANCELLED, facts: () => ({ estimate: () => 5000 }), onAttempt: () => undefined },
+  };
+  const clock = { monotonic: () => 0 };
+  const deps = { client: { open }, routing: { health }, clock };
+  await expect(forward(options as unknown as ForwardOptions, deps as unknown as ForwardDeps)).rejects.toBe(
+    fault,
+  );
+  expect(told).toEqual(['abandoned']);
+});

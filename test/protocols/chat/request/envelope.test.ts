@@ -1,0 +1,126 @@
+import { describe, expect, it, test } from 'vitest';
+import type { JsonObject } from '../../../../src/canonical/json.ts';
+import { GatewayError } from '../../../../src/errors.ts';
+import { chat } from '../../../../src/protocols/chat/index.ts';
+
+const user = { role: 'user', content: 'hi' };
+const valid: JsonObject = { model: 'm', messages: [user] };
+
+function paramOf(value: JsonObject): unknown {
+  try {
+    chat.readEnvelope(value);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    expect(error.kind).toBe('invalid_request');
+    expect(error.message).toContain(error.options.param);
+    return error.options.param;
+  }
+  return undefined;
+}
+
+const messages = (...list: unknown[]) => ({ ...valid, messages: list as JsonObject[] });
+
+test.each<[string, JsonObject]>([
+  ['model', { messages: [user] }],
+  ['model', { ...valid, model: '' }],
+  ['model', { ...valid, model: 5 }],
+  ['messages', { model: 'm' }],
+  ['messages', { ...valid, messages: 'hi' }],
+  ['messages', { ...valid, messages: [] }],
+  ['messages[1]', messages(user, 'hi')],
+  ['messages[0].role', messages({ content: 'hi' })],
+  ['messages[1].role', messages(user, { role: 'robot', content: 'hi' })],
+  ['messages[0].content', messages({ role: 'user' })],
+  ['messages[0].content', messages({ role: 'user', content: null })],
+  ['messages[0].content', messages({ role: 'assistant', content: 5 })],
+  ['messages[0].content', messages({ role: 'assistant', content: null })],
+  ['messages[0].content', messages({ role: 'assistant', content: null, tool_calls: [] })],
+  ['messages[0].content', messages({ role: 'assistant', content: { a: 1 }, refusal: 'no' })],
+  ['stream', { ...valid, stream: 'yes' }],
+  ['tools', { ...valid, tools: {} }],
+  ['tool_choice', { ...valid, tool_choice: 1 }],
+  ['tool_choice', { ...valid, tool_choice: [] }],
+  ['top_p', { ...valid, top_p: 1.01 }],
+  ['top_p', { ...valid, top_p: '1' }],
+  ['temperature', { ...valid, temperature: 2.1 }],
+  ['temperature', { ...valid, temperature: -0.1 }],
+  ['frequency_penalty', { ...valid, frequency_penalty: 2.1 }],
+  ['presence_penalty', { ...valid, presence_penalty: -2.1 }],
+  ['max_tokens', { ...valid, max_tokens: 0 }],
+  ['max_tokens', { ...valid, max_tokens: 1.5 }],
+  ['max_completion_tokens', { ...valid, max_completion_tokens: '10' }],
+  ['n', { ...valid, n: 0 }],
+  ['stop', { ...valid, stop: 5 }],
+  ['stop', { ...valid, stop: ['a', 5] }],
+])('names %s when it is wrong', (param, value) => {
+  expect(paramOf(value)).toBe(param);
+});
+
+test.each<[string, JsonObject]>([
+  [
+    'every role',
+    messages(...['developer', 'system', 'user', 'tool', 'function'].map((role) => ({ role, content: '' }))),
+  ],
+  ['null content beside calls', messages({ role: 'assistant', content: null, tool_calls: [{}] })],
+  ['no content beside a legacy call', messages({ role: 'assistant', function_call: { name: 'f' } })],
+  ['null content beside a refusal', messages({ role: 'assistant', content: null, refusal: 'no' })],
+  ['parts that it does not know', messages({ role: 'user', content: [{ type: 'new' }, 'x'] })],
+  [
+    'the limits themselves',
+    { ...valid, temperature: 2, top_p: 0, frequency_penalty: -2, presence_penalty: 2, n: 1, max_tokens: 1 },
+  ],
+  [
+    'null in every option',
+    {
+      ...valid,
+      stream: null,
+      tools: null,
+      tool_choice: null,
+      top_p: null,
+      max_tokens: null,
+      stop: null,
+      n: null,
+    },
+  ],
+  ['unknown fields', { ...valid, whatever: { deep: [1] } }],
+])('takes %s', (_what, value) => {
+  expect(paramOf(value)).toBeUndefined();
+});
+
+describe('needs', () => {
+  const needs = (value: JsonObject) => {
+    const found = chat.readEnvelope({ ...valid, ...value }).needs;
+    return Object.entries(found).flatMap(([name, needed]) => (needed ? [name] : []));
+  };
+  const part = (type: string) => messages({ role: 'user', content: [{ type }] });
+  it.each<[string[], JsonObject]>([
+    [[], {}],
+    [['image'], part('image_url')],
+    [['image'], messages({ role: 'tool', tool_call_id: 'a', content: [{ type: 'image_url' }] })],
+    [['document'], part('file')],
+    [['audio'], part('input_audio')],
+    [['audio'], { modalities: ['text', 'audio'] }],
+    [['tools'], { tools: [{}] }],
+    [['tools'], { functions: [{}] }],
+    [[], { tools: [] }],
+    [['thinking'], { reasoning_effort: 'low' }],
+    [[], { reasoning_effort: 'none' }],
+    [['thinking'], { reasoning: { max_tokens: 2000 } }],
+    [[], { reasoning: { enabled: false } }],
+    [['thinking'], { thinking: { type: 'enabled' } }],
+    [[], { thinking: { type: 'disabled' } }],
+    [['thinking'], { enable_thinking: true }],
+    [['thinking'], { chat_template_kwargs: { enable_thinking: true } }],
+    [['structuredOutput'], { response_format: { type: 'json_object' } }],
+    [['structuredOutput'], { response_format: { type: 'json_schema', json_schema: {} } }],
+    [[], { response_format: { type: 'text' } }],
+    [['serverTools'], { web_search_options: {} }],
+  ])('finds %j', (expected, value) => {
+    expect(needs(value)).toEqual(expected);
+  });
+});
+
+test('reads the model and whether to stream', () => {
+  expect(chat.readEnvelope({ ...valid, stream: true })).toMatchObject({ model: 'm', stream: true });
+  expect(chat.readEnvelope(valid).stream).toBe(false);
+});

@@ -1,0 +1,187 @@
+// What is seen in frames that pass, and what is taken out of a body that passes.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { markOwn } from '../../../../src/canonical/thinking-signature.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../../src/canonical/json.ts';
+import { messages } from '../../../../src/protocols/messages/index.ts';
+import type { Sighting } from '../../../../src/protocols/protocol.ts';
+import { frame, frameOf } from '../support.ts';
+
+const start: JsonObject = {
+  type: 'message_start',
+  message: {
+    usage: {
+      input_tokens: 10,
+      cache_creation_input_tokens: 4,
+      cache_creation: { ephemeral_1h_input_tokens: 1 },
+      output_tokens: 1,
+    },
+  },
+};
+const delta: JsonObject = {
+  type: 'message_delta',
+  delta: { stop_reason: 'end_turn' },
+  usage: { output_tokens: 30, output_tokens_details: { thinking_tokens: 6 } },
+};
+
+describe('the watch on a relayed stream', () => {
+  it('tells usage over the whole stream, the stop and the end', () => {
+    const watch = messages.createWatch({ usageAsked: true });
+    const first = { input: 10, cacheWrite: 4, cacheWrite1h: 1, output: 1 };
+    expect(watch(frame(start))).toEqual({ usage: first });
+    expect(watch(frame(delta))).toEqual({ usage: { ...first, output: 30, reasoning: 6 }, stopped: true });
+    expect(watch(frame({ type: 'message_stop' }))).toEqual({ terminal: true });
+  });
+
+  it.each<[string, string, string, Sighting]>([
+    [
+      'a delta, even one that speaks of usage',
+      'content_block_delta',
+      '{"delta":{"text":"\\"usage\\":{\\"stop_reason\\":\\"x\\""}}',
+      {},
+    ],
+    ['a comment', '', '', {}],
+    ['a ping', 'ping', '{"type":"ping"}', {}],
+    ['an unknown event', 'vendor', '{"type":"vendor","a":1}', {}],
+    [
+      'a message_delta that has no stop reason yet',
+      'message_delta',
+      '{"type":"message_delta","delta":{"stop_reason":null}}',
+      {},
+    ],
+    ['usage that is null', 'message_start', '{"type":"message_start","message":{"usage":null}}', {}],
+    ['frames without event names', '', '{"type":"message_stop"}', { terminal: true }],
+    [
+      'a stop reason without an event name',
+      '',
+      '{"type":"message_delta","delta":{"stop_reason":"end_turn"}}',
+      { stopped: true },
+    ],
+    [
+      'an error',
+      'error',
+      '{"type":"error","error":{"type":"overloaded_error","message":"busy"}}',
+      { failure: { kind: 'overloaded', message: 'busy' } },
+    ],
+    [
+      'an error without an event name',
+      '',
+      '{"error":{"message":"busy"}}',
+      { failure: { kind: 'failed', message: 'busy' } },
+    ],
+    ['an error that is no JSON', 'error', 'busy', { failure: { kind: 'failed', message: 'busy' } }],
+  ])('sees %s', (_, event, data, sighting) => {
+    expect(messages.createWatch({ usageAsked: true })(frameOf(event, data))).toEqual(sighting);
+  });
+
+  it.each<[JsonObject, boolean]>([
+    [start, false],
+    [{ type: 'ping' }, false],
+    [{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }, false],
+    [{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'a' } }, true],
+    [
+      {
+        type: 'content_block_start',
+        index: 0,
+        content_block: { type: 'thinking', thinking: '', signature: '' },
+      },
+      false,
+    ],
+    [{ type: 'content_block_start', index: 0, content_block: { type: 'tool_use', name: 'f' } }, true],
+    [{ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } }, false],
+    [{ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } }, true],
+    [{ type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 's' } }, true],
+    [{ type: 'content_block_stop', index: 0 }, false],
+    [delta, true],
+    [{ type: 'error', error: {} }, true],
+  ])('%j commits: %s', (value, expected) => {
+    expect(messages.commits(frame(value))).toBe(expected);
+  });
+
+  it('is not committed by a comment', () => {
+    expect(messages.commits(frameOf('', ''))).toBe(false);
+  });
+});
+
+function clean(text: string): string {
+  return messages.cleanBody(Buffer.from(text), JSON.parse(text) as JsonObject, 'unsigned').toString();
+}
+
+describe('the body of a relayed request', () => {
+  it('is the very same buffer where all thinking is signed', () => {
+    const text =
+      '{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"a","signature":"s"}]}]}';
+    const bytes = Buffer.from(text);
+    expect(messages.cleanBody(bytes, JSON.parse(text) as JsonObject, 'unsigned')).toBe(bytes);
+  });
+
+  const OWN = markOwn('c2ln');
+  const unsigned = '{ "signature" : "", "type":"thinking", "thinking":"],}\\"{[" }';
+  it.each<[string, string, string]>([
+    ['before other blocks', `[${unsigned}, {"type":"text","text":"a"}]`, '[{"type":"text","text":"a"}]'],
+    ['after other blocks', `[ {"type":"text","text":"a"} , ${unsigned} ]`, '[ {"type":"text","text":"a"} ]'],
+    ['between, and twice', `[1.0,${unsigned},${unsigned} , "ü",${unsigned}]`, '[1.0 , "ü"]'],
+    ['at both ends', `[${unsigned},${unsigned},2e3,${unsigned}]`, '[2e3]'],
+    ['without a signature', '[{"type":"thinking","thinking":"a"},3]', '[3]'],
+    [
+      "with the gateway's own signature",
+      `[{"type":"thinking","thinking":"a","signature":"${OWN}"},3]`,
+      '[3]',
+    ],
+    ["with the gateway's own data", `[3 ,{"type":"redacted_thinking","data":"${OWN}"}]`, '[3]'],
+    ['without data', '[{"type":"redacted_thinking","data":""},{"type":"redacted_thinking"},3]', '[3]'],
+    [
+      'that a provider redacted not',
+      '[{"type":"redacted_thinking","data":"d"},3]',
+      '[{"type":"redacted_thinking","data":"d"},3]',
+    ],
+  ])('loses unsigned thinking %s, and no other byte', (_, content, expected) => {
+    const body = (inner: string) =>
+      `{"x":{"messages":1} , "messages": [{"role":"user","content":"a"} ,{"content":${inner},"role":"assistant"}], "max_tokens":1.50}`;
+    expect(clean(body(content))).toBe(body(expected));
+  });
+
+  it('loses a turn that was nothing but unsigned thinking: an empty one would be refused', () => {
+    const turn = (role: string, content: string) => `{"role":"${role}","content":${content}}`;
+    const text = `{"messages":[${turn('user', '"a"')},${turn('assistant', `[${unsigned}]`)},${turn('user', '"b"')}]}`;
+    expect(clean(text)).toBe(`{"messages":[${turn('user', '"a"')},${turn('user', '"b"')}]}`);
+  });
+
+  it('keeps unsigned thinking of a user, and a body of nothing else', () => {
+    for (const text of [
+      `{"messages":[{"role":"user","content":[${unsigned}]}]}`,
+      `{"messages":[{"role":"assistant","content":[${unsigned}]}]}`,
+    ]) {
+      expect(clean(text)).toBe(text);
+    }
+  });
+
+  const leaf = fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.constant({ a: [1, { b: '}' }] }));
+  const thinking = fc.record({
+    type: fc.constant('thinking'),
+    thinking: fc.string(),
+    signature: fc.constantFrom('', 's'),
+  });
+  const turn = fc.record({
+    role: fc.constantFrom('user', 'assistant'),
+    content: fc.oneof(fc.string(), fc.array(fc.oneof(leaf, thinking), { minLength: 1, maxLength: 5 })),
+  });
+
+  it('is always what filtering the parsed body gives', () => {
+    const isUnsigned = (block: JsonValue) =>
+      isObject(block) && block.type === 'thinking' && block.signature === '';
+    fc.assert(
+      fc.property(fc.array(turn, { maxLength: 5 }), fc.constantFrom(undefined, 1, '\t'), (turns, space) => {
+        const kept = (turns as JsonObject[])
+          .map((item): JsonObject => {
+            if (item.role !== 'assistant' || !Array.isArray(item.content)) return item;
+            return { ...item, content: item.content.filter((block) => !isUnsigned(block)) };
+          })
+          .filter((item) => !Array.isArray(item.content) || item.content.length > 0);
+        const text = JSON.stringify({ model: 'm', messages: turns, end: 1 }, null, space);
+        const expected = kept.length === 0 ? turns : kept;
+        expect(JSON.parse(clean(text))).toEqual({ model: 'm', messages: expected, end: 1 });
+      }),
+    );
+  });
+});

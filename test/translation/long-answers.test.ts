@@ -1,0 +1,119 @@
+// A provider may be broken or hostile: megabytes of its answer are read in one pass, whatever stands in them, as all other
+// requests wait meanwhile.
+import { describe, expect, it } from 'vitest';
+import { repair } from '../../src/canonical/history.ts';
+import type { JsonObject } from '../../src/canonical/json.ts';
+import type { Message, ProtocolName, Request } from '../../src/canonical/request.ts';
+import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
+import { createIds } from '../../src/ids.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+import { makeFrame } from '../../src/protocols/sse/frame.ts';
+
+const MANY = 60_000;
+/** A pass takes a tenth of it; a look at all that came before, at each frame, takes several times as much. */
+const TOO_LONG_MS = 5000;
+
+type WireFrame = [event: string, data: JsonObject | string];
+
+function many(frame: (at: number) => WireFrame, count = MANY): WireFrame[] {
+  return Array.from({ length: count }, (_, at) => frame(at));
+}
+
+function callOf(call: JsonObject): WireFrame {
+  return ['', { id: 'c', choices: [{ index: 0, delta: { tool_calls: [call] } }] }];
+}
+
+const LONG: [name: string, protocol: ProtocolName, frames: () => WireFrame[]][] = [
+  [
+    'calls by index and id',
+    'chat',
+    () => many((at) => callOf({ index: at, id: `c${at}`, function: { name: 'f', arguments: '{}' } })),
+  ],
+  [
+    'calls without an index',
+    'chat',
+    () => many((at) => callOf({ id: `c${at}`, function: { name: 'f', arguments: '{}' } })),
+  ],
+  [
+    'arguments in pieces that each name the call',
+    'chat',
+    () =>
+      many((at) =>
+        callOf({ index: 0, function: { name: 'f', arguments: at === 0 ? '{"a":"' : `${'x'.repeat(40)}}` } }),
+      ),
+  ],
+  [
+    'blocks that are never closed',
+    'messages',
+    () =>
+      many((index) => [
+        'content_block_start',
+        {
+          type: 'content_block_start',
+          index,
+          content_block: { type: 'tool_use', id: 't', name: 'f', input: {} },
+        },
+      ]),
+  ],
+  [
+    'members of a block that nobody knows',
+    'messages',
+    () => [
+      [
+        'content_block_start',
+        { type: 'content_block_start', index: 0, content_block: { type: 'compaction' } },
+      ],
+      ...many((at) => [
+        'content_block_delta',
+        { type: 'content_block_delta', index: 0, delta: { type: 'more', [`m${at}`]: at } },
+      ]),
+    ],
+  ],
+  ['a page for an error', 'chat', () => [['error', '<title'.repeat(MANY)]]],
+  ['a page for an error', 'messages', () => [['error', '<title'.repeat(MANY)]]],
+];
+
+it.each(LONG)('%s, streamed (%s)', (_, protocol, make) => {
+  const frames = make().map(([event, data]) =>
+    makeFrame(event, typeof data === 'string' ? data : JSON.stringify(data)),
+  );
+  const begun = performance.now();
+  const decoder = protocols[protocol].createStreamDecoder({ ids: createIds(), traits: DEFAULT_TRAITS });
+  for (const frame of frames) decoder.push(frame);
+  decoder.finish(true);
+  expect(performance.now() - begun).toBeLessThan(TOO_LONG_MS);
+});
+
+it('a history of many results in another order than their calls', () => {
+  const ids = Array.from({ length: MANY }, (_, at) => `c${at}`);
+  const messages: Message[] = [
+    { role: 'assistant', parts: ids.map((id) => ({ type: 'tool_call', id, name: 'f', arguments: '{}' })) },
+    {
+      role: 'user',
+      parts: ids.toReversed().map((callId) => ({ type: 'tool_result', callId, content: 'x' })),
+    },
+  ];
+  const request: Request = {
+    ...{ protocol: 'chat', model: 'm', stream: false, includeUsage: false },
+    ...{ native: [], messages },
+  };
+  const begun = performance.now();
+  repair(request, { target: 'messages', traits: DEFAULT_TRAITS });
+  expect(performance.now() - begun).toBeLessThan(TOO_LONG_MS);
+});
+
+describe('an error that is deeper than can be written', () => {
+  const deep = (message: string): string =>
+    `{"error":{"message":"${message}","details":{"a":${'['.repeat(MANY)}${']'.repeat(MANY)}}}}`;
+
+  it.each(['chat', 'messages'] as const)('is read as one (%s)', (protocol) => {
+    const wire = protocols[protocol];
+    for (const message of ['no', 'prompt is too long']) {
+      const kind = message === 'no' ? 'invalid_request' : 'context_overflow';
+      expect(wire.decodeError(400, new Map(), deep(message))).toEqual({ kind, message, status: 400 });
+      const decoder = wire.createStreamDecoder({ ids: createIds(), traits: DEFAULT_TRAITS });
+      const [event] = decoder.push(makeFrame('error', deep(message)));
+      expect(event).toMatchObject({ type: 'error', failure: { message } });
+    }
+  });
+});

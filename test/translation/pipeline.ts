@@ -1,0 +1,87 @@
+// A provider's bytes all the way to the client's, without sockets: what the gateway does between splitting and writing.
+import { createCollector } from '../../src/canonical/collect.ts';
+import type { Event } from '../../src/canonical/events.ts';
+import type { Reply } from '../../src/canonical/reply.ts';
+import type { ProtocolName, Request } from '../../src/canonical/request.ts';
+import type { Restore } from '../../src/canonical/reverse-mapping.ts';
+import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
+import type { Mover } from '../../src/gateway/reply/pump.ts';
+import type { Prepared } from '../../src/gateway/outbound/build-request.ts';
+import { createRelay } from '../../src/gateway/reply/relay.ts';
+import { createTranslation } from '../../src/gateway/reply/translate.ts';
+import type { Ids } from '../../src/ids.ts';
+import type { ReplyContext } from '../../src/protocols/protocol.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+import { createSplitter } from '../../src/protocols/sse/splitter.ts';
+
+export const BOTH: readonly ProtocolName[] = ['chat', 'messages'];
+/** Always the same, so that two runs can be compared. */
+export const ids: Ids = { random: (length) => 'x'.repeat(length) };
+export const NOTHING: Restore = { toolNames: new Map(), customTools: new Set(), stop: [] };
+
+export function context(client: ProtocolName, over: Partial<Request> = {}): ReplyContext {
+  const request: Request = {
+    ...{ protocol: client, model: 'asked', stream: true, includeUsage: true, messages: [], native: [] },
+    ...over,
+  };
+  return { ids, created: 1_700_000_000, request, estimateInput: () => 7 };
+}
+
+export function mover(client: ProtocolName, provider: ProtocolName, restore = NOTHING): Mover {
+  if (client === provider) return createRelay(protocols[provider], true);
+  // All of it that a translation reads.
+  const target = { traits: DEFAULT_TRAITS, provider: { headers: {} } };
+  const prepared = { protocol: protocols[provider], target, restore } as Prepared;
+  return createTranslation(prepared, protocols[client], context(client), ids);
+}
+
+export interface Sent {
+  text: string;
+  complete: boolean;
+}
+
+/** What a client gets of these network chunks, until the answer is complete or failed. */
+export function send(chunks: readonly Buffer[], to: Mover, clean = true): Sent {
+  const splitter = createSplitter({ maxFrame: 1 << 20 });
+  const out: Buffer[] = [];
+  const steps = chunks.map((chunk) => () => {
+    const run = splitter.run(chunk);
+    return run === undefined ? to.move(splitter.push(chunk)) : to.moveRun(run);
+  });
+  for (const step of [...steps, () => to.move(splitter.finish())]) {
+    const moved = step();
+    out.push(Buffer.from(moved.bytes));
+    if (moved.complete === true || moved.failure !== undefined)
+      return { text: Buffer.concat(out).toString(), complete: moved.complete === true };
+  }
+  const last = to.finish(clean);
+  out.push(Buffer.from(last.bytes));
+  return { text: Buffer.concat(out).toString(), complete: last.complete === true };
+}
+
+/** `bytes` cut at these places. */
+export function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const sorted = [0, ...[...places].map((at) => at % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  return sorted.slice(1).map((end, index) => bytes.subarray(sorted[index], end));
+}
+
+/** The canonical events of a stream in this protocol. */
+export function eventsIn(protocol: ProtocolName, stream: string | Buffer): Event[] {
+  const decoder = protocols[protocol].createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
+  const splitter = createSplitter({ maxFrame: 1 << 20 });
+  const frames = [...splitter.push(Buffer.from(stream)), ...splitter.finish()];
+  return [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish(true)];
+}
+
+export function collected(events: readonly Event[]): Reply {
+  const collector = createCollector();
+  for (const event of events) collector.push(event);
+  const result = collector.result();
+  if ('failure' in result) throw new Error(JSON.stringify(result.failure));
+  return result.reply;
+}
+
+export function written(client: ProtocolName, events: readonly Event[], over: Partial<Request> = {}): string {
+  const encoder = protocols[client].createStreamEncoder(context(client, over));
+  return events.map((event) => encoder.push(event)).join('');
+}

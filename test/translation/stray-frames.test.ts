@@ -1,0 +1,153 @@
+// Frames that hold no JSON: what a protocol does not know, pings and ends written carelessly are passed over, errors never are.
+import { describe, expect, it } from 'vitest';
+import type { Event } from '../../src/canonical/events.ts';
+import type { ProtocolName } from '../../src/canonical/request.ts';
+import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
+import type { Moved } from '../../src/gateway/reply/pump.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+import { createSplitter, type Frame } from '../../src/protocols/sse/splitter.ts';
+import { content, FINISH, START, streamOf, TERMINAL } from '../gateway/wire.ts';
+import { BOTH, eventsIn, ids, mover, send } from './pipeline.ts';
+
+function frames(text: string): Frame[] {
+  const splitter = createSplitter({ maxFrame: 1 << 20 });
+  return [...splitter.push(Buffer.from(text)), ...splitter.finish()];
+}
+
+function frameIn(text: string): Frame {
+  const [only] = frames(text);
+  if (only === undefined) throw new Error(`no frame in ${text}`);
+  return only;
+}
+
+/** What a client is given of `stream`, in one network chunk and frame by frame: both must be the same. */
+function moved(client: ProtocolName, provider: ProtocolName, stream: string): Moved {
+  const run = createSplitter({ maxFrame: 1 << 20 }).run(Buffer.from(stream));
+  if (run === undefined) throw new Error('not one run');
+  const fast = mover(client, provider).moveRun(run);
+  const plain = mover(client, provider).move(frames(stream));
+  expect({ ...fast, bytes: fast.bytes.toString() }).toEqual({ ...plain, bytes: plain.bytes.toString() });
+  return plain;
+}
+
+function withinAnswer(provider: ProtocolName, stray: string): string {
+  return START[provider] + stray + content(provider, 'hello') + stray + FINISH[provider] + stray;
+}
+
+const STRAY = [
+  'event: ping\ndata: keepalive\n\n',
+  'event: ping\ndata:\n\n',
+  'event: ping\n\n',
+  'event: ping\ndata: null\n\n',
+  'event: vendor.meta\ndata: not json\n\n',
+  'event: vendor.meta\ndata: {"usage":{"a":\n\n',
+  'event: vendor.meta\ndata: [1]\n\n',
+  'event: vendor.meta\n\n',
+  'data: [DONE]\n\n',
+  'data:  [DONE] \n\n',
+  ': comment\n\n',
+];
+
+describe.each(STRAY)('%j in a stream of messages', (stray) => {
+  it('is passed over where it is translated, passed on where it is relayed', () => {
+    const stream = withinAnswer('messages', stray) + TERMINAL.messages;
+    expect(eventsIn('messages', stream)).toEqual(eventsIn('messages', streamOf('messages', 'hello')));
+    expect(moved('chat', 'messages', stream)).toMatchObject({ complete: true });
+    expect(moved('messages', 'messages', stream)).toEqual({ bytes: Buffer.from(stream), complete: true });
+  });
+
+  it('before content neither begins an answer nor breaks it', () => {
+    expect(protocols.messages.commits(frameIn(stray))).toBe(false);
+    expect(protocols.messages.isBroken(frameIn(stray))).toBe(false);
+  });
+});
+
+describe('what must be JSON and is not', () => {
+  it.each<[ProtocolName, string]>([
+    ['messages', 'event: message_start\ndata: {"type":\n\n'],
+    ['messages', 'event: content_block_start\ndata: x\n\n'],
+    ['messages', 'event: content_block_delta\ndata: {"a\n\n'],
+    ['messages', 'event: content_block_stop\ndata: x\n\n'],
+    ['messages', 'event: message_delta\ndata: {"delta":{"stop_reason":"end_tu\n\n'],
+    ['messages', 'data: {"type":\n\n'],
+    ['chat', 'data: {"choices":[\n\n'],
+    ['chat', 'data: keepalive\n\n'],
+  ])('fails a stream of %s: %j', (provider, bad) => {
+    const [event] = eventsIn(provider, bad);
+    expect(event).toMatchObject({ type: 'error', failure: { reason: 'malformed' } });
+    expect(protocols[provider].isBroken(frameIn(bad))).toBe(true);
+    expect(protocols[provider].commits(frameIn(bad))).toBe(false);
+  });
+
+  it.each<[ProtocolName, string]>([
+    ['messages', 'event: message_delta\ndata: {"delta":{"stop_reason":"end_tu\n\n'],
+    ['messages', 'data: {"type":"message_delta","usage":{"outp\n\n'],
+    ['chat', 'data: {"choices":[],"usage":{"prompt\n\n'],
+  ])('fails a relayed stream of %s where the relay reads it: %j', (provider, bad) => {
+    expect(moved(provider, provider, START[provider] + content(provider, 'a') + bad)).toMatchObject({
+      failure: { reason: 'malformed' },
+    });
+  });
+});
+
+describe.each([
+  'data: [DONE] \n\n',
+  'data:  [DONE]\n\n',
+  'data:[DONE]\t\n\n',
+  `data: [DONE]${' '.repeat(40)}\n\n`,
+])('%j', (done) => {
+  it('ends a chat stream, relayed and translated', () => {
+    const stream = START.chat + content('chat', 'hello') + FINISH.chat + done;
+    for (const client of BOTH) expect(moved(client, 'chat', stream)).toMatchObject({ complete: true });
+    expect(moved('chat', 'chat', stream).bytes.toString()).toBe(stream);
+    const plain = send([Buffer.from(streamOf('chat', 'hello'))], mover('messages', 'chat'));
+    expect(send([Buffer.from(stream)], mover('messages', 'chat'))).toEqual(plain);
+  });
+
+  it('ends nothing where nothing came before it', () => {
+    expect(protocols.chat.commits(frameIn(done))).toBe(false);
+    expect(protocols.chat.isBroken(frameIn(done))).toBe(false);
+    expect(eventsIn('chat', done)).toMatchObject([{ type: 'error', failure: { reason: 'empty' } }]);
+  });
+});
+
+describe('an error event, whatever its data', () => {
+  const ERRORS: [data: string, says: RegExp][] = [
+    ['', /error/],
+    ['data:\n', /error/],
+    ['data: busy\n', /^busy$/],
+    ['data: "busy"\n', /^busy$/],
+    ['data: {"error":"busy"}\n', /^busy$/],
+    ['data: {"error":{"message":"busy"}}\n', /^busy$/],
+    ['data: {"message":"busy"}\n', /^busy$/],
+    ['data: {"type":"overloaded_error","message":"busy"}\n', /^busy$/],
+    ['data: [DONE]\n', /./],
+    ['data: [{"error":{"message":"busy"}}]\n', /^busy$/],
+    ['data: null\n', /error/],
+    ['data: {}\n', /error/],
+    ['data: <html><title>Bad Gateway</title><p>x</html>\n', /Bad Gateway/],
+    ['data: <html><p>x</html>\n', /error/],
+  ];
+
+  describe.each(BOTH)('of %s', (provider) => {
+    it.each(ERRORS)('%j is a failure before content and after it', (data, says) => {
+      const error = `event: error\n${data}\n`;
+      const begun = START[provider] + content(provider, 'hello') + FINISH[provider];
+      for (const stream of [error, begun + error + TERMINAL[provider]]) {
+        for (const client of BOTH) {
+          const { failure, complete } = moved(client, provider, stream);
+          expect(complete).toBeUndefined();
+          expect(failure?.message).toMatch(says);
+          expect(failure?.message).not.toContain('<');
+        }
+      }
+    });
+  });
+
+  it.each(BOTH)('is the last word of %s', (provider) => {
+    const decoder = protocols[provider].createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
+    const types = (events: Event[]) => events.map(({ type }) => type);
+    expect(types(decoder.push(frameIn('event: error\n\n')))).toEqual(['error']);
+    expect(decoder.push(frameIn(TERMINAL[provider]))).toEqual([]);
+  });
+});

@@ -1,0 +1,121 @@
+// A finish that nobody knows: an end where there is an answer, a failure where there is none.
+import { describe, expect, it } from 'vitest';
+import { isObject, type JsonObject } from '../../src/canonical/json.ts';
+import type { ProtocolName } from '../../src/canonical/request.ts';
+import { createLosses } from '../../src/gateway/reply/losses.ts';
+import { FailureError } from '../../src/protocols/protocol.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+import { createSplitter } from '../../src/protocols/sse/splitter.ts';
+import { streamOf, wholeOf } from '../gateway/wire.ts';
+import { BOTH, collected, context, eventsIn, mover, send, written } from './pipeline.ts';
+
+const KNOWN: Record<ProtocolName, string> = { chat: '"stop"', messages: '"end_turn"' };
+
+function ended<Kind extends object>(protocol: ProtocolName, value: Kind, word: string): Kind {
+  return JSON.parse(JSON.stringify(value).replace(KNOWN[protocol], JSON.stringify(word))) as Kind;
+}
+
+/** An answer of these words, in either form. */
+function answers(protocol: ProtocolName, said: string, word: string) {
+  const stream = streamOf(protocol, said).replace(KNOWN[protocol], JSON.stringify(word));
+  return { stream, whole: ended(protocol, wholeOf(protocol, said), word) as JsonObject };
+}
+
+function failureOf(run: () => unknown): unknown {
+  try {
+    run();
+  } catch (error) {
+    return error instanceof FailureError ? error.failure.reason : error;
+  }
+  return undefined;
+}
+
+describe.each(BOTH)('of a provider of %s', (provider) => {
+  const wire = protocols[provider];
+
+  it.each(['strange', 'constructor', '__proto__', 'x'.repeat(5000)])(
+    'without content is a failure: %.20s',
+    (word) => {
+      const { stream, whole } = answers(provider, '', word);
+      const last = eventsIn(provider, stream).at(-1);
+      expect(last).toMatchObject({ type: 'error', failure: { kind: 'failed', reason: 'finish' } });
+      expect(last?.type === 'error' && last.failure.message.length).toBeLessThan(300);
+      expect(failureOf(() => wire.decodeReply(whole))).toBe('finish');
+      expect(failureOf(() => wire.inspectReply(whole))).toBe('finish');
+      const watch = wire.createWatch({ usageAsked: true });
+      const seen = createSplitter({ maxFrame: 1 << 20 })
+        .push(Buffer.from(stream))
+        .map((frame) => watch(frame));
+      expect(seen.filter(({ silence }) => silence?.reason === 'finish')).toHaveLength(1);
+      // What is committed already is passed on as it came.
+      expect(send([Buffer.from(stream)], mover(provider, provider))).toEqual({
+        text: stream,
+        complete: true,
+      });
+    },
+  );
+
+  it('with content is an end, whose word is told to the log', () => {
+    const { stream, whole } = answers(provider, 'hello', 'strange');
+    for (const reply of [collected(eventsIn(provider, stream)), wire.decodeReply(whole)]) {
+      expect(reply.stop).toEqual({ reason: 'other', raw: 'strange' });
+      const losses = createLosses('chat', String);
+      losses.reply(reply);
+      expect(losses.list()).toEqual(['the stop reason strange']);
+      for (const client of BOTH) {
+        const body = protocols[client].encodeReply(reply, context(client));
+        expect(JSON.stringify(body)).toContain(KNOWN[client]);
+      }
+    }
+    for (const client of BOTH.filter((name) => name !== provider)) {
+      expect(written(client, eventsIn(provider, stream))).toContain(KNOWN[client]);
+    }
+    expect(failureOf(() => wire.inspectReply(whole))).toBeUndefined();
+  });
+
+  it('with calls says so to either client: agents go by it', () => {
+    const stop = { reason: 'other' as const, raw: 'strange' };
+    const parts = [{ type: 'tool_call' as const, id: 'a', name: 'f', arguments: '{}' }];
+    const reply = { id: '', model: 'm', parts, stop };
+    const body = JSON.stringify(protocols[provider].encodeReply(reply, context(provider)));
+    expect(body).toContain(provider === 'chat' ? '"tool_calls"}' : '"stop_reason":"tool_use"');
+    const [start, end] = [
+      { type: 'tool_start' as const, index: 0, id: 'a', name: 'f' },
+      { type: 'tool_end' as const, index: 0 },
+    ];
+    const stream = written(provider, [
+      { type: 'start', id: '', model: 'm' },
+      start,
+      end,
+      { type: 'end', stop },
+    ]);
+    expect(stream).toContain(
+      provider === 'chat' ? '"finish_reason":"tool_calls"' : '"stop_reason":"tool_use"',
+    );
+  });
+
+  it('that is known needs no content', () => {
+    const { stream, whole } = answers(provider, '', KNOWN[provider].slice(1, -1));
+    expect(eventsIn(provider, stream).at(-1)).toMatchObject({ type: 'end', stop: { reason: 'end' } });
+    expect(wire.decodeReply(whole)).toMatchObject({ parts: [], stop: { reason: 'end' } });
+    expect(failureOf(() => wire.inspectReply(whole))).toBeUndefined();
+  });
+
+  it('that is empty is none', () => {
+    const { stream, whole } = answers(provider, 'hello', '');
+    if (provider === 'messages') expect(failureOf(() => wire.decodeReply(whole))).toBe('truncated');
+    else expect(wire.decodeReply(whole)).toMatchObject({ stop: { reason: 'end' } });
+    const unended = stream.slice(0, stream.lastIndexOf('\n\n', stream.length - 3) + 2);
+    expect(eventsIn(provider, unended).at(-1)).toMatchObject({ failure: { reason: 'truncated' } });
+    expect(send([Buffer.from(unended)], mover(provider, provider)).complete).toBe(false);
+  });
+});
+
+it('blocks of which no text is left are content all the same', () => {
+  const value = { ...wholeOf('messages', ''), content: [{ type: 'redacted_thinking', data: 'x' }] };
+  const reply = protocols.messages.decodeReply(ended('messages', value, 'strange'));
+  expect(reply.stop.reason).toBe('other');
+  const message = { role: 'assistant', content: null, reasoning_content: 'hm' };
+  const chat = ended('chat', { choices: [{ index: 0, message, finish_reason: 'stop' }] }, 'strange');
+  expect(isObject(chat) && protocols.chat.decodeReply(chat).stop.reason).toBe('other');
+});
