@@ -77,6 +77,10 @@ function isAway(error: unknown): boolean {
 }
 
 function* missingModels(provider: ProviderConfig, listed: readonly string[]): Generator<Step> {
+  if (provider.models === null && provider.name === SIM) {
+    yield { check: 'models', ok: true, detail: listed.map((name) => `${SIM}/${name}`).join(', ') };
+    return;
+  }
   if (provider.models === null) {
     yield { check: 'models', ok: true, detail: `lists ${listed.length}; any name is taken` };
     return;

@@ -96,7 +96,7 @@ export function simProvider(models: ModelConfig[] | null = null): ProviderConfig
     baseUrls: {},
     apiKey: undefined,
     headers: {},
-    traits: {},
+    traits: { vision: true, tools: true, thinking: true },
     timeout: { connect: SIM_TIMEOUT, firstByte: SIM_TIMEOUT, idle: SIM_TIMEOUT, whole: SIM_TIMEOUT },
     models,
     defaultModel: 'echo',

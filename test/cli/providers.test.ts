@@ -69,24 +69,18 @@ describe('check', () => {
     };
     expect(await named(`${other}, sim: `)).toEqual(['good', 'sim']);
     expect(await named('sim: ')).toEqual(['sim']);
-    expect(JSON.stringify(await configured('providers: { sim: }').json('check'))).not.toMatch(
-      /127\.0\.0\.1|localhost/,
-    );
+    const own = JSON.stringify(await configured('providers: { sim: }').json('check'));
+    expect(own).toContain('sim/echo, sim/slow, ');
+    expect(own).not.toMatch(/127\.0\.0\.1|localhost/);
     expect(await named(other)).toEqual(['good']);
   });
 
   it('wraps at words at 60 columns', async () => {
-    const server = createServer(({ method }, response) => {
-      const body = JSON.stringify({ error: { message: 'word '.repeat(40) } });
-      response.writeHead(method === 'GET' ? 404 : 500).end(method === 'GET' ? body : '');
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const away = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const away = await refusingProvider(404, '');
     const shell = configured(`providers: { p: { protocol: chat, base_url: ${away}, models: [m] } }`);
     const { stdout } = await shell.run('check', { columns: 60, env: { NO_COLOR: '1' } });
     for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(60);
-    expect(stdout.split('word').length).toBeGreaterThan(30);
+    expect(stdout).toMatch(/the list of models was refused[^\n]*\n {15}\w/);
   });
 
   it('gives each fault a line of its own, and exit 1', async () => {
