@@ -1,6 +1,11 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const parts = fileURLToPath(new URL('src/providers/undici-in-parts.js', import.meta.url));
+
 export default defineConfig({
+  // As in the built program (rolldown.config.js).
+  resolve: { alias: [{ find: /^undici$/, replacement: parts }] },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/helpers/build.ts'],
