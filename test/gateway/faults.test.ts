@@ -191,7 +191,10 @@ const connections: Fault[] = [
   { name: 'no HTTP', wire: () => ({ bytes: 'SSH-2.0-x\r\n\r\n', then: 'end' }), sight: UPSTREAM },
   {
     name: 'a head without an end',
-    wire: () => ({ bytes: `HTTP/1.1 200 OK\r\n${`x-a: ${'b'.repeat(1000)}\r\n`.repeat(160)}`, then: 'silence' }),
+    wire: () => ({
+      bytes: `HTTP/1.1 200 OK\r\n${`x-a: ${'b'.repeat(1000)}\r\n`.repeat(160)}`,
+      then: 'silence',
+    }),
     sight: UPSTREAM,
   },
   {
