@@ -5,8 +5,8 @@ import type { Config, ProviderConfig } from './config/config.ts';
 import { LOCAL_CANDIDATES } from './config/autodetect.ts';
 import { simProvider } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
-import { createDatabaseWatch } from './gateway/database-health.ts';
-import { createGate } from './gateway/in-flight-limit.ts';
+import { createDatabaseHealth } from './gateway/database-health.ts';
+import { createInFlightLimit } from './gateway/in-flight-limit.ts';
 import type { GatewayDeps } from './gateway/inference.ts';
 import { createHealthPublisher } from './gateway/publish-health.ts';
 import { createRecorder } from './gateway/recorder.ts';
@@ -62,8 +62,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const routing = createRouting({ config, clock });
   routing.addProviders([sim]);
   const recorder = createRecorder({ store, clock, log });
-  const gate = createGate();
-  const database = createDatabaseWatch({ store, clock, log });
+  const gate = createInFlightLimit();
+  const database = createDatabaseHealth({ store, clock, log });
   let cancelled = false;
 
   async function discover(): Promise<void> {

@@ -5,23 +5,23 @@ import { join } from 'node:path/posix';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { estimateBody } from '../src/protocols/shared/token-estimate.ts';
-import { createFreeText } from '../src/canonical/custom-tool-input.ts';
+import { createCustomToolInput } from '../src/canonical/custom-tool-input.ts';
 import { replay } from '../src/canonical/collect.ts';
 import type { JsonObject } from '../src/canonical/json.ts';
-import { createRestorer } from '../src/canonical/reverse-mapping.ts';
+import { createEventRestorer } from '../src/canonical/reverse-mapping.ts';
 import type { ProtocolName } from '../src/canonical/request.ts';
 import { wellFormedJson } from '../src/canonical/surrogates.ts';
-import { nearestAll } from '../src/config/did-you-mean.ts';
+import { didYouMeanAll } from '../src/config/did-you-mean.ts';
 import { GatewayError } from '../src/errors.ts';
 import { errorOf } from '../src/gateway/outbound/fallback-policy.ts';
 import { headerList, headerText } from '../src/gateway/reply/header-text.ts';
 import { readRequest } from '../src/gateway/inbound/read-request.ts';
-import { scrub } from '../src/gateway/outbound/redact.ts';
+import { redact } from '../src/gateway/outbound/redact.ts';
 import { withoutKeys } from '../src/log.ts';
 import { pageTitle } from '../src/protocols/shared/error-body.ts';
-import { exactJson } from '../src/protocols/json/raw-json.ts';
+import { rawJson } from '../src/protocols/json/raw-json.ts';
 import { measureJson, rangesOf, scanMembers } from '../src/protocols/json/splice.ts';
-import { ObjectPrefix } from '../src/protocols/json/partial-object.ts';
+import { PartialObject } from '../src/protocols/json/partial-object.ts';
 import { CallInput } from '../src/protocols/messages/stream/tool-calls.ts';
 import { isOverflow, overflowTokens } from '../src/protocols/shared/context-overflow.ts';
 import { protocols } from '../src/protocols/registry.ts';
@@ -335,7 +335,7 @@ function wholeAnswer(speaks: ProtocolName, items: number): () => unknown {
     const reply = protocols[speaks].decodeReply(JSON.parse(source.toString()), source);
     const encoder = protocols[client].createStreamEncoder(context(client));
     const stream = replay(reply).map((value) => encoder.push(value));
-    return [exactJson(protocols[client].encodeReply(reply, context(client))), stream];
+    return [rawJson(protocols[client].encodeReply(reply, context(client))), stream];
   };
 }
 
@@ -351,7 +351,7 @@ function crossed(members: JsonObject): unknown {
 
 /** Texts that a function sees in one piece. */
 const ON_TEXT: Record<string, (text: string) => unknown> = {
-  scrub: (text) => scrub(text, OWNER),
+  scrub: (text) => redact(text, OWNER),
   'a name in a header': headerText,
   'names in a header': (text) => headerList(text.split(' ')),
   'the redaction of keys': withoutKeys,
@@ -359,8 +359,8 @@ const ON_TEXT: Record<string, (text: string) => unknown> = {
   'counts of tokens': (text) => [overflowTokens(text, text), isOverflow({ message: text }, 400)],
   'halves of pairs': wellFormedJson,
   'the name of a tool': (text) => fitToolName(text, 64),
-  'the text of a custom tool': (text) => createFreeText().push(`{"input":"${text}`),
-  'an object in pieces': (text) => new ObjectPrefix().push(`{"a":"${text}`),
+  'the text of a custom tool': (text) => createCustomToolInput().push(`{"input":"${text}`),
+  'an object in pieces': (text) => new PartialObject().push(`{"a":"${text}`),
   'arguments that break off': (text) => {
     const input = new CallInput();
     input.push(`{"a":"${text}`);
@@ -433,12 +433,12 @@ describe('a text in one piece', () => {
 
 describe('a text in pieces', () => {
   it.each([
-    ['of blanks, of a custom tool', ' ', createFreeText],
+    ['of blanks, of a custom tool', ' ', createCustomToolInput],
     [
       'of blanks behind a brace, of a custom tool',
       ' ',
       () => {
-        const text = createFreeText();
+        const text = createCustomToolInput();
         text.push('{');
         return text;
       },
@@ -447,12 +447,12 @@ describe('a text in pieces', () => {
       'of escapes, of a custom tool',
       '\\',
       () => {
-        const text = createFreeText();
+        const text = createCustomToolInput();
         text.push('{"input":"');
         return text;
       },
     ],
-    ['of another form, of a custom tool', '[', createFreeText],
+    ['of another form, of a custom tool', '[', createCustomToolInput],
     ['of arguments', ' ', () => new CallInput()],
   ])('%s', (_, piece, make: () => { push(piece: string): string }) => {
     const found = fasterThanLinear((characters) => () => {
@@ -464,7 +464,7 @@ describe('a text in pieces', () => {
 
   it('that may be the beginning of a long stop sequence', () => {
     const found = fasterThanLinear((characters) => () => {
-      const restorer = createRestorer({ ...NOTHING, stop: [`${'ab'.repeat(characters / 4)}c`] });
+      const restorer = createEventRestorer({ ...NOTHING, stop: [`${'ab'.repeat(characters / 4)}c`] });
       for (let at = 0; at < characters / 100; at++) {
         restorer.push({ type: 'text_delta', index: 0, text: 'ab'.repeat(50) });
       }
@@ -540,16 +540,18 @@ describe('the nearest names', () => {
   it.each([20, 250])('among 5,000 of %s characters are found while nobody waits', (length) => {
     const all = names(length);
     const asked = `x${all[2500]?.slice(1) ?? ''}`.slice(0, length - 1);
-    nearestAll(asked, all, 3);
+    didYouMeanAll(asked, all, 3);
     const before = process.cpuUsage();
-    nearestAll(asked, all, 3);
+    didYouMeanAll(asked, all, 3);
     // A tenth of it on a quiet machine.
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(150);
   });
 
   it('grow with the names, not with their length', () => {
     expect(
-      fasterThanLinear((characters) => () => nearestAll('m'.repeat(characters), names(20).slice(0, 100), 3)),
+      fasterThanLinear(
+        (characters) => () => didYouMeanAll('m'.repeat(characters), names(20).slice(0, 100), 3),
+      ),
     ).toBeUndefined();
   });
 });

@@ -1,21 +1,21 @@
 // A stream's events as a whole reply, and a whole reply as events: both ways, so that either form of a provider's answer can be
 // given to either kind of client.
 import type { ProviderFailure } from '../errors.ts';
-import type { Event } from './events.ts';
+import type { StreamEvent } from './events.ts';
 import type { Reply, ReplyPart } from './reply.ts';
 import type { ReasoningPart, TextPart, ToolCallPart } from './request.ts';
 
 export interface Collector {
-  push(event: Event): void;
+  push(event: StreamEvent): void;
   /** The reply, once `end` came; else why there is none. */
   result(): { reply: Reply } | { failure: ProviderFailure };
 }
 
-type EndEvent = Extract<Event, { type: 'end' }>;
+type EndEvent = Extract<StreamEvent, { type: 'end' }>;
 
 export function createCollector(): Collector {
   const parts = new Map<number, ReplyPart>();
-  let start: Extract<Event, { type: 'start' }> | undefined;
+  let start: Extract<StreamEvent, { type: 'start' }> | undefined;
   let end: EndEvent | undefined;
   let failure: ProviderFailure | undefined;
 
@@ -35,7 +35,7 @@ export function createCollector(): Collector {
   }
 
   function pushText(
-    event: Extract<Event, { type: 'text_start' | 'text_delta' | 'citation' | 'text_end' }>,
+    event: Extract<StreamEvent, { type: 'text_start' | 'text_delta' | 'citation' | 'text_end' }>,
   ): void {
     const part = text(event.index);
     if (event.type === 'text_start') {
@@ -49,14 +49,14 @@ export function createCollector(): Collector {
     if (part !== undefined && signature !== undefined) part.signature = signature;
   }
 
-  function startCall({ index, id, name, custom, extra }: Extract<Event, { type: 'tool_start' }>): void {
+  function startCall({ index, id, name, custom, extra }: Extract<StreamEvent, { type: 'tool_start' }>): void {
     const part: ToolCallPart = { type: 'tool_call', id, name, arguments: '' };
     if (custom !== undefined) part.custom = custom;
     if (extra !== undefined) part.extra = extra;
     parts.set(index, part);
   }
 
-  function endCall({ index, extra }: Extract<Event, { type: 'tool_end' }>): void {
+  function endCall({ index, extra }: Extract<StreamEvent, { type: 'tool_end' }>): void {
     const part = call(index);
     if (part === undefined) return;
     // A call without arguments is an empty object on every wire.
@@ -64,7 +64,7 @@ export function createCollector(): Collector {
     if (extra !== undefined) part.extra = { ...part.extra, ...extra };
   }
 
-  function push(event: Event): void {
+  function push(event: StreamEvent): void {
     if (end !== undefined || failure !== undefined) return;
     switch (event.type) {
       case 'start':
@@ -147,24 +147,24 @@ function isEmptyText(part: ReplyPart): boolean {
 }
 
 /** The events of a stream that gives `reply`: one start, at most one delta and one end a block. */
-export function replay(reply: Reply): Event[] {
-  const start: Event = { type: 'start', id: reply.id, model: reply.model };
+export function replay(reply: Reply): StreamEvent[] {
+  const start: StreamEvent = { type: 'start', id: reply.id, model: reply.model };
   if (reply.created !== undefined) start.created = reply.created;
   if (reply.usage !== undefined) start.usage = reply.usage;
   if (reply.serviceTier !== undefined) start.serviceTier = reply.serviceTier;
-  const end: Event = { type: 'end', stop: reply.stop };
+  const end: StreamEvent = { type: 'end', stop: reply.stop };
   if (reply.usage !== undefined) end.usage = reply.usage;
   if (reply.serviceTier !== undefined) end.serviceTier = reply.serviceTier;
   return [start, ...reply.parts.flatMap(replayPart), end];
 }
 
-function replayPart(part: ReplyPart, index: number): Event[] {
+function replayPart(part: ReplyPart, index: number): StreamEvent[] {
   switch (part.type) {
     case 'text':
       return [
         { type: 'text_start', index, ...(part.refusal && { refusal: part.refusal }) },
         ...delta('text_delta', index, part.text),
-        ...(part.citations ?? []).map((citation): Event => ({ type: 'citation', index, citation })),
+        ...(part.citations ?? []).map((citation): StreamEvent => ({ type: 'citation', index, citation })),
         { type: 'text_end', index },
       ];
     case 'reasoning':
@@ -187,6 +187,10 @@ function replayPart(part: ReplyPart, index: number): Event[] {
   }
 }
 
-function delta(type: 'text_delta' | 'reasoning_delta' | 'tool_delta', index: number, text: string): Event[] {
+function delta(
+  type: 'text_delta' | 'reasoning_delta' | 'tool_delta',
+  index: number,
+  text: string,
+): StreamEvent[] {
   return text === '' ? [] : [{ type, index, text }];
 }

@@ -1,7 +1,7 @@
 // The text of a custom tool's call, out of the `{"input": "…"}` of the function that stood for it: also while it streams. Each
 // character is looked at once, however the text is cut into pieces.
 
-export interface FreeText {
+export interface CustomToolInput {
   /** What of the text is known with this piece of the arguments. */
   push(piece: string): string;
   /** The rest; arguments of another form come as they are. */
@@ -15,7 +15,7 @@ const SPACE = /\s/;
 const PLAIN = /[^"\\]*/y;
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
-export function createFreeText(): FreeText {
+export function createCustomToolInput(): CustomToolInput {
   let phase: 'head' | 'body' | 'over' | 'other' = 'head';
   /** In the head and in another form: everything. In the body: the beginning of an escape. */
   let raw = '';

@@ -2,12 +2,12 @@
 // opening, without gaps); tool calls may interleave, text and reasoning never overlap one another. `start` comes first;
 // exactly one `end` or `error` comes last.
 import type { ProviderFailure } from '../errors.ts';
-import type { Stop } from './reply.ts';
+import type { StopReason } from './reply.ts';
 import type { Citation, NativePart } from './request.ts';
 import type { JsonObject } from './json.ts';
 import type { Usage } from './usage.ts';
 
-export type Event =
+export type StreamEvent =
   | { type: 'start'; id: string; model: string; created?: number; usage?: Usage; serviceTier?: string }
   | { type: 'text_start'; index: number; refusal?: true }
   | { type: 'text_delta'; index: number; text: string }
@@ -25,5 +25,5 @@ export type Event =
   /** A block that only one protocol knows, whole. */
   | { type: 'native'; index: number; part: NativePart }
   /** `lost`: what of the answer has no place in a stream any more. */
-  | { type: 'end'; stop: Stop; usage?: Usage; serviceTier?: string; lost?: readonly string[] }
+  | { type: 'end'; stop: StopReason; usage?: Usage; serviceTier?: string; lost?: readonly string[] }
   | { type: 'error'; failure: ProviderFailure };

@@ -5,14 +5,14 @@
 // last assistant turn stays the same when the conversation grows, since prompt caches and signatures go by it.
 import { pairCalls, type Warn } from './tool-pairing.ts';
 import { isSealed } from './thinking-signature.ts';
-import type { Message, Part, ProtocolName, ReasoningPart, Request, Warning } from './request.ts';
+import type { Message, Part, ProtocolName, ReasoningPart, GenerationRequest, Warning } from './request.ts';
 import type { Traits } from './traits.ts';
 import { wellFormedPart } from './surrogates.ts';
 
-export function repair(
-  request: Request,
+export function repairHistory(
+  request: GenerationRequest,
   { target, traits }: { target: ProtocolName; traits: Traits },
-): { request: Request; warnings: Warning[] } {
+): { request: GenerationRequest; warnings: Warning[] } {
   const warnings: Warning[] = [];
   const warn: Warn = (effect, field, detail) => {
     if (!warnings.some((known) => known.detail === detail)) warnings.push({ effect, field, detail });

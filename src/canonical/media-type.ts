@@ -9,7 +9,7 @@ const MAGIC: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** `data`: base64. Undefined where the bytes are of none of the types that providers take. */
-export function sniff(data: string): string | undefined {
+export function detectMediaType(data: string): string | undefined {
   const head = data.slice(0, 24);
   if (head.startsWith('UklGR')) {
     return Buffer.from(head, 'base64').toString('latin1', 8, 12) === 'WEBP' ? 'image/webp' : undefined;

@@ -5,7 +5,7 @@ import type { Usage } from './usage.ts';
 export type ReplyPart = TextPart | ReasoningPart | ToolCallPart | NativePart;
 
 /** Why the model stopped, unified; `raw` is the provider's own word. */
-export interface Stop {
+export interface StopReason {
   reason:
     'end' | 'stop_sequence' | 'length' | 'tool_calls' | 'refusal' | 'pause' | 'context_window' | 'other';
   raw?: string;
@@ -24,7 +24,7 @@ export interface Reply {
   /** Seconds since the epoch; messages has none. */
   created?: number;
   parts: ReplyPart[];
-  stop: Stop;
+  stop: StopReason;
   /** Absent: the provider told none. */
   usage?: Usage;
   serviceTier?: string;

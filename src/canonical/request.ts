@@ -214,7 +214,7 @@ export interface NativeField {
   details?: Record<string, unknown>;
 }
 
-export interface Request {
+export interface GenerationRequest {
   /** The protocol it was decoded from. */
   protocol: ProtocolName;
   model: string;
@@ -251,7 +251,7 @@ export interface Request {
  * Canonical places that an encoder may have to leave out. Each protocol maps them to its own wire path
  * (`protocol.wirePath`), so that the client reads the names that it sent.
  */
-export type Field =
+export type CanonicalField =
   | 'maxOutputTokens'
   | 'temperature'
   | 'topP'
@@ -302,6 +302,6 @@ export type Field =
 export interface Warning {
   effect: 'dropped' | 'suspended' | 'changed' | 'quiet';
   /** A canonical place, or the wire path of a native field. */
-  field: Field | { path: string };
+  field: CanonicalField | { path: string };
   detail: string;
 }

@@ -1,14 +1,14 @@
 // An answer put back into the form that the client knows: its own tool names, its custom tools, its structured output, and an
 // end at the stop sequences that the provider was not asked for.
 import { createCollector, replay } from './collect.ts';
-import type { Event } from './events.ts';
-import { createFreeText } from './custom-tool-input.ts';
-import type { FreeText } from './custom-tool-input.ts';
+import type { StreamEvent } from './events.ts';
+import { createCustomToolInput } from './custom-tool-input.ts';
+import type { CustomToolInput } from './custom-tool-input.ts';
 import type { Reply } from './reply.ts';
 import { sequencesOf, StopCutter } from './stop-sequences.ts';
 
 /** Made with the encoded request, used on its reply. */
-export interface Restore {
+export interface ReverseMapping {
   /** Tool names on the wire -> the client's, where they differ. */
   toolNames: ReadonlyMap<string, string>;
   /** Tools (client's names) that were sent as functions in place of custom tools: `{"input": text}` is unwrapped. */
@@ -19,27 +19,27 @@ export interface Restore {
   stop: readonly string[];
 }
 
-export interface Restorer {
-  push(event: Event): Event[];
+export interface EventRestorer {
+  push(event: StreamEvent): StreamEvent[];
   /** A stop sequence was met and the `end` given: whatever else the provider would say is not wanted. */
   done(): boolean;
 }
 
-type ToolStart = Extract<Event, { type: 'tool_start' }>;
-type EndEvent = Extract<Event, { type: 'end' }>;
+type ToolStart = Extract<StreamEvent, { type: 'tool_start' }>;
+type EndEvent = Extract<StreamEvent, { type: 'end' }>;
 
-export function createRestorer(restore: Restore): Restorer {
+export function createEventRestorer(restore: ReverseMapping): EventRestorer {
   const stops = sequencesOf(restore.stop);
   /** Of open text blocks. */
   const cutters = new Map<number, StopCutter>();
-  const custom = new Map<number, FreeText>();
+  const custom = new Map<number, CustomToolInput>();
   const structured = new Set<number>();
   const openCalls = new Set<number>();
   let calls = 0;
   let wasStructured = false;
   let done = false;
 
-  function startCall(event: ToolStart): Event[] {
+  function startCall(event: ToolStart): StreamEvent[] {
     const { index } = event;
     if (event.name === restore.structuredTool) {
       wasStructured = true;
@@ -50,18 +50,18 @@ export function createRestorer(restore: Restore): Restorer {
     openCalls.add(index);
     const name = restore.toolNames.get(event.name) ?? event.name;
     if (!restore.customTools.has(name)) return [name === event.name ? event : { ...event, name }];
-    custom.set(index, createFreeText());
+    custom.set(index, createCustomToolInput());
     return [{ ...event, name, custom: true }];
   }
 
-  function callDelta(index: number, text: string): Event[] {
+  function callDelta(index: number, text: string): StreamEvent[] {
     const free = custom.get(index);
     const given = free === undefined ? text : free.push(text);
     if (given === '') return [];
     return [{ type: structured.has(index) ? 'text_delta' : 'tool_delta', index, text: given }];
   }
 
-  function endCall(event: Extract<Event, { type: 'tool_end' }>): Event[] {
+  function endCall(event: Extract<StreamEvent, { type: 'tool_end' }>): StreamEvent[] {
     const { index } = event;
     if (structured.delete(index)) return [{ type: 'text_end', index }];
     openCalls.delete(index);
@@ -70,11 +70,11 @@ export function createRestorer(restore: Restore): Restorer {
     return rest === '' ? [event] : [{ type: 'tool_delta', index, text: rest }, event];
   }
 
-  function textDelta(index: number, text: string): Event[] {
+  function textDelta(index: number, text: string): StreamEvent[] {
     let cutter = cutters.get(index);
     if (cutter === undefined) cutters.set(index, (cutter = new StopCutter(stops)));
     const { text: given, stop } = cutter.push(text);
-    const events: Event[] = given === '' ? [] : [{ type: 'text_delta', index, text: given }];
+    const events: StreamEvent[] = given === '' ? [] : [{ type: 'text_delta', index, text: given }];
     if (stop === undefined) return events;
     done = true;
     events.push({ type: 'text_end', index });
@@ -83,18 +83,18 @@ export function createRestorer(restore: Restore): Restorer {
     return events;
   }
 
-  function endText(event: Extract<Event, { type: 'text_end' }>): Event[] {
+  function endText(event: Extract<StreamEvent, { type: 'text_end' }>): StreamEvent[] {
     const rest = cutters.get(event.index)?.finish() ?? '';
     cutters.delete(event.index);
     return rest === '' ? [event] : [{ type: 'text_delta', index: event.index, text: rest }, event];
   }
 
-  function end(event: EndEvent): Event[] {
+  function end(event: EndEvent): StreamEvent[] {
     if (!wasStructured || calls > 0 || event.stop.reason !== 'tool_calls') return [event];
     return [{ ...event, stop: { ...event.stop, reason: 'end' } }];
   }
 
-  function push(event: Event): Event[] {
+  function push(event: StreamEvent): StreamEvent[] {
     switch (event.type) {
       case 'text_delta':
         return stops.length === 0 ? [event] : textDelta(event.index, event.text);
@@ -120,7 +120,7 @@ export function createRestorer(restore: Restore): Restorer {
 }
 
 /** Then every event and every reply stays what it is. */
-export function restoresNothing({ toolNames, customTools, structuredTool, stop }: Restore): boolean {
+export function isIdentityMapping({ toolNames, customTools, structuredTool, stop }: ReverseMapping): boolean {
   return (
     toolNames.size === 0 &&
     customTools.size === 0 &&
@@ -130,9 +130,9 @@ export function restoresNothing({ toolNames, customTools, structuredTool, stop }
 }
 
 /** The same for a whole reply, by way of its events: both give the same answer. */
-export function restoreReply(reply: Reply, restore: Restore): Reply {
-  if (restoresNothing(restore)) return reply;
-  const restorer = createRestorer(restore);
+export function restoreReply(reply: Reply, restore: ReverseMapping): Reply {
+  if (isIdentityMapping(restore)) return reply;
+  const restorer = createEventRestorer(restore);
   const collector = createCollector();
   for (const event of replay(reply)) {
     for (const restored of restorer.push(event)) collector.push(restored);

@@ -5,16 +5,16 @@ import type { ReasoningPart } from './request.ts';
 /** Base64 of nine bytes, so that what follows is read on its own. */
 const MARK = 'Z2F0ZXdheTog';
 
-export function markOwn(seal: string): string {
+export function signAsGateway(seal: string): string {
   return MARK + seal;
 }
 
-export function isOwn(seal: string): boolean {
+export function isGatewaySignature(seal: string): boolean {
   return seal.startsWith(MARK);
 }
 
 /** A provider of messages sealed it, as far as can be seen: such a provider takes no other thinking back. */
 export function isSealed({ signature, redacted }: ReasoningPart): boolean {
   const seal = redacted ?? signature ?? '';
-  return seal !== '' && !isOwn(seal);
+  return seal !== '' && !isGatewaySignature(seal);
 }

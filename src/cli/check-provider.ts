@@ -4,11 +4,11 @@ import type { ProviderConfig } from '../config/config.ts';
 import { SIM } from '../config/providers.ts';
 import type { ProviderFailure } from '../errors.ts';
 import { keyHint } from '../gateway/outbound/fallback-policy.ts';
-import { scrub } from '../gateway/outbound/redact.ts';
+import { redact } from '../gateway/outbound/redact.ts';
 import { listModels } from '../providers/discover.ts';
 import type { Target } from '../routing/catalog.ts';
 import { calledTool, probeStream, type ProbeDeps } from './probe.ts';
-import { LIST_MS, type Survey } from './inventory.ts';
+import { LIST_MS, type Inventory } from './inventory.ts';
 
 export interface Step {
   check: 'reachable' | 'key' | 'models' | 'streaming' | 'tools';
@@ -24,7 +24,7 @@ export interface ProviderReport {
 }
 
 export interface CheckOptions {
-  survey: Survey;
+  survey: Inventory;
   deep: boolean;
   probe: ProbeDeps;
 }
@@ -129,7 +129,7 @@ async function generating(target: Target, deep: boolean, deps: ProbeDeps): Promi
 }
 
 /** The first model that answers text: of the file, the preset's, or of the provider's own list. */
-function targetOf(provider: ProviderConfig, { routing }: Survey): Target | undefined {
+function targetOf(provider: ProviderConfig, { routing }: Inventory): Target | undefined {
   const own = routing
     .models(null)
     .flatMap(({ targets }) => targets.filter((target) => target.provider.name === provider.name));
@@ -145,7 +145,7 @@ function failureOf(error: unknown): ProviderFailure {
 }
 
 function wordsOf({ status, message }: ProviderFailure, provider: ProviderConfig): string {
-  const said = scrub(message, provider);
+  const said = redact(message, provider);
   return status === undefined ? said : `${status}, ${said}`;
 }
 

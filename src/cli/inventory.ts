@@ -12,7 +12,7 @@ import { clean } from './ui/style.ts';
 import { readConfig, sayRead } from './with-store.ts';
 import { shownProviders } from './shown-providers.ts';
 
-export interface Survey {
+export interface Inventory {
   config: Config;
   client: ProviderClient;
   routing: Routing;
@@ -23,10 +23,10 @@ export interface Survey {
 const PROBE_MS = 300;
 export const LIST_MS = 5000;
 
-export async function withSurvey<Result>(
+export async function withInventory<Result>(
   command: Command,
   context: Context,
-  use: (survey: Survey) => Promise<Result>,
+  use: (survey: Inventory) => Promise<Result>,
   reads: { database: boolean } = { database: false },
 ): Promise<Result> {
   const { clock, ids, env } = context;
@@ -50,7 +50,10 @@ export async function withSurvey<Result>(
 }
 
 /** Asks providers without a list in the file what they have; those that do not say are named and left as they are. */
-export async function learnModels({ client, routing, providers }: Survey, context: Context): Promise<void> {
+export async function learnModels(
+  { client, routing, providers }: Inventory,
+  context: Context,
+): Promise<void> {
   const unlisted = providers.filter(({ models }) => models === null);
   await Promise.all(
     unlisted.map(async (provider) => {
@@ -58,7 +61,7 @@ export async function learnModels({ client, routing, providers }: Survey, contex
         routing.setDiscovered(provider.name, await listModels(client, provider, { timeoutMs: LIST_MS }));
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
-        const { scrub } = await import('../gateway/outbound/redact.ts');
+        const { redact: scrub } = await import('../gateway/outbound/redact.ts');
         context.stderr.write(
           `warning: provider ${clean(provider.name)} did not list its models: ${clean(scrub(why, provider))}\n`,
         );

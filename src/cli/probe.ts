@@ -2,12 +2,12 @@
 // it call a tool that it must call?
 import { NEVER_CANCELLED } from '../cancellation.ts';
 import { FailureError } from '../canonical/failure.ts';
-import type { Event } from '../canonical/events.ts';
-import type { Request } from '../canonical/request.ts';
+import type { StreamEvent } from '../canonical/events.ts';
+import type { GenerationRequest } from '../canonical/request.ts';
 import type { ProviderFailure } from '../errors.ts';
 import { openFrames } from '../gateway/outbound/provider-frames.ts';
 import { headersFor } from '../gateway/outbound/build-request.ts';
-import { readWhole } from '../providers/read-body.ts';
+import { readBody } from '../providers/read-body.ts';
 import type { Ids } from '../ids.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/registry.ts';
@@ -29,7 +29,7 @@ export async function probeStream(
   target: Target,
   tool: boolean,
   { client, ids }: ProbeDeps,
-): Promise<Event[]> {
+): Promise<StreamEvent[]> {
   const { provider } = target;
   const protocol = protocols[protocolFor(target)];
   const base = provider.baseUrls[protocol.name] ?? '';
@@ -46,7 +46,7 @@ export async function probeStream(
     NEVER_CANCELLED,
   );
   if (reply.status !== 200) {
-    const text = (await readWhole(reply.body, LIMITS.maxReply)).toString('utf8');
+    const text = (await readBody(reply.body, LIMITS.maxReply)).toString('utf8');
     throw new FailureError({
       ...protocol.decodeError(reply.status, reply.headers(), text),
       status: reply.status,
@@ -56,7 +56,7 @@ export async function probeStream(
 }
 
 /** Did it call the tool, with arguments that are JSON? */
-export function calledTool(events: readonly Event[]): boolean {
+export function calledTool(events: readonly StreamEvent[]): boolean {
   const called = events.some((event) => event.type === 'tool_start' && event.name === TOOL);
   const text = events.map((event) => (event.type === 'tool_delta' ? event.text : '')).join('');
   try {
@@ -67,9 +67,9 @@ export function calledTool(events: readonly Event[]): boolean {
   }
 }
 
-function requestFor(target: Target, tool: boolean): Request {
+function requestFor(target: Target, tool: boolean): GenerationRequest {
   const text = tool ? `Call the tool ${TOOL} with the status "ok".` : 'Answer with the one word: ok';
-  const request: Request = {
+  const request: GenerationRequest = {
     protocol: 'chat',
     model: target.model,
     stream: true,
@@ -93,15 +93,15 @@ function requestFor(target: Target, tool: boolean): Request {
   };
 }
 
-function collect(body: ReplyBody, decoder: StreamDecoder): Promise<Event[]> {
+function collect(body: ReplyBody, decoder: StreamDecoder): Promise<StreamEvent[]> {
   return new Promise((resolve, reject) => {
-    const events: Event[] = [];
+    const events: StreamEvent[] = [];
     const source = openFrames(body, LIMITS);
     const fail = (failure: ProviderFailure): void => {
       source.abort();
       reject(new FailureError(failure));
     };
-    const take = (more: readonly Event[]): void => {
+    const take = (more: readonly StreamEvent[]): void => {
       events.push(...more);
       const last = events.at(-1);
       if (last?.type === 'error') fail(last.failure);

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
-import { isLively } from './ui/style.ts';
+import { isInteractive } from './ui/style.ts';
 
 /** Gives a named, empty command its options, its examples and its action. */
 export type Define = (command: Command, context: Context) => void;
@@ -105,8 +105,8 @@ export function createProgram(context: Context): Command {
       writeErr: (text) => void stderr.write(text),
       getOutHelpWidth: () => (stdout.isTTY === true ? stdout.columns || 80 : 80),
       getErrHelpWidth: () => (stderr.isTTY === true ? stderr.columns || 80 : 80),
-      getOutHasColors: () => isLively(stdout, env),
-      getErrHasColors: () => isLively(stderr, env),
+      getOutHasColors: () => isInteractive(stdout, env),
+      getErrHasColors: () => isInteractive(stderr, env),
     })
     .addHelpText(
       'after',
@@ -137,7 +137,7 @@ export async function execute(argv: readonly string[], context: Context): Promis
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const { debug } = program.opts<GlobalOptions>();
-    const { explainFailure } = await import('./ui/error-lines.ts');
+    const { errorLines: explainFailure } = await import('./ui/error-lines.ts');
     const { lines, exitCode } = explainFailure(error, debug === true);
     for (const line of lines) context.stderr.write(`gateway: ${line}\n`);
     return exitCode;

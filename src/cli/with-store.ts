@@ -101,7 +101,7 @@ export async function unknown(
   known: readonly string[],
   otherwise: string,
 ): Promise<CliError> {
-  const { nearest } = await import('../config/did-you-mean.ts');
+  const { didYouMean: nearest } = await import('../config/did-you-mean.ts');
   const near = nearest(name, known);
   const hint = near === undefined ? otherwise : `did you mean ${near}?`;
   return new CliError(`unknown ${kind} ${JSON.stringify(name)}; ${hint}`);

@@ -3,7 +3,7 @@
 export type Path = readonly (string | number)[];
 
 /** A fault as the checks find it; `message` is "what is wrong; what would be right" and never holds a secret. */
-export interface Fault {
+export interface ConfigFault {
   path: Path;
   message: string;
 }

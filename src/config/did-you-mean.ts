@@ -1,12 +1,12 @@
 // "Did you mean …?": whoever mistypes a name is told the nearest one that exists. Pure, shared by faults, routing and the command line.
 
 /** The nearest candidate, or undefined where none is near enough to be meant. */
-export function nearest(name: string, candidates: Iterable<string>): string | undefined {
-  return nearestAll(name, candidates, 1)[0];
+export function didYouMean(name: string, candidates: Iterable<string>): string | undefined {
+  return didYouMeanAll(name, candidates, 1)[0];
 }
 
 /** Up to `limit` candidates that may have been meant, the nearest first; among equals in the order given. */
-export function nearestAll(name: string, candidates: Iterable<string>, limit: number): string[] {
+export function didYouMeanAll(name: string, candidates: Iterable<string>, limit: number): string[] {
   const wanted = name.toLowerCase();
   const ranked: { candidate: string; distance: number }[] = [];
   for (const candidate of new Set(candidates)) {

@@ -3,7 +3,7 @@
 import { EFFORTS } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 import { suggest } from './config-error.ts';
-import { nearest } from './did-you-mean.ts';
+import { didYouMean } from './did-you-mean.ts';
 import type { Rule } from './scalars.ts';
 import { choice, TRUTH, whole } from './scalars.ts';
 
@@ -64,7 +64,7 @@ export const FLAG_NAMES: readonly string[] = [...MEMBERS.keys()];
 export function readFlag(name: string, value: unknown): { traits: Partial<Traits> } | { fault: string } {
   const member = MEMBERS.get(name);
   if (member === undefined)
-    return { fault: `is not a flag; ${suggest(nearest(name, FLAG_NAMES), FLAG_NAMES)}` };
+    return { fault: `is not a flag; ${suggest(didYouMean(name, FLAG_NAMES), FLAG_NAMES)}` };
   const { wrong, right, read: reader }: Rule<unknown> = FLAGS[member];
   const read = reader(value);
   if (read === undefined) return { fault: `${wrong}; ${right}` };

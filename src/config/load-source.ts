@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, Parser, visit } from 'yaml';
 import type { Document } from 'yaml';
-import type { Fault, Path } from './config-error.ts';
+import type { ConfigFault, Path } from './config-error.ts';
 import { ConfigError, formatPath } from './config-error.ts';
 import { syntaxFaults } from './syntax.ts';
 import type { Quoted } from './syntax.ts';
@@ -12,7 +12,7 @@ export interface Source {
   path: string;
   value: unknown;
   /** Faults as lines for the user, in the order of the file. */
-  lines: (faults: readonly Fault[]) => string[];
+  lines: (faults: readonly ConfigFault[]) => string[];
   /** `gateway.yaml:3 database` */
   place: (path: Path) => string;
 }
@@ -36,7 +36,7 @@ export function readSource(file: string, cwd: string): Source {
   });
   if (undefinedAliases.length > 0) throw new ConfigError(undefinedAliases);
   const value = toValue(document, shown);
-  const lines = (faults: readonly Fault[]): string[] =>
+  const lines = (faults: readonly ConfigFault[]): string[] =>
     faults
       .map((fault) => ({ ...at(fault.path), message: fault.message }))
       .sort((a, b) => a.line - b.line)

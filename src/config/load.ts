@@ -3,10 +3,10 @@ import envPaths from 'env-paths';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Config, LeftOut, ProviderConfig } from './config.ts';
-import type { Fault } from './config-error.ts';
+import type { ConfigFault } from './config-error.ts';
 import { ConfigError, formatPath, suggest } from './config-error.ts';
 import type { Env, Interpolated } from './interpolate.ts';
-import { nearest } from './did-you-mean.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { bareVariables, interpolate } from './interpolate.ts';
 import { readSource } from './load-source.ts';
 import type { Source } from './load-source.ts';
@@ -144,16 +144,16 @@ function tiersOf(file: FileConfig | undefined): Map<string, number> {
   return new Map(Object.entries({ ...DEFAULT_TIERS, ...file?.tiers }));
 }
 
-function tierFaults(file: FileConfig): Fault[] {
+function tierFaults(file: FileConfig): ConfigFault[] {
   const tiers = [...tiersOf(file).keys()];
   const chosen = file.default_tier;
   if (chosen === undefined || tiers.includes(chosen)) return [];
-  return [{ path: ['default_tier'], message: `is not a tier; ${suggest(nearest(chosen, tiers), tiers)}` }];
+  return [{ path: ['default_tier'], message: `is not a tier; ${suggest(didYouMean(chosen, tiers), tiers)}` }];
 }
 
 interface Values {
   file: FileConfig;
-  faults: Fault[];
+  faults: ConfigFault[];
   /** Provider -> the variables that it lacks. */
   unset: ReadonlyMap<string, string[]>;
   secret: Interpolated['secret'];
@@ -164,7 +164,7 @@ interface Values {
 function readValues(source: Source, env: Env): Values {
   const { value, missing, secret, variables } = interpolate(source.value, env);
   const unset = new Map<string, string[]>();
-  const faults: Fault[] = [];
+  const faults: ConfigFault[] = [];
   for (const { path: where, name } of missing) {
     const [section, provider] = where;
     if (section === 'providers' && typeof provider === 'string')
@@ -187,7 +187,7 @@ function withoutProviders(value: unknown, unset: Values['unset']): unknown {
   return { ...rest, providers: Object.fromEntries(kept) };
 }
 
-function noProvider(warnings: readonly string[]): Fault {
+function noProvider(warnings: readonly string[]): ConfigFault {
   const why = warnings.length > 0 ? `leaves no provider: ${warnings.join(', ')}` : 'names no provider';
   return {
     path: ['providers'],

@@ -2,10 +2,10 @@
 import type { ProtocolName } from '../canonical/request.ts';
 import { normalizeBaseUrl } from './base-url.ts';
 import type { ModelConfig, ProviderConfig } from './config.ts';
-import type { Fault } from './config-error.ts';
+import type { ConfigFault } from './config-error.ts';
 import { suggest } from './config-error.ts';
 import type { Env } from './interpolate.ts';
-import { nearest } from './did-you-mean.ts';
+import { didYouMean } from './did-you-mean.ts';
 import type { Preset } from './presets.ts';
 import { findPreset, PRESETS } from './presets.ts';
 import type { FileModel, FileProvider } from './schema.ts';
@@ -23,7 +23,7 @@ const SIM_TIMEOUT = 3000;
 
 /** A provider of the file as it will be used, a reason to leave it out, or what is wrong with it. */
 export type Resolved =
-  { provider: ProviderConfig; warning?: string } | { leftOut: string } | { faults: Fault[] };
+  { provider: ProviderConfig; warning?: string } | { leftOut: string } | { faults: ConfigFault[] };
 
 /** `variables`: those that its `api_key` was read from. */
 export function resolveProvider(
@@ -32,7 +32,7 @@ export function resolveProvider(
   env: Env,
   variables: readonly string[] = [],
 ): Resolved {
-  const faults: Fault[] = duplicateModels(given.models ?? []);
+  const faults: ConfigFault[] = duplicateModels(given.models ?? []);
   if (name === SIM) return resolveSim(given, faults);
   const preset = findPreset(name);
   const protocols = given.protocol === undefined ? undefined : [...new Set(given.protocol)];
@@ -111,7 +111,7 @@ function fromPreset(
   return { name, auth: preset?.auth ?? 'protocol', defaultModel: preset?.defaultModel };
 }
 
-function resolveSim(given: FileProvider, faults: Fault[]): Resolved {
+function resolveSim(given: FileProvider, faults: ConfigFault[]): Resolved {
   for (const [key, value] of Object.entries(given)) {
     if (key === 'models' || value === undefined) continue;
     faults.push({ path: [key], message: 'has no effect on the built-in provider sim; leave it out' });
@@ -119,11 +119,11 @@ function resolveSim(given: FileProvider, faults: Fault[]): Resolved {
   return faults.length > 0 ? { faults } : { provider: simProvider(given.models?.map(modelConfig) ?? null) };
 }
 
-function missingMembers(name: string, given: FileProvider): Fault[] {
+function missingMembers(name: string, given: FileProvider): ConfigFault[] {
   const missing = (['protocol', 'base_url'] as const).filter((member) => given[member] === undefined);
   if (missing.length === 0) return [];
   const known = [...PRESETS.map((preset) => preset.name), SIM];
-  const near = nearest(name, known);
+  const near = didYouMean(name, known);
   const hint = near === undefined ? `well known: ${known.join(', ')}` : suggest(near, known);
   const message = `is not a well-known name and has no ${missing.join(' and no ')}; write what is missing (${hint})`;
   return [{ path: [], message }];
@@ -132,7 +132,7 @@ function missingMembers(name: string, given: FileProvider): Fault[] {
 interface Place {
   protocols: readonly ProtocolName[];
   baseUrls: ProviderConfig['baseUrls'];
-  faults: Fault[];
+  faults: ConfigFault[];
 }
 
 function locate(
@@ -205,9 +205,9 @@ function traitsOf(
   return { ...preset?.traits, ...given.flags, ...(promptCache === undefined ? {} : { promptCache }) };
 }
 
-function duplicateModels(models: readonly FileModel[]): Fault[] {
+function duplicateModels(models: readonly FileModel[]): ConfigFault[] {
   const seen = new Set<string>();
-  const faults: Fault[] = [];
+  const faults: ConfigFault[] = [];
   for (const [index, { id }] of models.entries()) {
     if (seen.has(id))
       faults.push({ path: ['models', index, 'id'], message: 'is a name that is there twice; keep one' });

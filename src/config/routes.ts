@@ -1,14 +1,14 @@
 // The file's routes: every target must name a provider of the file, and one of its models where it lists them.
 import type { ProviderConfig, RouteConfig, TargetRef } from './config.ts';
-import type { Fault, Path } from './config-error.ts';
+import type { ConfigFault, Path } from './config-error.ts';
 import { suggest } from './config-error.ts';
-import { nearest } from './did-you-mean.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { SIM } from './providers.ts';
 import type { FileConfig } from './schema.ts';
 
 export interface Routes {
   routes: Map<string, RouteConfig>;
-  faults: Fault[];
+  faults: ConfigFault[];
   warnings: string[];
 }
 
@@ -71,10 +71,10 @@ function targetFault(
   if (provider === undefined) {
     if (name === SIM) return undefined;
     const names = [...providers.map((candidate) => candidate.name), ...leftOut];
-    return `names a provider that is not there (${name}); ${suggest(nearest(name, names), names)}`;
+    return `names a provider that is not there (${name}); ${suggest(didYouMean(name, names), names)}`;
   }
   if (provider.models === null) return undefined;
   const ids = provider.models.map(({ id }) => id);
   if (ids.includes(model)) return undefined;
-  return `names a model that ${name} does not list (${model}); ${suggest(nearest(model, ids), ids)}`;
+  return `names a model that ${name} does not list (${model}); ${suggest(didYouMean(model, ids), ids)}`;
 }

@@ -2,10 +2,10 @@
 // what depends on several (a route's targets, a provider's URL) is checked where it is resolved.
 import { z } from 'zod';
 import type { Traits } from '../canonical/traits.ts';
-import type { Fault } from './config-error.ts';
+import type { ConfigFault } from './config-error.ts';
 import { suggest } from './config-error.ts';
 import { readFlag } from './flags.ts';
-import { nearest } from './did-you-mean.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { UNLIMITED } from './settings.ts';
 import type { Rule } from './scalars.ts';
 import {
@@ -209,17 +209,17 @@ export type FileProvider = Partial<z.output<typeof provider>>;
 export type FileModel = z.output<typeof model>;
 
 /** The parsed file as typed values, or what is wrong with it. */
-export function readSchema(value: unknown): { file: FileConfig } | { faults: Fault[] } {
+export function readSchema(value: unknown): { file: FileConfig } | { faults: ConfigFault[] } {
   const result = file.safeParse(value);
   return result.success ? { file: result.data } : { faults: result.error.issues.flatMap(faultsOf) };
 }
 
-function faultsOf(issue: z.core.$ZodIssue): Fault[] {
+function faultsOf(issue: z.core.$ZodIssue): ConfigFault[] {
   const path = issue.path.map((segment) => (typeof segment === 'symbol' ? String(segment) : segment));
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
   const known = issue.message.split(' ');
   return issue.keys.map((key) => ({
     path: [...path, key],
-    message: `is not a known key; ${suggest(nearest(key, known), known)}`,
+    message: `is not a known key; ${suggest(didYouMean(key, known), known)}`,
   }));
 }

@@ -3,7 +3,7 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Config } from './config.ts';
-import type { Fault } from './config-error.ts';
+import type { ConfigFault } from './config-error.ts';
 import type { Env } from './interpolate.ts';
 import { parseWhole } from './duration-size.ts';
 import type { FileConfig } from './schema.ts';
@@ -54,12 +54,12 @@ export interface Settings {
   /** Faults of flags and environment, as lines. */
   lines: string[];
   /** Faults of the file. */
-  faults: Fault[];
+  faults: ConfigFault[];
 }
 
 export function resolveSettings(given: Given): Settings {
   const lines: string[] = [];
-  const faults: Fault[] = [];
+  const faults: ConfigFault[] = [];
   const listen = given.file?.listen;
   const hosts = chooseHosts(given, lines) ?? (listen?.hosts && [...new Set(listen.hosts)]);
   return {
@@ -124,7 +124,7 @@ function chooseLog(env: Env, lines: string[]): Config['log'] {
   return log;
 }
 
-function chooseDatabase(given: Given, lines: string[], faults: Fault[]): string {
+function chooseDatabase(given: Given, lines: string[], faults: ConfigFault[]): string {
   const { flags, env, cwd, file } = given;
   const chosen = [
     { source: '--database', text: flags.database, base: cwd },

@@ -5,14 +5,14 @@ import { GatewayError } from '../errors.ts';
 import { messages } from '../protocols/messages/index.ts';
 import { readCountEnvelope } from '../protocols/messages/request/envelope.ts';
 import type { Target } from '../routing/catalog.ts';
-import type { Question } from '../routing/routing.ts';
-import { questionOf } from './inbound/routing-query.ts';
+import type { RoutingQuery } from '../routing/routing.ts';
+import { routingQuery } from './inbound/routing-query.ts';
 import { ClientGone, type Exchange } from './exchange.ts';
 import type { GatewayDeps } from './inference.ts';
-import { passedHeaders } from './inbound/forwarded-headers.ts';
-import { prepare } from './outbound/build-request.ts';
+import { forwardedHeaders } from './inbound/forwarded-headers.ts';
+import { buildRequest } from './outbound/build-request.ts';
 import { readRequest, type Inbound } from './inbound/read-request.ts';
-import { readWhole } from '../providers/read-body.ts';
+import { readBody } from '../providers/read-body.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_REPLY = 64 * 1024;
@@ -30,9 +30,9 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
       config.limits.maxValues,
       readCountEnvelope,
     );
-    const passed = passedHeaders(exchange, messages);
+    const passed = forwardedHeaders(exchange, messages);
     await deps.discovered;
-    const target = targetOf(questionOf(inbound, key, passed.beta), deps);
+    const target = targetOf(routingQuery(inbound, key, passed.beta), deps);
     const counted = target === undefined ? undefined : await ask(inbound, target);
     const head = ['content-type', 'application/json'];
     if (counted === undefined) head.push('x-gateway-estimated', 'true');
@@ -42,7 +42,7 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
     async function ask(request: Inbound, to: Target): Promise<Buffer | undefined> {
       if (!to.provider.protocols.includes('messages')) return undefined;
       try {
-        const prepared = prepare(request, to, passed, false);
+        const prepared = buildRequest(request, to, passed, false);
         const reply = await deps.client.open(
           {
             url: prepared.url.replace(/\/messages(?=\?|$)/, '/messages/count_tokens'),
@@ -54,7 +54,7 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
           },
           exchange.cancellation,
         );
-        const body = await readWhole(reply.body, MAX_REPLY);
+        const body = await readBody(reply.body, MAX_REPLY);
         if (reply.status !== 200) return undefined;
         const value: unknown = JSON.parse(body.toString('utf8'));
         return isObject(value) && typeof value.input_tokens === 'number' ? body : undefined;
@@ -69,7 +69,7 @@ export async function countTokens(exchange: Exchange, deps: GatewayDeps): Promis
 }
 
 /** Undefined where every target cools down: the count is estimated then. */
-function targetOf(question: Question, { routing }: GatewayDeps): Target | undefined {
+function targetOf(question: RoutingQuery, { routing }: GatewayDeps): Target | undefined {
   try {
     return routing.resolve(question).targets[0];
   } catch (error) {

@@ -9,14 +9,14 @@ const SAY_EVERY_MS = 1000;
 /** A full disk or a broken page is met by some requests and not by a mere look: the last one counts for so long. */
 const BELIEVED_MS = 3000;
 
-export interface DatabaseWatch {
+export interface DatabaseHealth {
   /** A request was refused with `error`: noted where the database is its cause. */
   refused(error: GatewayError, request: Fields): void;
   /** A lock of another program is no absence: it delays requests, and ends. */
   isAway(): Promise<boolean>;
 }
 
-export function createDatabaseWatch({
+export function createDatabaseHealth({
   store,
   clock,
   log,
@@ -24,7 +24,7 @@ export function createDatabaseWatch({
   store: Store;
   clock: Clock;
   log: Pick<Logger, 'error'>;
-}): DatabaseWatch {
+}): DatabaseHealth {
   let saidAt = -Infinity;
   let unsaid = 0;
   let failedAt = -Infinity;

@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
 
-export interface Gate {
+export interface InFlightLimit {
   /** Throws 503; else the returned function is called once, when the request is over. */
   enter(config: Config): () => void;
   readonly inFlight: number;
@@ -15,7 +15,7 @@ export function shuttingDown(): GatewayError {
   return new GatewayError('unavailable', 'the gateway is shutting down', { retryAfter: 5 });
 }
 
-export function createGate(): Gate {
+export function createInFlightLimit(): InFlightLimit {
   let inFlight = 0;
   let closed = false;
   let onEmpty = (): void => undefined;

@@ -12,16 +12,16 @@ import type { ProviderClient } from '../providers/client.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
-import { answer, headOf } from './reply/respond.ts';
-import { questionOf } from './inbound/routing-query.ts';
-import type { DatabaseWatch } from './database-health.ts';
+import { respond, responseHeaders } from './reply/respond.ts';
+import { routingQuery } from './inbound/routing-query.ts';
+import type { DatabaseHealth } from './database-health.ts';
 import { ClientGone, type Exchange, type Outcome } from './exchange.ts';
-import { forward, type Upstream } from './outbound/fallback.ts';
-import type { Gate } from './in-flight-limit.ts';
-import { passedHeaders } from './inbound/forwarded-headers.ts';
-import { prepare, type Prepared } from './outbound/build-request.ts';
+import { askTargets, type ProviderAnswer } from './outbound/fallback.ts';
+import type { InFlightLimit } from './in-flight-limit.ts';
+import { forwardedHeaders } from './inbound/forwarded-headers.ts';
+import { buildRequest, type BuiltRequest } from './outbound/build-request.ts';
 import { readRequest } from './inbound/read-request.ts';
-import { logOutcome, usageRow, type NewId, type Recorder } from './recorder.ts';
+import { logOutcome, usageRow, type ReplyIds, type Recorder } from './recorder.ts';
 
 export interface GatewayDeps {
   /** The configuration as it is now: a request reads it once. */
@@ -32,8 +32,8 @@ export interface GatewayDeps {
   discovered: Promise<void>;
   client: ProviderClient;
   recorder: Recorder;
-  gate: Gate;
-  database: DatabaseWatch;
+  gate: InFlightLimit;
+  database: DatabaseHealth;
   clock: Clock;
   ids: Ids;
   log: Logger;
@@ -57,9 +57,9 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
   try {
     const inbound = readRequest(protocol, await exchange.readBody(), config.limits.maxValues);
     const readAt = clock.monotonic();
-    const passed = passedHeaders(exchange, protocol);
+    const passed = forwardedHeaders(exchange, protocol);
     await deps.discovered;
-    const question = questionOf(inbound, key, passed.beta);
+    const question = routingQuery(inbound, key, passed.beta);
     let resolution = routing.resolve(question);
     if (resolution.waitMs !== undefined) {
       // All of several targets cool down for a short time: the request waits for the first of them, once.
@@ -67,8 +67,8 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       resolution = routing.resolve(question);
     }
     const { targets, lone } = resolution;
-    const toTarget = (target: Target, room?: number): Prepared =>
-      prepare(inbound, target, passed, config.strict, room);
+    const toTarget = (target: Target, room?: number): BuiltRequest =>
+      buildRequest(inbound, target, passed, config.strict, room);
     const { first, rest } = firstPrepared(targets, toTarget);
     const admission = await admit(store, key, config.tiers, clock, deps.log);
     // Translated streams of messages begin with the input's tokens, which the provider tells at the end.
@@ -76,13 +76,13 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     inbound.release();
 
     let outcome: Outcome = { status: 500, error: 'internal' };
-    let upstream: Upstream | undefined;
+    let upstream: ProviderAnswer | undefined;
     let inFlight = { prepared: first, attempts: 0 };
     let firstByteAt: number | undefined;
-    let newId: NewId | undefined;
+    let newId: ReplyIds | undefined;
     const openInSilence = (): void => {
       if (exchange.cancellation.reason !== undefined) return;
-      exchange.sink.open(headOf(inFlight, protocol, admission, clock), protocol.keepAlive);
+      exchange.sink.open(responseHeaders(inFlight, protocol, admission, clock), protocol.keepAlive);
       // A sign of life at once: clients and proxies count silence until the first byte of the body.
       exchange.sink.write(protocol.keepAlive);
     };
@@ -91,7 +91,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       ? clock.after(Math.max(OPEN_AFTER_MS - silentMs, 0), openInSilence)
       : nothing;
     try {
-      upstream = await forward(
+      upstream = await askTargets(
         {
           first,
           rest,
@@ -121,7 +121,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       const onNewId = (theirs: string, ours: string): void => {
         newId = { theirs, ours };
       };
-      outcome = await answer({ inbound, upstream, admission, exchange, onFirstByte, onNewId }, deps);
+      outcome = await respond({ inbound, upstream, admission, exchange, onFirstByte, onNewId }, deps);
     } catch (error) {
       outcome = outcomeOf(error, exchange.sink.opened);
       throw error;
@@ -152,8 +152,8 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
 /** The first target, in order, that the request can be written for; the first one's refusal where there is none. */
 function firstPrepared(
   targets: readonly Target[],
-  toTarget: (target: Target) => Prepared,
-): { first: Prepared; rest: readonly Target[] } {
+  toTarget: (target: Target) => BuiltRequest,
+): { first: BuiltRequest; rest: readonly Target[] } {
   let refusal: GatewayError | undefined;
   for (const [index, target] of targets.entries()) {
     try {

@@ -6,9 +6,9 @@ import { totalInput } from '../canonical/usage.ts';
 import type { Key, Store, UsageRow } from '../store/store.ts';
 import { costOf } from '../routing/price.ts';
 import type { Outcome } from './exchange.ts';
-import type { Prepared } from './outbound/build-request.ts';
+import type { BuiltRequest } from './outbound/build-request.ts';
 import type { Inbound } from './inbound/read-request.ts';
-import { scrub } from './outbound/redact.ts';
+import { redact } from './outbound/redact.ts';
 
 const FLUSH_MS = 100;
 /** Rows that wait for a store that is away; beyond it the oldest are lost, and the log says how many. */
@@ -84,22 +84,22 @@ export function createRecorder(options: { store: Store; clock: Clock; log: Logge
 }
 
 /** An answer's id as the provider gave it, and as the client got it. */
-export interface NewId {
+export interface ReplyIds {
   theirs: string;
   ours: string;
 }
 
 /** An admitted request that is over. */
-export interface Ended {
+export interface FinishedRequest {
   requestId: string;
   key: Key;
   inbound: Inbound;
   /** The target that answered, or the last that was tried. */
-  reached: Prepared | undefined;
+  reached: BuiltRequest | undefined;
   attempts: number;
   upstreamId: string | undefined;
   /** Where the client's protocol has ids of another form. */
-  newId: NewId | undefined;
+  newId: ReplyIds | undefined;
   outcome: Outcome;
   /** Milliseconds since the epoch. */
   at: number;
@@ -107,7 +107,15 @@ export interface Ended {
   durationMs: number;
 }
 
-export function usageRow({ key, inbound, reached, outcome, at, firstByteMs, durationMs }: Ended): UsageRow {
+export function usageRow({
+  key,
+  inbound,
+  reached,
+  outcome,
+  at,
+  firstByteMs,
+  durationMs,
+}: FinishedRequest): UsageRow {
   const { usage } = outcome;
   return {
     at,
@@ -131,7 +139,7 @@ export function usageRow({ key, inbound, reached, outcome, at, firstByteMs, dura
   };
 }
 
-export function logOutcome(log: Logger, ended: Ended): void {
+export function logOutcome(log: Logger, ended: FinishedRequest): void {
   const { key, inbound, reached, outcome } = ended;
   const estimated = wasEstimated(ended);
   const fields = {
@@ -162,29 +170,29 @@ export function logOutcome(log: Logger, ended: Ended): void {
 }
 
 /** The provider told no usage and the client's protocol demands one: it was given an estimate. */
-function wasEstimated({ inbound, reached, outcome }: Ended): { input: number } | undefined {
+function wasEstimated({ inbound, reached, outcome }: FinishedRequest): { input: number } | undefined {
   const { usage, error } = outcome;
   if (usage !== undefined || error !== null || reached?.crossing !== true) return undefined;
   return inbound.protocol.name === 'messages' ? { input: inbound.estimate() } : undefined;
 }
 
 /** A provider's words, which may hold anything. */
-function theirsOf({ newId, reached }: Ended): string | undefined {
+function theirsOf({ newId, reached }: FinishedRequest): string | undefined {
   if (newId === undefined || reached === undefined) return undefined;
-  return scrub(newId.theirs.slice(0, MOST_OF_AN_ID), reached.target.provider);
+  return redact(newId.theirs.slice(0, MOST_OF_AN_ID), reached.target.provider);
 }
 
 /** Fields of the client that the log names. */
 const MOST_DROPPED = 50;
 
-function droppedOf({ reached }: Ended): readonly string[] | undefined {
+function droppedOf({ reached }: FinishedRequest): readonly string[] | undefined {
   const dropped = reached?.dropped ?? [];
   if (dropped.length <= MOST_DROPPED) return dropped.length === 0 ? undefined : dropped;
   return [...dropped.slice(0, MOST_DROPPED), `… and ${dropped.length - MOST_DROPPED} more`];
 }
 
 /** What a translation changed in form, by the client's own name of the field, for the log alone. */
-function changesOf({ inbound, reached }: Ended): string[] | undefined {
+function changesOf({ inbound, reached }: FinishedRequest): string[] | undefined {
   const changed = reached?.warnings.filter(({ effect }) => effect === 'changed') ?? [];
   if (changed.length === 0) return undefined;
   return changed.map(({ field, detail }) => {

@@ -1,12 +1,12 @@
 // What a wire protocol is to the gateway. Each folder beside this file fulfils it with the same file names.
 import type { GatewayError, ProviderFailure } from '../errors.ts';
 import type { Admission } from '../canonical/admission.ts';
-import type { Event } from '../canonical/events.ts';
+import type { StreamEvent } from '../canonical/events.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import type { Needs } from '../canonical/needs.ts';
 import type { Reply } from '../canonical/reply.ts';
-import type { Field, ProtocolName, Request, Warning } from '../canonical/request.ts';
-import type { Restore } from '../canonical/reverse-mapping.ts';
+import type { CanonicalField, ProtocolName, GenerationRequest, Warning } from '../canonical/request.ts';
+import type { ReverseMapping } from '../canonical/reverse-mapping.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Ids } from '../ids.ts';
@@ -23,14 +23,14 @@ export interface EncodedRequest {
   /** The JSON body, with the provider's model name, members in a fixed order. */
   body: JsonObject;
   warnings: Warning[];
-  restore: Restore;
+  restore: ReverseMapping;
 }
 
 /** Collects a stream's frames into canonical events. Emits exactly one `end` or `error`, then ignores all input. */
 export interface StreamDecoder {
-  push(frame: Frame): Event[];
+  push(frame: Frame): StreamEvent[];
   /** The body is over. `clean`: it ended as HTTP says (last chunk, content-length met); else the connection broke. */
-  finish(clean: boolean): Event[];
+  finish(clean: boolean): StreamEvent[];
   /** A finish or stop reason was seen: of the answer itself nothing is missing. */
   stopped(): boolean;
   /** What the provider told so far, where the stream ends before its end. */
@@ -39,18 +39,21 @@ export interface StreamDecoder {
 
 /** Writes canonical events as this protocol's frames, ready to send; '' where nothing is to be written yet. */
 export interface StreamEncoder {
-  push(event: Event): string;
+  push(event: StreamEvent): string;
 }
 
 /** What an answer depends on of the request. */
-export type Asked = Pick<Request, 'includeUsage' | 'legacyFunctions' | 'reasoning' | 'responseFormat'>;
+export type ReplyOptions = Pick<
+  GenerationRequest,
+  'includeUsage' | 'legacyFunctions' | 'reasoning' | 'responseFormat'
+>;
 
 /** What the client's side of a translated answer needs to know. */
 export interface ReplyContext {
   ids: Ids;
   /** Seconds since the epoch: chat's `created`. */
   created: number;
-  request: Asked;
+  request: ReplyOptions;
   /** The gateway's estimate of the input tokens, for a provider that tells none in time. Computed at most once. */
   estimateInput: () => number;
   /** Told where the answer gets an id of the client's form in place of the provider's. */
@@ -58,7 +61,7 @@ export interface ReplyContext {
 }
 
 /** What a relayed frame means. Every member absent or false: forward it and think no more of it. */
-export interface Sighting {
+export interface RelayedFrame {
   /** The frame is the gateway's own question (usage that the client did not ask for): not forwarded. */
   drop?: boolean;
   /** Usage so far, cumulative: replaces what was seen before. */
@@ -74,12 +77,12 @@ export interface Sighting {
 }
 
 /** Looks at relayed frames with as little parsing as can be. One for each stream; it remembers usage across frames. */
-export interface Watch {
-  (frame: Frame): Sighting;
+export interface RelayInspector {
+  (frame: Frame): RelayedFrame;
 }
 
 /** How a turn goes on that a provider paused, because tools that it runs itself take long. */
-export interface Pausing {
+export interface PauseTurn {
   isPaused(reply: unknown): reply is JsonObject;
   /** Inputs of calls in the reply, which was read from `source`, remember how they were written. */
   keepInputs(reply: JsonObject, source: Buffer | string): void;
@@ -115,15 +118,15 @@ export interface Protocol {
   readEnvelope(value: JsonObject): Envelope;
   /** Wire -> canonical; `source`: what `value` was parsed from, for numbers that it can't hold. Throws GatewayError `invalid_request` for
    *  what no other protocol can take, naming the field. */
-  decodeRequest(value: JsonObject, source?: Buffer | string): Request;
+  decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest;
   /** What answers depend on; never throws. */
-  readAsked(value: JsonObject): Asked;
+  readAsked(value: JsonObject): ReplyOptions;
   /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
-  wirePath(field: Field): string;
+  wirePath(field: CanonicalField): string;
 
   // -- towards a provider --
   /** Canonical -> wire, after `repair` of canonical/history. Throws GatewayError `invalid_request` for what must not be left out. */
-  encodeRequest(request: Request, model: string, traits: Traits): EncodedRequest;
+  encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest;
   /** A whole 200 reply. Throws ProviderFailure-carrying `FailureError` where it is an error, empty or not the protocol. */
   decodeReply(value: unknown, source?: Buffer | string): Reply;
   createStreamDecoder(context: { ids: Ids; traits: Traits }): StreamDecoder;
@@ -133,7 +136,7 @@ export interface Protocol {
   inspectReply(value: unknown): { usage?: Usage };
 
   /** Where turns may be paused. */
-  readonly pausing?: Pausing;
+  readonly pausing?: PauseTurn;
 
   // -- towards the client --
   encodeReply(reply: Reply, context: ReplyContext): JsonObject;
@@ -153,7 +156,7 @@ export interface Protocol {
   /** Data that is not JSON in a frame that must hold it: a ping's, or an unknown event's, need not be. */
   isBroken(frame: Frame): boolean;
   /** `usageAsked`: the client itself asked for usage in the stream (chat). */
-  createWatch(options: { usageAsked: boolean }): Watch;
+  createWatch(options: { usageAsked: boolean }): RelayInspector;
   /** No frame within this text (latin1) can mean anything to a watch: it need not be split. `false` where one might. */
   isQuiet(text: string): boolean;
   /**
@@ -163,5 +166,5 @@ export interface Protocol {
   cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned' | 'all'): Buffer;
 }
 
-export type { Admission, Needs, Restore };
+export type { Admission, Needs, ReverseMapping };
 export { FailureError } from '../canonical/failure.ts';

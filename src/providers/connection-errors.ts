@@ -35,7 +35,7 @@ const EXHAUSTED: ProviderFailure = {
   reason: 'descriptors',
 };
 
-export function connectionFailure(error: Error, replied: boolean): ProviderFailure {
+export function connectionError(error: Error, replied: boolean): ProviderFailure {
   if (error instanceof ProxyFailed) return proxyFailure(error);
   const { code = '' } = error as { code?: string };
   const inner =
@@ -74,7 +74,7 @@ function proxyFailure({ status, cause }: ProxyFailed): ProviderFailure {
   }
   if (status !== undefined)
     return { kind: 'failed', message: `the proxy answered ${status} to CONNECT`, reason: 'proxy' };
-  const { kind, reason } = connectionFailure(cause instanceof Error ? cause : new Error('unknown'), false);
+  const { kind, reason } = connectionError(cause instanceof Error ? cause : new Error('unknown'), false);
   return {
     kind,
     message: `the proxy that the environment names failed (${reason ?? kind})`,

@@ -11,7 +11,7 @@ const MAX_REPLY = 8 * 1024 * 1024;
 const MAX_PAGES = 10;
 const LONGEST_NAME = 256;
 
-export interface Found {
+export interface DiscoveredModels {
   provider: ProviderConfig;
   models: string[];
 }
@@ -22,8 +22,8 @@ export async function probeLocal(
   client: ProviderClient,
   candidates: readonly ProviderConfig[],
   options: { timeoutMs: number },
-): Promise<Found[]> {
-  const probes = candidates.map(async (candidate): Promise<Found[]> => {
+): Promise<DiscoveredModels[]> {
+  const probes = candidates.map(async (candidate): Promise<DiscoveredModels[]> => {
     try {
       const models = await listModels(client, { ...candidate, apiKey: undefined, headers: {} }, options);
       return models.length === 0 ? [] : [{ provider: candidate, models }];

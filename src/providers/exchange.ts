@@ -5,7 +5,7 @@ import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { FailureError } from '../canonical/failure.ts';
 import type { ProviderFailure } from '../errors.ts';
-import { connectionFailure } from './connection-errors.ts';
+import { connectionError } from './connection-errors.ts';
 import { reusedConnectionClosed } from './connector.ts';
 import { decodedBody } from './decoded-body.ts';
 
@@ -159,7 +159,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#over) return;
-    const failure = connectionFailure(error, this.#replied);
+    const failure = connectionError(error, this.#replied);
     if (!this.#replied) {
       this.#finish();
       this.#reject(new ConnectionError(failure, error, this.#replied));

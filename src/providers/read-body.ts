@@ -2,7 +2,7 @@
 import { FailureError } from '../canonical/failure.ts';
 import type { ReplyBody } from './exchange.ts';
 
-export function readWhole(body: ReplyBody, limit: number): Promise<Buffer> {
+export function readBody(body: ReplyBody, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;

@@ -1,7 +1,7 @@
 // Where conversations were answered last: a provider's prompt cache and its thinking signatures are there. Bounded.
 import type { Target } from './catalog.ts';
 
-export interface Place {
+export interface AffinityEntry {
   asked: string;
   /** The target's key. */
   key: string;
@@ -14,16 +14,16 @@ interface Conversation {
   model: string;
 }
 
-export interface Stickiness {
-  recall(of: Conversation): Place | undefined;
+export interface Affinity {
+  recall(of: Conversation): AffinityEntry | undefined;
   remember(of: Conversation, target: Target): void;
 }
 
 const MOST_CONVERSATIONS = 10_000;
 
-export function createStickiness(most = MOST_CONVERSATIONS): Stickiness {
+export function createAffinity(most = MOST_CONVERSATIONS): Affinity {
   // In order of last use: the first is forgotten first.
-  const places = new Map<string, Place>();
+  const places = new Map<string, AffinityEntry>();
   return {
     recall({ accountId, conversation }) {
       return conversation === undefined ? undefined : places.get(`${accountId}:${conversation}`);

@@ -33,7 +33,7 @@ const FIT: Fit = { passed: true, lacks: NOTHING, weak: NOTHING };
  * `estimate`: the request's tokens, roughly; undefined where it was not asked for. It alone never refuses. `window`: what the
  * target takes of this request, in tokens, where it is known.
  */
-export function fits(
+export function checkCapabilities(
   target: Target,
   client: ProtocolName,
   needs: Needs,

@@ -2,7 +2,7 @@
 // configuration and what was discovered; look-ups are maps.
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig, RouteConfig } from '../config/config.ts';
-import type { Facts } from './model-info.ts';
+import type { ModelInfo } from './model-info.ts';
 import type { Providers } from './providers.ts';
 import { createTargets, keep } from './targets.ts';
 import type { Discovered, Target, TargetOf } from './targets.ts';
@@ -34,7 +34,7 @@ export interface CatalogOptions {
   providers: Providers;
   routes: Config['routes'];
   discovered: Discovered;
-  facts: Facts;
+  facts: ModelInfo;
   now: number;
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { FailureKind, ProviderFailure } from '../errors.ts';
 
 /** One contact with a target. The first of its ends counts, further ones do nothing. */
-export interface Attempt {
+export interface HealthTicket {
   /** A frame or a reply was worth writing. `firstByteMs`: from the contact to it. */
   succeeded(firstByteMs: number): void;
   failed(failure: ProviderFailure): void;
@@ -35,7 +35,7 @@ export interface Health {
   /** Orders the strategy `fastest`: less is better. One that was not measured lately comes first, until one request is on its way to it. */
   pace(key: string): number;
   /** Before a contact. undefined: another request is this target's probe, go on to the next. `lone`: never refused. */
-  begin(key: string, lone?: boolean): Attempt | undefined;
+  begin(key: string, lone?: boolean): HealthTicket | undefined;
   /** Forgets what is known of targets for which `test` holds: a provider that is gone or was changed. */
   forget(test: (key: string) => boolean): void;
 }
@@ -134,7 +134,7 @@ export function createHealth(clock: Clock): Health {
   };
 }
 
-function contact(record: Vitals, time: Time): Attempt {
+function contact(record: Vitals, time: Time): HealthTicket {
   const began = time.turn();
   const self = {};
   let ended = false;

@@ -4,29 +4,29 @@ import type { MatchLogic, ModelPrice } from '@pydantic/genai-prices';
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
 import type { Traits } from '../canonical/traits.ts';
 import { DEFAULT_TRAITS } from '../canonical/traits.ts';
-import { readShelves, type Shelf } from './price-book.ts';
-import { modelFacts, WIRE_TRAITS } from './model-rules.ts';
+import { readPriceBook, type PriceRows } from './price-book.ts';
+import { modelRules, WIRE_TRAITS } from './model-rules.ts';
 import type { Price, Rate } from './price.ts';
 
-export interface Known {
+export interface KnownModel {
   traits: Traits;
   family: string;
   price?: Price;
 }
 
-export interface Facts {
+export interface ModelInfo {
   /** `now`: prices change on a date. */
-  about(provider: ProviderConfig, upstream: string, model: ModelConfig | undefined, now: number): Known;
+  about(provider: ProviderConfig, upstream: string, model: ModelConfig | undefined, now: number): KnownModel;
   /** Reads these providers' prices; until then none are known. Resolves to whether anything changed. */
   load(providers: readonly ProviderConfig[]): Promise<boolean>;
 }
 
-export function createFacts(): Facts {
-  const shelves = new Map<string, Shelf>();
+export function createModelInfo(): ModelInfo {
+  const shelves = new Map<string, PriceRows>();
 
   return {
     about(provider, upstream, model, now) {
-      const facts = modelFacts(upstream);
+      const facts = modelRules(upstream);
       const info = findModel(shelves.get(addressOf(provider)), upstream);
       const traits = mergeTraits(provider, upstream, facts.traits, info?.context_window, model);
       const price = filePrice(model) ?? (info && bookPrice(info, now));
@@ -35,7 +35,7 @@ export function createFacts(): Facts {
     async load(providers) {
       const unread = [...new Set(providers.map(addressOf))].filter((url) => !shelves.has(url));
       if (unread.length === 0) return false;
-      for (const [url, shelf] of await readShelves(unread)) shelves.set(url, shelf);
+      for (const [url, shelf] of await readPriceBook(unread)) shelves.set(url, shelf);
       return true;
     },
   };
@@ -102,7 +102,7 @@ function filePrice(model: ModelConfig | undefined): Price | undefined {
   };
 }
 
-type BookModel = Shelf[number];
+type BookModel = PriceRows[number];
 type BookRate = ModelPrice[string];
 
 function bookPrice(info: BookModel, now: number): Price | undefined {
@@ -136,7 +136,7 @@ function rate(name: keyof Price, value: BookRate): Price {
 }
 
 // The package's own look-up checks units at each call (0.4 ms); a provider may list hundreds of models.
-function findModel(shelf: Shelf | undefined, upstream: string): BookModel | undefined {
+function findModel(shelf: PriceRows | undefined, upstream: string): BookModel | undefined {
   const name = upstream.toLowerCase();
   return shelf?.find(({ match }) => matches(match, name));
 }

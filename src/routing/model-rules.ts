@@ -26,7 +26,7 @@ export const WIRE_TRAITS = [
   'promptCache',
 ] as const satisfies readonly (keyof Traits)[];
 
-export interface ModelFacts {
+export interface ModelRules {
   /** Models of one family may be given each other's thinking. */
   family: string;
   traits: Partial<Traits>;
@@ -50,7 +50,7 @@ export function plainName(upstream: string): string {
 }
 
 /** Rows lie from the general to the particular: a later one that matches has the last word. */
-export function modelFacts(upstream: string): ModelFacts {
+export function modelRules(upstream: string): ModelRules {
   const name = plainName(upstream);
   let family = name;
   const traits: Partial<Traits> = {};

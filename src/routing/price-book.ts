@@ -4,7 +4,7 @@ import type { ModelInfo } from '@pydantic/genai-prices';
 import { createRequire } from 'node:module';
 
 /** The models of one provider, as far as they are of use here. */
-export type Shelf = Pick<ModelInfo, 'match' | 'prices' | 'context_window'>[];
+export type PriceRows = Pick<ModelInfo, 'match' | 'prices' | 'context_window'>[];
 
 const THREAD = `
   const { parentPort, workerData } = require('node:worker_threads');
@@ -15,10 +15,10 @@ const THREAD = `
 `;
 
 /** By address alone: a price belongs to the one who bills, not to the model's name. A provider that is not in it has no models. */
-export async function readShelves(urls: readonly string[]): Promise<Map<string, Shelf>> {
+export async function readPriceBook(urls: readonly string[]): Promise<Map<string, PriceRows>> {
   const { Worker } = await import('node:worker_threads');
   const book = createRequire(import.meta.url).resolve('@pydantic/genai-prices');
-  const shelves = await new Promise<Shelf[]>((resolve, reject) => {
+  const shelves = await new Promise<PriceRows[]>((resolve, reject) => {
     const thread = new Worker(THREAD, { eval: true, workerData: { book, urls } });
     thread.once('message', resolve);
     thread.once('error', reject);

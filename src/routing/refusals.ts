@@ -1,7 +1,7 @@
 // Why a request has no target, in words that say what would mend it.
 import { GatewayError, LONG_WAIT_S } from '../errors.ts';
 import type { Config } from '../config/config.ts';
-import { nearestAll } from '../config/did-you-mean.ts';
+import { didYouMeanAll } from '../config/did-you-mean.ts';
 import type { Target } from './catalog.ts';
 
 const MOST_SHOWN = 120;
@@ -66,9 +66,9 @@ function hint(name: string, { usable, targets }: Known): string {
 /** Of a name with a provider first the same model elsewhere, then what is spelt alike. */
 function nearTo(name: string, usable: readonly string[], targets: readonly string[]): string[] {
   const slash = name.indexOf('/');
-  if (slash < 0) return nearestAll(name, usable, MOST_NAMES);
+  if (slash < 0) return didYouMeanAll(name, usable, MOST_NAMES);
   const same = targets.filter((target) => target.endsWith(name.slice(slash)));
-  const alike = nearestAll(name, [...targets, ...usable], MOST_NAMES);
+  const alike = didYouMeanAll(name, [...targets, ...usable], MOST_NAMES);
   return [...new Set([...same, ...alike])].slice(0, MOST_NAMES);
 }
 

@@ -8,8 +8,8 @@ import { order, waitOf } from './order.ts';
 import type { Candidate } from './order.ts';
 import { createCatalog } from './catalog.ts';
 import type { Catalog, Entry, Target } from './catalog.ts';
-import { createFacts } from './model-info.ts';
-import { fits } from './capability-check.ts';
+import { createModelInfo } from './model-info.ts';
+import { checkCapabilities } from './capability-check.ts';
 import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { admits, createListing } from './listing.ts';
@@ -17,9 +17,9 @@ import type { Listing, ModelEntry } from './listing.ts';
 import { mergeProviders } from './providers.ts';
 import type { Providers } from './providers.ts';
 import { allCooling, noneAdmitted, noneFits, unknownModel } from './refusals.ts';
-import { createStickiness } from './affinity.ts';
+import { createAffinity } from './affinity.ts';
 
-export interface Question {
+export interface RoutingQuery {
   protocol: ProtocolName;
   model: string;
   needs: Needs;
@@ -55,9 +55,9 @@ export interface Routing {
   readonly health: Health;
   /** Throws GatewayError `model_not_found` (400), `forbidden_model` (403), `invalid_request` (400: no target fits) or
    *  `unavailable` (503: every target cools for long). */
-  resolve(question: Question): Resolution;
+  resolve(question: RoutingQuery): Resolution;
   /** This target answered: the conversation stays with it while it is healthy. */
-  remember(question: Question, target: Target): void;
+  remember(question: RoutingQuery, target: Target): void;
   /** Every name that this key may use. */
   models(allowed: readonly string[] | null): ModelEntry[];
   /** Any name that resolves to a target that this key may use. */
@@ -81,8 +81,8 @@ const LONGEST_WAIT_MS = 10_000;
 export function createRouting(options: { config: Config; clock: Clock }): Routing {
   const { clock } = options;
   const health = createHealth(clock);
-  const facts = createFacts();
-  const sticky = createStickiness();
+  const facts = createModelInfo();
+  const sticky = createAffinity();
   const discovered = new Map<string, readonly string[]>();
   const added = new Map<string, ProviderConfig>();
   let config = options.config;
@@ -103,7 +103,7 @@ export function createRouting(options: { config: Config; clock: Clock }): Routin
 
   function admitted(
     entry: Entry,
-    question: Question,
+    question: RoutingQuery,
     passedOver: Resolution['passedOver'][number][],
   ): readonly Target[] {
     const { allowed } = question;
@@ -190,7 +190,7 @@ export function createRouting(options: { config: Config; clock: Clock }): Routin
 /** Those that can take the request; the others are added to `passedOver`. Nothing is estimated for a target that is alone. */
 function fitting(
   targets: readonly Target[],
-  question: Question,
+  question: RoutingQuery,
   passedOver: { target: Target; why: string }[],
 ): Candidate[] {
   let estimate: number | undefined;
@@ -198,14 +198,20 @@ function fitting(
   for (const target of targets) {
     if (targets.length > 1 && target.traits.contextWindow !== undefined) estimate ??= question.estimate();
     const window = windowOf(target, question);
-    const { passed, lacks, weak } = fits(target, question.protocol, question.needs, estimate, window);
+    const { passed, lacks, weak } = checkCapabilities(
+      target,
+      question.protocol,
+      question.needs,
+      estimate,
+      window,
+    );
     if (passed) left.push({ target, weak, state: WELL, pace: 0 });
     else passedOver.push({ target, why: `it takes no ${lacks.join(', no ')}` });
   }
   return left;
 }
 
-function windowOf({ traits, provider }: Target, question: Question): number | undefined {
+function windowOf({ traits, provider }: Target, question: RoutingQuery): number | undefined {
   const goesOn = question.protocol === 'messages' && provider.protocols.includes('messages');
   return (
     (question.longContext === true && goesOn ? traits.longContextWindow : undefined) ?? traits.contextWindow
@@ -241,7 +247,7 @@ function weaknesses(candidates: readonly Candidate[]): Resolution['weak'] {
 }
 
 /** Marks a target that may not be given the open turn's thinking. */
-function foreign(question: Question, family: string | undefined, target: Target): Target {
+function foreign(question: RoutingQuery, family: string | undefined, target: Target): Target {
   if (!question.openToolTurn || family === undefined || family === target.family) return target;
   return { ...target, withoutThinking: true };
 }

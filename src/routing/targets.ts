@@ -1,7 +1,7 @@
 // A provider and one of its models, made once for each name that is asked for.
 import type { Traits } from '../canonical/traits.ts';
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
-import type { Facts } from './model-info.ts';
+import type { ModelInfo } from './model-info.ts';
 import type { Price } from './price.ts';
 
 export interface Target {
@@ -31,7 +31,7 @@ export type TargetOf = (provider: ProviderConfig, name: string) => Target | unde
 const MOST_MADE = 2000;
 const LONGEST_KEPT = 256;
 
-export function createTargets(facts: Facts, discovered: Discovered, now: number): TargetOf {
+export function createTargets(facts: ModelInfo, discovered: Discovered, now: number): TargetOf {
   const made = new Map<string, Target>();
 
   function make(provider: ProviderConfig, name: string, model?: ModelConfig): Target {

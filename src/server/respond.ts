@@ -13,13 +13,13 @@ const ONE_WRITE_BYTES = 16 * 1024;
 /** The SDKs read milliseconds first, and sleep any length: only for waits that a person would sit through. */
 const SHORT_WAIT_S = 60;
 
-export interface Response extends Sink {
+export interface ResponseWriter extends Sink {
   /** Whatever was said so far, the client learns of the error: as a status, or as its protocol's error event. */
   fail(error: GatewayError, protocol: Protocol): void;
 }
 
 /** A class, not a literal with a getter: such a literal gets a hidden class of its own each time (100 µs a request in all). */
-export class ClientResponse implements Response {
+export class ClientResponse implements ResponseWriter {
   readonly #response: ServerResponse;
   readonly #requestId: string;
   readonly #clock: Clock;

@@ -1,5 +1,5 @@
 // Which station a path and a method lead to. Matched on the path alone, never on the query or a header.
-import { nearest } from '../config/did-you-mean.ts';
+import { didYouMean } from '../config/did-you-mean.ts';
 import { GatewayError } from '../errors.ts';
 
 export type RouteName = 'chat' | 'messages' | 'count_tokens' | 'models' | 'model' | 'health' | 'probe';
@@ -53,7 +53,7 @@ function unknownPath(path: string, origin: string): string {
     return `unknown path ${shown}: it has /v1 twice; set the client's base URL to ${origin}`;
   }
   if (isKnown(`/v1${path}`)) return `unknown path ${shown}; set the client's base URL to ${origin}/v1`;
-  const near = nearest(path, ENDPOINTS);
+  const near = didYouMean(path, ENDPOINTS);
   const meant = near === undefined ? `this gateway serves ${ENDPOINTS.join(', ')}` : `did you mean ${near}?`;
   return `unknown path ${shown}; ${meant} (base URL: ${origin}/v1, for most messages clients ${origin})`;
 }

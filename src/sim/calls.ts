@@ -1,24 +1,24 @@
 // Which of the offered tools the simulated model calls, and with what.
 import { createHash } from 'node:crypto';
 import { isObject } from '../canonical/json.ts';
-import type { CustomTool, FunctionTool, Request, ToolCallPart } from '../canonical/request.ts';
+import type { CustomTool, FunctionTool, GenerationRequest, ToolCallPart } from '../canonical/request.ts';
 import type { Prompt } from './prompt.ts';
 import { valueFor } from './schema-value.ts';
 
 type Callable = FunctionTool | CustomTool;
 
 const ID_PREFIX = { chat: 'call_', messages: 'toolu_' } as const satisfies Record<
-  Request['protocol'],
+  GenerationRequest['protocol'],
   string
 >;
 
-export function callsFor(request: Request, prompt: Prompt): ToolCallPart[] {
+export function callsFor(request: GenerationRequest, prompt: Prompt): ToolCallPart[] {
   const chosen = choose(request, prompt);
   const single = request.parallelToolCalls === false || request.legacyFunctions === true;
   return (single ? chosen.slice(0, 1) : chosen).map((tool, index) => callOf(tool, index, request, prompt));
 }
 
-function choose(request: Request, prompt: Prompt): Callable[] {
+function choose(request: GenerationRequest, prompt: Prompt): Callable[] {
   const { toolChoice: choice = { type: 'auto' } } = request;
   const offered = (request.tools ?? []).filter((tool) => tool.type !== 'native');
   switch (choice.type) {
@@ -70,7 +70,7 @@ function positionsIn(text: string): ReadonlyMap<string, number> {
   return positions;
 }
 
-function callOf(tool: Callable, index: number, request: Request, prompt: Prompt): ToolCallPart {
+function callOf(tool: Callable, index: number, request: GenerationRequest, prompt: Prompt): ToolCallPart {
   const id = idOf(tool.name, index, request);
   if (tool.type === 'custom') {
     return { type: 'tool_call', id, name: tool.name, arguments: prompt.text, custom: true };
@@ -80,7 +80,7 @@ function callOf(tool: Callable, index: number, request: Request, prompt: Prompt)
 }
 
 /** Unique within its conversation, which only grows; the same conversation gets the same id again. */
-function idOf(name: string, index: number, request: Request): string {
+function idOf(name: string, index: number, request: GenerationRequest): string {
   const digest = createHash('sha256').update(`${request.messages.length} ${index} ${name}`).digest('hex');
   return ID_PREFIX[request.protocol] + digest.slice(0, 24);
 }

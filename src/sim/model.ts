@@ -1,9 +1,9 @@
 // The simulated model: a pure function from a request to its answer, and the same answer as the events of a stream.
 import { createHash } from 'node:crypto';
-import type { Event } from '../canonical/events.ts';
-import { markOwn } from '../canonical/thinking-signature.ts';
-import type { Reply, ReplyPart, Stop } from '../canonical/reply.ts';
-import type { Request, Tool } from '../canonical/request.ts';
+import type { StreamEvent } from '../canonical/events.ts';
+import { signAsGateway } from '../canonical/thinking-signature.ts';
+import type { Reply, ReplyPart, StopReason } from '../canonical/reply.ts';
+import type { GenerationRequest, Tool } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
 import { callsFor } from './calls.ts';
 import { describePart, promptOf } from './prompt.ts';
@@ -18,7 +18,7 @@ export interface Identity {
   created: number;
 }
 
-export function answer(request: Request, identity: Identity): Reply {
+export function answer(request: GenerationRequest, identity: Identity): Reply {
   const prompt = promptOf(request);
   const calls = callsFor(request, prompt);
   const text = calls.length > 0 ? '' : answerText(request, prompt);
@@ -27,24 +27,24 @@ export function answer(request: Request, identity: Identity): Reply {
 }
 
 /** An answer of this text alone, whatever was asked. */
-export function say(request: Request, text: string, identity: Identity): Reply {
+export function say(request: GenerationRequest, text: string, identity: Identity): Reply {
   const { parts, stop } = write(request, undefined, text, []);
   return { ...identity, model: request.model, parts, stop, usage: usageOf(request, parts) };
 }
 
-function answerText(request: Request, prompt: Prompt): string {
+function answerText(request: GenerationRequest, prompt: Prompt): string {
   const { responseFormat: format } = request;
   if (format === undefined) return prompt.answer;
   if (format.type === 'json_schema') return JSON.stringify(valueFor(format.schema, 'answer') ?? {});
   return JSON.stringify({ answer: prompt.answer });
 }
 
-function thoughtFor(request: Request, prompt: Prompt): string | undefined {
+function thoughtFor(request: GenerationRequest, prompt: Prompt): string | undefined {
   if (!wantsThought(request, prompt)) return undefined;
   return `The user wrote ${tokensOf([prompt.text])} tokens; the answer follows from them alone.`;
 }
 
-function wantsThought({ reasoning, protocol }: Request, prompt: Prompt): boolean {
+function wantsThought({ reasoning, protocol }: GenerationRequest, prompt: Prompt): boolean {
   if (reasoning === undefined) return false;
   switch (reasoning.mode) {
     case 'on':
@@ -64,11 +64,11 @@ type Call = Extract<ReplyPart, { type: 'tool_call' }>;
 
 /** Within the limit: thought first, then text up to a stop sequence, then the calls that fit whole. */
 function write(
-  request: Request,
+  request: GenerationRequest,
   thought: string | undefined,
   text: string,
   calls: Call[],
-): { parts: ReplyPart[]; stop: Stop } {
+): { parts: ReplyPart[]; stop: StopReason } {
   const allowance = createAllowance(request.maxOutputTokens);
   const parts: ReplyPart[] = [];
   if (thought !== undefined) {
@@ -82,7 +82,7 @@ function write(
   return { parts, stop: stopFor(allowance.exhausted, sequence, calls.length > 0) };
 }
 
-function stopFor(exhausted: boolean, sequence: string | undefined, calls: boolean): Stop {
+function stopFor(exhausted: boolean, sequence: string | undefined, calls: boolean): StopReason {
   if (exhausted) return { reason: 'length' };
   if (sequence !== undefined) return { reason: 'stop_sequence', sequence };
   return { reason: calls ? 'tool_calls' : 'end' };
@@ -100,13 +100,13 @@ function cutAtStop(text: string, stops: readonly string[]): { before: string; se
 }
 
 function signatureOf(thought: string): string {
-  return markOwn(createHash('sha256').update(`sim ${thought}`).digest('base64'));
+  return signAsGateway(createHash('sha256').update(`sim ${thought}`).digest('base64'));
 }
 
 // -- tokens --
 
 /** The input as the model sees it: names, texts, descriptions of media, and the tools that are offered. */
-export function inputTokens({ messages, tools = [] }: Request): number {
+export function inputTokens({ messages, tools = [] }: GenerationRequest): number {
   return tokensOf([...messages.flatMap(({ parts }) => parts.map(describePart)), ...tools.map(toolText)]);
 }
 
@@ -116,7 +116,7 @@ function toolText(tool: Tool): string {
   return tool.name + (tool.description ?? '') + (schema === undefined ? '' : JSON.stringify(schema));
 }
 
-function usageOf(request: Request, parts: ReplyPart[]): Usage {
+function usageOf(request: GenerationRequest, parts: ReplyPart[]): Usage {
   const thoughts = parts.flatMap((part) => (part.type === 'reasoning' ? [part.text] : []));
   const usage: Usage = { input: inputTokens(request), output: tokensOf(parts.map(describePart)) };
   return thoughts.length > 0 ? { ...usage, reasoning: tokensOf(thoughts) } : usage;
@@ -125,7 +125,7 @@ function usageOf(request: Request, parts: ReplyPart[]): Usage {
 // -- streaming --
 
 /** The reply as a stream: a delta for each word. Collecting the events gives the reply again. */
-export function* eventsOf(reply: Reply): Generator<Event, void> {
+export function* eventsOf(reply: Reply): Generator<StreamEvent, void> {
   const { id, model, created, usage } = reply;
   yield { type: 'start', id, model, created, usage: usage && { input: usage.input, output: 0 } };
   let index = 0;
@@ -133,7 +133,7 @@ export function* eventsOf(reply: Reply): Generator<Event, void> {
   yield { type: 'end', stop: reply.stop, usage };
 }
 
-function* partEvents(part: ReplyPart, index: number): Generator<Event, void> {
+function* partEvents(part: ReplyPart, index: number): Generator<StreamEvent, void> {
   switch (part.type) {
     case 'text':
       yield { type: 'text_start', index };

@@ -1,8 +1,8 @@
 // Plays one behaviour to one client: whole or as a stream, quickly, slowly, or broken off.
 import type { ServerResponse } from 'node:http';
-import type { Event } from '../canonical/events.ts';
+import type { StreamEvent } from '../canonical/events.ts';
 import type { Reply } from '../canonical/reply.ts';
-import type { Request } from '../canonical/request.ts';
+import type { GenerationRequest } from '../canonical/request.ts';
 import type { Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
@@ -21,12 +21,12 @@ export interface Stage {
 }
 
 const ID_PREFIX = { chat: 'chatcmpl-', messages: 'msg_' } as const satisfies Record<
-  Request['protocol'],
+  GenerationRequest['protocol'],
   string
 >;
 
 /** Throws GatewayError before a byte is written; resolves when the answer is out, or when the client has left. */
-export async function play(request: Request, stage: Stage): Promise<void> {
+export async function play(request: GenerationRequest, stage: Stage): Promise<void> {
   const behaviour = behaviourOf(request.model);
   refuseServerState(request);
   if (behaviour.kind === 'fail') throw behaviour.error;
@@ -46,7 +46,7 @@ export async function play(request: Request, stage: Stage): Promise<void> {
 }
 
 /** What a client can do without, once it is told so by its code: `thread`, whose loss would lose the conversation. */
-function refuseServerState(request: Request): void {
+function refuseServerState(request: GenerationRequest): void {
   for (const { fate, details, name, path, message } of request.native) {
     if (fate !== 'reject' || details === undefined) continue;
     throw new GatewayError('invalid_request', message ?? `${name} is not supported`, {
@@ -79,7 +79,7 @@ async function playStream(
   response.end();
 }
 
-function isPiece({ type }: Event): boolean {
+function isPiece({ type }: StreamEvent): boolean {
   return type === 'text_delta' || type === 'reasoning_delta' || type === 'tool_delta';
 }
 

@@ -1,5 +1,5 @@
 // What of a conversation the simulated model answers: the last message of the user, or the results of its own tool calls.
-import type { Message, Part, Request, ToolResultPart } from '../canonical/request.ts';
+import type { Message, Part, GenerationRequest, ToolResultPart } from '../canonical/request.ts';
 import { describeAudio, describeDocument, describeImage } from './media.ts';
 
 export interface Prompt {
@@ -11,7 +11,7 @@ export interface Prompt {
   answer: string;
 }
 
-export function promptOf(request: Request): Prompt {
+export function promptOf(request: GenerationRequest): Prompt {
   const { messages } = request;
   const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
   const afterTools = turn.some(holdsResult);

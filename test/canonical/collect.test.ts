@@ -1,22 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCollector, replay } from '../../src/canonical/collect.ts';
-import type { Event } from '../../src/canonical/events.ts';
+import type { StreamEvent } from '../../src/canonical/events.ts';
 import type { Reply } from '../../src/canonical/reply.ts';
 import { replies } from './arbitrary.ts';
 
-function collect(events: readonly Event[]): ReturnType<ReturnType<typeof createCollector>['result']> {
+function collect(events: readonly StreamEvent[]): ReturnType<ReturnType<typeof createCollector>['result']> {
   const collector = createCollector();
   for (const event of events) collector.push(event);
   return collector.result();
 }
 
-const START: Event = { type: 'start', id: 'r1', model: 'm', created: 7, serviceTier: 'default' };
-const END: Event = { type: 'end', stop: { reason: 'end' }, usage: { input: 3, output: 2 } };
+const START: StreamEvent = { type: 'start', id: 'r1', model: 'm', created: 7, serviceTier: 'default' };
+const END: StreamEvent = { type: 'end', stop: { reason: 'end' }, usage: { input: 3, output: 2 } };
 
 describe('createCollector', () => {
   it('puts the pieces of every block together, in the order of opening', () => {
-    const events: Event[] = [
+    const events: StreamEvent[] = [
       START,
       { type: 'reasoning_start', index: 0 },
       { type: 'reasoning_delta', index: 0, text: 'hm' },
@@ -64,7 +64,7 @@ describe('createCollector', () => {
   });
 
   it('does not know usage that was told only at the start', () => {
-    const start: Event = { type: 'start', id: '', model: '', usage: { input: 9, output: 1 } };
+    const start: StreamEvent = { type: 'start', id: '', model: '', usage: { input: 9, output: 1 } };
     const result = collect([start, { type: 'end', stop: { reason: 'end' } }]) as { reply: Reply };
     expect(result.reply.usage).toBeUndefined();
   });

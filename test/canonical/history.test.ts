@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { repair } from '../../src/canonical/history.ts';
+import { repairHistory } from '../../src/canonical/history.ts';
 import type {
   Message,
   Part,
   ProtocolName,
-  Request,
+  GenerationRequest,
   ToolCallPart,
   ToolResultPart,
   Warning,
@@ -20,9 +20,16 @@ interface Case {
 }
 
 function run(messages: Message[], { target = 'messages', protocol = 'chat', traits = {} }: Case = {}) {
-  const request: Request = { protocol, model: 'm', stream: false, includeUsage: false, native: [], messages };
+  const request: GenerationRequest = {
+    protocol,
+    model: 'm',
+    stream: false,
+    includeUsage: false,
+    native: [],
+    messages,
+  };
   const before = structuredClone(request);
-  const repaired = repair(request, { target, traits: { ...DEFAULT_TRAITS, ...traits } });
+  const repaired = repairHistory(request, { target, traits: { ...DEFAULT_TRAITS, ...traits } });
   expect(request).toEqual(before);
   return { messages: repaired.request.messages, warnings: repaired.warnings };
 }

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCollector, replay } from '../../src/canonical/collect.ts';
-import type { Event } from '../../src/canonical/events.ts';
-import type { Reply, ReplyPart, Stop } from '../../src/canonical/reply.ts';
-import { createRestorer, restoreReply } from '../../src/canonical/reverse-mapping.ts';
-import type { Restore } from '../../src/canonical/reverse-mapping.ts';
+import type { StreamEvent } from '../../src/canonical/events.ts';
+import type { Reply, ReplyPart, StopReason } from '../../src/canonical/reply.ts';
+import { createEventRestorer, restoreReply } from '../../src/canonical/reverse-mapping.ts';
+import type { ReverseMapping } from '../../src/canonical/reverse-mapping.ts';
 import { replies, texts } from './arbitrary.ts';
 
-const NOTHING: Restore = { toolNames: new Map(), customTools: new Set(), stop: [] };
+const NOTHING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
 
 function text(value: string): ReplyPart {
   return { type: 'text', text: value };
@@ -17,19 +17,19 @@ function call(name: string, args: string): ReplyPart {
   return { type: 'tool_call', id: 'c1', name, arguments: args };
 }
 
-function reply(parts: ReplyPart[], reason: Stop['reason'] = 'end'): Reply {
+function reply(parts: ReplyPart[], reason: StopReason['reason'] = 'end'): Reply {
   return { id: 'r', model: 'm', parts, stop: { reason }, usage: { input: 1, output: 2 } };
 }
 
-function restored(restore: Partial<Restore>, whole: Reply): Reply {
+function restored(restore: Partial<ReverseMapping>, whole: Reply): Reply {
   return restoreReply(whole, { ...NOTHING, ...restore });
 }
 
 /** The events of `whole` with every delta cut into pieces of `size` characters. */
-function cut(whole: Reply, size: number): Event[] {
-  return replay(whole).flatMap((event): Event[] => {
+function cut(whole: Reply, size: number): StreamEvent[] {
+  return replay(whole).flatMap((event): StreamEvent[] => {
     if (event.type !== 'text_delta' && event.type !== 'tool_delta') return [event];
-    const pieces: Event[] = [];
+    const pieces: StreamEvent[] = [];
     for (let at = 0; at < event.text.length; at += size) {
       pieces.push({ ...event, text: event.text.slice(at, at + size) });
     }
@@ -37,12 +37,12 @@ function cut(whole: Reply, size: number): Event[] {
   });
 }
 
-function through(restore: Restore, events: readonly Event[]): Event[] {
-  const restorer = createRestorer(restore);
+function through(restore: ReverseMapping, events: readonly StreamEvent[]): StreamEvent[] {
+  const restorer = createEventRestorer(restore);
   return events.flatMap((event) => restorer.push(event));
 }
 
-function collect(events: readonly Event[]): Reply {
+function collect(events: readonly StreamEvent[]): Reply {
   const collector = createCollector();
   for (const event of events) collector.push(event);
   const result = collector.result();
@@ -81,7 +81,7 @@ describe('custom tools', () => {
   });
 
   it('stream on while they arrive', () => {
-    const restorer = createRestorer(restore);
+    const restorer = createEventRestorer(restore);
     restorer.push({ type: 'tool_start', index: 0, id: 'c', name: 'patch' });
     expect(restorer.push({ type: 'tool_delta', index: 0, text: '{"input":"ab' })).toEqual([
       { type: 'tool_delta', index: 0, text: 'ab' },
@@ -170,7 +170,7 @@ describe('stop sequences', () => {
   });
 
   it('keep back only what may become one', () => {
-    const restorer = createRestorer({ ...NOTHING, stop: ['STOP'] });
+    const restorer = createEventRestorer({ ...NOTHING, stop: ['STOP'] });
     restorer.push({ type: 'text_start', index: 0 });
     expect(restorer.push({ type: 'text_delta', index: 0, text: 'hello' })).toEqual([
       { type: 'text_delta', index: 0, text: 'hello' },
@@ -185,7 +185,7 @@ describe('stop sequences', () => {
   });
 
   it('close every open block, say that it is done and give nothing more', () => {
-    const restorer = createRestorer({ ...NOTHING, stop: ['STOP'] });
+    const restorer = createEventRestorer({ ...NOTHING, stop: ['STOP'] });
     restorer.push({ type: 'tool_start', index: 0, id: 'c', name: 'read' });
     restorer.push({ type: 'text_start', index: 1 });
     expect(restorer.done()).toBe(false);
@@ -213,7 +213,7 @@ describe('laws', () => {
   });
 
   it('however an answer streams, it is restored as the whole one is', () => {
-    const restore: Restore = {
+    const restore: ReverseMapping = {
       toolNames: new Map([['free', 'given']]),
       customTools: new Set(['given']),
       structuredTool: 'read',

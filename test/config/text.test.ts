@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { nearest, nearestAll } from '../../src/config/did-you-mean.ts';
+import { didYouMean, didYouMeanAll } from '../../src/config/did-you-mean.ts';
 import { parseDuration, parseSize } from '../../src/config/duration-size.ts';
 
 describe('durations and sizes', () => {
@@ -63,19 +63,19 @@ describe('the nearest name', () => {
     ['zzz', undefined],
     ['', undefined],
   ])('of %s is %s', (name, expected) => {
-    expect(nearest(name, names)).toBe(expected);
+    expect(didYouMean(name, names)).toBe(expected);
   });
 
   it('comes first among several', () => {
-    expect(nearestAll('claude-sonet-5', names, 2)).toEqual(['claude-sonnet-5', 'claude-opus-5']);
-    expect(nearestAll('gpt-5', names, 1)).toHaveLength(1);
+    expect(didYouMeanAll('claude-sonet-5', names, 2)).toEqual(['claude-sonnet-5', 'claude-opus-5']);
+    expect(didYouMeanAll('gpt-5', names, 1)).toHaveLength(1);
   });
 
   it('of a name that exists is itself', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ minLength: 1 }), { minLength: 1 }), (list) => {
         const unique = [...new Map(list.map((name) => [name.toLowerCase(), name])).values()];
-        for (const name of unique) expect(nearest(name, unique)).toBe(name);
+        for (const name of unique) expect(didYouMean(name, unique)).toBe(name);
       }),
     );
   });

@@ -1,12 +1,12 @@
 // What each family of models takes, from its name to the bytes that its provider gets: every cell of PROTOCOL 6.3.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
-import { createFacts } from '../../src/routing/model-info.ts';
+import { createModelInfo } from '../../src/routing/model-info.ts';
 import { translated } from '../translation/translated.ts';
 import { provider } from './fixtures.ts';
 
 function sent(model: string, members: JsonObject): JsonObject {
-  const { traits } = createFacts().about(provider('any', null), model, undefined, 0);
+  const { traits } = createModelInfo().about(provider('any', null), model, undefined, 0);
   return translated('chat', members, traits).body;
 }
 

@@ -5,7 +5,7 @@ import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
 import type { Config, ModelConfig, ProviderConfig, RouteConfig } from '../../src/config/config.ts';
 import type { Target } from '../../src/routing/catalog.ts';
-import type { Question } from '../../src/routing/routing.ts';
+import type { RoutingQuery } from '../../src/routing/routing.ts';
 
 export interface FakeClock extends Clock {
   pass(ms: number): void;
@@ -90,7 +90,7 @@ export function config(
   };
 }
 
-export function question(model: string, more: Partial<Question> = {}): Question {
+export function question(model: string, more: Partial<RoutingQuery> = {}): RoutingQuery {
   return {
     protocol: 'chat',
     model,

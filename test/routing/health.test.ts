@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { FailureKind, ProviderFailure } from '../../src/errors.ts';
 import { coolDown, createHealth, EFFECT } from '../../src/routing/health.ts';
-import type { Attempt, Health } from '../../src/routing/health.ts';
+import type { HealthTicket, Health } from '../../src/routing/health.ts';
 import { fakeClock } from './fixtures.ts';
 import type { FakeClock } from './fixtures.ts';
 
@@ -19,7 +19,7 @@ const failure = (kind: FailureKind, retryAfterMs?: number): ProviderFailure => (
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 });
 
-function begin(health: Health, lone = false): Attempt {
+function begin(health: Health, lone = false): HealthTicket {
   const attempt = health.begin(KEY, lone);
   if (attempt === undefined) throw new Error('the contact was refused');
   return attempt;
@@ -201,7 +201,7 @@ describe('the breaker', () => {
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         const { clock, health } = setUp();
         fail(health, 'failed', 3);
-        let flying: { attempt: Attempt; probe: boolean }[] = [];
+        let flying: { attempt: HealthTicket; probe: boolean }[] = [];
         for (const action of steps) {
           if (action === 'begin') {
             const probe = health.state(KEY).breaker !== 'closed';

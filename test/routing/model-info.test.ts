@@ -2,9 +2,9 @@ import { findProvider } from '@pydantic/genai-prices';
 import { describe, expect, it, test } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
-import { createFacts } from '../../src/routing/model-info.ts';
-import { readShelves } from '../../src/routing/price-book.ts';
-import { modelFacts, plainName } from '../../src/routing/model-rules.ts';
+import { createModelInfo } from '../../src/routing/model-info.ts';
+import { readPriceBook } from '../../src/routing/price-book.ts';
+import { modelRules, plainName } from '../../src/routing/model-rules.ts';
 import { costOf } from '../../src/routing/price.ts';
 import { createRouting } from '../../src/routing/routing.ts';
 import { config, fakeClock, provider, question } from './fixtures.ts';
@@ -43,7 +43,7 @@ describe('names', () => {
     ['qwen3:0.6b', 'qwen'],
     ['my-own:7b', 'my-own'],
   ])('%s is of the family %s', (name, family) => {
-    expect(modelFacts(name).family).toBe(family);
+    expect(modelRules(name).family).toBe(family);
   });
 });
 
@@ -148,7 +148,7 @@ describe('rules of models (PROTOCOL 6.3)', () => {
     ['grok-4.5', { efforts: ['low', 'medium', 'high'] }],
     ['olympus-o3', DEFAULT_TRAITS],
   ])('%s', (name, expected) => {
-    const { traits } = createFacts().about(provider('any', null), name, undefined, NOW);
+    const { traits } = createModelInfo().about(provider('any', null), name, undefined, NOW);
     expect(traits).toMatchObject(expected);
   });
 
@@ -157,11 +157,13 @@ describe('rules of models (PROTOCOL 6.3)', () => {
     ['gpt-4-turbo', 'vision'],
     ['gpt-4.5-preview', 'vision'],
   ])('does not guess: %s has no %s', (name, trait) => {
-    expect(createFacts().about(provider('any', null), name, undefined, NOW).traits).not.toHaveProperty(trait);
+    expect(createModelInfo().about(provider('any', null), name, undefined, NOW).traits).not.toHaveProperty(
+      trait,
+    );
   });
 
   it('says of an unknown model nothing but the tolerant defaults', () => {
-    expect(createFacts().about(provider('any', null), 'mystery', undefined, NOW).traits).toEqual(
+    expect(createModelInfo().about(provider('any', null), 'mystery', undefined, NOW).traits).toEqual(
       DEFAULT_TRAITS,
     );
   });
@@ -169,8 +171,12 @@ describe('rules of models (PROTOCOL 6.3)', () => {
 
 describe('what beats what', () => {
   const traitsOf = (traits: Partial<Traits>, name = 'gpt-5.2', model = {}): Traits =>
-    createFacts().about(provider('any', null, { traits }), name, { id: name, upstream: name, ...model }, NOW)
-      .traits;
+    createModelInfo().about(
+      provider('any', null, { traits }),
+      name,
+      { id: name, upstream: name, ...model },
+      NOW,
+    ).traits;
 
   it("the provider's traits beat what is known of the model", () => {
     expect(traitsOf({ maxTokensField: 'max_tokens', rejectsSampling: false })).toMatchObject({
@@ -218,7 +224,7 @@ describe('the price book', () => {
   const anthropic = provider('mine', null, { baseUrls: { messages: 'https://api.anthropic.com/v1' } });
 
   it('gives prices of the provider at that address, and windows, once it is loaded', async () => {
-    const facts = createFacts();
+    const facts = createModelInfo();
     expect(facts.about(anthropic, 'claude-sonnet-4-5-20250929', undefined, NOW).price).toBeUndefined();
     expect(await facts.load([anthropic])).toBe(true);
     expect(await facts.load([anthropic])).toBe(false);
@@ -229,7 +235,7 @@ describe('the price book', () => {
 
   it('is read by a thread as it stands in the package', async () => {
     const urls = ['https://api.openai.com/v1', 'https://openrouter.ai/api/v1', 'http://127.0.0.1:1/v1'];
-    const shelves = await readShelves(urls);
+    const shelves = await readPriceBook(urls);
     expect([...shelves.keys()]).toEqual(urls);
     for (const [url, shelf] of shelves) {
       const models = findProvider({ providerApiUrl: url })?.models ?? [];
@@ -240,14 +246,14 @@ describe('the price book', () => {
   });
 
   it('gives a model of a famous name on an own server no price', async () => {
-    const facts = createFacts();
+    const facts = createModelInfo();
     const local = provider('local', null, { baseUrls: { chat: 'http://127.0.0.1:11434/v1' } });
     await facts.load([anthropic, local]);
     expect(facts.about(local, 'gpt-5.2', undefined, NOW).price).toBeUndefined();
   });
 
   it('takes the price of the day', async () => {
-    const facts = createFacts();
+    const facts = createModelInfo();
     await facts.load([anthropic]);
     const steps = (now: number): number | undefined =>
       facts.about(anthropic, 'claude-opus-4-6', undefined, now).price?.input?.steps?.length;
@@ -256,7 +262,7 @@ describe('the price book', () => {
   });
 
   it("is beaten by the file's price", async () => {
-    const facts = createFacts();
+    const facts = createModelInfo();
     await facts.load([anthropic]);
     const model = { id: 'x', upstream: 'claude-sonnet-5', price: { input: 1, output: 2 } };
     expect(facts.about(anthropic, 'claude-sonnet-5', model, NOW).price).toEqual({

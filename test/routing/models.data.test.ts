@@ -1,6 +1,6 @@
 // Rules that go by a model's name, wherever it is served.
 import { expect, it } from 'vitest';
-import { createFacts } from '../../src/routing/model-info.ts';
+import { createModelInfo } from '../../src/routing/model-info.ts';
 import { provider } from './fixtures.ts';
 
 // PROTOCOL 2.1: elsewhere it would be a 400, or moved for nothing.
@@ -16,7 +16,7 @@ it.each([
   ['claude-haiku-5-5', false],
   ['claude-nova-9', false],
 ])('%s takes system messages in mid-conversation: %j', (name, midSystem) => {
-  const { traits } = createFacts().about(provider('any', null), name, undefined, 0);
+  const { traits } = createModelInfo().about(provider('any', null), name, undefined, 0);
   expect(traits.midSystem).toBe(midSystem);
 });
 
@@ -33,10 +33,10 @@ it.each([
   ['austral', 'any'],
   ['gpt-5.2', 'any'],
 ])('the ids of tool calls towards %s follow the rule "%s"', (name, toolIds) => {
-  expect(createFacts().about(provider('any', null), name, undefined, 0).traits.toolIds).toBe(toolIds);
+  expect(createModelInfo().about(provider('any', null), name, undefined, 0).traits.toolIds).toBe(toolIds);
 });
 
 it('but the rule of a provider stands above it', () => {
   const strict = provider('any', null, { traits: { toolIds: 'openai' } });
-  expect(createFacts().about(strict, 'mistral-large-latest', undefined, 0).traits.toolIds).toBe('openai');
+  expect(createModelInfo().about(strict, 'mistral-large-latest', undefined, 0).traits.toolIds).toBe('openai');
 });

@@ -4,7 +4,7 @@ import { GatewayError } from '../../src/errors.ts';
 import type { ProviderFailure } from '../../src/errors.ts';
 import { NO_NEEDS } from '../../src/canonical/needs.ts';
 import { createRouting } from '../../src/routing/routing.ts';
-import type { Question, Routing } from '../../src/routing/routing.ts';
+import type { RoutingQuery, Routing } from '../../src/routing/routing.ts';
 import { config, fakeClock, keys, provider, question } from './fixtures.ts';
 import type { FakeClock } from './fixtures.ts';
 
@@ -20,7 +20,7 @@ function setUp(strategy: 'priority' | 'fastest' = 'priority'): { clock: FakeCloc
   return { clock, routing: createRouting({ config: config(PROVIDERS, { r: [A, B, C] }, strategy), clock }) };
 }
 
-function orderOf(routing: Routing, more: Partial<Question> = {}): string[] {
+function orderOf(routing: Routing, more: Partial<RoutingQuery> = {}): string[] {
   return keys(routing.resolve(question('r', more)).targets);
 }
 
@@ -32,7 +32,7 @@ function fail(routing: Routing, key: string, failure: Partial<ProviderFailure> =
 const cool = (routing: Routing, key: string, retryAfterMs: number): void =>
   fail(routing, key, { kind: 'rate_limited', retryAfterMs }, 1);
 
-function answer(routing: Routing, key: string, more: Partial<Question>, firstByteMs = 10): void {
+function answer(routing: Routing, key: string, more: Partial<RoutingQuery>, firstByteMs = 10): void {
   routing.health.begin(key, true)?.succeeded(firstByteMs);
   const asked = question('r', more);
   const found = routing.resolve(asked).targets.find((target) => target.key === key);
@@ -115,7 +115,7 @@ describe('a conversation', () => {
     expect(orderOf(routing, talk)).toEqual([C, A, B]);
   });
 
-  it.each<[string, Partial<Question>]>([
+  it.each<[string, Partial<RoutingQuery>]>([
     ['another conversation', { conversation: 'y' }],
     ['another account with the same beginning', { conversation: 'x', accountId: 2 }],
     ['one that is not recognised', { conversation: undefined }],
@@ -158,7 +158,7 @@ describe('a conversation', () => {
 
   it('is not even hashed for a name that leaves no choice', () => {
     const { routing } = setUp();
-    const asked: Question = {
+    const asked: RoutingQuery = {
       ...question(A),
       get conversation(): string {
         throw new Error('hashed');
@@ -180,7 +180,7 @@ describe('a conversation', () => {
 
 describe('an open tool turn', () => {
   const turn = { conversation: 'x', openToolTurn: true };
-  const flags = (routing: Routing, more: Partial<Question> = {}): [string, boolean][] =>
+  const flags = (routing: Routing, more: Partial<RoutingQuery> = {}): [string, boolean][] =>
     routing
       .resolve(question('r', { ...turn, ...more }))
       .targets.map((target) => [target.key, target.withoutThinking === true]);

@@ -4,7 +4,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { NO_NEEDS } from '../../src/canonical/needs.ts';
 import { protocolFor } from '../../src/routing/catalog.ts';
 import { createRouting } from '../../src/routing/routing.ts';
-import type { Question, Routing } from '../../src/routing/routing.ts';
+import type { RoutingQuery, Routing } from '../../src/routing/routing.ts';
 import { config, fakeClock, keys, provider, question, target } from './fixtures.ts';
 
 function routingOf(...args: Parameters<typeof config>): Routing {
@@ -395,7 +395,7 @@ describe('server tools', () => {
   const unsaid = provider('mirror', ['m'], { protocols: ['messages'] });
   const chat = provider('chat', ['m']);
   const asked = { protocol: 'messages', needs: { ...NO_NEEDS, serverTools: true } } as const;
-  const first = (of: ReturnType<typeof provider>[], more: Partial<Question> = asked) =>
+  const first = (of: ReturnType<typeof provider>[], more: Partial<RoutingQuery> = asked) =>
     routingOf(of).resolve(question('m', more));
 
   it('are taken as possible at a provider that speaks messages and says nothing of them', () => {

@@ -1,26 +1,32 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import type { Event } from '../../src/canonical/events.ts';
-import { isOwn } from '../../src/canonical/thinking-signature.ts';
+import type { StreamEvent } from '../../src/canonical/events.ts';
+import { isGatewaySignature } from '../../src/canonical/thinking-signature.ts';
 import type { Reply, ReplyPart } from '../../src/canonical/reply.ts';
-import type { Part, Reasoning, ReasoningPart, Request, ToolChoice } from '../../src/canonical/request.ts';
+import type {
+  Part,
+  Reasoning,
+  ReasoningPart,
+  GenerationRequest,
+  ToolChoice,
+} from '../../src/canonical/request.ts';
 import { answer, eventsOf, inputTokens } from '../../src/sim/model.ts';
 import { wordsOf } from '../../src/sim/tokens.ts';
 import { ask, conversation, tool, user } from './requests.ts';
 
 const IDENTITY = { id: 'id', created: 0 };
-const reply = (request: Request): Reply => answer(request, IDENTITY);
-const text = (request: Request): string => textOf(reply(request).parts);
+const reply = (request: GenerationRequest): Reply => answer(request, IDENTITY);
+const text = (request: GenerationRequest): string => textOf(reply(request).parts);
 const textOf = (parts: ReplyPart[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-const calls = (request: Request): [string, unknown][] =>
+const calls = (request: GenerationRequest): [string, unknown][] =>
   reply(request).parts.flatMap((part) =>
     part.type === 'tool_call' ? [[part.name, JSON.parse(part.arguments) as unknown]] : [],
   );
-const kinds = (request: Request): string[] => reply(request).parts.map(({ type }) => type);
+const kinds = (request: GenerationRequest): string[] => reply(request).parts.map(({ type }) => type);
 
 describe('echo answers with the last user text', () => {
-  test.each<[string, Request, string]>([
+  test.each<[string, GenerationRequest, string]>([
     ['one message', ask('hello'), 'hello'],
     ['the last of several', conversation([user('a'), { role: 'assistant', parts: [] }, user('b')]), 'b'],
     [
@@ -164,14 +170,14 @@ describe('after a tool result echo answers with its text', () => {
     parts: [{ type: 'tool_call', id: 'c', name: 'get_time', arguments: '{}' }],
   } as const;
   const result = (content: string | Part[]): Part => ({ type: 'tool_result', callId: 'c', content });
-  const after = (...messages: Part[][]): Request =>
+  const after = (...messages: Part[][]): GenerationRequest =>
     conversation(
       [user('get_time'), { ...called, parts: [...called.parts] }, ...messages.map((parts) => user(parts))],
       { tools },
     );
 
   const png: Part = { type: 'image', source: { kind: 'base64', mediaType: 'image/png', data: 'AAAA' } };
-  test.each<[string, Request, string]>([
+  test.each<[string, GenerationRequest, string]>([
     ['a text', after([result('noon')]), 'noon'],
     [
       'blocks',
@@ -218,7 +224,7 @@ describe('after a tool result echo answers with its text', () => {
 });
 
 describe('echo thinks when it is asked to', () => {
-  test.each<[string, Request['protocol'], Reasoning | undefined, boolean]>([
+  test.each<[string, GenerationRequest['protocol'], Reasoning | undefined, boolean]>([
     ['a budget', 'messages', { mode: 'on', budgetTokens: 1024 }, true],
     ['adaptive', 'messages', { mode: 'adaptive', effort: 'high' }, true],
     ['off', 'messages', { mode: 'off', effort: 'high' }, false],
@@ -237,7 +243,7 @@ describe('echo thinks when it is asked to', () => {
     expect(thought).toMatchObject({ type: 'reasoning' });
     const { signature = '' } = thought as ReasoningPart;
     expect(signature).toMatch(/^[\w+/]{55}=$/);
-    expect(isOwn(signature)).toBe(true);
+    expect(isGatewaySignature(signature)).toBe(true);
   });
 
   it('counts it as a part of the output', () => {
@@ -248,7 +254,7 @@ describe('echo thinks when it is asked to', () => {
 });
 
 describe('limits', () => {
-  test.each<[string, string, Partial<Request>, string, Reply['stop']]>([
+  test.each<[string, string, Partial<GenerationRequest>, string, Reply['stop']]>([
     ['exactly enough', 'abcdefgh', { maxOutputTokens: 2 }, 'abcdefgh', { reason: 'end' }],
     ['too few tokens', 'abcdefgh', { maxOutputTokens: 1 }, 'abcd', { reason: 'length' }],
     ['none at all', 'abcdefgh', { maxOutputTokens: 0 }, '', { reason: 'length' }],
@@ -311,7 +317,7 @@ describe('limits', () => {
 });
 
 describe('tokens are four bytes', () => {
-  test.each<[string, Request, number]>([
+  test.each<[string, GenerationRequest, number]>([
     ['rounded up', ask('hello'), 2],
     ['of UTF-8', ask('日本語'), 3],
     [
@@ -374,7 +380,7 @@ describe('streaming', () => {
 });
 
 /** A small reader of our own: the parts that a stream's events spell. */
-function collected(events: Iterable<Event>): ReplyPart[] {
+function collected(events: Iterable<StreamEvent>): ReplyPart[] {
   const parts: ReplyPart[] = [];
   for (const event of events) {
     if (!('index' in event)) continue;

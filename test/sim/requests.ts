@@ -1,11 +1,11 @@
 // Canonical requests for the simulated model, with everything that a test does not care about filled in.
-import type { FunctionTool, Message, Part, Request } from '../../src/canonical/request.ts';
+import type { FunctionTool, Message, Part, GenerationRequest } from '../../src/canonical/request.ts';
 
-export function ask(content: string | Part[], more: Partial<Request> = {}): Request {
+export function ask(content: string | Part[], more: Partial<GenerationRequest> = {}): GenerationRequest {
   return conversation([user(content)], more);
 }
 
-export function conversation(messages: Message[], more: Partial<Request> = {}): Request {
+export function conversation(messages: Message[], more: Partial<GenerationRequest> = {}): GenerationRequest {
   return {
     protocol: 'chat',
     model: 'echo',

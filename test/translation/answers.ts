@@ -1,6 +1,6 @@
 // One answer of a provider, whole and as its stream, and what a client of either protocol gets of it.
 import type { JsonObject } from '../../src/canonical/json.ts';
-import type { ProtocolName, Request } from '../../src/canonical/request.ts';
+import type { ProtocolName, GenerationRequest } from '../../src/canonical/request.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { context, eventsIn, written } from './pipeline.ts';
 
@@ -71,7 +71,7 @@ export function crossed(
   client: ProtocolName,
   provider: ProtocolName,
   value: JsonObject,
-  over: Partial<Request> = {},
+  over: Partial<GenerationRequest> = {},
 ): JsonObject {
   return protocols[client].encodeReply(protocols[provider].decodeReply(value), context(client, over));
 }
@@ -81,7 +81,7 @@ export function crossedStream(
   client: ProtocolName,
   provider: ProtocolName,
   stream: string,
-  over: Partial<Request> = {},
+  over: Partial<GenerationRequest> = {},
 ): JsonObject[] {
   return written(client, eventsIn(provider, stream), over)
     .split('\n\n')

@@ -2,15 +2,15 @@
 // of messages. What a visible character follows is kept to the last space.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Event } from '../../src/canonical/events.ts';
+import type { StreamEvent } from '../../src/canonical/events.ts';
 import { isObject, type JsonObject } from '../../src/canonical/json.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { collected, context, eventsIn, mover, send, written } from './pipeline.ts';
 
 type Part = { text: string[] } | { reasoning: string } | { call: string };
 
-function eventsOf(parts: readonly Part[]): Event[] {
-  const events: Event[] = [{ type: 'start', id: 'msg_1', model: 'm' }];
+function eventsOf(parts: readonly Part[]): StreamEvent[] {
+  const events: StreamEvent[] = [{ type: 'start', id: 'msg_1', model: 'm' }];
   parts.forEach((part, index) => {
     if ('text' in part) {
       events.push({ type: 'text_start', index });

@@ -1,5 +1,5 @@
 // A client's wire body as a provider of the other protocol gets it, and the paths that the client is told were left out.
-import { repair } from '../../src/canonical/history.ts';
+import { repairHistory } from '../../src/canonical/history.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
@@ -17,7 +17,7 @@ export function cross(from: ProtocolName, members: JsonObject, over: Partial<Tra
   const traits = { ...DEFAULT_TRAITS, ...over };
   const body: JsonObject = { model: 'm', max_tokens: 9000, messages: [{ role: 'user', content: 'hi' }] };
   const request = protocols[from].decodeRequest({ ...body, ...members });
-  const repaired = repair(request, { target, traits });
+  const repaired = repairHistory(request, { target, traits });
   const encoded = protocols[target].encodeRequest(repaired.request, 'target', traits);
   const paths = [...repaired.warnings, ...encoded.warnings]
     .filter(({ effect }) => effect === 'dropped' || effect === 'suspended')

@@ -2,7 +2,7 @@
 // relayed and translated alike: a stream that ends with `[DONE]` behind it is no whole answer.
 import { describe, expect, it } from 'vitest';
 import type { ProtocolName } from '../../src/canonical/request.ts';
-import type { Moved } from '../../src/gateway/reply/pump.ts';
+import type { PumpStep } from '../../src/gateway/reply/pump.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 import { content, FINISH, START, TERMINAL } from '../gateway/wire.ts';
 import { BOTH, mover, send } from './pipeline.ts';
@@ -36,7 +36,7 @@ const IN_BOTH: [what: string, frame: string][] = [
 ];
 
 /** What a client is given of `stream`, in one network chunk and frame by frame: both must be the same. */
-function moved(client: ProtocolName, provider: ProtocolName, stream: string): Moved {
+function moved(client: ProtocolName, provider: ProtocolName, stream: string): PumpStep {
   const splitter = createSplitter({ maxFrame: 1 << 20 });
   const plain = mover(client, provider).move([...splitter.push(Buffer.from(stream)), ...splitter.finish()]);
   const run = createSplitter({ maxFrame: 1 << 20 }).run(Buffer.from(stream));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FailureError } from '../../src/canonical/failure.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
-import type { Sighting } from '../../src/protocols/protocol.ts';
+import type { RelayedFrame } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 import { chunks, completion, events, message } from './answers.ts';
@@ -50,7 +50,7 @@ function failureOf(run: () => unknown): unknown {
   return undefined;
 }
 
-function sightings(provider: ProtocolName, stream: string): Sighting[] {
+function sightings(provider: ProtocolName, stream: string): RelayedFrame[] {
   const watch = protocols[provider].createWatch({ usageAsked: true });
   return createSplitter({ maxFrame: 1 << 20 })
     .push(Buffer.from(stream))

@@ -3,12 +3,16 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Event } from '../../src/canonical/events.ts';
+import type { StreamEvent } from '../../src/canonical/events.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { Reply } from '../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { protocols } from '../../src/protocols/registry.ts';
-import { createRestorer, restoreReply, type Restore } from '../../src/canonical/reverse-mapping.ts';
+import {
+  createEventRestorer,
+  restoreReply,
+  type ReverseMapping,
+} from '../../src/canonical/reverse-mapping.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 import { BOTH, collected, context, cutAt, eventsIn, mover, send, written } from './pipeline.ts';
 
@@ -51,7 +55,7 @@ function meant(reply: Reply): object {
 }
 
 /** Every block opens once, gets its pieces and closes once; indexes count up; text and reasoning never overlap. */
-function problems(events: readonly Event[]): string[] {
+function problems(events: readonly StreamEvent[]): string[] {
   const found: string[] = [];
   const open = new Map<number, string>();
   let next = 0;
@@ -138,8 +142,8 @@ function inPieces(text: string, places: readonly number[]): string[] {
 }
 
 /** Calls side by side, their pieces in turn. */
-function callEvents(calls: (Block & { kind: 'calls' })['calls'], first: number): Event[] {
-  const events: Event[] = calls.map(({ id, name }, at) => ({
+function callEvents(calls: (Block & { kind: 'calls' })['calls'], first: number): StreamEvent[] {
+  const events: StreamEvent[] = calls.map(({ id, name }, at) => ({
     type: 'tool_start',
     index: first + at,
     id,
@@ -155,8 +159,8 @@ function callEvents(calls: (Block & { kind: 'calls' })['calls'], first: number):
   return events;
 }
 
-function eventsOf(blocks: readonly Block[]): Event[] {
-  const events: Event[] = [
+function eventsOf(blocks: readonly Block[]): StreamEvent[] {
+  const events: StreamEvent[] = [
     { type: 'start', id: 'x', model: 'm', created: 1, usage: { input: 3, output: 1 } },
   ];
   const open: number[] = [];
@@ -166,7 +170,7 @@ function eventsOf(blocks: readonly Block[]): Event[] {
       events.push(...callEvents(item.calls, index));
       const ends = item.calls.map((_, at) => index + at);
       if (item.open) open.push(...ends);
-      else events.push(...ends.map((at): Event => ({ type: 'tool_end', index: at })));
+      else events.push(...ends.map((at): StreamEvent => ({ type: 'tool_end', index: at })));
       index += ends.length;
       continue;
     }
@@ -176,7 +180,7 @@ function eventsOf(blocks: readonly Block[]): Event[] {
     else events.push({ type: 'reasoning_end', index, signature: item.signature });
     index++;
   }
-  events.push(...open.map((at): Event => ({ type: 'tool_end', index: at })));
+  events.push(...open.map((at): StreamEvent => ({ type: 'tool_end', index: at })));
   const reason = blocks.some(({ kind }) => kind === 'calls') ? 'tool_calls' : 'end';
   const usage = { input: 3, cacheRead: 2, output: 9, reasoning: 4 };
   return [...events, { type: 'end', stop: { reason }, usage }];
@@ -347,7 +351,7 @@ describe.each(FIXTURES)('%s of %s', (_name, protocol, sse, response) => {
 });
 
 describe('what is put back into an answer', () => {
-  const restore: Restore = {
+  const restore: ReverseMapping = {
     toolNames: new Map([['wire_name', 'a.long.name']]),
     customTools: new Set(['patch']),
     structuredTool: 'answer',
@@ -376,11 +380,14 @@ describe('what is put back into an answer', () => {
         );
         for (const delta of inPieces(args, places))
           events.push({ type: 'tool_delta', index: 1, text: delta });
-        events.push({ type: 'tool_end', index: 1 }, { ...end, stop: { reason: 'tool_calls' } } as Event);
+        events.push({ type: 'tool_end', index: 1 }, {
+          ...end,
+          stop: { reason: 'tool_calls' },
+        } as StreamEvent);
         const bytes = Buffer.from(written(provider, events));
         const plain = collected(eventsIn(provider, bytes));
         const expected = restoreReply(plain, restore);
-        const restorer = createRestorer(restore);
+        const restorer = createEventRestorer(restore);
         const streamed = collected(eventsIn(provider, bytes).flatMap((event) => restorer.push(event)));
         const { usage: _usage, ...rest } = said(expected) as Record<string, unknown>;
         expect(said(streamed)).toMatchObject(rest);

@@ -1,9 +1,9 @@
 // A provider may be broken or hostile: megabytes of its answer are read in one pass, whatever stands in them, as all other
 // requests wait meanwhile.
 import { describe, expect, it } from 'vitest';
-import { repair } from '../../src/canonical/history.ts';
+import { repairHistory } from '../../src/canonical/history.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
-import type { Message, ProtocolName, Request } from '../../src/canonical/request.ts';
+import type { Message, ProtocolName, GenerationRequest } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import { createIds } from '../../src/ids.ts';
 import { protocols } from '../../src/protocols/registry.ts';
@@ -93,12 +93,12 @@ it('a history of many results in another order than their calls', () => {
       parts: ids.toReversed().map((callId) => ({ type: 'tool_result', callId, content: 'x' })),
     },
   ];
-  const request: Request = {
+  const request: GenerationRequest = {
     ...{ protocol: 'chat', model: 'm', stream: false, includeUsage: false },
     ...{ native: [], messages },
   };
   const begun = performance.now();
-  repair(request, { target: 'messages', traits: DEFAULT_TRAITS });
+  repairHistory(request, { target: 'messages', traits: DEFAULT_TRAITS });
   expect(performance.now() - begun).toBeLessThan(TOO_LONG_MS);
 });
 

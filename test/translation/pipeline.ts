@@ -1,12 +1,12 @@
 // A provider's bytes all the way to the client's, without sockets: what the gateway does between splitting and writing.
 import { createCollector } from '../../src/canonical/collect.ts';
-import type { Event } from '../../src/canonical/events.ts';
+import type { StreamEvent } from '../../src/canonical/events.ts';
 import type { Reply } from '../../src/canonical/reply.ts';
-import type { ProtocolName, Request } from '../../src/canonical/request.ts';
-import type { Restore } from '../../src/canonical/reverse-mapping.ts';
+import type { ProtocolName, GenerationRequest } from '../../src/canonical/request.ts';
+import type { ReverseMapping } from '../../src/canonical/reverse-mapping.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
-import type { Mover } from '../../src/gateway/reply/pump.ts';
-import type { Prepared } from '../../src/gateway/outbound/build-request.ts';
+import type { FrameWriter } from '../../src/gateway/reply/pump.ts';
+import type { BuiltRequest } from '../../src/gateway/outbound/build-request.ts';
 import { createRelay } from '../../src/gateway/reply/relay.ts';
 import { createTranslation } from '../../src/gateway/reply/translate.ts';
 import type { Ids } from '../../src/ids.ts';
@@ -17,21 +17,21 @@ import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 export const BOTH: readonly ProtocolName[] = ['chat', 'messages'];
 /** Always the same, so that two runs can be compared. */
 export const ids: Ids = { random: (length) => 'x'.repeat(length) };
-export const NOTHING: Restore = { toolNames: new Map(), customTools: new Set(), stop: [] };
+export const NOTHING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
 
-export function context(client: ProtocolName, over: Partial<Request> = {}): ReplyContext {
-  const request: Request = {
+export function context(client: ProtocolName, over: Partial<GenerationRequest> = {}): ReplyContext {
+  const request: GenerationRequest = {
     ...{ protocol: client, model: 'asked', stream: true, includeUsage: true, messages: [], native: [] },
     ...over,
   };
   return { ids, created: 1_700_000_000, request, estimateInput: () => 7 };
 }
 
-export function mover(client: ProtocolName, provider: ProtocolName, restore = NOTHING): Mover {
+export function mover(client: ProtocolName, provider: ProtocolName, restore = NOTHING): FrameWriter {
   if (client === provider) return createRelay(protocols[provider], true);
   // All of it that a translation reads.
   const target = { traits: DEFAULT_TRAITS, provider: { headers: {} } };
-  const prepared = { protocol: protocols[provider], target, restore } as Prepared;
+  const prepared = { protocol: protocols[provider], target, restore } as BuiltRequest;
   return createTranslation(prepared, protocols[client], context(client), ids);
 }
 
@@ -41,7 +41,7 @@ export interface Sent {
 }
 
 /** What a client gets of these network chunks, until the answer is complete or failed. */
-export function send(chunks: readonly Buffer[], to: Mover, clean = true): Sent {
+export function send(chunks: readonly Buffer[], to: FrameWriter, clean = true): Sent {
   const splitter = createSplitter({ maxFrame: 1 << 20 });
   const out: Buffer[] = [];
   const steps = chunks.map((chunk) => () => {
@@ -66,14 +66,14 @@ export function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
 }
 
 /** The canonical events of a stream in this protocol. */
-export function eventsIn(protocol: ProtocolName, stream: string | Buffer): Event[] {
+export function eventsIn(protocol: ProtocolName, stream: string | Buffer): StreamEvent[] {
   const decoder = protocols[protocol].createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
   const splitter = createSplitter({ maxFrame: 1 << 20 });
   const frames = [...splitter.push(Buffer.from(stream)), ...splitter.finish()];
   return [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish(true)];
 }
 
-export function collected(events: readonly Event[]): Reply {
+export function collected(events: readonly StreamEvent[]): Reply {
   const collector = createCollector();
   for (const event of events) collector.push(event);
   const result = collector.result();
@@ -81,7 +81,11 @@ export function collected(events: readonly Event[]): Reply {
   return result.reply;
 }
 
-export function written(client: ProtocolName, events: readonly Event[], over: Partial<Request> = {}): string {
+export function written(
+  client: ProtocolName,
+  events: readonly StreamEvent[],
+  over: Partial<GenerationRequest> = {},
+): string {
   const encoder = protocols[client].createStreamEncoder(context(client, over));
   return events.map((event) => encoder.push(event)).join('');
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
 import { protocols } from '../../src/protocols/registry.ts';
-import { createFacts } from '../../src/routing/model-info.ts';
+import { createModelInfo } from '../../src/routing/model-info.ts';
 import { provider } from '../routing/fixtures.ts';
 import { translated } from './translated.ts';
 
@@ -58,7 +58,7 @@ describe('efforts and budgets (PROTOCOL 6.1)', () => {
 describe('sampling of models that think (PROTOCOL 6.3)', () => {
   const sampling = { temperature: 0.4, top_p: 0.9 };
   function onChat(model: string, members: JsonObject) {
-    const { traits } = createFacts().about(provider('any', null), model, undefined, 0);
+    const { traits } = createModelInfo().about(provider('any', null), model, undefined, 0);
     const { body, reports } = translated('messages', { ...sampling, ...members }, traits);
     const { temperature, top_p, reasoning_effort } = body;
     return { sent: { temperature, top_p, reasoning_effort }, reports };

@@ -3,9 +3,15 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { repair } from '../../src/canonical/history.ts';
+import { repairHistory } from '../../src/canonical/history.ts';
 import type { JsonObject, JsonValue } from '../../src/canonical/json.ts';
-import type { Part, ProtocolName, Request, ToolResultPart, Warning } from '../../src/canonical/request.ts';
+import type {
+  Part,
+  ProtocolName,
+  GenerationRequest,
+  ToolResultPart,
+  Warning,
+} from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
 import { effortOf } from '../../src/protocols/messages/request/reasoning.ts';
 import { protocols } from '../../src/protocols/registry.ts';
@@ -70,7 +76,7 @@ function resultOf({ callId, content, isError }: ToolResultPart): object {
 }
 
 /** What a conversation says, in the coarsest form that both protocols share. */
-function said(request: Request): Said {
+function said(request: GenerationRequest): Said {
   const turns: Said['turns'] = [];
   let system = '';
   for (const { role, parts } of request.messages) {
@@ -111,7 +117,7 @@ function said(request: Request): Said {
 }
 
 /** A budget is the effort whose budget it reaches. */
-function effortAsked({ reasoning }: Request): string | undefined {
+function effortAsked({ reasoning }: GenerationRequest): string | undefined {
   if (reasoning?.mode === 'off') return 'none';
   const { effort, budgetTokens } = reasoning ?? {};
   return effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens));
@@ -145,13 +151,13 @@ function withoutExplained(value: Said, warnings: readonly Warning[]): Said {
 }
 
 interface Crossed {
-  before: Request;
-  after: Request;
+  before: GenerationRequest;
+  after: GenerationRequest;
   warnings: Warning[];
 }
 
-function cross(request: Request, to: ProtocolName, traits: Traits): Crossed {
-  const repaired = repair(request, { target: to, traits });
+function cross(request: GenerationRequest, to: ProtocolName, traits: Traits): Crossed {
+  const repaired = repairHistory(request, { target: to, traits });
   const { body, warnings } = protocols[to].encodeRequest(repaired.request, request.model, traits);
   const wire = JSON.parse(JSON.stringify(body)) as JsonObject;
   protocols[to].readEnvelope(wire);
@@ -173,7 +179,7 @@ function expectSame({ before, after, warnings }: Crossed): void {
   for (const [name, value] of Object.entries(asked)) expect(got[name], name).toEqual(value);
 }
 
-function expectRoundTrip(request: Request, traits: Traits): Warning[] {
+function expectRoundTrip(request: GenerationRequest, traits: Traits): Warning[] {
   const there = cross(request, other(request.protocol), traits);
   expectSame(there);
   const back = cross(there.after, request.protocol, traits);
@@ -211,7 +217,7 @@ describe.each(REQUESTS)('%s', (_name, protocol, body) => {
   it('is the same value decoded, encoded and decoded again', () => {
     const wire = protocols[protocol];
     const decoded = wire.decodeRequest(body);
-    const { request } = repair(decoded, { target: protocol, traits: GENEROUS });
+    const { request } = repairHistory(decoded, { target: protocol, traits: GENEROUS });
     const { body: encoded, warnings } = wire.encodeRequest(request, decoded.model, GENEROUS);
     const again = wire.decodeRequest(encoded);
     expectSame({ before: request, after: again, warnings });

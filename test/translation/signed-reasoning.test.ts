@@ -3,7 +3,7 @@
 import OpenAI from 'openai';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
-import { markOwn } from '../../src/canonical/thinking-signature.ts';
+import { signAsGateway } from '../../src/canonical/thinking-signature.ts';
 import { replay } from '../../src/canonical/collect.ts';
 import type { Reply, ReplyPart } from '../../src/canonical/reply.ts';
 import { protocols } from '../../src/protocols/registry.ts';
@@ -173,7 +173,7 @@ it.each<[string, JsonObject]>([
   ],
   [
     "the gateway's own",
-    { thinking_blocks: [{ type: 'thinking', thinking: 'Hm.', signature: markOwn('x') }] },
+    { thinking_blocks: [{ type: 'thinking', thinking: 'Hm.', signature: signAsGateway('x') }] },
   ],
 ])('with %s, thinking is off for this request and named, which strict does not refuse', async (_, kept) => {
   const { to, scripted } = await loop({ strict: true });

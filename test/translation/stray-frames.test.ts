@@ -1,9 +1,9 @@
 // Frames that hold no JSON: what a protocol does not know, pings and ends written carelessly are passed over, errors never are.
 import { describe, expect, it } from 'vitest';
-import type { Event } from '../../src/canonical/events.ts';
+import type { StreamEvent } from '../../src/canonical/events.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
-import type { Moved } from '../../src/gateway/reply/pump.ts';
+import type { PumpStep } from '../../src/gateway/reply/pump.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter, type Frame } from '../../src/protocols/sse/splitter.ts';
 import { content, FINISH, START, streamOf, TERMINAL } from '../gateway/wire.ts';
@@ -21,7 +21,7 @@ function frameIn(text: string): Frame {
 }
 
 /** What a client is given of `stream`, in one network chunk and frame by frame: both must be the same. */
-function moved(client: ProtocolName, provider: ProtocolName, stream: string): Moved {
+function moved(client: ProtocolName, provider: ProtocolName, stream: string): PumpStep {
   const run = createSplitter({ maxFrame: 1 << 20 }).run(Buffer.from(stream));
   if (run === undefined) throw new Error('not one run');
   const fast = mover(client, provider).moveRun(run);
@@ -146,7 +146,7 @@ describe('an error event, whatever its data', () => {
 
   it.each(BOTH)('is the last word of %s', (provider) => {
     const decoder = protocols[provider].createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
-    const types = (events: Event[]) => events.map(({ type }) => type);
+    const types = (events: StreamEvent[]) => events.map(({ type }) => type);
     expect(types(decoder.push(frameIn('event: error\n\n')))).toEqual(['error']);
     expect(decoder.push(frameIn(TERMINAL[provider]))).toEqual([]);
   });

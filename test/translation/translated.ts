@@ -1,5 +1,5 @@
 // A client's body as a provider of the other protocol gets it, and what was reported on the way.
-import { repair } from '../../src/canonical/history.ts';
+import { repairHistory } from '../../src/canonical/history.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
@@ -19,7 +19,7 @@ export function translated(from: ProtocolName, members: JsonObject, over: Partia
   const limit = { [from === 'chat' ? 'max_completion_tokens' : 'max_tokens']: 100_000 };
   const messages = [{ role: 'user', content: 'hi' }];
   const request = protocols[from].decodeRequest({ model: 'm', ...limit, messages, ...members });
-  const repaired = repair(request, { target, traits });
+  const repaired = repairHistory(request, { target, traits });
   const { body, warnings } = protocols[target].encodeRequest(repaired.request, 'target', traits);
   const reports = [...repaired.warnings, ...warnings]
     .filter(({ effect }) => effect !== 'quiet')

@@ -1,6 +1,6 @@
 // Whether an entry of a key's list of models can admit anything, as far as the configuration alone tells.
 import type { Config } from '../../config/config.ts';
-import { nearest } from '../../config/did-you-mean.ts';
+import { didYouMean } from '../../config/did-you-mean.ts';
 import { SIM_MODELS } from '../../sim/behaviours.ts';
 
 /** A line for each entry that admits nothing. What a provider without a list has is not known: nothing is said of that. */
@@ -20,7 +20,7 @@ export function uselessModels(models: readonly string[], config: Config): string
       return closed.has(provider) || !open;
     })
     .map((model) => {
-      const near = nearest(model, known);
+      const near = didYouMean(model, known);
       return `--models ${model} admits nothing here; ${near === undefined ? 'see: gateway models' : `did you mean ${near}?`}`;
     });
 }

@@ -25,7 +25,7 @@ export function defineCheck(check: Command, context: Context): void {
 
 async function runCheck(options: Options, command: Command, context: Context): Promise<void> {
   const { json = false, deep = false } = options;
-  const { withSurvey } = await import('../inventory.ts');
+  const { withInventory: withSurvey } = await import('../inventory.ts');
   const { checkProvider } = await import('../check-provider.ts');
   const style = await createStyle(context.stdout, context.env);
   const spinner = await createSpinner(context, json);

@@ -5,7 +5,7 @@ import type { RouteConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import { MAX_ATTEMPTS } from '../../gateway/outbound/fallback.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { Question, Resolution } from '../../routing/routing.ts';
+import type { RoutingQuery, Resolution } from '../../routing/routing.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, printJson, printLines, type Style } from '../ui/style.ts';
 import type { States } from '../states.ts';
@@ -41,7 +41,7 @@ async function runExplain(
   command: Command,
   context: Context,
 ): Promise<void> {
-  const { learnModels, withSurvey } = await import('../inventory.ts');
+  const { learnModels, withInventory: withSurvey } = await import('../inventory.ts');
   const { readStates } = await import('../states.ts');
   const states = await readStates(command, context);
   const explained = await withSurvey(command, context, async (survey): Promise<Explained> => {
@@ -60,26 +60,26 @@ interface Explained {
   verdicts: Verdict[];
   strategy: RouteConfig['strategy'];
   /** Of the request in the file, which does not say it. */
-  protocol: Question['protocol'] | undefined;
+  protocol: RoutingQuery['protocol'] | undefined;
 }
 
 interface Asked {
-  question: Question;
+  question: RoutingQuery;
   /** What the target would not be given of the request. Throws GatewayError where it can't be written for it at all. */
   droppedFor: (target: Target) => readonly string[];
 }
 
 async function askedOf(model: string, file: string | undefined, cwd: string): Promise<Asked> {
   if (file === undefined) {
-    const question: Question = {
+    const question: RoutingQuery = {
       ...{ protocol: 'chat', model, needs: NO_NEEDS, allowed: null, accountId: 0 },
       ...{ conversation: undefined, openToolTurn: false, estimate: () => 0 },
     };
     return { question, droppedFor: () => [] };
   }
   const { readRequestFile } = await import('../args/request-file.ts');
-  const { questionOf } = await import('../../gateway/inbound/routing-query.ts');
-  const { prepare } = await import('../../gateway/outbound/build-request.ts');
+  const { routingQuery: questionOf } = await import('../../gateway/inbound/routing-query.ts');
+  const { buildRequest: prepare } = await import('../../gateway/outbound/build-request.ts');
   const inbound = await readRequestFile(file, cwd, model);
   const passed = { version: undefined, beta: undefined, query: '' };
   return {

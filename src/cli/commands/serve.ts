@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { collect, parsePort } from '../args/values.ts';
 import { printBanner } from '../ui/banner.ts';
 import { CliError, type Context } from '../context.ts';
-import { clean, formatDuration, isLively, plural } from '../ui/style.ts';
+import { clean, formatDuration, isInteractive, plural } from '../ui/style.ts';
 import { openDatabase, readConfig } from '../with-store.ts';
 
 interface Options {
@@ -165,7 +165,7 @@ async function openLog(config: Config, context: Context): Promise<Logger> {
   const { createLog } = await import('../../log.ts');
   context.unblockLog?.();
   const format = config.log ?? (stderr.isTTY === true ? 'pretty' : 'json');
-  return createLog({ format, stream: stderr, colors: isLively(stderr, env) });
+  return createLog({ format, stream: stderr, colors: isInteractive(stderr, env) });
 }
 
 /** Into the log, so that JSON lines stay JSON lines; by themselves where there is no log. */

@@ -20,7 +20,7 @@ function readable(error: unknown): string[] {
   return [`${message || 'failed without a message'} (--debug shows where)`];
 }
 
-export function explainFailure(error: unknown, debug: boolean): { lines: string[]; exitCode: 1 | 2 } {
+export function errorLines(error: unknown, debug: boolean): { lines: string[]; exitCode: 1 | 2 } {
   const exitCode = error instanceof CliError ? error.exitCode : 1;
   const lines = readable(error).map((line) => shortened(clean(line.replace(/\s*\n\s*/g, ' '))));
   return { lines: debug ? [...lines, inspect(error)] : lines, exitCode };

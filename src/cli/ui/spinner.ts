@@ -1,6 +1,6 @@
 // Movement on stderr while a command waits, for people alone: not in a pipe, not in CI, not under NO_COLOR or --json.
 import type { Context } from '../context.ts';
-import { isLively } from './style.ts';
+import { isInteractive } from './style.ts';
 
 export interface Spinner {
   text(text: string): void;
@@ -13,7 +13,7 @@ const still: Spinner = { text: () => undefined, around: (write) => write(), stop
 
 export async function createSpinner({ stderr, env }: Context, json: boolean): Promise<Spinner> {
   // ora spins at full CPU on a terminal of no columns, and needs one whose cursor it can move.
-  if (json || !isLively(stderr, env) || !stderr.columns || !('cursorTo' in stderr)) return still;
+  if (json || !isInteractive(stderr, env) || !stderr.columns || !('cursorTo' in stderr)) return still;
   const { default: ora } = await import('ora');
   const spinner = ora({ stream: stderr as NodeJS.WriteStream, discardStdin: false }).start();
   return {

@@ -10,14 +10,14 @@ const asIs: Paint = (text) => text;
 export const plainStyle: Style = { bold: asIs, dim: asIs, red: asIs, green: asIs, yellow: asIs, cyan: asIs };
 
 /** A terminal whose reader wants colour and movement: not a pipe, not CI, not under NO_COLOR. */
-export function isLively(terminal: Terminal, env: Environment): boolean {
+export function isInteractive(terminal: Terminal, env: Environment): boolean {
   const wanted = !env['NO_COLOR'] && (!env['CI'] || env['CI'] === 'false') && env['TERM'] !== 'dumb';
   return terminal.isTTY === true && wanted;
 }
 
 /** The sixteen colours of the user's own theme, or none. chalk itself is loaded only where it has something to do. */
 export async function createStyle(terminal: Terminal, env: Environment): Promise<Style> {
-  if (!isLively(terminal, env)) return plainStyle;
+  if (!isInteractive(terminal, env)) return plainStyle;
   const { Chalk } = await import('chalk');
   const chalk = new Chalk({ level: 1 });
   const { bold, dim, red, green, yellow, cyan } = chalk;

@@ -2,7 +2,7 @@
 import { GatewayError } from '../../errors.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Passed } from '../outbound/build-request.ts';
+import type { ForwardedHeaders } from '../outbound/build-request.ts';
 
 const VERSION_HEADERS = ['anthropic-version', 'provider-version'] as const;
 /** Known to be a date: to check one costs 1 µs. */
@@ -11,7 +11,7 @@ const USUAL = '2023-06-01';
 const MOST_BETA = 8192;
 
 /** Throws GatewayError `invalid_request` for a version that is no date, two that differ, and betas that are too long. */
-export function passedHeaders(exchange: Exchange, protocol: Protocol): Passed {
+export function forwardedHeaders(exchange: Exchange, protocol: Protocol): ForwardedHeaders {
   if (protocol.name !== 'messages') return { version: undefined, beta: undefined, query: '' };
   const beta = textOf(exchange.headers['anthropic-beta']);
   if (beta.length > MOST_BETA) {

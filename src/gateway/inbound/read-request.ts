@@ -3,11 +3,11 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { estimateBody } from '../../protocols/shared/token-estimate.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Needs } from '../../canonical/needs.ts';
-import type { Request } from '../../canonical/request.ts';
+import type { GenerationRequest } from '../../canonical/request.ts';
 import { GatewayError } from '../../errors.ts';
 import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
 import { scanMembers, type Members } from '../../protocols/json/splice.ts';
-import type { Asked, Envelope, Protocol } from '../../protocols/protocol.ts';
+import type { ReplyOptions, Envelope, Protocol } from '../../protocols/protocol.ts';
 
 /** A request as it was read. */
 export class Inbound {
@@ -20,8 +20,8 @@ export class Inbound {
   /** The client itself asks for usage in its stream. */
   readonly usageAsked: boolean;
   #value: JsonObject | undefined;
-  #request: Request | undefined;
-  #asked: Asked | undefined;
+  #request: GenerationRequest | undefined;
+  #asked: ReplyOptions | undefined;
   #tokens: number | undefined;
 
   constructor(
@@ -45,12 +45,12 @@ export class Inbound {
   }
 
   /** The canonical request: made at the first target that crosses protocols, and once. */
-  decode(): Request {
+  decode(): GenerationRequest {
     return (this.#request ??= this.protocol.decodeRequest(this.value, this.bytes));
   }
 
   /** Stays when the rest is let go. */
-  asked(): Asked {
+  asked(): ReplyOptions {
     return (this.#asked ??= this.protocol.readAsked(this.value));
   }
 
@@ -68,7 +68,7 @@ export class Inbound {
   }
 }
 
-function askedOf({ includeUsage, legacyFunctions, reasoning }: Request): Asked {
+function askedOf({ includeUsage, legacyFunctions, reasoning }: GenerationRequest): ReplyOptions {
   return { includeUsage, legacyFunctions, reasoning };
 }
 

@@ -2,25 +2,25 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonValue } from '../../canonical/json.ts';
 import type { Key } from '../../store/store.ts';
-import type { Question } from '../../routing/routing.ts';
+import type { RoutingQuery } from '../../routing/routing.ts';
 import type { Inbound } from './read-request.ts';
 
 /** `beta`: of the client's headers. */
-export function questionOf(
+export function routingQuery(
   inbound: Inbound,
   key: Pick<Key, 'models' | 'accountId'>,
   beta?: string,
-): Question {
+): RoutingQuery {
   return new InboundQuestion(inbound, key, beta);
 }
 
 const LONG_CONTEXT = 'context-1m-';
 
-class InboundQuestion implements Question {
-  readonly protocol: Question['protocol'];
+class InboundQuestion implements RoutingQuery {
+  readonly protocol: RoutingQuery['protocol'];
   readonly model: string;
-  readonly needs: Question['needs'];
-  readonly allowed: Question['allowed'];
+  readonly needs: RoutingQuery['needs'];
+  readonly allowed: RoutingQuery['allowed'];
   readonly accountId: number;
   readonly openToolTurn: boolean;
   readonly longContext: boolean;

@@ -1,21 +1,26 @@
 // A stream where a whole answer was asked for: some servers know nothing else. It is read to its end and put together.
 import { createCollector } from '../../canonical/collect.ts';
 import { FailureError } from '../../canonical/failure.ts';
-import type { Event } from '../../canonical/events.ts';
+import type { StreamEvent } from '../../canonical/events.ts';
 import type { Reply } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';
 import type { FrameSource } from './provider-frames.ts';
-import type { Prepared } from './build-request.ts';
+import type { BuiltRequest } from './build-request.ts';
 import { TRUNCATED } from '../reply/pump.ts';
 
 /** Rejects with FailureError where the stream fails, breaks off or grows beyond `limit` bytes. */
-export function foldStream(source: FrameSource, prepared: Prepared, ids: Ids, limit: number): Promise<Reply> {
+export function aggregateStream(
+  source: FrameSource,
+  prepared: BuiltRequest,
+  ids: Ids,
+  limit: number,
+): Promise<Reply> {
   const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
   const collector = createCollector();
   let length = 0;
   return new Promise((resolve, reject) => {
     /** Whether the answer is complete, one way or the other. */
-    function take(events: readonly Event[]): boolean {
+    function take(events: readonly StreamEvent[]): boolean {
       for (const event of events) {
         collector.push(event);
         if (event.type !== 'end' && event.type !== 'error') continue;

@@ -1,18 +1,18 @@
 // The bytes for one target: the client's own with the model's name spliced in, or the request translated. Pure.
-import { repair } from '../../canonical/history.ts';
+import { repairHistory } from '../../canonical/history.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
-import type { ProtocolName, Request, Warning } from '../../canonical/request.ts';
+import type { ProtocolName, GenerationRequest, Warning } from '../../canonical/request.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import { scanMembers, splice, type Edit, type Members } from '../../protocols/json/splice.ts';
-import type { Pausing, Protocol, Restore } from '../../protocols/protocol.ts';
+import type { PauseTurn, Protocol, ReverseMapping } from '../../protocols/protocol.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { protocolFor, type Target } from '../../routing/catalog.ts';
 import type { HeaderList } from '../exchange.ts';
-import { jsonBytes } from './request-bytes.ts';
+import { requestBytes } from './request-bytes.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 
-export interface Prepared {
+export interface BuiltRequest {
   target: Target;
   /** What the target is spoken to in. */
   protocol: Protocol;
@@ -24,30 +24,30 @@ export interface Prepared {
   warnings: readonly Warning[];
   /** Wire paths of what was left out, sorted: `x-gateway-dropped`. */
   dropped: readonly string[];
-  restore: Restore;
+  restore: ReverseMapping;
   /** Its turns may be paused, and the client knows no such thing. */
-  pausing?: Pausing;
+  pausing?: PauseTurn;
 }
 
 /** What of the client's own headers goes on to a provider of the same protocol. */
-export interface Passed {
+export interface ForwardedHeaders {
   version: string | undefined;
   beta: string | undefined;
   query: string;
 }
 
 const NOTHING_DROPPED: readonly string[] = [];
-const NO_RESTORE: Restore = { toolNames: new Map(), customTools: new Set(), stop: [] };
+const NO_MAPPING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
 const DEFAULT_VERSION = '2023-06-01';
 
 /** `room`: tokens of output that fit beside the input, where the provider refused what was asked for; of a translation. */
-export function prepare(
+export function buildRequest(
   inbound: Inbound,
   target: Target,
-  passed: Passed,
+  passed: ForwardedHeaders,
   strict: boolean,
   room?: number,
-): Prepared {
+): BuiltRequest {
   const name = protocolFor(target, inbound.protocol.name);
   const protocol = protocols[name];
   const crossing = name !== inbound.protocol.name;
@@ -57,12 +57,12 @@ export function prepare(
     const { bytes, warnings } = spliced(inbound, target);
     if (strict) refuseLosses(warnings, inbound.protocol, target);
     const dropped = pathsOf(warnings, NAMED, inbound.protocol);
-    return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore: NO_RESTORE };
+    return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore: NO_MAPPING };
   }
   const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
   const { maxOutputTokens: limit = Infinity } = asked;
   const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: Math.min(limit, room) };
-  const repaired = repair(fitting, { target: name, traits: target.traits });
+  const repaired = repairHistory(fitting, { target: name, traits: target.traits });
   const encoded = protocol.encodeRequest(repaired.request, target.upstream, target.traits);
   const warnings = [
     ...(asked === inbound.decode() ? [] : [FOREIGN_THINKING]),
@@ -72,7 +72,7 @@ export function prepare(
   ];
   if (strict) refuseLosses(warnings, inbound.protocol, target);
   const dropped = pathsOf(warnings, NAMED, inbound.protocol);
-  const bytes = jsonBytes(encoded.body, inbound.bytes.length);
+  const bytes = requestBytes(encoded.body, inbound.bytes.length);
   const { restore } = encoded;
   const pausing = inbound.needs.serverTools ? protocol.pausing : undefined;
   return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore, pausing };
@@ -91,7 +91,7 @@ function outputCut(room: number): Warning {
 }
 
 /** The same object where there is no thinking in it. */
-function withoutThinking(request: Request): Request {
+function withoutThinking(request: GenerationRequest): GenerationRequest {
   const thinks = request.messages.some(({ parts }) => parts.some(({ type }) => type === 'reasoning'));
   if (!thinks) return request;
   const messages = request.messages.map((message) => ({
@@ -184,7 +184,7 @@ export function headersFor(
   provider: ProviderConfig,
   protocol: ProtocolName,
   stream: boolean,
-  passed: Passed | undefined,
+  passed: ForwardedHeaders | undefined,
 ): HeaderList {
   const usual = usualHeaders(provider, protocol, stream);
   if (protocol !== 'messages') return usual;

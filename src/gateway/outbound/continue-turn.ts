@@ -7,35 +7,35 @@ import type { ProviderFailure } from '../../errors.ts';
 import type { TurnJoiner } from '../../protocols/protocol.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import type { ProviderReply } from '../../providers/exchange.ts';
-import { isWhole, wholeAnswer, type Whole } from './first-frame.ts';
+import { isWholeReply, readWholeReply, type WholeReply } from './first-frame.ts';
 import { openFrames, type FrameReader, type FrameSource, type ReplyLimits } from './provider-frames.ts';
-import type { Prepared } from './build-request.ts';
-import { readWhole } from '../../providers/read-body.ts';
+import type { BuiltRequest } from './build-request.ts';
+import { readBody } from '../../providers/read-body.ts';
 
 /** Calls after the first: a turn that pauses for ever is paid for each time. */
-export const MOST_PAUSES = 8;
+export const MAX_PAUSES = 8;
 
 /** Sends a paused turn back and reads the reply; undefined where it can't go on. Rejects where the request was cancelled. */
-export type GoOn = <T>(
+export type ContinueTurn = <T>(
   turn: JsonObject,
   read: (reply: ProviderReply) => T | Promise<T>,
 ) => Promise<T | undefined>;
 
 /** The whole replies of all calls of a turn as one. */
 export async function wholeTurn(
-  first: Whole,
-  goOn: GoOn,
-  prepared: Prepared,
+  first: WholeReply,
+  goOn: ContinueTurn,
+  prepared: BuiltRequest,
   limits: ReplyLimits,
 ): Promise<unknown> {
   const { pausing } = prepared;
   let reply = first.value;
   if (pausing?.isPaused(reply) !== true) return reply;
   pausing.keepInputs(reply, first.body);
-  for (let pauses = 0; pauses < MOST_PAUSES && pausing.isPaused(reply); pauses++) {
+  for (let pauses = 0; pauses < MAX_PAUSES && pausing.isPaused(reply); pauses++) {
     const more = await goOn(reply, async ({ body }) => {
-      const { value, body: source } = wholeAnswer(
-        await readWhole(body, limits.maxReply),
+      const { value, body: source } = readWholeReply(
+        await readBody(body, limits.maxReply),
         prepared,
         limits.maxValues,
       );
@@ -49,16 +49,16 @@ export async function wholeTurn(
 }
 
 function framesOf(reply: ProviderReply, limits: ReplyLimits): FrameSource {
-  if (!isWhole(reply, true)) return openFrames(reply.body, limits);
+  if (!isWholeReply(reply, true)) return openFrames(reply.body, limits);
   reply.body.abort();
   const message = 'the provider answered whole where it had begun with a stream';
   throw new FailureError({ kind: 'failed', message, reason: 'malformed' });
 }
 
 /** The streams of all calls of a turn as one. */
-export class TurnFrames implements FrameSource {
+export class ContinuedFrames implements FrameSource {
   readonly #joiner: TurnJoiner;
-  readonly #goOn: GoOn;
+  readonly #goOn: ContinueTurn;
   readonly #limits: ReplyLimits;
   /** Undefined while the next call is on its way. */
   #source: FrameSource | undefined;
@@ -73,7 +73,7 @@ export class TurnFrames implements FrameSource {
   #over = false;
 
   /** Their bytes hold for one event, and for what is sent back. */
-  constructor(first: FrameSource, joiner: TurnJoiner, goOn: GoOn, limits: ReplyLimits) {
+  constructor(first: FrameSource, joiner: TurnJoiner, goOn: ContinueTurn, limits: ReplyLimits) {
     this.#source = first;
     this.#joiner = joiner;
     this.#goOn = goOn;
@@ -159,7 +159,7 @@ export class TurnFrames implements FrameSource {
   #paused(): void {
     this.#source?.release();
     this.#source = undefined;
-    if (this.#pauses === MOST_PAUSES) {
+    if (this.#pauses === MAX_PAUSES) {
       this.#endPaused();
       return;
     }

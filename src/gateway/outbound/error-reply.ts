@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import type { ProviderFailure } from '../../errors.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { ProviderReply, ReplyBody } from '../../providers/exchange.ts';
-import { readWhole } from '../../providers/read-body.ts';
+import { readBody } from '../../providers/read-body.ts';
 
 /** Much longer than any error that a person reads. */
 const MAX_ERROR_BODY = 64 * 1024;
@@ -12,7 +12,7 @@ const MAX_ERROR_BODY = 64 * 1024;
 const ERROR_BODY_MS = 5000;
 
 /** Rejects only where the request was aborted. */
-export async function refusal(
+export async function readErrorReply(
   reply: ProviderReply,
   protocol: Protocol,
   clock: Clock,
@@ -31,7 +31,7 @@ function errorText(body: ReplyBody, clock: Clock): Promise<string> {
       body.abort();
       resolve('');
     });
-    readWhole(body, MAX_ERROR_BODY)
+    readBody(body, MAX_ERROR_BODY)
       .then(
         (bytes) => resolve(bytes.toString('utf8')),
         (error: Error) => {

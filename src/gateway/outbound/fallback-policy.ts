@@ -2,7 +2,7 @@
 import type { ErrorOptions, FailureKind, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import { GatewayError, LEAST_OUTPUT, LONG_WAIT_S } from '../../errors.ts';
 import type { Target } from '../../routing/catalog.ts';
-import { scrub } from './redact.ts';
+import { redact } from './redact.ts';
 
 interface Verdict {
   /** Another target may be able to answer. */
@@ -25,7 +25,7 @@ const VERDICTS = {
   failed: { next: true, class: 'failed' },
 } as const satisfies Record<FailureKind, Verdict>;
 
-export interface Attempt {
+export interface FailedAttempt {
   target: Target;
   failure: ProviderFailure;
 }
@@ -39,7 +39,7 @@ function isPermanent(failure: ProviderFailure): boolean {
   return failure.kind === 'provider_key' || failure.kind === 'billing';
 }
 
-export interface Facts {
+export interface RequestFigures {
   /** The gateway's estimate of the input tokens. */
   estimate: () => number;
   /** The target's own wait, in milliseconds, where it cools down. */
@@ -47,7 +47,7 @@ export interface Facts {
 }
 
 /** The one error that the client gets for all attempts of a request: 502 if any failed so, else 503, else 400. */
-export function errorOf(attempts: readonly Attempt[], facts: Facts): GatewayError {
+export function errorOf(attempts: readonly FailedAttempt[], facts: RequestFigures): GatewayError {
   const last = attempts.at(-1);
   if (last === undefined) return new GatewayError('upstream', 'no target could be reached', { attempts: 0 });
   if (!mayTryNext(last.failure)) return clientError(last, facts, attempts.length);
@@ -67,31 +67,35 @@ export function errorOf(attempts: readonly Attempt[], facts: Facts): GatewayErro
 }
 
 /** With one attempt, its details are kept; over several they would be one target's word for all. */
-function keepOne(attempts: readonly Attempt[], options: ErrorOptions): ErrorOptions {
+function keepOne(attempts: readonly FailedAttempt[], options: ErrorOptions): ErrorOptions {
   const [only] = attempts;
   if (attempts.length !== 1 || only === undefined || options.attempts !== 1) return options;
   return { ...options, ...furtherOf(only) };
 }
 
 /** What the provider said beside its message. */
-function furtherOf({ failure, target }: Attempt): ErrorOptions {
+function furtherOf({ failure, target }: FailedAttempt): ErrorOptions {
   const { details, failedGeneration } = failure;
   const further: ErrorOptions = {};
   if (details !== undefined) further.details = scrubAll(details, target);
-  if (failedGeneration !== undefined) further.failedGeneration = scrub(failedGeneration, target.provider);
+  if (failedGeneration !== undefined) further.failedGeneration = redact(failedGeneration, target.provider);
   return further;
 }
 
-function clientError({ target, failure }: Attempt, facts: Facts, attempts: number): GatewayError {
+function clientError(
+  { target, failure }: FailedAttempt,
+  facts: RequestFigures,
+  attempts: number,
+): GatewayError {
   const options: ErrorOptions = { attempts, ...furtherOf({ target, failure }) };
-  if (failure.param !== undefined) options.param = scrub(failure.param, target.provider);
-  const message = scrub(failure.message, target.provider);
+  if (failure.param !== undefined) options.param = redact(failure.param, target.provider);
+  const message = redact(failure.message, target.provider);
   if (failure.kind === 'context_overflow') {
     options.tokens = overflowTokens(target, failure, facts);
     return new GatewayError('context_overflow', message, options);
   }
   if (failure.kind === 'not_found') return new GatewayError('model_not_found', message, options);
-  if (failure.code !== undefined) options.code = scrub(failure.code, target.provider);
+  if (failure.code !== undefined) options.code = redact(failure.code, target.provider);
   return new GatewayError('invalid_request', message, options);
 }
 
@@ -99,7 +103,11 @@ function clientError({ target, failure }: Attempt, facts: Facts, attempts: numbe
  * Where the provider told no numbers, or not more than a lower bound: its model's window, and the gateway's estimate of what was
  * sent. A client that lowered its limit by a bound would come to know the true number one token a request.
  */
-function overflowTokens({ traits }: Target, { tokens = {} }: ProviderFailure, facts: Facts): OverflowTokens {
+function overflowTokens(
+  { traits }: Target,
+  { tokens = {} }: ProviderFailure,
+  facts: RequestFigures,
+): OverflowTokens {
   const { sent, atLeast = false, limit = traits.contextWindow, output } = tokens;
   if (limit === undefined) return tokens;
   if (sent !== undefined && !atLeast) return { ...tokens, limit };
@@ -109,10 +117,10 @@ function overflowTokens({ traits }: Target, { tokens = {} }: ProviderFailure, fa
   return { sent: Math.max(estimate, limit - output + 1), limit, output };
 }
 
-function messageOf(attempts: readonly Attempt[]): string {
+function messageOf(attempts: readonly FailedAttempt[]): string {
   const lines = attempts.map(
     ({ target, failure }) =>
-      `${target.key}: ${scrub(failure.message, target.provider)}${keyHint(failure, target)}`,
+      `${target.key}: ${redact(failure.message, target.provider)}${keyHint(failure, target)}`,
   );
   return attempts.length === 1 ? (lines[0] ?? '') : `no target could answer (${lines.join('; ')})`;
 }
@@ -124,7 +132,7 @@ export function keyHint({ kind }: ProviderFailure, { provider }: Pick<Target, 'p
 }
 
 /** Whole seconds: the shortest of the targets' own waits, else of their cool-downs, else 1. */
-function shortestWait(busy: readonly Attempt[], facts: Facts): number {
+function shortestWait(busy: readonly FailedAttempt[], facts: RequestFigures): number {
   const own = busy.flatMap(({ failure }) => failure.retryAfterMs ?? []);
   const waits = own.length > 0 ? own : busy.flatMap(({ target }) => facts.coolingMs(target) ?? []);
   if (waits.length === 0) return 1;
@@ -132,7 +140,7 @@ function shortestWait(busy: readonly Attempt[], facts: Facts): number {
 }
 
 function scrubAll(details: unknown, target: Target): unknown {
-  const clean = (text: string): string => scrub(text, target.provider);
+  const clean = (text: string): string => redact(text, target.provider);
   return JSON.parse(JSON.stringify(details), (_, value: unknown) => {
     if (typeof value === 'string') return clean(value);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -10,48 +10,48 @@ import type { Logger } from '../../log.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import type { Call, ProviderReply } from '../../providers/exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { Attempt as Watched, Health } from '../../routing/health.ts';
-import { isWhole, untilCommitted, wholeAnswer, type Begun } from './first-frame.ts';
-import { errorOf, mayTryNext, type Attempt, type Facts } from './fallback-policy.ts';
-import { foldStream } from './aggregate-stream.ts';
+import type { HealthTicket as Watched, Health } from '../../routing/health.ts';
+import { isWholeReply, readUntilCommit, readWholeReply, type CommittedReply } from './first-frame.ts';
+import { errorOf, mayTryNext, type FailedAttempt, type RequestFigures } from './fallback-policy.ts';
+import { aggregateStream } from './aggregate-stream.ts';
 import { openFrames, type ReplyLimits } from './provider-frames.ts';
 import { outputRoom } from './output-room.ts';
-import { TurnFrames, wholeTurn, type GoOn } from './continue-turn.ts';
-import type { Prepared } from './build-request.ts';
-import { readWhole } from '../../providers/read-body.ts';
-import { refusal } from './error-reply.ts';
-import { scrub } from './redact.ts';
+import { ContinuedFrames, wholeTurn, type ContinueTurn } from './continue-turn.ts';
+import type { BuiltRequest } from './build-request.ts';
+import { readBody } from '../../providers/read-body.ts';
+import { readErrorReply } from './error-reply.ts';
+import { redact } from './redact.ts';
 
 export const MAX_ATTEMPTS = 3;
 
 /** A 200 reply that began well: a stream at its first frame of worth, or a whole answer. */
-export interface Upstream {
-  begun: Begun;
-  prepared: Prepared;
+export interface ProviderAnswer {
+  begun: CommittedReply;
+  prepared: BuiltRequest;
   /** Targets contacted, this one included. */
   attempts: number;
   /** The provider's own request id, for the log. */
   upstreamId: string | undefined;
 }
 
-export interface ForwardOptions extends ReplyLimits {
-  first: Prepared;
+export interface AskOptions extends ReplyLimits {
+  first: BuiltRequest;
   /** The targets after the first, in order. */
   rest: readonly Target[];
   /** There is no other: neither breaker nor cool-down keeps the request from it. */
   lone: boolean;
   /** `room`: tokens of output that fit beside the input. */
-  prepare: (target: Target, room?: number) => Prepared;
+  prepare: (target: Target, room?: number) => BuiltRequest;
   stream: boolean;
   cancellation: Cancellation;
   /** For an error. */
-  facts: () => Facts;
+  facts: () => RequestFigures;
   /** Told before each target is contacted. */
-  onAttempt: (prepared: Prepared, attempts: number) => void;
+  onAttempt: (prepared: BuiltRequest, attempts: number) => void;
   requestId: string;
 }
 
-export interface ForwardDeps {
+export interface AskDeps {
   client: ProviderClient;
   routing: { readonly health: Health };
   clock: Clock;
@@ -60,8 +60,8 @@ export interface ForwardDeps {
 }
 
 /** Throws the one GatewayError for all attempts; the cancellation's reason where it was cancelled. */
-export async function forward(options: ForwardOptions, deps: ForwardDeps): Promise<Upstream> {
-  const attempts: Attempt[] = [];
+export async function askTargets(options: AskOptions, deps: AskDeps): Promise<ProviderAnswer> {
+  const attempts: FailedAttempt[] = [];
   const targets = [options.first.target, ...options.rest];
   for (const lone of options.lone ? [true] : [false, true]) {
     for (const target of targets) {
@@ -79,11 +79,11 @@ export async function forward(options: ForwardOptions, deps: ForwardDeps): Promi
 /** One target: its answer, `stop` where no other may be tried, undefined to go on. Adds its failure to `attempts`. */
 function contact(
   target: Target,
-  attempts: Attempt[],
+  attempts: FailedAttempt[],
   lone: boolean,
-  options: ForwardOptions,
-  deps: ForwardDeps,
-): Promise<Upstream | 'stop' | undefined> | undefined {
+  options: AskOptions,
+  deps: AskDeps,
+): Promise<ProviderAnswer | 'stop' | undefined> | undefined {
   const prepared = target === options.first.target ? options.first : prepareNext(options, target);
   if (prepared === undefined) return undefined;
   const health = deps.routing.health.begin(target.key, lone);
@@ -92,27 +92,28 @@ function contact(
 }
 
 interface Asking {
-  attempts: Attempt[];
+  attempts: FailedAttempt[];
   health: Watched;
   /** Asked for the second time, with less output. */
   fitted: boolean;
 }
 
 async function ask(
-  prepared: Prepared,
+  prepared: BuiltRequest,
   asking: Asking,
-  options: ForwardOptions,
-  deps: ForwardDeps,
-): Promise<Upstream | 'stop' | undefined> {
+  options: AskOptions,
+  deps: AskDeps,
+): Promise<ProviderAnswer | 'stop' | undefined> {
   const { attempts, health, fitted } = asking;
   const nth = attempts.length + 1;
   options.onAttempt(prepared, nth);
   const startedAt = deps.clock.monotonic();
   try {
     const reply = await deps.client.open(callOf(prepared, options.stream), options.cancellation);
-    if (reply.status !== 200) throw new FailureError(await refusal(reply, prepared.protocol, deps.clock));
-    const begun = isWhole(reply, options.stream)
-      ? wholeAnswer(await readWhole(reply.body, options.maxReply), prepared, options.maxValues)
+    if (reply.status !== 200)
+      throw new FailureError(await readErrorReply(reply, prepared.protocol, deps.clock));
+    const begun = isWholeReply(reply, options.stream)
+      ? readWholeReply(await readBody(reply.body, options.maxReply), prepared, options.maxValues)
       : await begunStream(reply, prepared, options, deps);
     if (begun.kind === 'whole' && prepared.pausing !== undefined) {
       begun.value = await wholeTurn(begun, goingOn(prepared, options, deps), prepared, options);
@@ -139,10 +140,10 @@ async function ask(
 /** The same request with less output, where the provider said that the window has room for that. */
 function fittingFor(
   failure: ProviderFailure,
-  { crossing, target }: Prepared,
+  { crossing, target }: BuiltRequest,
   { health }: Asking,
-  options: ForwardOptions,
-): Prepared | undefined {
+  options: AskOptions,
+): BuiltRequest | undefined {
   try {
     const room = crossing ? outputRoom(failure, options.facts) : undefined;
     return room === undefined ? undefined : prepareNext(options, target, room);
@@ -153,7 +154,7 @@ function fittingFor(
 }
 
 /** A target that can't take the request is passed over. */
-function prepareNext(options: ForwardOptions, target: Target, room?: number): Prepared | undefined {
+function prepareNext(options: AskOptions, target: Target, room?: number): BuiltRequest | undefined {
   try {
     return options.prepare(target, room);
   } catch (error) {
@@ -162,40 +163,42 @@ function prepareNext(options: ForwardOptions, target: Target, room?: number): Pr
   }
 }
 
-function callOf({ target, url, headers, bytes }: Prepared, stream: boolean): Call {
+function callOf({ target, url, headers, bytes }: BuiltRequest, stream: boolean): Call {
   return { url, method: 'POST', headers, body: bytes, stream, timeout: target.provider.timeout };
 }
 
 async function begunStream(
   reply: ProviderReply,
-  prepared: Prepared,
-  options: ForwardOptions,
-  deps: ForwardDeps,
-): Promise<Begun> {
+  prepared: BuiltRequest,
+  options: AskOptions,
+  deps: AskDeps,
+): Promise<CommittedReply> {
   const { stream, maxReply } = options;
   const joiner = prepared.pausing?.createJoiner();
   const first = openFrames(reply.body, options);
   const source =
-    joiner === undefined ? first : new TurnFrames(first, joiner, goingOn(prepared, options, deps), options);
-  if (stream) return { kind: 'stream', held: await untilCommitted(source, prepared, deps.ids), source };
-  return { kind: 'folded', reply: await foldStream(source, prepared, deps.ids, maxReply) };
+    joiner === undefined
+      ? first
+      : new ContinuedFrames(first, joiner, goingOn(prepared, options, deps), options);
+  if (stream) return { kind: 'stream', held: await readUntilCommit(source, prepared, deps.ids), source };
+  return { kind: 'folded', reply: await aggregateStream(source, prepared, deps.ids, maxReply) };
 }
 
 /** The target asked once more, with its own paused turn. */
-function goingOn(prepared: Prepared, options: ForwardOptions, deps: ForwardDeps): GoOn {
+function goingOn(prepared: BuiltRequest, options: AskOptions, deps: AskDeps): ContinueTurn {
   const { pausing, bytes, protocol, target } = prepared;
   return async (turn, read) => {
     try {
       const call = callOf({ ...prepared, bytes: pausing?.resume(bytes, turn) ?? bytes }, options.stream);
       const reply = await deps.client.open(call, options.cancellation);
-      if (reply.status !== 200) throw new FailureError(await refusal(reply, protocol, deps.clock));
+      if (reply.status !== 200) throw new FailureError(await readErrorReply(reply, protocol, deps.clock));
       return await read(reply);
     } catch (error) {
       const { reason } = options.cancellation;
       if (reason !== undefined) throw reason;
       // A fault of our own takes nothing from the client of what it was told.
       const said = error instanceof FailureError ? error.failure.message : String(error);
-      const message = scrub(said, target.provider);
+      const message = redact(said, target.provider);
       const fields = { request: options.requestId, target: target.key, message };
       deps.log.warn('a paused turn could not go on', fields);
       return undefined;
@@ -218,6 +221,6 @@ function logAttempt(
     reason: failure.reason,
     status: failure.status,
     key_from: failure.kind === 'provider_key' ? target.provider.keyFrom : undefined,
-    message: scrub(failure.message, target.provider),
+    message: redact(failure.message, target.provider),
   });
 }

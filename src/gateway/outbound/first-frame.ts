@@ -11,9 +11,9 @@ import { createSplitter, type Frame } from '../../protocols/sse/splitter.ts';
 import type { ProviderReply } from '../../providers/exchange.ts';
 import type { FrameSource } from './provider-frames.ts';
 import { checkReply } from './reply-limits.ts';
-import type { Prepared } from './build-request.ts';
+import type { BuiltRequest } from './build-request.ts';
 
-export interface Whole {
+export interface WholeReply {
   kind: 'whole';
   /** As it came. */
   body: Buffer | string;
@@ -21,20 +21,20 @@ export interface Whole {
   usage: Usage | undefined;
 }
 
-export type Begun =
-  | Whole
+export type CommittedReply =
+  | WholeReply
   /** A stream that nobody asked for, put together. */
   | { kind: 'folded'; reply: Reply }
   | { kind: 'stream'; held: readonly Frame[]; source: FrameSource };
 
 /** Some servers answer whole where a stream was asked for, or the other way round. */
-export function isWhole(reply: ProviderReply, streamAsked: boolean): boolean {
+export function isWholeReply(reply: ProviderReply, streamAsked: boolean): boolean {
   const type = reply.header('content-type') ?? '';
   return streamAsked ? type.includes('json') : !type.includes('event-stream');
 }
 
 /** Throws FailureError for bytes that are no answer, or one of more than `maxValues` JSON values. */
-export function wholeAnswer(bytes: Buffer, { protocol }: Prepared, maxValues: number): Whole {
+export function readWholeReply(bytes: Buffer, { protocol }: BuiltRequest, maxValues: number): WholeReply {
   const ascii = isAscii(bytes);
   const text = bytes.toString(ascii ? 'latin1' : 'utf8');
   checkReply(bytes, maxValues, ascii ? text : undefined);
@@ -56,9 +56,9 @@ function parseReply(text: string): unknown {
 }
 
 /** Frames up to the first with content or a finish. An error before it is a failure of the target, not of the stream. */
-export function untilCommitted(
+export function readUntilCommit(
   source: FrameSource,
-  { protocol, crossing, target }: Prepared,
+  { protocol, crossing, target }: BuiltRequest,
   ids: Ids,
 ): Promise<readonly Frame[]> {
   const decode = (): StreamDecoder => protocol.createStreamDecoder({ ids, traits: target.traits });

@@ -27,7 +27,7 @@ const ADDRESS =
 const BRACKETED = /(?:https?:\/\/)?\[([0-9a-f:.]{2,45})\](?::\d+)?(?:\/[^\s"',;)]*)?/gi;
 
 /** Every expression takes linear time, and what is behind the limit is cut off first: the words may be megabytes. */
-export function scrub(text: string, provider: ProviderConfig): string {
+export function redact(text: string, provider: ProviderConfig): string {
   const secrets = [provider.apiKey, ...Object.values(provider.headers)].filter(isSecret);
   let clean = text.slice(0, LOOKED_AT);
   for (const secret of secrets) clean = clean.replaceAll(secret, '[redacted]');

@@ -2,7 +2,7 @@
 // its own, which are mapped, cleared and given back for every request.
 import type { JsonObject } from '../../canonical/json.ts';
 import { wellFormedJson } from '../../canonical/surrogates.ts';
-import { exactJson } from '../../protocols/json/raw-json.ts';
+import { rawJson } from '../../protocols/json/raw-json.ts';
 
 const LONG = 131_072;
 /** Characters of one piece, roughly: large enough that the beginnings of JSON.stringify don't count. */
@@ -11,11 +11,11 @@ const COMMA = 0x2c;
 
 /** Messages were repaired before (canonical/history): halves of surrogate pairs are in tools, schemas, stop sequences, names. */
 function stringify(value: JsonObject): string {
-  return wellFormedJson(exactJson(value));
+  return wellFormedJson(rawJson(value));
 }
 
 /** The bytes of `exactJson(body)`. `about`: how many they are, roughly. 5 to 10 % less of a 195 KB request. */
-export function jsonBytes(body: JsonObject, about: number): Buffer {
+export function requestBytes(body: JsonObject, about: number): Buffer {
   const { messages } = body;
   if (about < LONG || !Array.isArray(messages) || messages.length === 0) {
     return Buffer.from(stringify(body));
@@ -23,7 +23,7 @@ export function jsonBytes(body: JsonObject, about: number): Buffer {
   const step = Math.ceil((messages.length * PIECE) / about);
   const lists: string[] = [];
   for (let at = 0; at < messages.length; at += step) {
-    lists.push(exactJson(messages.slice(at, at + step)));
+    lists.push(rawJson(messages.slice(at, at + step)));
   }
   const members = Object.entries(body);
   const place = members.findIndex(([name]) => name === 'messages');

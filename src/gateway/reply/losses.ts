@@ -1,9 +1,9 @@
 // What the client's protocol has no notion of in an answer: left out, and told by the log alone.
-import type { Event } from '../../canonical/events.ts';
+import type { StreamEvent } from '../../canonical/events.ts';
 import type { JsonObject } from '../../canonical/json.ts';
-import type { Reply, Stop } from '../../canonical/reply.ts';
+import type { Reply, StopReason } from '../../canonical/reply.ts';
 import type { Citation, NativePart, ProtocolName } from '../../canonical/request.ts';
-import type { Asked } from '../../protocols/protocol.ts';
+import type { ReplyOptions } from '../../protocols/protocol.ts';
 
 /** Characters: the words are a provider's. */
 const MOST = 60;
@@ -13,14 +13,14 @@ const LOOKED_AT = 2000;
 const MOST_THINGS = 20;
 
 export interface Losses {
-  event(event: Event): void;
+  event(event: StreamEvent): void;
   reply(reply: Reply): void;
   /** Each thing once; undefined: nothing. */
   list(): string[] | undefined;
 }
 
 /** What of the client's own protocol an answer can't hold that was put together from a stream, or taken apart into one. */
-export function lostByWriting({ n, logprobs, container }: JsonObject): string[] {
+export function lossesOfRewriting({ n, logprobs, container }: JsonObject): string[] {
   const lost: string[] = [];
   if (typeof n === 'number' && n > 1) lost.push('the choices after the first');
   if (logprobs === true) lost.push('the log probabilities');
@@ -32,7 +32,7 @@ export function lostByWriting({ n, logprobs, container }: JsonObject): string[] 
 export function createLosses(
   client: ProtocolName,
   clean: (words: string) => string,
-  { legacyFunctions: oneCall, responseFormat }: Pick<Asked, 'legacyFunctions' | 'responseFormat'> = {},
+  { legacyFunctions: oneCall, responseFormat }: Pick<ReplyOptions, 'legacyFunctions' | 'responseFormat'> = {},
 ): Losses {
   const lost = new Set<string>();
   let calls = 0;
@@ -67,7 +67,7 @@ export function createLosses(
     if (url === undefined || (client === 'messages' && responseFormat !== undefined)) add('a citation');
   }
 
-  function ending({ reason, raw = '', category }: Stop): void {
+  function ending({ reason, raw = '', category }: StopReason): void {
     if (reason === 'other') add(`the stop reason ${said(raw)}`);
     if (category !== undefined && client === 'chat') add(`the category ${said(category)}`);
   }

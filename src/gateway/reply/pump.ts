@@ -9,7 +9,7 @@ import type { Outcome, Sink } from '../exchange.ts';
 import type { FrameReader, FrameSource } from '../outbound/provider-frames.ts';
 
 /** What one network chunk's frames are to the client, and whether the answer ended with them. */
-export interface Moved {
+export interface PumpStep {
   bytes: Buffer | string;
   /** The answer is complete: nothing more is read. */
   complete?: true;
@@ -19,12 +19,12 @@ export interface Moved {
   failure?: ProviderFailure;
 }
 
-export interface Mover {
-  move(frames: readonly Frame[]): Moved;
+export interface FrameWriter {
+  move(frames: readonly Frame[]): PumpStep;
   /** The same, for frames that were not told apart yet. */
-  moveRun(run: Run): Moved;
+  moveRun(run: Run): PumpStep;
   /** The provider's body is over without a terminal frame before it. */
-  finish(clean: boolean): Moved;
+  finish(clean: boolean): PumpStep;
   usage(): Usage | undefined;
   /** What the client's protocol could not hold. */
   lost?(): string[] | undefined;
@@ -38,7 +38,7 @@ const SETTLE_MS = 5000;
 export interface PumpOptions {
   held: readonly Frame[];
   source: FrameSource;
-  mover: Mover;
+  mover: FrameWriter;
   sink: Sink;
   cancellation: Cancellation;
   clock: Clock;
@@ -115,7 +115,7 @@ class Pump implements FrameReader {
 
   // -- the client's side --
 
-  #take(moved: Moved): void {
+  #take(moved: PumpStep): void {
     const { bytes, failure } = moved;
     if (failure !== undefined) {
       this.#write(bytes);

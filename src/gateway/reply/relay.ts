@@ -2,11 +2,11 @@
 import type { Usage } from '../../canonical/usage.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
-import { TRUNCATED, type Moved, type Mover } from './pump.ts';
+import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 
 const NOTHING = Buffer.alloc(0);
 
-export function createRelay(protocol: Protocol, usageAsked: boolean): Mover {
+export function createRelay(protocol: Protocol, usageAsked: boolean): FrameWriter {
   const watch = protocol.createWatch({ usageAsked });
   let usage: Usage | undefined;
   let stopped = false;
@@ -18,7 +18,7 @@ export function createRelay(protocol: Protocol, usageAsked: boolean): Mover {
     return kept.length === 1 ? only.bytes : Buffer.concat(kept.map(({ bytes }) => bytes));
   }
 
-  function move(frames: readonly Frame[]): Moved {
+  function move(frames: readonly Frame[]): PumpStep {
     const kept: Frame[] = [];
     for (const frame of frames) {
       const seen = watch(frame);

@@ -9,18 +9,18 @@ import type { Protocol, ReplyContext } from '../../protocols/protocol.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Exchange, HeaderList, Outcome } from '../exchange.ts';
 import { errorOf } from '../outbound/fallback-policy.ts';
-import type { Upstream } from '../outbound/fallback.ts';
+import type { ProviderAnswer } from '../outbound/fallback.ts';
 import { headerList, headerText } from './header-text.ts';
-import { lostByWriting } from './losses.ts';
-import type { Prepared } from '../outbound/build-request.ts';
+import { lossesOfRewriting } from './losses.ts';
+import type { BuiltRequest } from '../outbound/build-request.ts';
 import { pump } from './pump.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import { createRelay } from './relay.ts';
-import { createTranslation, replayed, translated } from './translate.ts';
+import { createTranslation, translateAsStream, translateWhole } from './translate.ts';
 
-export interface AnswerOptions {
+export interface RespondOptions {
   inbound: Inbound;
-  upstream: Upstream;
+  upstream: ProviderAnswer;
   admission: Admission;
   exchange: Exchange;
   onFirstByte: () => void;
@@ -29,7 +29,10 @@ export interface AnswerOptions {
 }
 
 /** Throws GatewayError where a whole reply turns out to be none; nothing was written then. */
-export function answer(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outcome | Promise<Outcome> {
+export function respond(
+  options: RespondOptions,
+  deps: { clock: Clock; ids: Ids },
+): Outcome | Promise<Outcome> {
   const fail = (error: unknown): never => {
     throw error instanceof FailureError ? gatewayError(error.failure, options) : error;
   };
@@ -41,12 +44,12 @@ export function answer(options: AnswerOptions, deps: { clock: Clock; ids: Ids })
   }
 }
 
-function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outcome | Promise<Outcome> {
+function written(options: RespondOptions, deps: { clock: Clock; ids: Ids }): Outcome | Promise<Outcome> {
   const { inbound, upstream, admission, exchange, onFirstByte } = options;
   const { prepared, begun } = upstream;
   const { sink } = exchange;
   const { protocol: client } = inbound;
-  const head = headOf(upstream, client, admission, deps.clock);
+  const head = responseHeaders(upstream, client, admission, deps.clock);
   const context = (): ReplyContext => replyContext(options, deps);
 
   if (begun.kind === 'stream') {
@@ -76,7 +79,7 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
   }
   const reply =
     begun.kind === 'folded' ? begun.reply : prepared.protocol.decodeReply(begun.value, begun.body);
-  const write = inbound.stream ? replayed : translated;
+  const write = inbound.stream ? translateAsStream : translateWhole;
   const { text, usage, lost } = write(reply, prepared, client, context());
   if (inbound.stream) {
     sink.open(head, client.keepAlive);
@@ -85,13 +88,13 @@ function written(options: AnswerOptions, deps: { clock: Clock; ids: Ids }): Outc
     head.push('content-type', 'application/json');
     sink.send(200, head, text);
   }
-  const more = prepared.crossing ? [] : lostByWriting(inbound.value);
+  const more = prepared.crossing ? [] : lossesOfRewriting(inbound.value);
   return { status: 200, error: null, usage, lost: more.length === 0 ? lost : [...(lost ?? []), ...more] };
 }
 
 /** What an encoder of answers needs to know of the request. */
 function replyContext(
-  { inbound, onNewId }: AnswerOptions,
+  { inbound, onNewId }: RespondOptions,
   { clock, ids }: { clock: Clock; ids: Ids },
 ): ReplyContext {
   const created = Math.floor(clock.now() / 1000);
@@ -101,7 +104,7 @@ function replyContext(
 /** A failure in mid-stream in the words that a failure before the stream would have had. */
 function gatewayError(
   cause: ProviderFailure | GatewayError,
-  { inbound, upstream }: AnswerOptions,
+  { inbound, upstream }: RespondOptions,
 ): GatewayError {
   if (cause instanceof GatewayError) return cause;
   return errorOf([{ target: upstream.prepared.target, failure: cause }], {
@@ -111,8 +114,8 @@ function gatewayError(
 }
 
 /** The headers of an answer beside its type and its ids. */
-export function headOf(
-  reached: { prepared: Prepared; attempts: number },
+export function responseHeaders(
+  reached: { prepared: BuiltRequest; attempts: number },
   client: Protocol,
   admission: Admission,
   clock: Clock,

@@ -1,31 +1,31 @@
 // Different protocols on the two sides: the provider's answer becomes canonical events, these the client's frames.
 import { replay } from '../../canonical/collect.ts';
-import type { Event } from '../../canonical/events.ts';
+import type { StreamEvent } from '../../canonical/events.ts';
 import type { Reply } from '../../canonical/reply.ts';
-import { createRestorer, restoreReply, restoresNothing } from '../../canonical/reverse-mapping.ts';
+import { createEventRestorer, restoreReply, isIdentityMapping } from '../../canonical/reverse-mapping.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { Ids } from '../../ids.ts';
-import { exactJson } from '../../protocols/json/raw-json.ts';
+import { rawJson } from '../../protocols/json/raw-json.ts';
 import type { Protocol, ReplyContext } from '../../protocols/protocol.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import { createLosses, type Losses } from './losses.ts';
-import type { Prepared } from '../outbound/build-request.ts';
-import { TRUNCATED, type Moved, type Mover } from './pump.ts';
-import { scrub } from '../outbound/redact.ts';
+import type { BuiltRequest } from '../outbound/build-request.ts';
+import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
+import { redact } from '../outbound/redact.ts';
 
 export function createTranslation(
-  prepared: Prepared,
+  prepared: BuiltRequest,
   client: Protocol,
   context: ReplyContext,
   ids: Ids,
-): Mover {
+): FrameWriter {
   const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
-  const restorer = restoresNothing(prepared.restore) ? undefined : createRestorer(prepared.restore);
+  const restorer = isIdentityMapping(prepared.restore) ? undefined : createEventRestorer(prepared.restore);
   const encoder = client.createStreamEncoder(context);
   const losses = lossesFor(prepared, client, context);
   let usage: Usage | undefined;
 
-  function moveEvent(event: Event, into: { text: string }): Moved | undefined {
+  function moveEvent(event: StreamEvent, into: { text: string }): PumpStep | undefined {
     if (event.type === 'error') return { bytes: into.text, failure: event.failure };
     into.text += encoder.push(event);
     if (event.type === 'text_delta') return undefined;
@@ -35,7 +35,7 @@ export function createTranslation(
     return { bytes: into.text, complete: true, cut: restorer?.done() === true };
   }
 
-  function moveEvents(events: readonly Event[], into: { text: string }): Moved | undefined {
+  function moveEvents(events: readonly StreamEvent[], into: { text: string }): PumpStep | undefined {
     for (const decoded of events) {
       // Mostly nothing is to be restored: a call and an array less for each piece of text.
       if (restorer === undefined) {
@@ -51,7 +51,7 @@ export function createTranslation(
     return undefined;
   }
 
-  function move(frames: readonly Frame[]): Moved {
+  function move(frames: readonly Frame[]): PumpStep {
     const into = { text: '' };
     for (const frame of frames) {
       const last = moveEvents(decoder.push(frame), into);
@@ -79,25 +79,30 @@ function known(usage: Usage | undefined): Usage | undefined {
 }
 
 /** An answer as it was written for the client. */
-export interface Written {
+export interface TranslatedReply {
   text: string;
   usage: Usage | undefined;
   lost: string[] | undefined;
 }
 
-export function translated(
+export function translateWhole(
   given: Reply,
-  prepared: Prepared,
+  prepared: BuiltRequest,
   client: Protocol,
   context: ReplyContext,
-): Written {
+): TranslatedReply {
   const reply = restoreReply(given, prepared.restore);
-  const text = exactJson(client.encodeReply(reply, context));
+  const text = rawJson(client.encodeReply(reply, context));
   return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client, context) };
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
-export function replayed(given: Reply, prepared: Prepared, client: Protocol, context: ReplyContext): Written {
+export function translateAsStream(
+  given: Reply,
+  prepared: BuiltRequest,
+  client: Protocol,
+  context: ReplyContext,
+): TranslatedReply {
   const reply = restoreReply(given, prepared.restore);
   const encoder = client.createStreamEncoder(context);
   const text = replay(reply)
@@ -106,14 +111,14 @@ export function replayed(given: Reply, prepared: Prepared, client: Protocol, con
   return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client, context) };
 }
 
-function lossesFor({ target }: Prepared, client: Protocol, { request }: ReplyContext): Losses {
-  const clean = (words: string): string => scrub(words, target.provider);
+function lossesFor({ target }: BuiltRequest, client: Protocol, { request }: ReplyContext): Losses {
+  const clean = (words: string): string => redact(words, target.provider);
   return createLosses(client.name, clean, request);
 }
 
 function lossesOf(
   reply: Reply,
-  prepared: Prepared,
+  prepared: BuiltRequest,
   client: Protocol,
   context: ReplyContext,
 ): string[] | undefined {

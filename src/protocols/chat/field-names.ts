@@ -1,5 +1,5 @@
 // What this protocol's clients call the canonical places, for the names in warnings.
-import type { Field } from '../../canonical/request.ts';
+import type { CanonicalField } from '../../canonical/request.ts';
 
 const PATHS = {
   maxOutputTokens: 'max_completion_tokens',
@@ -43,25 +43,25 @@ const PATHS = {
   'messages.toolCall.extra': 'messages[].tool_calls[].extra_content',
   'messages.native': 'messages[].content[]',
   messages: 'messages',
-} as const satisfies Record<Field, string>;
+} as const satisfies Record<CanonicalField, string>;
 
-export function wirePath(field: Field): string {
+export function wirePath(field: CanonicalField): string {
   return PATHS[field];
 }
 
-const FIELDS: ReadonlyMap<string, Field> = new Map(
+const FIELDS: ReadonlyMap<string, CanonicalField> = new Map(
   Object.entries(PATHS)
-    .map(([field, path]) => [path, field as Field] as const)
+    .map(([field, path]) => [path, field as CanonicalField] as const)
     .reverse(),
 );
 
-const OTHER_NAMES: Readonly<Record<string, Field | undefined>> = {
+const OTHER_NAMES: Readonly<Record<string, CanonicalField | undefined>> = {
   max_tokens: 'maxOutputTokens',
   user: 'user',
   reasoning: 'messages.reasoning',
 };
 
 /** The canonical place behind a wire name, for fields that a server refuses by name. */
-export function fieldAt(path: string): Field | undefined {
+export function fieldAt(path: string): CanonicalField | undefined {
   return FIELDS.get(path) ?? OTHER_NAMES[path];
 }

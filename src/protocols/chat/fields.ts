@@ -1,14 +1,14 @@
 // Every member of a chat request and its fate towards another protocol. Decoding takes the fates from here, so that this list
 // can't say one thing and the code do another.
 import type { JsonValue } from '../../canonical/json.ts';
-import type { Field, NativeField } from '../../canonical/request.ts';
+import type { CanonicalField, NativeField } from '../../canonical/request.ts';
 
 export type Fate = 'carried' | 'mapped' | 'left out' | 'quiet' | 'rejected';
 
 export interface Entry {
   fate: Fate;
   /** Where it stands in the canonical request. */
-  canonical?: Field;
+  canonical?: CanonicalField;
   note: string;
   /** A value that asks for nothing: left out without a word. */
   neutral?: (value: JsonValue) => boolean;

@@ -54,7 +54,7 @@ function isExponent(code: number): boolean {
   return (code | 0x20) === 0x65;
 }
 
-export class ObjectPrefix {
+export class PartialObject {
   #mode: Mode = 'blank';
   /** The brackets that are open. */
   readonly #open: number[] = [];

@@ -6,7 +6,7 @@ import { memberBehind, rangesOf, type Member, type Range } from './splice.ts';
 import { JsonSource } from './string-ends.ts';
 
 /** An object in a parsed body: the member `name` of `holder`, to which `steps` lead. */
-export interface Place {
+export interface ArgumentsPath {
   holder: JsonObject;
   name: string;
   steps: readonly (string | number)[];
@@ -34,7 +34,7 @@ export function isReordered(schema: JsonValue | undefined): schema is JsonObject
 }
 
 /** The objects at `places` remember how they stand in `source`, which the body was parsed from. */
-export function keepSource(source: Buffer | string, places: readonly Place[]): void {
+export function keepSource(source: Buffer | string, places: readonly ArgumentsPath[]): void {
   if (places.length === 0) return;
   const bytes = typeof source === 'string' ? Buffer.from(source) : source;
   const text = new JsonSource(bytes);
@@ -69,7 +69,7 @@ const BACKSLASH = 0x5c;
  * way through 195 KB takes 250. Whether it is the member is seen by its value: another object of the same id and the same
  * value would do as well.
  */
-function behindId(source: JsonSource, { holder, name }: Place, from: number): Range | undefined {
+function behindId(source: JsonSource, { holder, name }: ArgumentsPath, from: number): Range | undefined {
   if (typeof holder.id !== 'string') return undefined;
   const sought = `"id":${JSON.stringify(holder.id)}`;
   const at = source.bytes.indexOf(sought, from);
@@ -89,7 +89,7 @@ function says(json: string, value: JsonValue): boolean {
 
 function locate(
   bytes: Buffer,
-  { steps, name }: Place,
+  { steps, name }: ArgumentsPath,
   known: Map<string, readonly Member[]>,
 ): Range | undefined {
   let range: Range | undefined = { start: bytes.findIndex((byte) => byte > 0x20), end: bytes.length };

@@ -26,7 +26,7 @@ function toJSON(this: object): unknown {
 }
 
 /** `JSON.stringify` of a JSON value, with every object within that remembers its text written as that. */
-export function exactJson(value: unknown): string {
+export function rawJson(value: unknown): string {
   const own: Writing = { token: '', texts: [] };
   const before = writing;
   writing = own;
@@ -48,7 +48,7 @@ export function exactJson(value: unknown): string {
 }
 
 /** The JSON of an object: the text that it remembers, where it does. Half of a surrogate pair, which would be spelt, is replaced. */
-export function objectJson(value: JsonObject | JsonValue[]): string {
+export function rawObjectJson(value: JsonObject | JsonValue[]): string {
   const kept = texts.get(value);
   if (kept !== undefined) return kept;
   const json = JSON.stringify(value);

@@ -1,5 +1,5 @@
 // What this protocol's clients call the canonical places, for the names in warnings.
-import type { Field } from '../../canonical/request.ts';
+import type { CanonicalField } from '../../canonical/request.ts';
 
 const PATHS = {
   maxOutputTokens: 'max_tokens',
@@ -43,8 +43,8 @@ const PATHS = {
   'messages.toolCall.extra': 'messages[].content[].caller',
   'messages.native': 'messages[].content[]',
   messages: 'messages[]',
-} as const satisfies Record<Field, string>;
+} as const satisfies Record<CanonicalField, string>;
 
-export function wirePath(field: Field): string {
+export function wirePath(field: CanonicalField): string {
   return PATHS[field];
 }

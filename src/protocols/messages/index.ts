@@ -4,7 +4,7 @@ import { cleanBody } from './request/clean-body.ts';
 import { readEnvelope } from './request/envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { limitHeaders } from './headers.ts';
-import { pausing } from './pause-turn.ts';
+import { pauseTurn } from './pause-turn.ts';
 import { commits, createWatch, isBroken, isQuiet } from './stream/relay.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply/reply.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
@@ -38,5 +38,5 @@ export const messages: Protocol = {
   isBroken,
   isQuiet,
   cleanBody,
-  pausing,
+  pausing: pauseTurn,
 };

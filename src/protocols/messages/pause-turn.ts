@@ -2,10 +2,10 @@
 // sent back as it is. Clients of this protocol do that themselves; for others the gateway does, and makes one answer of all.
 // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import { exactJson } from '../json/raw-json.ts';
+import { rawJson } from '../json/raw-json.ts';
 import { scanMembers, splice, type Edit } from '../json/splice.ts';
-import { keepSource, mayDiffer, type Place } from '../json/raw-arguments.ts';
-import type { Pausing, TurnJoiner } from '../protocol.ts';
+import { keepSource, mayDiffer, type ArgumentsPath } from '../json/raw-arguments.ts';
+import type { PauseTurn, TurnJoiner } from '../protocol.ts';
 import { makeFrame, type Frame } from '../sse/frame.ts';
 import { createSpliceWatch, unfoldStart } from './stream/message-start.ts';
 import { list, parseObject, text } from './wire-types.ts';
@@ -26,7 +26,7 @@ function resume(bytes: Buffer, turn: JsonObject): Buffer {
   if (messages !== undefined) {
     const end = messages.end - 1;
     const isFirst = end === messages.start + 1;
-    const said = exactJson({ role: 'assistant', content: list(turn.content) });
+    const said = rawJson({ role: 'assistant', content: list(turn.content) });
     edits.push({ start: end, end, text: `${isFirst ? '' : ','}${said}` });
   }
   const id = isObject(turn.container) ? text(turn.container.id) : undefined;
@@ -39,8 +39,12 @@ function resume(bytes: Buffer, turn: JsonObject): Buffer {
 }
 
 /** Those of server tools, too: they are sent back as well. `steps` lead to the list. */
-function keepInputs(reply: JsonObject, source: Buffer | string, steps: Place['steps'] = ['content']): void {
-  const places: Place[] = [];
+function keepInputs(
+  reply: JsonObject,
+  source: Buffer | string,
+  steps: ArgumentsPath['steps'] = ['content'],
+): void {
+  const places: ArgumentsPath[] = [];
   for (const [index, block] of list(reply.content).entries()) {
     if (isObject(block) && mayDiffer(block.input)) {
       places.push({ holder: block, name: 'input', steps: [...steps, index] });
@@ -67,7 +71,7 @@ function join(first: JsonObject, second: JsonObject): JsonObject {
 }
 
 function frameOf(value: JsonObject): Frame {
-  return makeFrame(text(value.type) ?? '', exactJson(value));
+  return makeFrame(text(value.type) ?? '', rawJson(value));
 }
 
 /** The frames of several calls as those of one stream: blocks are counted on, usage is added up. */
@@ -129,7 +133,7 @@ class StreamJoiner implements TurnJoiner {
     this.#blocks = Math.max(this.#blocks, index + 1);
     return this.#offset === 0
       ? frame
-      : makeFrame(frame.event, exactJson({ ...value, index: index + this.#offset }));
+      : makeFrame(frame.event, rawJson({ ...value, index: index + this.#offset }));
   }
 
   #messageDelta(frame: Frame, value: JsonObject): Frame[] {
@@ -187,7 +191,7 @@ class StreamJoiner implements TurnJoiner {
   }
 }
 
-export const pausing: Pausing = {
+export const pauseTurn: PauseTurn = {
   isPaused,
   keepInputs: (reply, source) => keepInputs(reply, source),
   resume,

@@ -2,7 +2,7 @@
 // and few readers show any: the pages follow the text as a list, which every reader shows. Where JSON was asked for, a list
 // would break it.
 import type { Citation } from '../../canonical/request.ts';
-import type { Asked } from '../protocol.ts';
+import type { ReplyOptions } from '../protocol.ts';
 
 const MOST_PAGES = 100;
 /** Characters of a stranger's title. */
@@ -14,7 +14,7 @@ export interface SourceList {
   take(): string;
 }
 
-export function createSourceList({ responseFormat }: Asked): SourceList {
+export function createSourceList({ responseFormat }: ReplyOptions): SourceList {
   const known = new Set<string>();
   const waiting: string[] = [];
   return {

@@ -1,10 +1,10 @@
 // The words for why an answer ended that servers use beside those of their protocol: one table for whole replies, streams and
 // relayed frames alike.
-import type { Stop } from '../../canonical/reply.ts';
+import type { StopReason } from '../../canonical/reply.ts';
 import type { FailureKind, ProviderFailure } from '../../errors.ts';
 
 /** A stop, or the failure that the word stands for. */
-type Meaning = Stop['reason'] | { readonly failure: FailureKind };
+type Meaning = StopReason['reason'] | { readonly failure: FailureKind };
 
 const FAILED: Meaning = { failure: 'failed' };
 
@@ -56,7 +56,7 @@ function meaningOf(finish: string): Meaning | undefined {
 }
 
 /** Undefined for a word that nobody knows, or that stands for a failure. */
-export function stopOfWord(finish: string): Stop['reason'] | undefined {
+export function stopOfWord(finish: string): StopReason['reason'] | undefined {
   const meaning = meaningOf(finish);
   return typeof meaning === 'string' ? meaning : undefined;
 }

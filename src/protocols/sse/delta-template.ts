@@ -18,7 +18,7 @@ const SPACES = /^ *$/;
 /** Shapes that were learned for nothing, after which a stream is not looked at any more. */
 const TRIES = 16;
 
-export class TextShape {
+export class DeltaTemplate {
   readonly #member: RegExp;
   readonly #isText: (value: JsonObject, text: string) => boolean;
   /** The frame up to the text; '' while no shape is known. */

@@ -6,7 +6,7 @@ import { StoreError } from '../store.ts';
 import type { Db, Engine } from './engine.ts';
 import { isBusy, storeError } from './errors.ts';
 import { createFile, identityOf, inspectFile, keepPrivate } from './file.ts';
-import { createLockLine } from './lock-queue.ts';
+import { createLockQueue } from './lock-queue.ts';
 import { countApplied, migrate } from './migrations.ts';
 
 /** Processes that make a new database at once get in each other's way. */
@@ -48,7 +48,7 @@ export async function connect<Statements>(
   let link = await openPatiently(options);
   let closed = false;
   let lookedAt = clock.monotonic();
-  const afterLock = createLockLine(clock);
+  const afterLock = createLockQueue(clock);
 
   /** A file that is gone is waited for: nothing may be counted where it is lost. */
   function current(): Link<Statements> {

@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /** The returned function settles as `task` does, with the error of the lock after two seconds of it. */
-export function createLockLine(clock: Clock): <Result>(task: () => Result) => Promise<Result> {
+export function createLockQueue(clock: Clock): <Result>(task: () => Result) => Promise<Result> {
   const waiting: Waiting[] = [];
   let tries = 0;
 

@@ -1,6 +1,6 @@
 // What tells conversations apart, for staying where one was answered.
 import { describe, expect, it } from 'vitest';
-import { questionOf } from '../../../src/gateway/inbound/routing-query.ts';
+import { routingQuery } from '../../../src/gateway/inbound/routing-query.ts';
 import { readRequest } from '../../../src/gateway/inbound/read-request.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
@@ -12,7 +12,7 @@ const assistant = (content: string): object => ({ role: 'assistant', content });
 function conversation(protocol: Protocol, turns: object[], more: object = {}): string | undefined {
   const body = { model: 'm', max_tokens: 9, messages: turns, ...more };
   const inbound = readRequest(protocol, Buffer.from(JSON.stringify(body)));
-  return questionOf(inbound, { models: null, accountId: 1 }).conversation;
+  return routingQuery(inbound, { models: null, accountId: 1 }).conversation;
 }
 
 describe('a conversation', () => {
@@ -47,5 +47,5 @@ it.each([
 ])('the betas %s ask for the long window: %s', (beta, long) => {
   const body = Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9, messages: [user('one')] }));
   const inbound = readRequest(messages, body);
-  expect(questionOf(inbound, { models: null, accountId: 1 }, beta).longContext).toBe(long);
+  expect(routingQuery(inbound, { models: null, accountId: 1 }, beta).longContext).toBe(long);
 });

@@ -1,7 +1,7 @@
 // Anthropic pauses a turn whose own tools take long; a chat client knows no such thing, so the gateway sends the turn back
 // until it is over and gives one answer (PROTOCOL 3.3).
 import { describe, expect, it } from 'vitest';
-import { MOST_PAUSES } from '../../../src/gateway/outbound/continue-turn.ts';
+import { MAX_PAUSES } from '../../../src/gateway/outbound/continue-turn.ts';
 import { ask, isWhole, send, type Question, type Seen } from '../../helpers/ask.ts';
 import { gateway, provider } from '../../helpers/gateway.ts';
 import {
@@ -159,11 +159,11 @@ describe.each([false, true])('a paused turn (streamed: %s)', (stream) => {
   });
 
   it('that never ends is not paid for without end', async () => {
-    const scripts = Array.from({ length: MOST_PAUSES + 5 }, () => scriptOf(FIRST, stream));
+    const scripts = Array.from({ length: MAX_PAUSES + 5 }, () => scriptOf(FIRST, stream));
     const { seen, requests } = await run(scripts, question);
-    expect(seen.content).toBe('Let me '.repeat(MOST_PAUSES + 1));
+    expect(seen.content).toBe('Let me '.repeat(MAX_PAUSES + 1));
     expect(finishOf(seen)).toBe('stop');
-    expect(requests).toHaveLength(MOST_PAUSES + 1);
+    expect(requests).toHaveLength(MAX_PAUSES + 1);
   });
 
   it('is sent back, and answered, number by number as it was written', async () => {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { NEVER_CANCELLED } from '../../../src/cancellation.ts';
 import { FailureError } from '../../../src/canonical/failure.ts';
-import { forward, type ForwardDeps, type ForwardOptions } from '../../../src/gateway/outbound/fallback.ts';
+import { askTargets, type AskDeps, type AskOptions } from '../../../src/gateway/outbound/fallback.ts';
 
 it('an attempt is over when the request with less output cannot be prepared', async () => {
   const told: string[] = [];
@@ -28,8 +28,6 @@ it('an attempt is over when the request with less output cannot be prepared', as
   };
   const clock = { monotonic: () => 0 };
   const deps = { client: { open }, routing: { health }, clock };
-  await expect(forward(options as unknown as ForwardOptions, deps as unknown as ForwardDeps)).rejects.toBe(
-    fault,
-  );
+  await expect(askTargets(options as unknown as AskOptions, deps as unknown as AskDeps)).rejects.toBe(fault);
   expect(told).toEqual(['abandoned']);
 });

@@ -1,6 +1,6 @@
 // What strangers' words may not carry on to a client, and what they must keep.
 import { describe, expect, it } from 'vitest';
-import { scrub } from '../../../src/gateway/outbound/redact.ts';
+import { redact } from '../../../src/gateway/outbound/redact.ts';
 import { provider } from '../../routing/fixtures.ts';
 
 const owner = provider('p', ['m'], {
@@ -29,7 +29,7 @@ describe('scrub', () => {
     ['a private URL', 'from http://10.1.2.3:80/v1/x?y, sorry', 'from [address], sorry'],
     ['an IPv6 address', 'dial [::1]:8080 failed', 'dial [address] failed'],
   ])('takes out %s', (_name, text, clean) => {
-    expect(scrub(text, owner)).toBe(clean);
+    expect(redact(text, owner)).toBe(clean);
   });
 
   it.each([
@@ -41,10 +41,10 @@ describe('scrub', () => {
     'see https://platform.example.com/docs?page=keys&monkeys=2',
     'maintenance [12:30]',
   ])('keeps %s', (text) => {
-    expect(scrub(text, owner)).toBe(text);
+    expect(redact(text, owner)).toBe(text);
   });
 
   it('keeps a message within bounds', () => {
-    expect(scrub('x'.repeat(10_000), owner).length).toBeLessThanOrEqual(2001);
+    expect(redact('x'.repeat(10_000), owner).length).toBeLessThanOrEqual(2001);
   });
 });

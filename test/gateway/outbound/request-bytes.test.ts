@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/canonical/json.ts';
-import { jsonBytes } from '../../../src/gateway/outbound/request-bytes.ts';
+import { requestBytes } from '../../../src/gateway/outbound/request-bytes.ts';
 
 const LONG = 200_000;
 
@@ -23,7 +23,7 @@ describe('jsonBytes', () => {
         fc.integer({ min: 1, max: 30 }),
         (before, messages, after, times) => {
           const body: JsonObject = { ...before, messages, ...after, absent: undefined };
-          expect(jsonBytes(body, LONG * times).toString()).toBe(Buffer.from(plain(body)).toString());
+          expect(requestBytes(body, LONG * times).toString()).toBe(Buffer.from(plain(body)).toString());
         },
       ),
       { numRuns: 300 },
@@ -39,9 +39,9 @@ describe('jsonBytes', () => {
       text: whole,
     });
     const parse = (bytes: Buffer) => JSON.parse(bytes.toString()) as unknown;
-    expect(parse(jsonBytes(words('\ud83d'), about))).toEqual(words('\ufffd'));
-    expect(parse(jsonBytes(words('\udc00\ud800'), about))).toEqual(words('\ufffd\ufffd'));
-    expect(jsonBytes(words('\ud83d'), about).toString()).not.toMatch(/(?<!\\)\\ud/);
+    expect(parse(requestBytes(words('\ud83d'), about))).toEqual(words('\ufffd'));
+    expect(parse(requestBytes(words('\udc00\ud800'), about))).toEqual(words('\ufffd\ufffd'));
+    expect(requestBytes(words('\ud83d'), about).toString()).not.toMatch(/(?<!\\)\\ud/);
   });
 
   it.each<[string, JsonObject]>([
@@ -49,13 +49,13 @@ describe('jsonBytes', () => {
     ['no messages', { model: 'm', messages: [] }],
     ['nothing else', { messages: [1, 2, 3] }],
   ])('takes a body with %s', (_, body) => {
-    expect(jsonBytes(body, LONG).toString()).toBe(plain(body));
+    expect(requestBytes(body, LONG).toString()).toBe(plain(body));
   });
 
   it('writes a long conversation in several pieces', () => {
     const messages = Array.from({ length: 900 }, (_, at) => ({ role: 'user', content: `${at} `.repeat(60) }));
     const body = { model: 'm', messages, stream: true };
     const whole = plain(body);
-    expect(jsonBytes(body, whole.length).equals(Buffer.from(whole))).toBe(true);
+    expect(requestBytes(body, whole.length).equals(Buffer.from(whole))).toBe(true);
   });
 });

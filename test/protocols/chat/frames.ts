@@ -1,7 +1,7 @@
 // Frames and streams for the tests of this folder, written as a provider would.
-import type { Event } from '../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../src/canonical/events.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
-import type { Request } from '../../../src/canonical/request.ts';
+import type { GenerationRequest } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 import type { ReplyContext } from '../../../src/protocols/protocol.ts';
@@ -45,15 +45,15 @@ export function countingIds() {
   return { random: (length: number) => String(++count).padStart(length, '0') };
 }
 
-export function decode(input: readonly unknown[], clean = true): Event[] {
+export function decode(input: readonly unknown[], clean = true): StreamEvent[] {
   const decoder = chat.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
   const events = input.flatMap((data) => decoder.push(frame(data)));
   events.push(...decoder.finish(clean));
   return events;
 }
 
-export function context(over: Partial<Request> = {}): ReplyContext {
-  const request: Request = {
+export function context(over: Partial<GenerationRequest> = {}): ReplyContext {
+  const request: GenerationRequest = {
     protocol: 'chat',
     model: 'asked',
     stream: true,
@@ -65,7 +65,7 @@ export function context(over: Partial<Request> = {}): ReplyContext {
   return { ids: countingIds(), created: 1_700_000_001, request, estimateInput: () => 7 };
 }
 
-export function encode(events: readonly Event[], over: Partial<Request> = {}): string {
+export function encode(events: readonly StreamEvent[], over: Partial<GenerationRequest> = {}): string {
   const encoder = chat.createStreamEncoder(context(over));
   return events.map((event) => encoder.push(event)).join('');
 }

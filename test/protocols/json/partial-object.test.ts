@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isObject } from '../../../src/canonical/json.ts';
-import { ObjectPrefix } from '../../../src/protocols/json/partial-object.ts';
+import { PartialObject } from '../../../src/protocols/json/partial-object.ts';
 
-function stateOf(...pieces: string[]): ObjectPrefix['state'] {
-  const prefix = new ObjectPrefix();
+function stateOf(...pieces: string[]): PartialObject['state'] {
+  const prefix = new PartialObject();
   for (const piece of pieces) prefix.push(piece);
   return prefix.state;
 }
@@ -75,7 +75,7 @@ describe('an object in pieces', () => {
   it('can be made whole as long as it is open', () => {
     fc.assert(
       fc.property(fc.oneof(nearly, object), fc.nat(60), (text, cut) => {
-        const prefix = new ObjectPrefix();
+        const prefix = new PartialObject();
         prefix.push(text.slice(0, cut));
         fc.pre(prefix.state === 'open');
         const { text: rest, empty } = prefix.completion();

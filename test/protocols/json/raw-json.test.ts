@@ -2,13 +2,13 @@
 // so that both sides are read here by a parser of the source itself.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { repair } from '../../../src/canonical/history.ts';
+import { repairHistory } from '../../../src/canonical/history.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import type { Reply } from '../../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
-import { jsonBytes } from '../../../src/gateway/outbound/request-bytes.ts';
-import { exactJson, objectJson } from '../../../src/protocols/json/raw-json.ts';
+import { requestBytes } from '../../../src/gateway/outbound/request-bytes.ts';
+import { rawJson, rawObjectJson } from '../../../src/protocols/json/raw-json.ts';
 import { protocols } from '../../../src/protocols/registry.ts';
 import { argumentsToObject } from '../../../src/protocols/shared/tool-names.ts';
 import { context, eventsIn } from '../../translation/pipeline.ts';
@@ -117,15 +117,15 @@ const calls = fc.array(object, { minLength: 1, maxLength: 3 });
 function crossed(client: ProtocolName, body: string): Source {
   const to = client === 'chat' ? 'messages' : 'chat';
   const request = protocols[client].decodeRequest(JSON.parse(body) as JsonObject, Buffer.from(body));
-  const repaired = repair(request, { target: to, traits: DEFAULT_TRAITS });
+  const repaired = repairHistory(request, { target: to, traits: DEFAULT_TRAITS });
   const encoded = protocols[to].encodeRequest(repaired.request, 'm', DEFAULT_TRAITS);
-  return read(jsonBytes(encoded.body, body.length).toString());
+  return read(requestBytes(encoded.body, body.length).toString());
 }
 
 function reply(provider: ProtocolName, body: string): { decoded: Reply; written: Source } {
   const client = provider === 'chat' ? 'messages' : 'chat';
   const decoded = protocols[provider].decodeReply(JSON.parse(body), body);
-  return { decoded, written: read(exactJson(protocols[client].encodeReply(decoded, context(client)))) };
+  return { decoded, written: read(rawJson(protocols[client].encodeReply(decoded, context(client)))) };
 }
 
 const chatCalls = (texts: readonly string[]): string =>
@@ -268,13 +268,13 @@ describe('exactJson', () => {
   const big = (): JsonObject => argumentsToObject(BIG).value;
 
   it('writes what remembers no text as JSON.stringify does', () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => exactJson(value) === JSON.stringify(value)));
+    fc.assert(fc.property(fc.jsonValue(), (value) => rawJson(value) === JSON.stringify(value)));
   });
 
   it('writes the same object each time, at any place', () => {
     const one = big();
-    expect(exactJson({ a: [one, 1, one], b: one })).toBe(`{"a":[${BIG},1,${BIG}],"b":${BIG}}`);
-    expect(exactJson(one)).toBe(BIG);
+    expect(rawJson({ a: [one, 1, one], b: one })).toBe(`{"a":[${BIG},1,${BIG}],"b":${BIG}}`);
+    expect(rawJson(one)).toBe(BIG);
   });
 
   it('does not change what anyone else sees of the object', () => {
@@ -288,26 +288,26 @@ describe('exactJson', () => {
   it('can be called while it writes', () => {
     const one = big();
     let inner = '';
-    const other = { toJSON: (): string => (inner = exactJson([one])) };
-    expect(exactJson([one, other, one])).toBe(`[${BIG},${JSON.stringify(`[${BIG}]`)},${BIG}]`);
+    const other = { toJSON: (): string => (inner = rawJson([one])) };
+    expect(rawJson([one, other, one])).toBe(`[${BIG},${JSON.stringify(`[${BIG}]`)},${BIG}]`);
     expect(inner).toBe(`[${BIG}]`);
   });
 
   it('leaves the next writing alone after one that failed', () => {
     const ring: Record<string, unknown> = {};
     ring.self = ring;
-    expect(() => exactJson(ring)).toThrow(TypeError);
+    expect(() => rawJson(ring)).toThrow(TypeError);
     expect(JSON.stringify(big())).toBe('{"id":12345678901234567000}');
   });
 
   it('spells no half of a surrogate pair', () => {
     const { value } = argumentsToObject('{"a":1.0,"b":"\\ud83c","c":"\\ud83c\\udf89"}');
-    expect(exactJson(value)).toBe('{"a":1.0,"b":"\ufffd","c":"🎉"}');
+    expect(rawJson(value)).toBe('{"a":1.0,"b":"\ufffd","c":"🎉"}');
   });
 
   it('spells none in the text of an object either', () => {
     const half = { '\ud83c': ['\udf89', '🎉', '\\ud83c'] };
-    expect(objectJson(half)).toBe('{"\ufffd":["\ufffd","🎉","\\\\ud83c"]}');
+    expect(rawObjectJson(half)).toBe('{"\ufffd":["\ufffd","🎉","\\\\ud83c"]}');
   });
 });
 

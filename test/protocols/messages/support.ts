@@ -1,7 +1,7 @@
 // Small builders for the tests of this folder.
-import type { Event } from '../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../src/canonical/events.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
-import type { Request } from '../../../src/canonical/request.ts';
+import type { GenerationRequest } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../../src/canonical/traits.ts';
 import type { Ids } from '../../../src/ids.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
@@ -37,12 +37,12 @@ export function dataOf(text: string): JsonObject[] {
   return framesOf(text).map((item) => JSON.parse(item.data) as JsonObject);
 }
 
-export function decodeAll(values: readonly JsonObject[], clean = true): Event[] {
+export function decodeAll(values: readonly JsonObject[], clean = true): StreamEvent[] {
   const decoder = messages.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
   return [...values.flatMap((value) => decoder.push(frame(value))), ...decoder.finish(clean)];
 }
 
-export function chatRequest(request: Partial<Request> = {}): Request {
+export function chatRequest(request: Partial<GenerationRequest> = {}): GenerationRequest {
   return {
     protocol: 'chat',
     model: 'm',
@@ -55,16 +55,16 @@ export function chatRequest(request: Partial<Request> = {}): Request {
   };
 }
 
-export function context(request: Partial<Request> = {}): ReplyContext {
+export function context(request: Partial<GenerationRequest> = {}): ReplyContext {
   return { ids, created: 1, request: chatRequest(request), estimateInput: () => 7 };
 }
 
-export function encodeAll(events: readonly Event[], request: Partial<Request> = {}): string {
+export function encodeAll(events: readonly StreamEvent[], request: Partial<GenerationRequest> = {}): string {
   const encoder = messages.createStreamEncoder(context(request));
   return events.map((event) => encoder.push(event)).join('');
 }
 
-export function encode(request: Partial<Request> = {}, traits: Partial<Traits> = {}) {
+export function encode(request: Partial<GenerationRequest> = {}, traits: Partial<Traits> = {}) {
   return messages.encodeRequest(chatRequest(request), 'target', { ...DEFAULT_TRAITS, ...traits });
 }
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProtocolName } from '../../../src/canonical/request.ts';
 import { isObject } from '../../../src/canonical/json.ts';
 import { createSplitter, type Frame } from '../../../src/protocols/sse/splitter.ts';
-import { TextShape } from '../../../src/protocols/sse/delta-template.ts';
+import { DeltaTemplate } from '../../../src/protocols/sse/delta-template.ts';
 import { BOTH, cutAt, eventsIn, mover, NOTHING, send } from '../../translation/pipeline.ts';
 
 /** A JSON string in one of the ways to write it. */
@@ -176,7 +176,8 @@ function frameOf(body: string): Frame {
 }
 
 describe('a shape', () => {
-  const shape = (): TextShape => new TextShape(/"t": ?"/, ({ d }, piece) => isObject(d) && d.t === piece);
+  const shape = (): DeltaTemplate =>
+    new DeltaTemplate(/"t": ?"/, ({ d }, piece) => isObject(d) && d.t === piece);
 
   it.each([
     ['data: {"d":{"t":"one"}}', 'data: {"d":{"t":"two"}}', 'two'],

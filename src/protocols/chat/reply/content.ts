@@ -5,14 +5,14 @@ import type { NativePart } from '../../../canonical/request.ts';
 import { isFilled } from '../zero-values.ts';
 import { thinkingChunkText } from './reasoning.ts';
 
-export type Said =
+export type ReplyContent =
   { kind: 'text' | 'refusal' | 'thinking'; text: string } | { kind: 'native'; part: NativePart };
 
-function native(kind: string, value: JsonObject): Said {
+function native(kind: string, value: JsonObject): ReplyContent {
   return { kind: 'native', part: { type: 'native', protocol: 'chat', kind, value } };
 }
 
-function readChunk(chunk: JsonValue): Said | undefined {
+function readChunk(chunk: JsonValue): ReplyContent | undefined {
   if (typeof chunk === 'string') return { kind: 'text', text: chunk };
   if (!isObject(chunk)) return undefined;
   if (chunk.type === 'thinking') return { kind: 'thinking', text: thinkingChunkText(chunk) };
@@ -24,7 +24,7 @@ function readChunk(chunk: JsonValue): Said | undefined {
 }
 
 /** `message.content` or `delta.content`. */
-export function readContent(content: JsonValue | undefined): Said[] {
+export function readContent(content: JsonValue | undefined): ReplyContent[] {
   if (content === undefined || content === null || content === '') return [];
   if (!Array.isArray(content)) return readContent([content]);
   return content.map(readChunk).filter((said) => said !== undefined);
@@ -33,7 +33,7 @@ export function readContent(content: JsonValue | undefined): Said[] {
 /** Members beside the content that are content too: pictures and sound, and what a server wants back with the turn. */
 const BESIDE = ['images', 'audio', 'extra_content'] as const;
 
-export function readBeside(message: JsonObject): Said[] {
+export function readBeside(message: JsonObject): ReplyContent[] {
   return BESIDE.filter((name) => typeof message[name] === 'object' && isFilled(message[name])).map((name) =>
     native(name, { [name]: message[name] ?? null }),
   );

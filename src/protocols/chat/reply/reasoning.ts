@@ -1,11 +1,11 @@
 // A model's reasoning as compatible servers write it, in one message or one delta: five members, read into one order of pieces.
 // The standard has none of this; PROTOCOL 3.2 lists who sends what.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { markOwn } from '../../../canonical/thinking-signature.ts';
+import { signAsGateway } from '../../../canonical/thinking-signature.ts';
 import type { ReasoningPart } from '../../../canonical/request.ts';
 
 /** A piece: text, its signature, or both; or opaque data, which is a block of its own. */
-export interface Thought {
+export interface ReasoningPiece {
   text: string;
   signature?: string;
   redacted?: string;
@@ -14,13 +14,13 @@ export interface Thought {
 }
 
 /** A block that pieces may still go on with. */
-export interface OpenThought {
+export interface OpenReasoning {
   text: string;
   signature?: string;
   key?: string | number;
 }
 
-const NONE: readonly Thought[] = [];
+const NONE: readonly ReasoningPiece[] = [];
 
 function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
@@ -34,7 +34,7 @@ export function thinkingChunkText(chunk: JsonObject): string {
 }
 
 /** A text that several members repeat is read once, from the one that can be given back: signed items before plain text. */
-export function readThoughts(source: JsonObject): readonly Thought[] {
+export function readReasoning(source: JsonObject): readonly ReasoningPiece[] {
   const {
     reasoning_content: content,
     reasoning,
@@ -51,7 +51,7 @@ export function readThoughts(source: JsonObject): readonly Thought[] {
   return [{ text: plain }, ...items.filter(({ redacted }) => redacted !== undefined)];
 }
 
-function itemsOf(details: JsonValue | undefined, blocks: JsonValue | undefined): Thought[] {
+function itemsOf(details: JsonValue | undefined, blocks: JsonValue | undefined): ReasoningPiece[] {
   const first = readItems(details);
   const second = readItems(blocks);
   const more = seals(second) - seals(first);
@@ -59,25 +59,25 @@ function itemsOf(details: JsonValue | undefined, blocks: JsonValue | undefined):
 }
 
 /** Some readers of streams keep the last pieces alone of what they don't know: the fuller list counts. */
-function seals(items: readonly Thought[]): number {
+function seals(items: readonly ReasoningPiece[]): number {
   return items.filter(({ signature, redacted }) => signature !== undefined || redacted !== undefined).length;
 }
 
-function readItems(items: JsonValue | undefined): Thought[] {
+function readItems(items: JsonValue | undefined): ReasoningPiece[] {
   if (!Array.isArray(items)) return [];
   return items.map(readItem).filter((item) => item !== undefined);
 }
 
 /** OpenRouter's `reasoning.text`, `.summary` and `.encrypted`; litellm's blocks, which are the messages protocol's own. */
-function readItem(item: JsonValue): Thought | undefined {
+function readItem(item: JsonValue): ReasoningPiece | undefined {
   if (!isObject(item)) return undefined;
   const text = textOf(item.text) || textOf(item.summary) || textOf(item.thinking);
   const data = textOf(item.data);
-  const seal = isForeign(item.format) ? markOwn : (value: string): string => value;
+  const seal = isForeign(item.format) ? signAsGateway : (value: string): string => value;
   if (text === '' && data !== '') return { text, redacted: seal(data) };
   const signature = textOf(item.signature);
   if (text === '' && signature === '') return undefined;
-  const thought: Thought = { text };
+  const thought: ReasoningPiece = { text };
   if (signature !== '') thought.signature = seal(signature);
   const key = typeof item.index === 'number' ? item.index : item.id;
   if (typeof key === 'number' || typeof key === 'string') thought.key = key;
@@ -90,7 +90,11 @@ function isForeign(format: JsonValue | undefined): boolean {
 }
 
 /** A signature is the last of its block: text after it is another's. `whole`: items, not pieces of them. */
-export function continues(open: OpenThought, { text, signature, key }: Thought, whole: boolean): boolean {
+export function continues(
+  open: OpenReasoning,
+  { text, signature, key }: ReasoningPiece,
+  whole: boolean,
+): boolean {
   const sameKey = key !== undefined && key === open.key;
   if (!sameKey && key !== undefined && open.key !== undefined) return false;
   if (open.signature !== undefined) return text === '' && (sameKey || signature === open.signature);
@@ -99,7 +103,7 @@ export function continues(open: OpenThought, { text, signature, key }: Thought, 
 }
 
 /** What a piece adds to its block: some servers repeat the whole text beside the signature. */
-export function addedText(open: OpenThought, { text, signature, key }: Thought): string {
+export function addedText(open: OpenReasoning, { text, signature, key }: ReasoningPiece): string {
   if (signature === undefined || open.text === '') return text;
   if (text === open.text) return '';
   // Several blocks may have been told as plain text, before the last of them is told whole.
@@ -109,10 +113,10 @@ export function addedText(open: OpenThought, { text, signature, key }: Thought):
 
 /** The reasoning of a whole message, in history or in an answer: each signed item a block of its own. */
 export function reasoningParts(message: JsonObject): ReasoningPart[] {
-  const thoughts = readThoughts(message);
+  const thoughts = readReasoning(message);
   if (thoughts.length === 0) return [];
-  const blocks: Thought[] = [];
-  const unsigned = new Map<string | number, Thought>();
+  const blocks: ReasoningPiece[] = [];
+  const unsigned = new Map<string | number, ReasoningPiece>();
   for (const thought of thoughts) {
     const open = thought.redacted === undefined ? blockOf(thought, blocks.at(-1), unsigned) : undefined;
     if (open === undefined) blocks.push({ ...thought });
@@ -130,15 +134,15 @@ export function reasoningParts(message: JsonObject): ReasoningPart[] {
 
 /** The block that an item goes on with: the newest, or the one that its signature names. */
 function blockOf(
-  thought: Thought,
-  last: Thought | undefined,
-  unsigned: ReadonlyMap<string | number, Thought>,
-): Thought | undefined {
+  thought: ReasoningPiece,
+  last: ReasoningPiece | undefined,
+  unsigned: ReadonlyMap<string | number, ReasoningPiece>,
+): ReasoningPiece | undefined {
   if (last !== undefined && last.redacted === undefined && continues(last, thought, true)) return last;
   return thought.text === '' && thought.key !== undefined ? unsigned.get(thought.key) : undefined;
 }
 
-function extend(open: OpenThought, thought: Thought): void {
+function extend(open: OpenReasoning, thought: ReasoningPiece): void {
   open.text += addedText(open, thought);
   if (thought.signature !== undefined) open.signature = thought.signature;
   open.key ??= thought.key;

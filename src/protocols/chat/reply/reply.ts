@@ -9,7 +9,7 @@ import { createUniqueIds } from '../../../canonical/unique-ids.ts';
 import type { Ids } from '../../../ids.ts';
 import type { ReplyContext } from '../../protocol.ts';
 import { stopOfWord } from '../../shared/finish-words.ts';
-import { keepSource, type Place } from '../../json/raw-arguments.ts';
+import { keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import { decodeAnnotation, encodeCitation, pagesBeside } from './citations.ts';
 import { chatExtra } from '../request/encode-context.ts';
 import { isFilled } from '../zero-values.ts';
@@ -100,7 +100,7 @@ function keepArguments(
   message: JsonObject,
   source: Buffer | string,
 ): void {
-  const places: Place[] = [];
+  const places: ArgumentsPath[] = [];
   const index = Array.isArray(body.choices) ? body.choices.indexOf(choice) : -1;
   addUnlikeArguments(places, message, () => ['choices', index, 'message']);
   keepSource(source, places);

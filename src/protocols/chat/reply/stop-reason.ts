@@ -1,6 +1,6 @@
 // Why an answer ended, between chat's finish_reason and the canonical stop.
 import type { JsonValue } from '../../../canonical/json.ts';
-import type { Stop } from '../../../canonical/reply.ts';
+import type { StopReason } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { shown, stopOfWord } from '../../shared/finish-words.ts';
 
@@ -21,7 +21,7 @@ export interface Ending {
   refusal?: string | undefined;
 }
 
-export function decodeStop(ending: Ending): Stop {
+export function decodeStop(ending: Ending): StopReason {
   const { finish, stopReason, hasCalls, refusal } = ending;
   const known = finish === undefined ? 'end' : (stopOfWord(finish) ?? 'other');
   const raw = finish === undefined ? {} : { raw: finish };
@@ -44,13 +44,18 @@ const FINISH = {
   pause: 'stop',
   context_window: 'length',
   other: 'stop',
-} as const satisfies Record<Stop['reason'], string>;
+} as const satisfies Record<StopReason['reason'], string>;
 
 /** Ends after which calls are whole, and meant to be run. */
-const RUNS_CALLS: ReadonlySet<Stop['reason']> = new Set(['end', 'tool_calls', 'stop_sequence', 'other']);
+const RUNS_CALLS: ReadonlySet<StopReason['reason']> = new Set([
+  'end',
+  'tool_calls',
+  'stop_sequence',
+  'other',
+]);
 
 /** Agents go by it: calls are only run with `tool_calls`. `legacy`: the client used `functions`, whose word it is then. */
-export function encodeFinish({ reason }: Stop, hasCalls: boolean, legacy: boolean): string {
+export function encodeFinish({ reason }: StopReason, hasCalls: boolean, legacy: boolean): string {
   if (hasCalls && RUNS_CALLS.has(reason)) return legacy ? 'function_call' : 'tool_calls';
   return reason === 'tool_calls' ? FINISH.end : FINISH[reason];
 }

@@ -4,7 +4,7 @@ import type {
   CustomTool,
   FunctionTool,
   NativeField,
-  Request,
+  GenerationRequest,
   Tool,
   ToolChoice,
 } from '../../../canonical/request.ts';
@@ -142,7 +142,7 @@ export function isLegacy({ functions, function_call: choice }: JsonObject): bool
   return Array.isArray(functions) || (choice !== undefined && choice !== null);
 }
 
-export function applyLegacy(root: JsonObject, request: Request): void {
+export function applyLegacy(root: JsonObject, request: GenerationRequest): void {
   if (!isLegacy(root)) return;
   const { function_call: choice } = root;
   request.legacyFunctions = true;

@@ -1,21 +1,21 @@
 // A chat request as the canonical one. Nothing is lost: what has no canonical name rides along with the fate that the ledger gives it.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { LOCATION_MEMBERS, type Request, type ResponseFormat } from '../../../canonical/request.ts';
-import { isReordered, keepSource, type Place } from '../../json/raw-arguments.ts';
+import { LOCATION_MEMBERS, type GenerationRequest, type ResponseFormat } from '../../../canonical/request.ts';
+import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import { cacheMark } from './decode-content.ts';
 import { nativeField } from '../fields.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeReasoning } from './reasoning.ts';
-import type { Asked } from '../../protocol.ts';
+import type { ReplyOptions } from '../../protocol.ts';
 import { addUnlikeArguments } from '../stream/tool-calls.ts';
 import { applyLegacy, isLegacy, decodeToolChoice, decodeTools } from './decode-tools.ts';
 
 /** Reads one member into the request; `false`: it can't be understood, so that it goes on as a native field. */
-type Reader = (value: JsonValue, request: Request, root: JsonObject) => boolean;
+type Reader = (value: JsonValue, request: GenerationRequest, root: JsonObject) => boolean;
 
 const already: Reader = () => true;
 
-function readNumber(put: (request: Request, value: number) => void): Reader {
+function readNumber(put: (request: GenerationRequest, value: number) => void): Reader {
   return (value, request) => {
     if (typeof value !== 'number') return false;
     put(request, value);
@@ -23,7 +23,7 @@ function readNumber(put: (request: Request, value: number) => void): Reader {
   };
 }
 
-function readText(put: (request: Request, value: string) => void): Reader {
+function readText(put: (request: GenerationRequest, value: string) => void): Reader {
   return (value, request) => {
     if (typeof value !== 'string') return false;
     put(request, value);
@@ -32,7 +32,7 @@ function readText(put: (request: Request, value: string) => void): Reader {
 }
 
 /** An empty name says nothing. */
-function readName(put: (request: Request, value: string) => void): Reader {
+function readName(put: (request: GenerationRequest, value: string) => void): Reader {
   return readText((request, value) => {
     if (value !== '') put(request, value);
   });
@@ -61,7 +61,7 @@ function leave(
   source: JsonObject,
   path: string,
   read: Readonly<Record<string, (value: JsonValue) => boolean>>,
-  request: Request,
+  request: GenerationRequest,
 ): void {
   for (const name in source) {
     const value = source[name];
@@ -111,7 +111,7 @@ const PLACE_MEMBERS = {
 };
 
 /** The official form nests them, some clients don't. */
-function readPlace(place: JsonObject, request: Request): JsonObject | undefined {
+function readPlace(place: JsonObject, request: GenerationRequest): JsonObject | undefined {
   const path = 'web_search_options.user_location';
   const nested = place.approximate;
   const source = isObject(nested) ? nested : place;
@@ -179,9 +179,9 @@ export const READERS: Readonly<Record<string, Reader | undefined>> = {
   web_search_options: readWebSearch,
 };
 
-export function readAsked(value: JsonObject): Asked {
+export function readAsked(value: JsonObject): ReplyOptions {
   const { stream_options: options } = value;
-  const asked: Asked = { includeUsage: isObject(options) && options.include_usage === true };
+  const asked: ReplyOptions = { includeUsage: isObject(options) && options.include_usage === true };
   if (isLegacy(value)) asked.legacyFunctions = true;
   const { reasoning } = decodeReasoning(value);
   if (reasoning) asked.reasoning = reasoning;
@@ -190,7 +190,7 @@ export function readAsked(value: JsonObject): Asked {
 
 /** Arguments that are sent as objects are text from here on: the text that they were sent as. Schemas keep their order. */
 function keepWritten({ messages, tools, functions }: JsonObject, source: Buffer | string): void {
-  const places: Place[] = [];
+  const places: ArgumentsPath[] = [];
   for (const [index, message] of listed(messages)) {
     if (message.role === 'assistant') addUnlikeArguments(places, message, () => ['messages', index]);
   }
@@ -211,10 +211,10 @@ function listed(value: JsonValue | undefined): [number, JsonObject][] {
   return [...value.entries()].filter((entry): entry is [number, JsonObject] => isObject(entry[1]));
 }
 
-export function decodeRequest(value: JsonObject, source?: Buffer | string): Request {
+export function decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest {
   if (source !== undefined) keepWritten(value, source);
   const options = value.stream_options;
-  const request: Request = {
+  const request: GenerationRequest = {
     protocol: 'chat',
     model: typeof value.model === 'string' ? value.model : '',
     stream: value.stream === true,

@@ -1,19 +1,19 @@
 // Canonical parts of a user's side as chat content parts. Media that this wire or this provider can't take is refused by the
 // path that the client sent: the gateway fetches nothing, and leaving an image out would change the answer.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { sniff } from '../../../canonical/media-type.ts';
+import { detectMediaType } from '../../../canonical/media-type.ts';
 import type {
   AudioPart,
   CacheMark,
   DocumentPart,
-  Field,
+  CanonicalField,
   ImagePart,
   NativePart,
   Part,
   TextPart,
 } from '../../../canonical/request.ts';
 import type { GatewayError } from '../../../errors.ts';
-import type { Encoding } from './encode-context.ts';
+import type { EncodeContext } from './encode-context.ts';
 import { refuse } from './envelope.ts';
 
 function refusal(at: string | undefined, why: string): GatewayError {
@@ -21,7 +21,7 @@ function refusal(at: string | undefined, why: string): GatewayError {
 }
 
 /** What a cache mark becomes on a part of this target; none where it has no such thing. */
-export function encodeMark(mark: CacheMark | undefined, encoding: Encoding): JsonObject {
+export function encodeMark(mark: CacheMark | undefined, encoding: EncodeContext): JsonObject {
   if (!mark) return {};
   switch (encoding.traits.cacheMarks) {
     case 'none':
@@ -34,14 +34,14 @@ export function encodeMark(mark: CacheMark | undefined, encoding: Encoding): Jso
   }
 }
 
-function dataUrl({ mediaType, data }: { mediaType: string; data: string }, encoding: Encoding): string {
-  const found = sniff(data);
+function dataUrl({ mediaType, data }: { mediaType: string; data: string }, encoding: EncodeContext): string {
+  const found = detectMediaType(data);
   const type = found?.startsWith('image/') === true ? found : mediaType;
   if (type !== mediaType) encoding.warn('changed', 'messages.image', `declared as ${mediaType}, is ${type}`);
   return `data:${type};base64,${data}`;
 }
 
-function encodeImage(part: ImagePart, encoding: Encoding): JsonObject {
+function encodeImage(part: ImagePart, encoding: EncodeContext): JsonObject {
   const { source } = part;
   if (source.kind === 'file')
     throw refusal(part.at, 'a file of another provider cannot be carried to this one');
@@ -58,7 +58,7 @@ const EXTENSIONS: Readonly<Record<string, string | undefined>> = {
   'text/plain': 'txt',
 };
 
-function encodeFile(part: DocumentPart, encoding: Encoding): JsonObject {
+function encodeFile(part: DocumentPart, encoding: EncodeContext): JsonObject {
   const { source, at } = part;
   if (source.kind === 'file' && encoding.request.protocol === 'chat') {
     return { type: 'file', file: { file_id: source.id } };
@@ -73,7 +73,7 @@ function encodeFile(part: DocumentPart, encoding: Encoding): JsonObject {
   return { type: 'file', file, ...encodeMark(part.cache, encoding) };
 }
 
-function encodeDocument(part: DocumentPart, encoding: Encoding): JsonObject[] {
+function encodeDocument(part: DocumentPart, encoding: EncodeContext): JsonObject[] {
   const { source, title } = part;
   if (part.context !== undefined) {
     encoding.warn('dropped', 'messages.document.context', 'chat has no context of a document');
@@ -115,21 +115,21 @@ function searchResultText(value: JsonObject): string {
 }
 
 /** What a provider made of the conversation before it; without a text it made nothing of it. */
-function summaryOf({ content }: JsonObject, encoding: Encoding): string | undefined {
+function summaryOf({ content }: JsonObject, encoding: EncodeContext): string | undefined {
   if (typeof content !== 'string' || content.trim() === '') return undefined;
   encoding.warn('changed', 'messages.native', 'a compaction is sent as text');
   return content;
 }
 
 /** Defined in the block itself it has joined the tools when it was read; else it may be one of them. */
-function isOffered({ tool }: JsonObject, { request }: Encoding): boolean {
+function isOffered({ tool }: JsonObject, { request }: EncodeContext): boolean {
   if (!isObject(tool)) return false;
   const name = isObject(tool.definition) ? tool.definition.name : tool.name;
   return request.tools?.some((one) => one.name !== undefined && one.name === name) === true;
 }
 
 /** The text that stands for a block of another protocol; undefined: it is left out. */
-export function nativeText(part: NativePart, encoding: Encoding): string | undefined {
+export function nativeText(part: NativePart, encoding: EncodeContext): string | undefined {
   const { kind, value, at } = part;
   if (kind === 'tool_reference') {
     return `The tool ${text(value.tool_name)} is available now.`;
@@ -157,18 +157,18 @@ export function nativeText(part: NativePart, encoding: Encoding): string | undef
   return undefined;
 }
 
-function encodeNative(part: NativePart, encoding: Encoding): JsonObject[] {
+function encodeNative(part: NativePart, encoding: EncodeContext): JsonObject[] {
   if (part.protocol === 'chat') return [part.value];
   const words = nativeText(part, encoding);
   return words === undefined ? [] : [{ type: 'text', text: words }];
 }
 
-function encodeText(part: TextPart, encoding: Encoding): JsonObject {
+function encodeText(part: TextPart, encoding: EncodeContext): JsonObject {
   if (part.cache === undefined) return { type: 'text', text: part.text };
   return { type: 'text', text: part.text, ...encodeMark(part.cache, encoding) };
 }
 
-export function encodeUserPart(part: Part, encoding: Encoding): JsonObject[] {
+export function encodeUserPart(part: Part, encoding: EncodeContext): JsonObject[] {
   switch (part.type) {
     case 'text':
       if (part.citations?.length)
@@ -194,7 +194,7 @@ export function encodeUserPart(part: Part, encoding: Encoding): JsonObject[] {
 }
 
 /** What is named where a part can't stand in a message of its role. */
-export function lossOf({ type }: Part): Field {
+export function lossOf({ type }: Part): CanonicalField {
   if (type === 'image') return 'messages.image';
   return type === 'document' ? 'messages.document' : 'messages.native';
 }

@@ -1,14 +1,14 @@
 // What the parts of the request encoder share: the request, the target's traits, and what gathers on the way.
 import type { JsonObject } from '../../../canonical/json.ts';
-import type { NativeField, Request, Warning } from '../../../canonical/request.ts';
+import type { NativeField, GenerationRequest, Warning } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import { fitToolId, fitToolName } from '../../shared/tool-names.ts';
 import { refuse } from './envelope.ts';
 
 const MAX_TOOL_NAME = 64;
 
-export interface Encoding {
-  readonly request: Request;
+export interface EncodeContext {
+  readonly request: GenerationRequest;
   readonly traits: Traits;
   readonly warnings: Warning[];
   /** Names on the wire -> the client's, where they differ. */
@@ -21,12 +21,12 @@ export interface Encoding {
   natives(fields: readonly NativeField[] | undefined, into: JsonObject, prefix?: string): void;
 }
 
-export function createEncoding(request: Request, traits: Traits): Encoding {
+export function createEncodeContext(request: GenerationRequest, traits: Traits): EncodeContext {
   const warnings: Warning[] = [];
   const told = new Set<string>();
   let last: Warning | undefined;
   const toolNames = new Map<string, string>();
-  const encoding: Encoding = {
+  const encoding: EncodeContext = {
     request,
     traits,
     warnings,
@@ -59,7 +59,7 @@ export function createEncoding(request: Request, traits: Traits): Encoding {
   return encoding;
 }
 
-function leaveOut(field: NativeField, encoding: Encoding): void {
+function leaveOut(field: NativeField, encoding: EncodeContext): void {
   if (field.fate === 'reject') {
     throw refuse(field.path, field.message ?? 'cannot be carried to this provider', field.details);
   }
@@ -84,7 +84,7 @@ function setPath(into: JsonObject, path: string, field: NativeField): void {
 const UNSIGNED: JsonObject = { google: { thought_signature: 'skip_thought_signature_validator' } };
 
 /** The members beside a call of a history; `at`: its place among the calls of its turn, of which only the first is signed. */
-export function signedExtra(extra: JsonObject | undefined, at: number, encoding: Encoding): JsonObject {
+export function signedExtra(extra: JsonObject | undefined, at: number, encoding: EncodeContext): JsonObject {
   const own = encoding.request.protocol === 'chat' ? (extra ?? {}) : chatExtra(extra);
   if (!encoding.traits.thoughtSignatures || at > 0 || own.extra_content !== undefined) return own;
   return { ...own, extra_content: UNSIGNED };

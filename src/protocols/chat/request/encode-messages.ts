@@ -4,7 +4,7 @@ import { append } from '../../../canonical/append.ts';
 import { withoutAttribution } from '../../../canonical/attribution.ts';
 import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
-import { signedExtra, type Encoding } from './encode-context.ts';
+import { signedExtra, type EncodeContext } from './encode-context.ts';
 import { alternate, bridgeTools, isMarked, limitMarks, markLast, merge } from './server-rules.ts';
 import { encodeMark, encodeUserPart, lossOf, nativeText } from './encode-content.ts';
 
@@ -18,7 +18,7 @@ interface History {
   gap: boolean;
 }
 
-export function encodeMessages(encoding: Encoding): JsonObject[] {
+export function encodeMessages(encoding: EncodeContext): JsonObject[] {
   const history: History = { out: [], attached: [], begun: false, gap: false };
   for (const message of encoding.request.messages) {
     if (message.role === 'system') encodeSystem(message, history, encoding);
@@ -55,14 +55,14 @@ function textOf(parts: JsonObject[]): string {
 }
 
 /** A model that can't go on from its own turn is asked to. */
-function endWithUser({ out }: History, encoding: Encoding): void {
+function endWithUser({ out }: History, encoding: EncodeContext): void {
   const last = out.at(-1);
   if (encoding.traits.prefill || last?.role !== 'assistant' || last.tool_calls !== undefined) return;
   out.push({ role: 'user', content: 'Continue.' });
   encoding.warn('changed', 'messages', 'this model goes on only after the user');
 }
 
-function withMembers(wire: JsonObject, message: Message, encoding: Encoding): JsonObject {
+function withMembers(wire: JsonObject, message: Message, encoding: EncodeContext): JsonObject {
   if (message.name !== undefined) wire.name = message.name;
   if (message.prefix === true) wire.prefix = true;
   encoding.natives(message.native, wire, 'messages[].');
@@ -70,7 +70,7 @@ function withMembers(wire: JsonObject, message: Message, encoding: Encoding): Js
 }
 
 /** System text is text alone on this wire. */
-function encodeSystemPart(part: Part, encoding: Encoding): JsonObject[] {
+function encodeSystemPart(part: Part, encoding: EncodeContext): JsonObject[] {
   if (part.type === 'native') return encodeUserPart(part, encoding);
   if (part.type === 'text') {
     const text = withoutAttribution(part.text);
@@ -80,7 +80,7 @@ function encodeSystemPart(part: Part, encoding: Encoding): JsonObject[] {
   return [];
 }
 
-function encodeSystem(message: Message, history: History, encoding: Encoding): void {
+function encodeSystem(message: Message, history: History, encoding: EncodeContext): void {
   const { traits } = encoding;
   const parts = message.parts.flatMap((part) => encodeSystemPart(part, encoding));
   if (parts.length === 0) {
@@ -98,7 +98,7 @@ function encodeSystem(message: Message, history: History, encoding: Encoding): v
   history.out.push(withMembers({ role: traits.systemRole, content }, message, encoding));
 }
 
-function encodeUser(message: Message, history: History, encoding: Encoding): void {
+function encodeUser(message: Message, history: History, encoding: EncodeContext): void {
   const rest: Part[] = [];
   history.begun = true;
   for (const part of message.parts) {
@@ -128,7 +128,12 @@ function flushAttached(history: History): void {
   history.attached = [];
 }
 
-function encodeResult(part: ToolResultPart, message: Message, history: History, encoding: Encoding): void {
+function encodeResult(
+  part: ToolResultPart,
+  message: Message,
+  history: History,
+  encoding: EncodeContext,
+): void {
   const id = encoding.toolId(part.callId);
   const content = resultContent(part, history, encoding);
   const wire: JsonObject = { role: 'tool', tool_call_id: id, content: markedResult(content, part, encoding) };
@@ -137,13 +142,13 @@ function encodeResult(part: ToolResultPart, message: Message, history: History, 
   history.out.push(wire);
 }
 
-function markedResult(content: JsonValue, part: ToolResultPart, encoding: Encoding): JsonValue {
+function markedResult(content: JsonValue, part: ToolResultPart, encoding: EncodeContext): JsonValue {
   if (part.cache === undefined) return content;
   const mark = encodeMark(part.cache, encoding);
   return Array.isArray(content) || !isMarked(mark) ? content : [{ type: 'text', text: content, ...mark }];
 }
 
-function resultContent(part: ToolResultPart, history: History, encoding: Encoding): JsonValue {
+function resultContent(part: ToolResultPart, history: History, encoding: EncodeContext): JsonValue {
   if (typeof part.content === 'string') return markError(part.content, part);
   const lines: string[] = [];
   const media: JsonObject[] = [];
@@ -167,7 +172,7 @@ function resultContent(part: ToolResultPart, history: History, encoding: Encodin
   return text;
 }
 
-function attach(wire: JsonObject, lines: string[], media: JsonObject[], encoding: Encoding): void {
+function attach(wire: JsonObject, lines: string[], media: JsonObject[], encoding: EncodeContext): void {
   media.push(wire);
   if (encoding.traits.toolResultImages) return;
   const what = wire.type === 'image_url' ? 'image' : wire.type === 'file' ? 'document' : 'audio';
@@ -189,7 +194,7 @@ interface Turn {
   apart: boolean;
 }
 
-function readTurn(message: Message, encoding: Encoding): Turn {
+function readTurn(message: Message, encoding: EncodeContext): Turn {
   const turn: Turn = { text: '', refusal: '', reasoning: '', calls: [], mark: {}, apart: false };
   for (const part of message.parts) {
     switch (part.type) {
@@ -229,7 +234,7 @@ function addApart(text: string | undefined, turn: Turn): void {
   turn.apart = true;
 }
 
-function addText(part: TextPart, turn: Turn, encoding: Encoding): void {
+function addText(part: TextPart, turn: Turn, encoding: EncodeContext): void {
   if (turn.calls.length > 0 && part.text.trim() !== '') {
     encoding.warn('changed', 'messages', 'text after a tool call is sent before it');
   }
@@ -240,7 +245,7 @@ function addText(part: TextPart, turn: Turn, encoding: Encoding): void {
   if (part.cache) turn.mark = encodeMark(part.cache, encoding);
 }
 
-function encodeAssistant(message: Message, history: History, encoding: Encoding): void {
+function encodeAssistant(message: Message, history: History, encoding: EncodeContext): void {
   const turn = readTurn(message, encoding);
   const replays = replaysReasoning(turn, encoding);
   const isEmpty = turn.text === '' && turn.refusal === '' && turn.calls.length === 0;
@@ -285,13 +290,13 @@ function assistantContent({ text, refusal, calls, mark }: Turn): JsonValue {
 }
 
 /** With `tool_turns` a server insists on the member for turns with calls: what was lost is sent empty. */
-function replaysReasoning(turn: Turn, { traits, request }: Encoding): boolean {
+function replaysReasoning(turn: Turn, { traits, request }: EncodeContext): boolean {
   if (traits.replayReasoning === 'always') return turn.reasoning !== '';
   if (traits.replayReasoning === 'never' || turn.calls.length === 0) return false;
   return turn.reasoning !== '' || request.reasoning?.mode !== 'off';
 }
 
-function encodeCall(call: ToolCallPart, at: number, encoding: Encoding): JsonObject {
+function encodeCall(call: ToolCallPart, at: number, encoding: EncodeContext): JsonObject {
   const id = encoding.toolId(call.id);
   const name = encoding.toolName(call.name);
   if (call.custom) return { id, type: 'custom', custom: { name, input: call.arguments } };

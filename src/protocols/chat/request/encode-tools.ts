@@ -3,10 +3,10 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import { clientTool, isUnknownClientTool } from './client-tools.ts';
-import type { Encoding } from './encode-context.ts';
+import type { EncodeContext } from './encode-context.ts';
 import { refuse } from './envelope.ts';
 
-export function encodeTools(encoding: Encoding): JsonObject[] {
+export function encodeTools(encoding: EncodeContext): JsonObject[] {
   const wire: JsonObject[] = [];
   (encoding.request.tools ?? []).forEach((tool, index) => {
     const encoded = encodeTool(tool, index, encoding);
@@ -15,7 +15,7 @@ export function encodeTools(encoding: Encoding): JsonObject[] {
   return wire;
 }
 
-function encodeTool(tool: Tool, index: number, encoding: Encoding): JsonObject | undefined {
+function encodeTool(tool: Tool, index: number, encoding: EncodeContext): JsonObject | undefined {
   if (tool.type === 'native') return encodeNative(tool, index, encoding);
   if (tool.type === 'function') return encodeFunction(tool, encoding);
   const custom: JsonObject = { name: encoding.toolName(tool.name) };
@@ -27,7 +27,7 @@ function encodeTool(tool: Tool, index: number, encoding: Encoding): JsonObject |
 }
 
 /** What stands on a tool beside its own: in its body or around it. */
-function putMembers(tool: Tool, body: JsonObject, wire: JsonObject, encoding: Encoding): void {
+function putMembers(tool: Tool, body: JsonObject, wire: JsonObject, encoding: EncodeContext): void {
   if (tool.cache) encoding.warn('quiet', 'tools.cache', 'chat marks no tools');
   const prefix = `tools[].${tool.type}.`;
   const own = (tool.native ?? []).filter((field) => field.path.startsWith(prefix));
@@ -39,7 +39,7 @@ function putMembers(tool: Tool, body: JsonObject, wire: JsonObject, encoding: En
   );
 }
 
-function encodeFunction(tool: FunctionTool, encoding: Encoding): JsonObject {
+function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
   const body: JsonObject = { name: encoding.toolName(tool.name) };
   if (tool.description !== undefined) body.description = tool.description;
   if (tool.parameters) body.parameters = tool.parameters;
@@ -50,7 +50,7 @@ function encodeFunction(tool: FunctionTool, encoding: Encoding): JsonObject {
   return wire;
 }
 
-function encodeStrict(tool: FunctionTool, body: JsonObject, encoding: Encoding): void {
+function encodeStrict(tool: FunctionTool, body: JsonObject, encoding: EncodeContext): void {
   const fits = !tool.strict || encoding.request.protocol === 'chat' || isStrictSchema(tool.parameters ?? {});
   if (fits) body.strict = tool.strict;
   else
@@ -61,7 +61,7 @@ function encodeStrict(tool: FunctionTool, body: JsonObject, encoding: Encoding):
     );
 }
 
-function encodeNative(tool: NativeTool, index: number, encoding: Encoding): JsonObject | undefined {
+function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext): JsonObject | undefined {
   if (tool.protocol === 'chat') return tool.value;
   const known = clientTool(tool);
   if (known) return encodeFunction(known, encoding);
@@ -110,19 +110,22 @@ function isStrictPart(schema: JsonValue | undefined): boolean {
   return [...inner, schema.items, schema.anyOf].every(isStrictPart);
 }
 
-function toolRef(name: string, encoding: Encoding): JsonObject {
+function toolRef(name: string, encoding: EncodeContext): JsonObject {
   const custom = encoding.request.tools?.some((tool) => tool.type === 'custom' && tool.name === name);
   const fitted = { name: encoding.toolName(name) };
   return custom ? { type: 'custom', custom: fitted } : { type: 'function', function: fitted };
 }
 
-function isNativeOnly(name: string, encoding: Encoding): boolean {
+function isNativeOnly(name: string, encoding: EncodeContext): boolean {
   const tool = encoding.request.tools?.find((item) => item.name === name);
   return tool?.type === 'native' && tool.protocol !== 'chat' && clientTool(tool) === undefined;
 }
 
 /** `sent`: the tools that are left. Both vendors refuse a choice without tools, so that it goes with the last of them. */
-export function encodeToolChoice(sent: readonly JsonObject[], encoding: Encoding): JsonValue | undefined {
+export function encodeToolChoice(
+  sent: readonly JsonObject[],
+  encoding: EncodeContext,
+): JsonValue | undefined {
   const choice = encoding.request.toolChoice;
   if (!choice) return undefined;
   if (choice.type === 'tool' && isNativeOnly(choice.name, encoding)) {
@@ -137,7 +140,7 @@ export function encodeToolChoice(sent: readonly JsonObject[], encoding: Encoding
   return encodeChoice(choice, encoding);
 }
 
-function encodeChoice(choice: ToolChoice, encoding: Encoding): JsonValue {
+function encodeChoice(choice: ToolChoice, encoding: EncodeContext): JsonValue {
   const mayForce = encoding.traits.forcedTools !== 'never';
   switch (choice.type) {
     case 'auto':

@@ -2,11 +2,11 @@
 // conversation gives the same bytes, on which prompt caches depend. Members stand in a fixed order.
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import type { Request } from '../../../canonical/request.ts';
+import type { GenerationRequest } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
-import type { Restore } from '../../../canonical/reverse-mapping.ts';
+import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { EncodedRequest } from '../../protocol.ts';
-import { createEncoding, type Encoding } from './encode-context.ts';
+import { createEncodeContext, type EncodeContext } from './encode-context.ts';
 import { refuse } from './envelope.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { chooseEffort } from './reasoning.ts';
@@ -16,8 +16,8 @@ import { fieldAt } from '../field-names.ts';
 
 const MAX_USER = 64;
 
-export function encodeRequest(request: Request, model: string, traits: Traits): EncodedRequest {
-  const encoding = createEncoding(request, traits);
+export function encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest {
+  const encoding = createEncodeContext(request, traits);
   const body: JsonObject = { model, messages: encodeMessages(encoding) };
   putTools(body, encoding);
   const structuredTool = putFormat(body, encoding);
@@ -30,12 +30,12 @@ export function encodeRequest(request: Request, model: string, traits: Traits): 
   putStream(body, encoding);
   encoding.natives(request.native, body);
   dropRefused(body, encoding);
-  const restore: Restore = { toolNames: encoding.toolNames, customTools: new Set(), stop };
+  const restore: ReverseMapping = { toolNames: encoding.toolNames, customTools: new Set(), stop };
   if (structuredTool !== undefined) restore.structuredTool = structuredTool;
   return { body, warnings: encoding.warnings, restore };
 }
 
-function putTools(body: JsonObject, encoding: Encoding): void {
+function putTools(body: JsonObject, encoding: EncodeContext): void {
   const tools = encodeTools(encoding);
   const choice = encodeToolChoice(tools, encoding);
   if (tools.length === 0) return;
@@ -45,7 +45,7 @@ function putTools(body: JsonObject, encoding: Encoding): void {
   if (encoding.request.parallelToolCalls === false) body.parallel_tool_calls = false;
 }
 
-function putLimit(body: JsonObject, encoding: Encoding): void {
+function putLimit(body: JsonObject, encoding: EncodeContext): void {
   const { request, traits } = encoding;
   const asked = request.maxOutputTokens;
   if (asked === undefined) return;
@@ -56,7 +56,7 @@ function putLimit(body: JsonObject, encoding: Encoding): void {
   body[traits.maxTokensField] = limit;
 }
 
-function putSampling(body: JsonObject, encoding: Encoding): void {
+function putSampling(body: JsonObject, encoding: EncodeContext): void {
   const { temperature, topP, topK } = encoding.request;
   const { oneSamplingParameter, topK: takesTopK } = encoding.traits;
   // OpenAI's models that think take them while they don't.
@@ -80,7 +80,7 @@ function putSampling(body: JsonObject, encoding: Encoding): void {
 }
 
 /** What the server can't take is cut by the gateway itself. */
-function putStop(body: JsonObject, encoding: Encoding): string[] {
+function putStop(body: JsonObject, encoding: EncodeContext): string[] {
   const all = (encoding.request.stop ?? []).filter((text) => text !== '');
   const sent = all.slice(0, encoding.traits.maxStop);
   if (sent.length > 0) body.stop = sent;
@@ -89,7 +89,7 @@ function putStop(body: JsonObject, encoding: Encoding): string[] {
   return rest;
 }
 
-function putReasoning(body: JsonObject, encoding: Encoding): void {
+function putReasoning(body: JsonObject, encoding: EncodeContext): void {
   const { reasoning } = encoding.request;
   if (!reasoning) return;
   const chosen = chooseEffort(reasoning, encoding.traits);
@@ -117,7 +117,7 @@ function hash(text: string): string {
 
 const TIERS: Readonly<Record<string, string | undefined>> = { auto: 'auto', standard_only: 'default' };
 
-function putIdentity(body: JsonObject, encoding: Encoding): void {
+function putIdentity(body: JsonObject, encoding: EncodeContext): void {
   const { request, traits } = encoding;
   const { user, serviceTier, cacheKey } = request;
   if (user !== undefined) {
@@ -142,7 +142,7 @@ function putIdentity(body: JsonObject, encoding: Encoding): void {
     encoding.warn('quiet', 'cache', 'chat providers cache by themselves');
 }
 
-function putWebSearch(body: JsonObject, encoding: Encoding): void {
+function putWebSearch(body: JsonObject, encoding: EncodeContext): void {
   const { webSearch } = encoding.request;
   if (!webSearch) return;
   if (!encoding.traits.webSearchOptions) {
@@ -157,7 +157,7 @@ function putWebSearch(body: JsonObject, encoding: Encoding): void {
   body.web_search_options = options;
 }
 
-function putStream(body: JsonObject, { request, traits }: Encoding): void {
+function putStream(body: JsonObject, { request, traits }: EncodeContext): void {
   if (!request.stream) return;
   body.stream = true;
   if (traits.streamUsage) body.stream_options = { include_usage: true };
@@ -167,7 +167,7 @@ const PER_MESSAGE = 'messages[].';
 const NEVER_DROPPED: ReadonlySet<string> = new Set(['model', 'messages', 'stream']);
 
 /** Members that this server is known to refuse. */
-function dropRefused(body: JsonObject, encoding: Encoding): void {
+function dropRefused(body: JsonObject, encoding: EncodeContext): void {
   for (const path of encoding.traits.rejectFields) {
     if (NEVER_DROPPED.has(path) || !removeAt(body, path)) continue;
     // What the gateway itself put there is no loss of the client's.

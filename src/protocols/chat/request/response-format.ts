@@ -1,7 +1,7 @@
 // The form of the answer towards a chat provider: its own `response_format`, or a tool that the model must call.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { ResponseFormat } from '../../../canonical/request.ts';
-import type { Encoding } from './encode-context.ts';
+import type { EncodeContext } from './encode-context.ts';
 import { refuse } from './envelope.ts';
 import { isStrictSchema } from './encode-tools.ts';
 
@@ -9,7 +9,7 @@ const NAME = 'structured_output';
 const PATH = { chat: 'response_format', messages: 'output_config.format' } as const;
 
 /** The name of the tool that stands for structured output, where one has to. `body`: with its tools and the choice. */
-export function putFormat(body: JsonObject, encoding: Encoding): string | undefined {
+export function putFormat(body: JsonObject, encoding: EncodeContext): string | undefined {
   const { request, traits } = encoding;
   const format = request.responseFormat;
   if (!format) return undefined;
@@ -18,7 +18,7 @@ export function putFormat(body: JsonObject, encoding: Encoding): string | undefi
   return undefined;
 }
 
-function encodeFormat(format: ResponseFormat, encoding: Encoding): JsonObject {
+function encodeFormat(format: ResponseFormat, encoding: EncodeContext): JsonObject {
   if (format.type === 'json_object') return { type: 'json_object' };
   const schema: JsonObject = { name: format.name ?? NAME };
   if (format.description !== undefined) schema.description = format.description;
@@ -32,7 +32,7 @@ function encodeFormat(format: ResponseFormat, encoding: Encoding): JsonObject {
 }
 
 /** The tool must be called, or, where the client has tools of its own that may be, any of them. */
-function forceTool(format: ResponseFormat, body: JsonObject, encoding: Encoding): string | undefined {
+function forceTool(format: ResponseFormat, body: JsonObject, encoding: EncodeContext): string | undefined {
   const { request, traits } = encoding;
   if (traits.tools === false || traits.forcedTools === 'never') {
     throw refuse(PATH[request.protocol], 'this model gives no structured output and takes no forced tool');

@@ -1,6 +1,6 @@
 // A written history brought into the form that a server insists on: few cache marks, roles in turn.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Encoding } from './encode-context.ts';
+import type { EncodeContext } from './encode-context.ts';
 
 export function isMarked(part: JsonObject): boolean {
   return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
@@ -23,7 +23,7 @@ export function markLast(messages: readonly JsonObject[], mark: JsonObject): voi
 const MOST_MARKS = { none: 0, prompt_cache_breakpoint: 3, cache_control: 4 } as const;
 
 /** Too many: the first (the longest-lived prefix) and the newest stay. */
-export function limitMarks(messages: JsonObject[], encoding: Encoding): void {
+export function limitMarks(messages: JsonObject[], encoding: EncodeContext): void {
   const most = MOST_MARKS[encoding.traits.cacheMarks];
   if (most === 0) return;
   const marked: JsonObject[] = [];
@@ -69,7 +69,7 @@ export function alternate(messages: JsonObject[]): JsonObject[] {
 const BRIDGE = 'I have read the results.';
 
 /** For servers on which only the assistant may speak after a tool. */
-export function bridgeTools(messages: readonly JsonObject[], encoding: Encoding): JsonObject[] {
+export function bridgeTools(messages: readonly JsonObject[], encoding: EncodeContext): JsonObject[] {
   return messages.flatMap((message, at) => {
     if (message.role !== 'user' || messages[at - 1]?.role !== 'tool') return [message];
     encoding.warn('changed', 'messages', 'a word of the assistant was put between a tool and the user');

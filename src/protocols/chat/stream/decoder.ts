@@ -1,7 +1,7 @@
 // A provider's chat stream as canonical events: one synchronous machine, fed frame by frame (PROTOCOL 4.3).
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Event } from '../../../canonical/events.ts';
-import type { Stop } from '../../../canonical/reply.ts';
+import type { StreamEvent } from '../../../canonical/events.ts';
+import type { StopReason } from '../../../canonical/reply.ts';
 import type { NativePart } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { Usage } from '../../../canonical/usage.ts';
@@ -14,11 +14,11 @@ import { BROKEN_OFF, failureOfStray, malformed, NO_ANSWER } from '../provider-er
 import { decodeStop, failureOfSilence, isFinish } from '../reply/stop-reason.ts';
 import { failureOfFinish, isDone } from './relay.ts';
 import { readChunk } from './chunk.ts';
-import { createPastThoughts } from './reasoning.ts';
+import { createClosedReasoning } from './reasoning.ts';
 import { createTextShape } from './text.ts';
 import { createCallTracker, type CallTracker } from './tool-calls.ts';
-import { readBeside, readContent, sourcesAlone, type Said } from '../reply/content.ts';
-import { addedText, continues, readThoughts, type Thought } from '../reply/reasoning.ts';
+import { readBeside, readContent, sourcesAlone, type ReplyContent } from '../reply/content.ts';
+import { addedText, continues, readReasoning, type ReasoningPiece } from '../reply/reasoning.ts';
 import { usageIn } from '../reply/usage.ts';
 
 interface OpenBlock {
@@ -32,7 +32,7 @@ interface OpenBlock {
   offset: number;
 }
 
-const NONE: Event[] = [];
+const NONE: StreamEvent[] = [];
 
 class ChatStream implements StreamDecoder {
   #ended = false;
@@ -58,7 +58,7 @@ class ChatStream implements StreamDecoder {
   /** What last had pages in it: the chunk, and the delta. */
   #pages: [chunk: JsonObject, delta: JsonObject] = [{}, {}];
   readonly #cited = new Set<string | undefined>();
-  readonly #past = createPastThoughts();
+  readonly #past = createClosedReasoning();
   readonly #shape = createTextShape();
 
   constructor(ids: Ids) {
@@ -76,16 +76,16 @@ class ChatStream implements StreamDecoder {
     return this.#finish !== undefined;
   }
 
-  push(frame: Frame): Event[] {
+  push(frame: Frame): StreamEvent[] {
     if (this.#ended) return NONE;
-    const out: Event[] = [];
+    const out: StreamEvent[] = [];
     const text = this.#shape.read(frame);
     if (text !== undefined) this.#text('text', text, out);
     else this.#other(frame, out);
     return out;
   }
 
-  #other(frame: Frame, out: Event[]): void {
+  #other(frame: Frame, out: StreamEvent[]): void {
     const stray = failureOfStray(frame);
     if (stray) return this.#fail(stray, out);
     if (frame.data === '' && frame.event !== 'error') return;
@@ -97,15 +97,15 @@ class ChatStream implements StreamDecoder {
     }
   }
 
-  finish(clean: boolean): Event[] {
+  finish(clean: boolean): StreamEvent[] {
     if (this.#ended) return NONE;
-    const out: Event[] = [];
+    const out: StreamEvent[] = [];
     if (clean && this.#finish !== undefined) this.#end(out);
     else this.#fail(this.#started || !clean ? BROKEN_OFF : NO_ANSWER, out);
     return out;
   }
 
-  #chunk(frame: Frame, out: Event[]): void {
+  #chunk(frame: Frame, out: StreamEvent[]): void {
     const chunk = readChunk(frame);
     if ('failure' in chunk) return this.#fail(chunk.failure, out);
     const { value } = chunk;
@@ -125,7 +125,7 @@ class ChatStream implements StreamDecoder {
     this.#usage = usageIn(value) ?? this.#usage;
   }
 
-  #choices(choices: JsonValue[], out: Event[]): void {
+  #choices(choices: JsonValue[], out: StreamEvent[]): void {
     const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
     if (!isObject(choice)) return;
     const { finish_reason: finish } = choice;
@@ -143,17 +143,17 @@ class ChatStream implements StreamDecoder {
     }
   }
 
-  #start(out: Event[]): void {
+  #start(out: StreamEvent[]): void {
     if (this.#told) return;
     this.#told = true;
-    const event: Event = { type: 'start', id: this.#id, model: this.#model };
+    const event: StreamEvent = { type: 'start', id: this.#id, model: this.#model };
     if (this.#created !== undefined) event.created = this.#created;
     if (this.#usage) event.usage = this.#usage;
     if (this.#tier !== undefined) event.serviceTier = this.#tier;
     out.unshift(event);
   }
 
-  #delta(delta: JsonObject, out: Event[]): void {
+  #delta(delta: JsonObject, out: StreamEvent[]): void {
     if (delta.reasoning_content || delta.reasoning || delta.reasoning_details || delta.thinking_blocks)
       this.#reasoning(delta, out);
     const { content, refusal } = delta;
@@ -174,7 +174,7 @@ class ChatStream implements StreamDecoder {
     }
   }
 
-  #said(said: readonly Said[], out: Event[]): void {
+  #said(said: readonly ReplyContent[], out: StreamEvent[]): void {
     for (const piece of said) {
       if (piece.kind === 'native') this.#native(piece.part, out);
       else if (piece.text === '') continue;
@@ -183,13 +183,13 @@ class ChatStream implements StreamDecoder {
     }
   }
 
-  #native(part: NativePart, out: Event[]): void {
+  #native(part: NativePart, out: StreamEvent[]): void {
     this.#hasContent = true;
     out.push({ type: 'native', index: this.#blocks++, part });
   }
 
-  #reasoning(delta: JsonObject, out: Event[]): void {
-    for (const thought of readThoughts(delta)) {
+  #reasoning(delta: JsonObject, out: StreamEvent[]): void {
+    for (const thought of readReasoning(delta)) {
       if (this.#past.isRepeated(thought)) continue;
       if (thought.redacted === undefined) this.#think(thought, out);
       else {
@@ -201,7 +201,7 @@ class ChatStream implements StreamDecoder {
     }
   }
 
-  #think(thought: Thought, out: Event[]): void {
+  #think(thought: ReasoningPiece, out: StreamEvent[]): void {
     if (this.#open?.kind !== 'reasoning' || !continues(this.#open, thought, false)) {
       if (this.#past.isLate(thought)) return;
       this.#close(out);
@@ -219,7 +219,7 @@ class ChatStream implements StreamDecoder {
     out.push({ type: 'reasoning_delta', index: block.index, text });
   }
 
-  #text(kind: 'text' | 'refusal', text: string, out: Event[]): void {
+  #text(kind: 'text' | 'refusal', text: string, out: StreamEvent[]): void {
     if (this.#calls.count() > 0 && this.#open?.kind !== kind && text.trim() === '') {
       this.#held += text;
       return;
@@ -234,7 +234,7 @@ class ChatStream implements StreamDecoder {
   }
 
   /** The open block of this kind; another kind is closed first, as text and reasoning never overlap. */
-  #block(kind: OpenBlock['kind'], out: Event[]): OpenBlock {
+  #block(kind: OpenBlock['kind'], out: StreamEvent[]): OpenBlock {
     if (this.#open?.kind === kind) return this.#open;
     this.#close(out);
     const block: OpenBlock = { kind, index: this.#blocks++, text: '', offset: this.#textLength };
@@ -245,7 +245,7 @@ class ChatStream implements StreamDecoder {
     return block;
   }
 
-  #annotations(annotations: JsonValue[], out: Event[]): void {
+  #annotations(annotations: JsonValue[], out: StreamEvent[]): void {
     const open = this.#open;
     if (open?.kind !== 'text') {
       for (const part of sourcesAlone(annotations)) this.#native(part, out);
@@ -260,7 +260,7 @@ class ChatStream implements StreamDecoder {
   }
 
   /** Servers tell them with every chunk, or with the last: they are read where the text ends. */
-  #citePages(index: number, out: Event[]): void {
+  #citePages(index: number, out: StreamEvent[]): void {
     for (const citation of this.#pages.flatMap(pagesBeside)) {
       if (this.#cited.has(citation.url)) continue;
       this.#cited.add(citation.url);
@@ -269,7 +269,7 @@ class ChatStream implements StreamDecoder {
     this.#pages = [{}, {}];
   }
 
-  #close(out: Event[]): void {
+  #close(out: StreamEvent[]): void {
     const open = this.#open;
     if (!open) return;
     this.#open = undefined;
@@ -284,12 +284,12 @@ class ChatStream implements StreamDecoder {
   }
 
   /** `[DONE]`: the provider says that it ended, so a missing finish reason is forgiven where there was an answer. */
-  #done(out: Event[]): void {
+  #done(out: StreamEvent[]): void {
     if (this.#finish !== undefined || !this.#isSilent()) this.#end(out);
     else this.#fail(NO_ANSWER, out);
   }
 
-  #end(out: Event[]): void {
+  #end(out: StreamEvent[]): void {
     const silence = this.#isSilent() ? failureOfSilence(this.#finish ?? '') : undefined;
     if (silence) return this.#fail(silence, out);
     this.#start(out);
@@ -297,7 +297,7 @@ class ChatStream implements StreamDecoder {
     if (!this.#calls.finish(out))
       return this.#fail(malformed('The provider called a tool without a name.'), out);
     this.#ended = true;
-    const event: Event = { type: 'end', stop: this.#stop() };
+    const event: StreamEvent = { type: 'end', stop: this.#stop() };
     if (this.#usage) event.usage = this.#usage;
     if (this.#past.lost()) event.lost = ['the signature of thinking, which came late'];
     if (this.#tier !== undefined) event.serviceTier = this.#tier;
@@ -306,13 +306,13 @@ class ChatStream implements StreamDecoder {
 
   #isSilent = (): boolean => !this.#hasContent && this.#calls.count() === 0;
 
-  #stop(): Stop {
+  #stop(): StopReason {
     const hasCalls = this.#calls.count() > 0;
     const [finish, stopReason, refusal] = [this.#finish, this.#stopReason, this.#refusal];
     return decodeStop({ finish, stopReason, hasCalls, refusal });
   }
 
-  #fail(failure: ProviderFailure, out: Event[]): void {
+  #fail(failure: ProviderFailure, out: StreamEvent[]): void {
     this.#ended = true;
     out.push({ type: 'error', failure });
   }

@@ -1,8 +1,8 @@
 // Canonical events as a chat stream (PROTOCOL 4.6), shaped by what the official readers need: every chunk has id and choices,
 // calls are numbered from 0, their arguments are never empty, and only comments keep the line alive.
-import type { Event } from '../../../canonical/events.ts';
+import type { StreamEvent } from '../../../canonical/events.ts';
 import type { JsonObject } from '../../../canonical/json.ts';
-import type { Stop } from '../../../canonical/reply.ts';
+import type { StopReason } from '../../../canonical/reply.ts';
 import type { Citation } from '../../../canonical/request.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
@@ -66,7 +66,7 @@ class ChatWriter implements StreamEncoder {
     this.#suffix = `,"logprobs":null,"finish_reason":null}]${this.#usage()}}\n\n`;
   }
 
-  push(event: Event): string {
+  push(event: StreamEvent): string {
     switch (event.type) {
       case 'text_delta':
         return this.#text(event.index, event.text);
@@ -115,7 +115,7 @@ class ChatWriter implements StreamEncoder {
     }
   }
 
-  #start(event: Extract<Event, { type: 'start' }>): void {
+  #start(event: Extract<StreamEvent, { type: 'start' }>): void {
     const id = fitReplyId(event.id, this.#context);
     const created = event.created ?? this.#context.created;
     const tier = encodeServiceTier(event.serviceTier);
@@ -192,7 +192,7 @@ class ChatWriter implements StreamEncoder {
     return this.#delta(JSON.stringify({ annotations }));
   }
 
-  #callStart(event: Extract<Event, { type: 'tool_start' }>): string {
+  #callStart(event: Extract<StreamEvent, { type: 'tool_start' }>): string {
     const call: OpenCall = {
       number: this.#callCount++,
       id: event.id || `call_${this.#context.ids.random(24)}`,
@@ -235,7 +235,7 @@ class ChatWriter implements StreamEncoder {
     return call.hasArguments ? '' : this.#callDelta(index, '{}');
   }
 
-  #end(stop: Stop, usage: Usage | undefined, tier: string | undefined): string {
+  #end(stop: StopReason, usage: Usage | undefined, tier: string | undefined): string {
     let frames = this.#sources() + this.#thinkingBlocks();
     if (stop.reason === 'refusal' && stop.explanation && !this.#refused) {
       frames += this.#delta(`{"refusal":${JSON.stringify(stop.explanation)}}`);

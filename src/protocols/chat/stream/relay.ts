@@ -1,6 +1,6 @@
 // A chat stream that is passed on as it came: which frames matter, with as little parsing as can be (about 0.2 us a frame).
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Admission, Sighting, Watch } from '../../protocol.ts';
+import type { Admission, RelayedFrame, RelayInspector } from '../../protocol.ts';
 import { failureOfWord } from '../../shared/finish-words.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { closesObject } from '../../sse/stray-json.ts';
@@ -57,8 +57,8 @@ export function commits(frame: Frame): boolean {
   return false;
 }
 
-const NOTHING: Sighting = Object.freeze({});
-const TERMINAL: Sighting = Object.freeze({ terminal: true });
+const NOTHING: RelayedFrame = Object.freeze({});
+const TERMINAL: RelayedFrame = Object.freeze({ terminal: true });
 
 /**
  * JSON is parsed only where a usage object, a finish or an error is in the frame (a `"usage": null` is none of them), or where
@@ -131,10 +131,10 @@ export function failureOfFinish(finish: string, choices: JsonValue[]) {
   return failure;
 }
 
-function look(value: JsonObject, usageAsked: boolean): Sighting {
+function look(value: JsonObject, usageAsked: boolean): RelayedFrame {
   const failure = failureIn(value);
   if (failure) return { failure };
-  const sighting: Sighting = {};
+  const sighting: RelayedFrame = {};
   const choices = Array.isArray(value.choices) ? value.choices : [];
   const usage = usageIn(value);
   if (usage) sighting.usage = usage;
@@ -151,7 +151,7 @@ function look(value: JsonObject, usageAsked: boolean): Sighting {
   return sighting;
 }
 
-export function createWatch({ usageAsked }: { usageAsked: boolean }): Watch {
+export function createWatch({ usageAsked }: { usageAsked: boolean }): RelayInspector {
   return (frame) => {
     if (frame.event === 'error') return { failure: failureOfEvent(frame.data) };
     const failure = failureOfStray(frame);

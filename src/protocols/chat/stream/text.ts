@@ -1,9 +1,9 @@
 // Which chunks of a chat stream are a piece of text and nothing else.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import { TextShape } from '../../sse/delta-template.ts';
+import { DeltaTemplate } from '../../sse/delta-template.ts';
 
-export function createTextShape(): TextShape {
-  return new TextShape(/"content": ?"/, isTextAlone);
+export function createTextShape(): DeltaTemplate {
+  return new DeltaTemplate(/"content": ?"/, isTextAlone);
 }
 
 /** A stricter reading than the decoder's: what may be told in another way is decoded. */

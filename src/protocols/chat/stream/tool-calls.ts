@@ -1,12 +1,12 @@
 // Tool calls of a chat stream, kept apart from the rest because servers disagree here most: indexes that repeat or are missing,
 // names that come late or again, arguments that are objects, or whole a second time. One call in, one canonical block out.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Event } from '../../../canonical/events.ts';
+import type { StreamEvent } from '../../../canonical/events.ts';
 import { createUniqueIds } from '../../../canonical/unique-ids.ts';
 import type { Ids } from '../../../ids.ts';
-import { objectJson } from '../../json/raw-json.ts';
-import { ObjectPrefix } from '../../json/partial-object.ts';
-import { mayDiffer, type Place } from '../../json/raw-arguments.ts';
+import { rawObjectJson } from '../../json/raw-json.ts';
+import { PartialObject } from '../../json/partial-object.ts';
+import { mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import { isFilled } from '../zero-values.ts';
 
 interface Call {
@@ -19,7 +19,7 @@ interface Call {
   block: number | undefined;
   arguments: string;
   /** Tells whether they are whole, but for the pieces that it was not asked about yet. */
-  prefix: ObjectPrefix;
+  prefix: PartialObject;
   unread: string[];
   extra: JsonObject | undefined;
   extraTold: boolean;
@@ -46,12 +46,16 @@ function hasWholeArguments({ prefix, unread }: Call): boolean {
 
 /** `arguments` as servers write them: text, or the object itself. */
 export function argumentsText(value: JsonValue | undefined): string {
-  if (isObject(value) || Array.isArray(value)) return objectJson(value);
+  if (isObject(value) || Array.isArray(value)) return rawObjectJson(value);
   return text(value);
 }
 
 /** Arguments that are sent as objects, where JavaScript may not hold them as they were written; `steps` lead to the message. */
-export function addUnlikeArguments(places: Place[], message: JsonObject, steps: () => Place['steps']): void {
+export function addUnlikeArguments(
+  places: ArgumentsPath[],
+  message: JsonObject,
+  steps: () => ArgumentsPath['steps'],
+): void {
   const { tool_calls: calls, function_call: legacy } = message;
   if (Array.isArray(calls)) {
     for (let index = 0; index < calls.length; index++) {
@@ -69,13 +73,13 @@ export function addUnlikeArguments(places: Place[], message: JsonObject, steps: 
 export interface CallTracker {
   count(): number;
   /** One item of `delta.tool_calls`; `position` is its place in that list. */
-  push(item: JsonObject, position: number, out: Event[]): void;
+  push(item: JsonObject, position: number, out: StreamEvent[]): void;
   /** Ends every call in order of opening; false: one had no name, so it can't be told. */
-  finish(out: Event[]): boolean;
+  finish(out: StreamEvent[]): boolean;
 }
 
 /** `open` gives the index of a new block (and closes what must not overlap it). */
-export function createCallTracker(ids: Ids, open: (out: Event[]) => number): CallTracker {
+export function createCallTracker(ids: Ids, open: (out: StreamEvent[]) => number): CallTracker {
   const calls: Call[] = [];
   const byIndex = new Map<number, Call>();
   /** By the id that the server gave: the newest. */
@@ -92,7 +96,7 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
       custom: false,
       block: undefined,
       arguments: '',
-      prefix: new ObjectPrefix(),
+      prefix: new PartialObject(),
       unread: [],
       extra: undefined,
       extraTold: false,
@@ -157,11 +161,11 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
     return call.name === name && args !== '' && args === call.arguments && isWholeObject(args);
   }
 
-  function begin(call: Call, out: Event[]): number {
+  function begin(call: Call, out: StreamEvent[]): number {
     const block = open(out);
     call.block = block;
     if (call.id === '') call.id = `call_${ids.random(24)}`;
-    const event: Event = { type: 'tool_start', index: block, id: unique(call.id), name: call.name };
+    const event: StreamEvent = { type: 'tool_start', index: block, id: unique(call.id), name: call.name };
     if (call.custom) event.custom = true;
     if (call.extra) {
       event.extra = call.extra;
@@ -205,7 +209,7 @@ export function createCallTracker(ids: Ids, open: (out: Event[]) => number): Cal
         if (call.arguments === '' && !call.custom) {
           out.push({ type: 'tool_delta', index: call.block, text: '{}' });
         }
-        const event: Event = { type: 'tool_end', index: call.block };
+        const event: StreamEvent = { type: 'tool_end', index: call.block };
         if (call.extra && !call.extraTold) event.extra = call.extra;
         out.push(event);
       }

@@ -4,9 +4,9 @@ import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
 import { createUniqueIds } from '../../../canonical/unique-ids.ts';
 import type { Usage } from '../../../canonical/usage.ts';
-import { FailureError, type Asked, type ReplyContext } from '../../protocol.ts';
-import { objectJson } from '../../json/raw-json.ts';
-import { keepSource, mayDiffer, type Place } from '../../json/raw-arguments.ts';
+import { FailureError, type ReplyOptions, type ReplyContext } from '../../protocol.ts';
+import { rawObjectJson } from '../../json/raw-json.ts';
+import { keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import { argumentsToObject, fitToolId } from '../../shared/tool-names.ts';
 import { decodeCitations, encodeCitations } from './citations.ts';
 import { readFailure } from '../errors.ts';
@@ -42,7 +42,7 @@ function readMessage(value: unknown): { message: JsonObject; content: JsonValue[
 /** The arguments stay text; a server that sends text already is taken at its word. */
 export function inputText(input: unknown): string {
   if (typeof input === 'string') return input;
-  if (isObject(input) || Array.isArray(input)) return objectJson(input as JsonObject);
+  if (isObject(input) || Array.isArray(input)) return rawObjectJson(input as JsonObject);
   return input === undefined || input === null ? '' : JSON.stringify(input);
 }
 
@@ -98,9 +98,9 @@ function isEmptyText(part: ReplyPart): boolean {
 
 /** The inputs among `blocks` that a JavaScript object may not hold as they were written; `steps` lead to the list. */
 export function addUnlikeInputs(
-  places: Place[],
+  places: ArgumentsPath[],
   blocks: readonly JsonValue[],
-  steps: () => Place['steps'],
+  steps: () => ArgumentsPath['steps'],
 ): void {
   for (let index = 0; index < blocks.length; index++) {
     const block = blocks[index];
@@ -111,7 +111,7 @@ export function addUnlikeInputs(
 }
 
 function keepInputs(content: readonly JsonValue[], source: Buffer | string): void {
-  const places: Place[] = [];
+  const places: ArgumentsPath[] = [];
   addUnlikeInputs(places, content, () => ['content']);
   keepSource(source, places);
 }
@@ -208,7 +208,7 @@ export function messageId(id: string, { ids, onNewId }: Pick<ReplyContext, 'ids'
 }
 
 /** Each text with the pages that it names behind it. */
-function withSources(parts: readonly ReplyPart[], asked: Asked): ReplyPart[] {
+function withSources(parts: readonly ReplyPart[], asked: ReplyOptions): ReplyPart[] {
   const sources = createSourceList(asked);
   return parts.map((part) => {
     if (part.type !== 'text' || part.citations === undefined) return part;

@@ -1,6 +1,6 @@
 // Why the model stopped: the wire's words and ours.
 import { isObject } from '../../../canonical/json.ts';
-import type { Stop } from '../../../canonical/reply.ts';
+import type { StopReason } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { failureOfWord, shown, stopOfWord } from '../../shared/finish-words.ts';
 import { text, type WireStop } from '../wire-types.ts';
@@ -8,7 +8,7 @@ import { text, type WireStop } from '../wire-types.ts';
 /** No reason of another protocol; kept where both sides speak this one. */
 const COMPACTION = 'compaction';
 
-const REASONS: ReadonlyMap<string, Stop['reason']> = new Map<string, Stop['reason']>(
+const REASONS: ReadonlyMap<string, StopReason['reason']> = new Map<string, StopReason['reason']>(
   Object.entries({
     end_turn: 'end',
     stop_sequence: 'stop_sequence',
@@ -30,7 +30,7 @@ const WORDS = {
   refusal: 'refusal',
   context_window: 'model_context_window_exceeded',
   other: 'end_turn',
-} as const satisfies Record<Stop['reason'], string>;
+} as const satisfies Record<StopReason['reason'], string>;
 
 /** An empty word is none. */
 export function isStop(reason: unknown): reason is string {
@@ -38,7 +38,7 @@ export function isStop(reason: unknown): reason is string {
 }
 
 /** This protocol's word, else one of other servers that stand in for it. */
-function reasonOf(word: string): Stop['reason'] | undefined {
+function reasonOf(word: string): StopReason['reason'] | undefined {
   return REASONS.get(word) ?? stopOfWord(word);
 }
 
@@ -55,8 +55,11 @@ export function failureOfSilence(reason: string): ProviderFailure | undefined {
 }
 
 /** `value` is a whole message or the `delta` of a `message_delta`. */
-export function decodeStop(reason: string, value: { stop_sequence?: unknown; stop_details?: unknown }): Stop {
-  const stop: Stop = { reason: reasonOf(reason) ?? 'other', raw: reason };
+export function decodeStop(
+  reason: string,
+  value: { stop_sequence?: unknown; stop_details?: unknown },
+): StopReason {
+  const stop: StopReason = { reason: reasonOf(reason) ?? 'other', raw: reason };
   if (typeof value.stop_sequence === 'string') stop.sequence = value.stop_sequence;
   const details = value.stop_details;
   if (isObject(details)) {
@@ -69,14 +72,14 @@ export function decodeStop(reason: string, value: { stop_sequence?: unknown; sto
 }
 
 /** Providers say "stop" after tool calls and "tool calls" without one; agents go by this word, so it follows the content. */
-function word(stop: Stop, hasCalls: boolean): string {
+function word(stop: StopReason, hasCalls: boolean): string {
   if (stop.reason === 'other' && stop.raw === COMPACTION) return COMPACTION;
   if ((stop.reason === 'end' || stop.reason === 'other') && hasCalls) return WORDS.tool_calls;
   if (stop.reason === 'tool_calls' && !hasCalls) return WORDS.end;
   return WORDS[stop.reason];
 }
 
-export function encodeStop(stop: Stop, hasCalls: boolean): WireStop {
+export function encodeStop(stop: StopReason, hasCalls: boolean): WireStop {
   return {
     stop_reason: word(stop, hasCalls),
     stop_sequence: stop.sequence ?? null,

@@ -3,7 +3,7 @@ import { append } from '../../../canonical/append.ts';
 import { isAtLeast } from '../../shared/token-estimate.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { CacheMark } from '../../../canonical/request.ts';
-import type { Encoding } from './encode-context.ts';
+import type { EncodeContext } from './encode-context.ts';
 import { list, type WireCacheControl, type WireTurn } from '../wire-types.ts';
 
 /** More marks are refused. */
@@ -44,7 +44,7 @@ function isMarked(blocks: JsonValue | undefined): boolean {
 }
 
 /** Keeps the last mark on tools, the last on system text and the newest in messages; the others go. */
-function keepMost(prompt: Prompt, most: number, encoding: Encoding): void {
+function keepMost(prompt: Prompt, most: number, encoding: EncodeContext): void {
   const tools = marksIn(prompt.tools);
   const system = marksIn(prompt.system);
   const turns = prompt.turns.flatMap((turn) => marksIn(turn.content));
@@ -78,7 +78,7 @@ function addMarks({ tools, system, turns }: Prompt): void {
 }
 
 /** Works on the blocks of `prompt` in place. Says whether the client's mark on the whole request is to be sent. */
-export function placeCacheMarks(prompt: Prompt, encoding: Encoding): void {
+export function placeCacheMarks(prompt: Prompt, encoding: EncodeContext): void {
   const { request, traits } = encoding;
   const most = request.cache === undefined ? MAX_MARKS : MAX_MARKS - 1;
   const unmarked =

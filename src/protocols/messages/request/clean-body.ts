@@ -2,7 +2,7 @@
 // out for models of other protocols and for its own. Every other byte stays, since prompt caches go by bytes.
 import { append } from '../../../canonical/append.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { isOwn } from '../../../canonical/thinking-signature.ts';
+import { isGatewaySignature } from '../../../canonical/thinking-signature.ts';
 import { rangesOf, scanMembers, splice, type Range } from '../../json/splice.ts';
 
 function isThinking(block: JsonValue | undefined): boolean {
@@ -13,7 +13,7 @@ function isThinking(block: JsonValue | undefined): boolean {
 function isUnsigned(block: JsonValue | undefined): boolean {
   if (!isObject(block) || !isThinking(block)) return false;
   const seal = block.type === 'thinking' ? block.signature : block.data;
-  return typeof seal !== 'string' || seal === '' || isOwn(seal);
+  return typeof seal !== 'string' || seal === '' || isGatewaySignature(seal);
 }
 
 function blocksToCut(turn: JsonValue, cut: (block: JsonValue | undefined) => boolean): number[] {

@@ -5,7 +5,7 @@ import {
   type FunctionTool,
   type NativeField,
   type NativeTool,
-  type Request,
+  type GenerationRequest,
   type Tool,
   type ToolChoice,
   type WebSearch,
@@ -76,7 +76,7 @@ function addLater(tools: Tool[], messages: JsonValue | undefined): void {
   }
 }
 
-export function decodeTools(value: JsonObject, request: Request): void {
+export function decodeTools(value: JsonObject, request: GenerationRequest): void {
   const tools = list(value.tools).map((tool, index) => decodeTool(tool, `tools[${index}]`));
   const names = new Set<string>();
   tools.forEach((tool, index) => {
@@ -106,7 +106,7 @@ function choiceOf(choice: JsonObject): ToolChoice {
   }
 }
 
-export function decodeToolChoice(value: JsonObject, request: Request): void {
+export function decodeToolChoice(value: JsonObject, request: GenerationRequest): void {
   const { tool_choice: choice } = value;
   if (!isObject(choice)) return;
   addNativeFields(request.native, choice, 'tool_choice.');

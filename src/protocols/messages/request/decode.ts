@@ -8,11 +8,11 @@ import {
   type Message,
   type NativeField,
   type Reasoning,
-  type Request,
+  type GenerationRequest,
   type ResponseFormat,
 } from '../../../canonical/request.ts';
-import { isReordered, keepSource, type Place } from '../../json/raw-arguments.ts';
-import type { Asked } from '../../protocol.ts';
+import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
+import type { ReplyOptions } from '../../protocol.ts';
 import { decodeCache, decodeParts } from './decode-content.ts';
 import { refuse } from './envelope.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
@@ -115,7 +115,7 @@ function decodeFormat(value: JsonObject, native: NativeField[]): ResponseFormat 
   return undefined;
 }
 
-function decodeLimits(value: JsonObject, request: Request): void {
+function decodeLimits(value: JsonObject, request: GenerationRequest): void {
   const { max_tokens: limit, temperature, top_p: topP, top_k: topK, stop_sequences: stop } = value;
   if (typeof limit === 'number') request.maxOutputTokens = limit;
   if (typeof temperature === 'number') request.temperature = temperature;
@@ -125,7 +125,7 @@ function decodeLimits(value: JsonObject, request: Request): void {
   if (stops.length > 0) request.stop = stops;
 }
 
-function decodeOptions(value: JsonObject, request: Request): void {
+function decodeOptions(value: JsonObject, request: GenerationRequest): void {
   const { metadata, output_config: output, service_tier: tier } = value;
   if (isObject(metadata)) {
     addNativeFields(request.native, metadata, 'metadata.');
@@ -148,14 +148,14 @@ function distinct(fields: readonly NativeField[]): NativeField[] {
   return fields.filter((field) => !seen.has(field.path) && seen.add(field.path));
 }
 
-export function readAsked(value: JsonObject): Asked {
+export function readAsked(value: JsonObject): ReplyOptions {
   const responseFormat = decodeFormat(value, []);
   return { includeUsage: true, reasoning: decodeReasoning(value, []), responseFormat };
 }
 
 /** Arguments are text from here on: the text that they were sent as. Schemas keep their order. */
 function keepWritten(value: JsonObject, source: Buffer | string): void {
-  const places: Place[] = [];
+  const places: ArgumentsPath[] = [];
   const messages = list(value.messages);
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index];
@@ -169,7 +169,7 @@ function keepWritten(value: JsonObject, source: Buffer | string): void {
   keepSource(source, places);
 }
 
-export function decodeRequest(value: JsonObject, source?: Buffer | string): Request {
+export function decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest {
   if (source !== undefined) keepWritten(value, source);
   const native: NativeField[] = [];
   addNativeFields(native, value, '');
@@ -179,7 +179,7 @@ export function decodeRequest(value: JsonObject, source?: Buffer | string): Requ
   turns.forEach((turn, index) => {
     if (index > lastUser || !isCleared(turn)) messages.push(decodeMessage(turn, index, native));
   });
-  const request: Request = {
+  const request: GenerationRequest = {
     protocol: 'messages',
     model: text(value.model) ?? '',
     stream: value.stream === true,

@@ -12,7 +12,7 @@ import type {
 import { argumentsToObject, fitToolId } from '../../shared/tool-names.ts';
 import { cacheControl } from './cache.ts';
 import { encodeCitations } from '../reply/citations.ts';
-import { reject, type Encoding } from './encode-context.ts';
+import { reject, type EncodeContext } from './encode-context.ts';
 import { encodeDocument, encodeImage } from './media.ts';
 import type { WireCacheControl } from '../wire-types.ts';
 
@@ -31,7 +31,7 @@ function marked(block: JsonObject, part: { cache?: { ttl?: '5m' | '1h' } }): Jso
 }
 
 /** Citations are for answers: in a user's text they are refused. */
-function encodeText(part: TextPart, role: Message['role'], encoding: Encoding): JsonObject | undefined {
+function encodeText(part: TextPart, role: Message['role'], encoding: EncodeContext): JsonObject | undefined {
   if (isBlank(part.text)) return undefined;
   const block: JsonObject = { type: 'text', text: part.text };
   if (part.citations !== undefined) {
@@ -43,7 +43,7 @@ function encodeText(part: TextPart, role: Message['role'], encoding: Encoding): 
 }
 
 /** Unsigned thinking is refused by providers, and so is what was signed elsewhere. */
-function encodeThinking(part: ReasoningPart, encoding: Encoding): JsonObject | undefined {
+function encodeThinking(part: ReasoningPart, encoding: EncodeContext): JsonObject | undefined {
   if (isSealed(part)) {
     if (part.redacted !== undefined) return { type: 'redacted_thinking', data: part.redacted };
     return { type: 'thinking', thinking: part.text, signature: part.signature ?? '' };
@@ -52,7 +52,7 @@ function encodeThinking(part: ReasoningPart, encoding: Encoding): JsonObject | u
   return undefined;
 }
 
-function encodeCall(part: ToolCallPart, encoding: Encoding): JsonObject {
+function encodeCall(part: ToolCallPart, encoding: EncodeContext): JsonObject {
   const { value, repaired } =
     part.custom === true
       ? { value: { input: part.arguments }, repaired: false }
@@ -75,7 +75,7 @@ function encodeCall(part: ToolCallPart, encoding: Encoding): JsonObject {
   return marked(block, part);
 }
 
-function encodeResult(part: ToolResultPart, encoding: Encoding): JsonObject {
+function encodeResult(part: ToolResultPart, encoding: EncodeContext): JsonObject {
   const content =
     typeof part.content === 'string' ? part.content : encodeParts(part.content, 'user', encoding);
   const block: JsonObject = {
@@ -87,7 +87,7 @@ function encodeResult(part: ToolResultPart, encoding: Encoding): JsonObject {
   return marked(block, part);
 }
 
-function encodePart(part: Part, role: Message['role'], encoding: Encoding): JsonObject | undefined {
+function encodePart(part: Part, role: Message['role'], encoding: EncodeContext): JsonObject | undefined {
   switch (part.type) {
     case 'text':
       return encodeText(part, role, encoding);
@@ -113,7 +113,11 @@ function encodePart(part: Part, role: Message['role'], encoding: Encoding): Json
   }
 }
 
-export function encodeParts(parts: readonly Part[], role: Message['role'], encoding: Encoding): JsonObject[] {
+export function encodeParts(
+  parts: readonly Part[],
+  role: Message['role'],
+  encoding: EncodeContext,
+): JsonObject[] {
   const blocks: JsonObject[] = [];
   for (const part of parts) {
     const block = encodePart(part, role, encoding);

@@ -1,13 +1,13 @@
 // What the parts of the request encoder share: the request, the target's traits, and the warnings that gather on the way.
-import type { NativeField, ProtocolName, Request, Warning } from '../../../canonical/request.ts';
+import type { NativeField, ProtocolName, GenerationRequest, Warning } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import { GatewayError } from '../../../errors.ts';
 import { fitToolName } from '../../shared/tool-names.ts';
 
 const MAX_TOOL_NAME = 64;
 
-export interface Encoding {
-  readonly request: Request;
+export interface EncodeContext {
+  readonly request: GenerationRequest;
   readonly traits: Traits;
   readonly warnings: Warning[];
   /** Each effect on a field is told once for each of its reasons, however many blocks it meets. */
@@ -17,7 +17,7 @@ export interface Encoding {
   readonly toolNames: Map<string, string>;
 }
 
-export function createEncoding(request: Request, traits: Traits): Encoding {
+export function createEncodeContext(request: GenerationRequest, traits: Traits): EncodeContext {
   const warnings: Warning[] = [];
   const seen = new Set<string>();
   let last: Warning | undefined;
@@ -51,7 +51,7 @@ export function reject(field: string | undefined, problem: string): never {
 }
 
 /** Fields of a foreign protocol have no place here: each goes as its own protocol said when it was decoded. */
-export function leaveOut(fields: readonly NativeField[] | undefined, encoding: Encoding): void {
+export function leaveOut(fields: readonly NativeField[] | undefined, encoding: EncodeContext): void {
   for (const field of fields ?? []) {
     if (field.protocol === 'messages') continue;
     if (field.fate === 'reject') {
@@ -64,6 +64,6 @@ export function leaveOut(fields: readonly NativeField[] | undefined, encoding: E
 }
 
 /** The client's own name of an option that is refused here, for the error. */
-export function clientPath(names: Record<ProtocolName, string>, encoding: Encoding): string {
+export function clientPath(names: Record<ProtocolName, string>, encoding: EncodeContext): string {
   return names[encoding.request.protocol];
 }

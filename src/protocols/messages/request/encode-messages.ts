@@ -3,7 +3,7 @@ import { append as extend } from '../../../canonical/append.ts';
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { Message } from '../../../canonical/request.ts';
 import { encodeParts } from './encode-content.ts';
-import { leaveOut, type Encoding } from './encode-context.ts';
+import { leaveOut, type EncodeContext } from './encode-context.ts';
 import type { WireTurn } from '../wire-types.ts';
 
 /** System text in mid-conversation, for models that take it only in a user's turn. Fixed: prompt caches go by bytes. */
@@ -60,7 +60,7 @@ function append(turns: WireTurn[], role: WireTurn['role'], content: JsonObject[]
 }
 
 /** A system message stands right after a user turn; elsewhere, and for models without it, its text joins a user turn. */
-function appendSystem(turns: WireTurn[], content: JsonObject[], encoding: Encoding): void {
+function appendSystem(turns: WireTurn[], content: JsonObject[], encoding: EncodeContext): void {
   if (content.length === 0) return;
   if (encoding.traits.midSystem && turns.at(-1)?.role !== 'assistant' && turns.length > 0) {
     append(turns, 'system', content);
@@ -71,7 +71,7 @@ function appendSystem(turns: WireTurn[], content: JsonObject[], encoding: Encodi
 }
 
 /** With system turns between, two turns of one role are no longer neighbours in the list but are for the model. */
-function encodeTurns(messages: readonly Message[], encoding: Encoding): WireTurn[] {
+function encodeTurns(messages: readonly Message[], encoding: EncodeContext): WireTurn[] {
   const turns: WireTurn[] = [];
   for (const message of messages) {
     if (message.name !== undefined)
@@ -85,7 +85,7 @@ function encodeTurns(messages: readonly Message[], encoding: Encoding): WireTurn
 }
 
 /** A model goes on from a trailing assistant turn where it may (its text must not end in white space); else it is asked to. */
-function finishPrefill(turns: WireTurn[], prefill: boolean, encoding: Encoding): void {
+function finishPrefill(turns: WireTurn[], prefill: boolean, encoding: EncodeContext): void {
   const last = turns.at(-1);
   if (last?.role !== 'assistant') return;
   if (!prefill) {
@@ -110,7 +110,7 @@ export interface EncodedTurns {
   turns: WireTurn[];
 }
 
-export function encodeMessages(encoding: Encoding): EncodedTurns {
+export function encodeMessages(encoding: EncodeContext): EncodedTurns {
   const { messages } = encoding.request;
   const split = leadingSystem(messages);
   const system: JsonObject[] = [];
@@ -124,7 +124,7 @@ export function encodeMessages(encoding: Encoding): EncodedTurns {
 }
 
 /** What can only be done when it is known whether the model may go on from a turn of its own. */
-export function finishTurns(turns: WireTurn[], prefill: boolean, encoding: Encoding): WireTurn[] {
+export function finishTurns(turns: WireTurn[], prefill: boolean, encoding: EncodeContext): WireTurn[] {
   const finished = turns.map(finishTurn);
   if (finished[0]?.role !== 'user') {
     if (finished.length > 0)
@@ -151,7 +151,7 @@ export function lacksThinking(turns: readonly WireTurn[]): boolean {
 }
 
 /** With thinking off, thinking in the last assistant turn is refused. */
-export function stripLastThinking(turns: WireTurn[], encoding: Encoding): void {
+export function stripLastThinking(turns: WireTurn[], encoding: EncodeContext): void {
   const index = turns.findLastIndex((turn) => turn.role === 'assistant');
   const turn = turns[index];
   if (turn === undefined || !turn.content.some(isThinking)) return;

@@ -1,8 +1,14 @@
 // Tools and the choice among them, as a provider of this protocol takes them.
 import type { JsonObject } from '../../../canonical/json.ts';
-import type { CustomTool, FunctionTool, Request, Tool, ToolChoice } from '../../../canonical/request.ts';
+import type {
+  CustomTool,
+  FunctionTool,
+  GenerationRequest,
+  Tool,
+  ToolChoice,
+} from '../../../canonical/request.ts';
 import { cacheControl } from './cache.ts';
-import { clientPath, leaveOut, reject, type Encoding } from './encode-context.ts';
+import { clientPath, leaveOut, reject, type EncodeContext } from './encode-context.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 
 /** By default its newer versions are called by code that the model writes, which older models and chat clients know nothing of. */
@@ -14,7 +20,7 @@ function inputSchema(parameters: JsonObject | undefined): JsonObject {
   return parameters.type === 'object' ? parameters : { ...parameters, type: 'object' };
 }
 
-function encodeFunction(tool: FunctionTool, encoding: Encoding): JsonObject {
+function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
   const schema = inputSchema(tool.parameters);
   const strict = tool.strict === true && encoding.traits.structuredOutput !== false && !isRecursive(schema);
   if (tool.strict === true && !strict)
@@ -32,7 +38,7 @@ function encodeFunction(tool: FunctionTool, encoding: Encoding): JsonObject {
 }
 
 /** Free text has no notion here: the model fills one string, which the answer unwraps. */
-function encodeCustom(tool: CustomTool, encoding: Encoding): JsonObject {
+function encodeCustom(tool: CustomTool, encoding: EncodeContext): JsonObject {
   encoding.warn('changed', 'tools', 'a free text tool was sent as a function with one string');
   const grammar = tool.format === undefined || tool.format.type === 'text' ? '' : JSON.stringify(tool.format);
   const description = [tool.description ?? '', grammar && `The input must follow this format: ${grammar}`];
@@ -46,7 +52,7 @@ function encodeCustom(tool: CustomTool, encoding: Encoding): JsonObject {
   return result;
 }
 
-function encodeTool(tool: Tool, encoding: Encoding): JsonObject | undefined {
+function encodeTool(tool: Tool, encoding: EncodeContext): JsonObject | undefined {
   switch (tool.type) {
     case 'function':
       return encodeFunction(tool, encoding);
@@ -60,7 +66,7 @@ function encodeTool(tool: Tool, encoding: Encoding): JsonObject | undefined {
 }
 
 /** Calls in a history are refused where no tool is declared: their names are, with no arguments known. */
-function fromHistory(request: Request, encoding: Encoding): JsonObject[] {
+function fromHistory(request: GenerationRequest, encoding: EncodeContext): JsonObject[] {
   const names = new Set<string>();
   for (const message of request.messages) {
     for (const part of message.parts) if (part.type === 'tool_call') names.add(part.name);
@@ -71,7 +77,7 @@ function fromHistory(request: Request, encoding: Encoding): JsonObject[] {
   }));
 }
 
-function webSearchTool(request: Request, encoding: Encoding): JsonObject[] {
+function webSearchTool(request: GenerationRequest, encoding: EncodeContext): JsonObject[] {
   const { webSearch } = request;
   const present = request.tools?.some((tool) => tool.type === 'native' && tool.protocol === 'messages');
   if (webSearch === undefined || present === true) return [];
@@ -95,7 +101,7 @@ export interface EncodedTools {
   choice?: JsonObject;
 }
 
-function encodeChoice(choice: ToolChoice, mayForce: boolean, encoding: Encoding): JsonObject {
+function encodeChoice(choice: ToolChoice, mayForce: boolean, encoding: EncodeContext): JsonObject {
   const forced =
     choice.type === 'required' ||
     choice.type === 'tool' ||
@@ -127,12 +133,12 @@ function single(choice: JsonObject | undefined): JsonObject | undefined {
   return { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true };
 }
 
-export function mayForceCalls(thinkingOn: boolean, encoding: Encoding): boolean {
+export function mayForceCalls(thinkingOn: boolean, encoding: EncodeContext): boolean {
   const { forcedTools } = encoding.traits;
   return forcedTools === 'always' || (forcedTools === 'not_thinking' && !thinkingOn);
 }
 
-function offered(request: Request, encoding: Encoding): Tool[] {
+function offered(request: GenerationRequest, encoding: EncodeContext): Tool[] {
   const { tools = [], toolChoice } = request;
   if (toolChoice?.type !== 'allowed') return tools;
   encoding.warn('changed', 'toolChoice', 'the tools that are not allowed were left out of the list');
@@ -140,7 +146,7 @@ function offered(request: Request, encoding: Encoding): Tool[] {
   return tools.filter((tool) => tool.name !== undefined && names.has(tool.name));
 }
 
-export function encodeTools(thinkingOn: boolean, encoding: Encoding): EncodedTools {
+export function encodeTools(thinkingOn: boolean, encoding: EncodeContext): EncodedTools {
   const { request } = encoding;
   const tools = offered(request, encoding)
     .map((tool) => encodeTool(tool, encoding))
@@ -160,7 +166,7 @@ export function encodeTools(thinkingOn: boolean, encoding: Encoding): EncodedToo
 
 const FORMAT_PATH = { chat: 'response_format', messages: 'output_config.format' } as const;
 
-export function rejectFormat(encoding: Encoding): never {
+export function rejectFormat(encoding: EncodeContext): never {
   reject(
     clientPath(FORMAT_PATH, encoding),
     'this model gives no structured output for this schema and takes no forced tool',
@@ -174,7 +180,7 @@ export function rejectFormat(encoding: Encoding): never {
 export function forceStructuredTool(
   format: { name?: string; description?: string; schema: JsonObject },
   encoded: EncodedTools,
-  encoding: Encoding,
+  encoding: EncodeContext,
 ): string | undefined {
   if (encoding.traits.forcedTools === 'never' || encoding.traits.tools === false) rejectFormat(encoding);
   const { choice } = encoded;

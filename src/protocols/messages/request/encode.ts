@@ -2,11 +2,11 @@
 // the same bytes for the same request, since prompt caches go by them.
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import type { Request } from '../../../canonical/request.ts';
+import type { GenerationRequest } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../protocol.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
-import { createEncoding, leaveOut, type Encoding } from './encode-context.ts';
+import { createEncodeContext, leaveOut, type EncodeContext } from './encode-context.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 import type { WireTurn } from '../wire-types.ts';
 import { encodeReasoning, thinkingRoom, thinkingTakenOff, type Thinking } from './reasoning.ts';
@@ -22,7 +22,7 @@ import { encodeMessages, finishTurns, lacksThinking, stripLastThinking } from '.
 /** Where neither the client nor the model's facts give a limit: the field is required. */
 const DEFAULT_MAX_TOKENS = 4096;
 
-function encodeMaxTokens(encoding: Encoding): number {
+function encodeMaxTokens(encoding: EncodeContext): number {
   const { request, traits } = encoding;
   const most = traits.maxOutput;
   const asked = request.maxOutputTokens;
@@ -36,7 +36,7 @@ function encodeMaxTokens(encoding: Encoding): number {
   return most;
 }
 
-function encodeSampling(body: JsonObject, thinkingOn: boolean, encoding: Encoding): void {
+function encodeSampling(body: JsonObject, thinkingOn: boolean, encoding: EncodeContext): void {
   const { request, traits } = encoding;
   const { temperature, topP, topK } = request;
   if (traits.rejectsSampling || thinkingOn) {
@@ -67,7 +67,7 @@ function encodeSampling(body: JsonObject, thinkingOn: boolean, encoding: Encodin
 }
 
 /** Returns the stop sequences that the gateway must cut at: blank ones are refused, and servers take only so many. */
-function encodeStop(body: JsonObject, encoding: Encoding): string[] {
+function encodeStop(body: JsonObject, encoding: EncodeContext): string[] {
   const stops = (encoding.request.stop ?? []).filter((stop) => stop !== '');
   const taken = stops.filter((stop) => stop.trim() !== '').slice(0, encoding.traits.maxStop);
   if (taken.length > 0) body.stop_sequences = taken;
@@ -86,13 +86,13 @@ const TIERS: ReadonlyMap<string, string> = new Map(
 /** The longest `metadata.user_id`. */
 const MAX_USER = 256;
 
-function fitUser(user: string, encoding: Encoding): string {
+function fitUser(user: string, encoding: EncodeContext): string {
   if (user.length <= MAX_USER) return user;
   encoding.warn('changed', 'user', 'too long: its hash is sent');
   return createHash('sha256').update(user).digest('hex');
 }
 
-function encodeIdentity(body: JsonObject, encoding: Encoding): void {
+function encodeIdentity(body: JsonObject, encoding: EncodeContext): void {
   const { user, serviceTier, cacheKey } = encoding.request;
   if (user !== undefined) body.metadata = { user_id: fitUser(user, encoding) };
   if (serviceTier !== undefined) {
@@ -123,7 +123,7 @@ function encodeFormat(
   system: JsonObject[],
   tools: EncodedTools,
   thinking: Thinking,
-  encoding: Encoding,
+  encoding: EncodeContext,
 ): Output {
   const { responseFormat: format } = encoding.request;
   if (format === undefined) return { thinking };
@@ -158,7 +158,7 @@ function refusesLastThinking({ thinking, on }: Thinking, turns: readonly WireTur
 }
 
 /** Fields that only this protocol has, back where they stood: nothing is lost on the way to a provider that knows them. */
-function restoreNative(body: JsonObject, request: Request): void {
+function restoreNative(body: JsonObject, request: GenerationRequest): void {
   for (const { protocol, path, name, value } of request.native) {
     if (protocol !== 'messages' || path.includes('[')) continue;
     let inner = body;
@@ -170,8 +170,8 @@ function restoreNative(body: JsonObject, request: Request): void {
   }
 }
 
-export function encodeRequest(request: Request, model: string, traits: Traits): EncodedRequest {
-  const encoding = createEncoding(request, traits);
+export function encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest {
+  const encoding = createEncodeContext(request, traits);
   leaveOut(request.native, encoding);
   const { system, turns } = encodeMessages(encoding);
   const maxTokens = encodeMaxTokens(encoding);

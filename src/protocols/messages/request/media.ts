@@ -1,26 +1,26 @@
 // Images and documents towards a provider: only the types that it takes, told from the bytes where the declared type is wrong.
 import type { JsonObject } from '../../../canonical/json.ts';
-import { sniff } from '../../../canonical/media-type.ts';
+import { detectMediaType } from '../../../canonical/media-type.ts';
 import type { DocumentPart, ImagePart, MediaSource } from '../../../canonical/request.ts';
-import type { Encoding } from './encode-context.ts';
+import type { EncodeContext } from './encode-context.ts';
 import { reject } from './encode-context.ts';
 
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
-function urlSource(url: string, what: string, at: string | undefined, encoding: Encoding): JsonObject {
+function urlSource(url: string, what: string, at: string | undefined, encoding: EncodeContext): JsonObject {
   if (!encoding.traits.imageUrl)
     reject(at, `this provider takes no ${what} by URL, and the gateway fetches none`);
   return { type: 'url', url };
 }
 
 /** Files live at one provider: their ids mean nothing at another. */
-function fileSource(id: string, what: string, at: string | undefined, encoding: Encoding): JsonObject {
+function fileSource(id: string, what: string, at: string | undefined, encoding: EncodeContext): JsonObject {
   if (encoding.request.protocol !== 'messages')
     reject(at, `${what} by file id cannot be carried to another provider`);
   return { type: 'file', file_id: id };
 }
 
-function imageSource(source: MediaSource, at: string | undefined, encoding: Encoding): JsonObject {
+function imageSource(source: MediaSource, at: string | undefined, encoding: EncodeContext): JsonObject {
   switch (source.kind) {
     case 'url':
       return urlSource(source.url, 'image', at, encoding);
@@ -28,7 +28,7 @@ function imageSource(source: MediaSource, at: string | undefined, encoding: Enco
       return fileSource(source.id, 'an image', at, encoding);
     case 'base64': {
       const declared = source.mediaType.toLowerCase().replace(/^image\/jpg$/, 'image/jpeg');
-      const type = sniff(source.data) ?? declared;
+      const type = detectMediaType(source.data) ?? declared;
       if (!IMAGE_TYPES.has(type))
         reject(at, `an image of type ${type || 'unknown'} is not taken: jpeg, png, gif or webp are`);
       if (type !== declared)
@@ -38,7 +38,7 @@ function imageSource(source: MediaSource, at: string | undefined, encoding: Enco
   }
 }
 
-export function encodeImage(part: ImagePart, encoding: Encoding): JsonObject {
+export function encodeImage(part: ImagePart, encoding: EncodeContext): JsonObject {
   const { detail } = part;
   if (detail !== undefined) {
     encoding.warn(
@@ -53,9 +53,9 @@ export function encodeImage(part: ImagePart, encoding: Encoding): JsonObject {
 function fileDocument(
   source: Extract<MediaSource, { kind: 'base64' }>,
   at: string | undefined,
-  encoding: Encoding,
+  encoding: EncodeContext,
 ): JsonObject {
-  const type = sniff(source.data) ?? source.mediaType.toLowerCase();
+  const type = detectMediaType(source.data) ?? source.mediaType.toLowerCase();
   if (type.startsWith('text/')) return textSource(Buffer.from(source.data, 'base64').toString('utf8'));
   if (type !== 'application/pdf')
     reject(at, `a document of type ${type || 'unknown'} is not taken: PDF and plain text are`);
@@ -71,7 +71,7 @@ function textSource(data: string): JsonObject {
 export function encodeDocument(
   part: DocumentPart,
   inner: () => JsonObject[],
-  encoding: Encoding,
+  encoding: EncodeContext,
 ): JsonObject {
   const { source, at } = part;
   const block: JsonObject = { type: 'document', source: documentSource() };

@@ -1,7 +1,7 @@
 // Thinking towards a model of this protocol: one table between efforts and budgets, and what each model takes.
 import type { JsonObject } from '../../../canonical/json.ts';
 import { EFFORTS, type Effort, type Reasoning } from '../../../canonical/request.ts';
-import type { Encoding } from './encode-context.ts';
+import type { EncodeContext } from './encode-context.ts';
 
 /** Tokens to think with. Backwards each value is a lower bound, so that a round trip is stable. */
 export const BUDGETS = {
@@ -39,7 +39,7 @@ function nearestEffort(effort: Effort, taken: readonly Effort[]): Effort | undef
 }
 
 /** Undefined: the field is not sent. */
-function fitEffort(effort: Effort, encoding: Encoding): Effort | undefined {
+function fitEffort(effort: Effort, encoding: EncodeContext): Effort | undefined {
   const taken = EFFORTS.filter(
     (item) => item !== 'none' && item !== 'minimal' && encoding.traits.efforts.includes(item),
   );
@@ -50,13 +50,13 @@ function fitEffort(effort: Effort, encoding: Encoding): Effort | undefined {
   return fitted;
 }
 
-function withEffort(result: Thinking, effort: Effort | undefined, encoding: Encoding): Thinking {
+function withEffort(result: Thinking, effort: Effort | undefined, encoding: EncodeContext): Thinking {
   const fitted = effort === undefined ? undefined : fitEffort(effort, encoding);
   return fitted === undefined ? result : { ...result, effort: fitted };
 }
 
 /** Thinking switched off, in the way that the model takes. */
-function thinkingOff(effort: Effort | undefined, encoding: Encoding): Thinking {
+function thinkingOff(effort: Effort | undefined, encoding: EncodeContext): Thinking {
   const { traits } = encoding;
   if (traits.thinking === false) return { on: false };
   if (traits.thinkingOff === 'never') {
@@ -77,19 +77,24 @@ function thinkingOff(effort: Effort | undefined, encoding: Encoding): Thinking {
 }
 
 /** Off although it was asked for: where a chat client's effort was the budget, nothing of it is left without. */
-export function thinkingTakenOff({ thinking }: Thinking, encoding: Encoding): Thinking {
+export function thinkingTakenOff({ thinking }: Thinking, encoding: EncodeContext): Thinking {
   const { protocol, reasoning } = encoding.request;
   const wasBudget = protocol === 'chat' && thinking?.type === 'enabled';
   return thinkingOff(wasBudget ? undefined : reasoning?.effort, encoding);
 }
 
-function display(reasoning: Reasoning, encoding: Encoding): JsonObject {
+function display(reasoning: Reasoning, encoding: EncodeContext): JsonObject {
   // A chat client's wish to see no thinking is kept on the way back.
   if (reasoning.display === undefined || encoding.request.protocol !== 'messages') return {};
   return { display: reasoning.display };
 }
 
-function withBudget(reasoning: Reasoning, wanted: number, maxTokens: number, encoding: Encoding): Thinking {
+function withBudget(
+  reasoning: Reasoning,
+  wanted: number,
+  maxTokens: number,
+  encoding: EncodeContext,
+): Thinking {
   if (maxTokens <= LEAST_BUDGET) {
     encoding.warn('dropped', 'reasoning', `max_tokens ${maxTokens} leaves no room to think`);
     return thinkingOff(undefined, encoding);
@@ -115,7 +120,7 @@ function isSilent({ mode, effort, budgetTokens }: Reasoning): boolean {
 }
 
 /** Tokens that thinking may take where nobody set a limit: the answer's own default comes on top. */
-export function thinkingRoom({ request, traits }: Encoding): number {
+export function thinkingRoom({ request, traits }: EncodeContext): number {
   const { reasoning } = request;
   const thinks = reasoning?.mode === 'on' || (reasoning?.mode === undefined && request.protocol === 'chat');
   if (
@@ -129,7 +134,7 @@ export function thinkingRoom({ request, traits }: Encoding): number {
   return wantedBudget(reasoning);
 }
 
-function thinkingOn(reasoning: Reasoning, maxTokens: number, encoding: Encoding): Thinking {
+function thinkingOn(reasoning: Reasoning, maxTokens: number, encoding: EncodeContext): Thinking {
   const { traits } = encoding;
   const { budgetTokens } = reasoning;
   const effort = reasoning.effort ?? (budgetTokens === undefined ? undefined : effortOf(budgetTokens));
@@ -154,7 +159,7 @@ function thinkingOn(reasoning: Reasoning, maxTokens: number, encoding: Encoding)
  * `maxTokens`: the limit that is sent; on both wires it holds thinking and answer together. `lostThinking`: the open tool turn
  * lacks the thinking that must stand at its beginning.
  */
-export function encodeReasoning(maxTokens: number, lostThinking: boolean, encoding: Encoding): Thinking {
+export function encodeReasoning(maxTokens: number, lostThinking: boolean, encoding: EncodeContext): Thinking {
   const { request, traits } = encoding;
   const reasoning = request.reasoning;
   const silent: Thinking = { on: traits.thinksByDefault };

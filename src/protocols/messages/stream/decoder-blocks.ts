@@ -1,5 +1,5 @@
 // The content blocks of a stream that is read: which wire index is which canonical block, and what is still open.
-import type { Event } from '../../../canonical/events.ts';
+import type { StreamEvent } from '../../../canonical/events.ts';
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import { createUniqueIds } from '../../../canonical/unique-ids.ts';
 import type { Ids } from '../../../ids.ts';
@@ -31,8 +31,8 @@ interface Block {
 
 export interface Blocks {
   /** A content_block_* event. Adds to `events`; says what is wrong where it can't be understood. */
-  push(value: JsonObject, events: Event[]): string | undefined;
-  closeAll(events: Event[]): void;
+  push(value: JsonObject, events: StreamEvent[]): string | undefined;
+  closeAll(events: StreamEvent[]): void;
   /** Whether there was any content. */
   told(): boolean;
   /** What is known to no protocol, so that nobody was given it. */
@@ -72,7 +72,7 @@ export function createBlocks(ids: Ids): Blocks {
   let next = 0;
   let last: Block | undefined;
 
-  function textDelta(block: Block, piece: string, events: Event[]): void {
+  function textDelta(block: Block, piece: string, events: StreamEvent[]): void {
     if (piece === '') return;
     if (block.index < 0) {
       block.index = next++;
@@ -81,7 +81,7 @@ export function createBlocks(ids: Ids): Blocks {
     events.push({ type: 'text_delta', index: block.index, text: piece });
   }
 
-  function cite(block: Block, citation: JsonObject, events: Event[]): void {
+  function cite(block: Block, citation: JsonObject, events: StreamEvent[]): void {
     if (block.index < 0) {
       block.index = next++;
       events.push({ type: 'text_start', index: block.index });
@@ -89,18 +89,18 @@ export function createBlocks(ids: Ids): Blocks {
     events.push({ type: 'citation', index: block.index, citation: decodeCitation(citation) });
   }
 
-  function startTool(block: Block, value: JsonObject, events: Event[]): void {
+  function startTool(block: Block, value: JsonObject, events: StreamEvent[]): void {
     block.index = next++;
     block.input = initialInput(value.input);
     const id = unique(text(value.id) || `toolu_${ids.random(24)}`);
-    const event: Event = { type: 'tool_start', index: block.index, id, name: text(value.name) ?? '' };
+    const event: StreamEvent = { type: 'tool_start', index: block.index, id, name: text(value.name) ?? '' };
     const extra = callExtra(value);
     if (extra !== undefined) event.extra = extra;
     events.push(event);
   }
 
   /** What stands in the start frame is content as well: some servers put everything there. */
-  function begin(block: Block, value: JsonObject, events: Event[]): void {
+  function begin(block: Block, value: JsonObject, events: StreamEvent[]): void {
     switch (block.type) {
       case 'text':
         textDelta(block, text(value.text) ?? '', events);
@@ -122,7 +122,7 @@ export function createBlocks(ids: Ids): Blocks {
     }
   }
 
-  function close(block: Block, events: Event[]): void {
+  function close(block: Block, events: StreamEvent[]): void {
     if (!open.delete(block)) return;
     const { index } = block;
     switch (block.type) {
@@ -153,11 +153,11 @@ export function createBlocks(ids: Ids): Blocks {
     }
   }
 
-  function closeAll(events: Event[]): void {
+  function closeAll(events: StreamEvent[]): void {
     for (const block of open) close(block, events);
   }
 
-  function start(wireIndex: number | undefined, value: unknown, events: Event[]): string | undefined {
+  function start(wireIndex: number | undefined, value: unknown, events: StreamEvent[]): string | undefined {
     if (!isObject(value)) return 'a block without content';
     const at = wireIndex ?? blocks.size;
     const type = text(value.type) ?? '';
@@ -175,7 +175,7 @@ export function createBlocks(ids: Ids): Blocks {
     return undefined;
   }
 
-  function delta(block: Block, value: JsonObject, events: Event[]): string | undefined {
+  function delta(block: Block, value: JsonObject, events: StreamEvent[]): string | undefined {
     switch (value.type) {
       case 'text_delta':
         if (block.type !== 'text') break;

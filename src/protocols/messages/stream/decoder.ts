@@ -1,14 +1,14 @@
 // This protocol's stream as canonical events. One synchronous machine: servers that speak it nearly right (no block stops,
 // doubled starts, content before the start) are understood; what can't be understood ends the stream as a failure.
-import type { Event } from '../../../canonical/events.ts';
+import type { StreamEvent } from '../../../canonical/events.ts';
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import type { Stop } from '../../../canonical/reply.ts';
+import type { StopReason } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { Ids } from '../../../ids.ts';
 import type { StreamDecoder } from '../../protocol.ts';
-import { keepSource, mayDiffer, type Place } from '../../json/raw-arguments.ts';
+import { keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import type { Frame } from '../../sse/splitter.ts';
-import { TextShape } from '../../sse/delta-template.ts';
+import { DeltaTemplate } from '../../sse/delta-template.ts';
 import { createBlocks } from './decoder-blocks.ts';
 import { failureOfEvent, readFailure } from '../errors.ts';
 import { createSpliceWatch, SPLICED, unfoldStart } from './message-start.ts';
@@ -18,7 +18,7 @@ import { list, parseObject, text } from '../wire-types.ts';
 import { decodeStop, failureOfSilence, failureOfStop, isStop } from '../reply/stop-reason.ts';
 import { readUsage, toUsage, type UsageTally } from '../reply/usage.ts';
 
-const NONE: Event[] = [];
+const NONE: StreamEvent[] = [];
 const START = ['content_block'];
 const WHOLE = ['message', 'content'];
 
@@ -29,7 +29,7 @@ function isTextDelta({ type, delta }: JsonObject, piece: string): boolean {
 }
 
 function keepInputs({ content_block: block, message }: JsonObject, source: string): void {
-  const places: Place[] = [];
+  const places: ArgumentsPath[] = [];
   if (isObject(block) && mayDiffer(block.input)) places.push({ holder: block, name: 'input', steps: START });
   if (isObject(message)) addUnlikeInputs(places, list(message.content), () => WHOLE);
   keepSource(source, places);
@@ -40,26 +40,26 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
   const isSpliced = createSpliceWatch();
   const tally: UsageTally = {};
   let state: 'init' | 'open' | 'over' = 'init';
-  let stop: Stop | undefined;
+  let stop: StopReason | undefined;
   let serviceTier: string | undefined;
-  const shape = new TextShape(/"text": ?"/, isTextDelta);
+  const shape = new DeltaTemplate(/"text": ?"/, isTextDelta);
   /** The block of the shape that was learned. */
   let shapeIndex = 0;
 
-  function failed(failure: ProviderFailure): Event[] {
+  function failed(failure: ProviderFailure): StreamEvent[] {
     state = 'over';
     return [{ type: 'error', failure }];
   }
 
-  function fail(reason: string, message: string): Event[] {
+  function fail(reason: string, message: string): StreamEvent[] {
     return failed({ kind: 'failed', message, reason });
   }
 
-  function start(message: JsonObject): Event[] {
+  function start(message: JsonObject): StreamEvent[] {
     state = 'open';
     readUsage(tally, message.usage);
     if (isObject(message.usage)) serviceTier = text(message.usage.service_tier);
-    const event: Event = {
+    const event: StreamEvent = {
       type: 'start',
       id: text(message.id) ?? `msg_${ids.random(24)}`,
       model: text(message.model) ?? '',
@@ -70,7 +70,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     return [event];
   }
 
-  function messageStart(value: JsonObject): Event[] {
+  function messageStart(value: JsonObject): StreamEvent[] {
     const { message } = value;
     if (isSpliced(message)) return failed(SPLICED);
     if (state !== 'init') {
@@ -85,14 +85,14 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
   }
 
   /** Content may come before the start: the start is then made up, its content is not. */
-  function content(value: JsonObject): Event[] {
+  function content(value: JsonObject): StreamEvent[] {
     const events = state === 'init' ? start({}) : [];
     const trouble = blocks.push(value, events);
     if (trouble === undefined) return events;
     return [...events, ...fail('malformed', `the provider's stream is broken: ${trouble}`)];
   }
 
-  function messageDelta(value: JsonObject): Event[] {
+  function messageDelta(value: JsonObject): StreamEvent[] {
     const events = state === 'init' ? start({}) : [];
     readUsage(tally, value.usage);
     const { delta } = value;
@@ -105,14 +105,14 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     return events;
   }
 
-  function end(): Event[] {
+  function end(): StreamEvent[] {
     if (stop === undefined) return fail('truncated', "the provider's stream ended without a stop reason");
-    const events: Event[] = [];
+    const events: StreamEvent[] = [];
     blocks.closeAll(events);
     const silence = blocks.told() ? undefined : failureOfSilence(stop.raw ?? '');
     if (silence !== undefined) return [...events, ...failed(silence)];
     state = 'over';
-    const event: Event = { type: 'end', stop };
+    const event: StreamEvent = { type: 'end', stop };
     const usage = toUsage(tally);
     if (usage !== undefined) event.usage = usage;
     if (serviceTier !== undefined) event.serviceTier = serviceTier;
@@ -122,7 +122,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     return events;
   }
 
-  function dispatch(value: JsonObject, event: string): Event[] {
+  function dispatch(value: JsonObject, event: string): StreamEvent[] {
     const type = text(value.type) ?? event;
     switch (type) {
       case 'content_block_delta':
@@ -140,7 +140,7 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
     }
   }
 
-  function other(frame: Frame): Event[] {
+  function other(frame: Frame): StreamEvent[] {
     shape.forget();
     if (frame.event === 'error') return failed(failureOfEvent(frame.data));
     const value = parseObject(frame.data);

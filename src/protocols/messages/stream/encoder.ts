@@ -1,5 +1,5 @@
 // Canonical events as this protocol's stream: one synchronous machine over the writer of blocks.
-import type { Event } from '../../../canonical/events.ts';
+import type { StreamEvent } from '../../../canonical/events.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { fitToolId } from '../../shared/tool-names.ts';
@@ -22,10 +22,10 @@ import { encodeDeltaUsage, encodeUsage, estimateUsage } from '../reply/usage.ts'
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
-type StartEvent = Extract<Event, { type: 'start' }>;
-type EndEvent = Extract<Event, { type: 'end' }>;
+type StartEvent = Extract<StreamEvent, { type: 'start' }>;
+type EndEvent = Extract<StreamEvent, { type: 'end' }>;
 
-function startOfCall(event: Extract<Event, { type: 'tool_start' }>): string {
+function startOfCall(event: Extract<StreamEvent, { type: 'tool_start' }>): string {
   return JSON.stringify({
     type: 'tool_use',
     id: fitToolId(event.id, 'messages'),
@@ -121,7 +121,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     );
   }
 
-  function startTool(event: Extract<Event, { type: 'tool_start' }>): string {
+  function startTool(event: Extract<StreamEvent, { type: 'tool_start' }>): string {
     hasCalls = true;
     characters += event.name.length;
     const block: Pending = { kind: 'tool', start: startOfCall(event), held: '', deltas: [], ended: false };
@@ -182,7 +182,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     return '';
   }
 
-  function cite(index: number, event: Extract<Event, { type: 'citation' }>): string {
+  function cite(index: number, event: Extract<StreamEvent, { type: 'citation' }>): string {
     const block = blocks.get(index);
     sources.add(event.citation);
     if (block === undefined || event.citation.protocol !== 'messages') return '';
@@ -192,7 +192,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
     );
   }
 
-  function push(event: Event): string {
+  function push(event: StreamEvent): string {
     switch (event.type) {
       case 'text_delta':
         return piece(event.index, 'text', event.text);

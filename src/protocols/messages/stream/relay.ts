@@ -2,7 +2,7 @@
 // more; JSON is parsed only where usage, a stop reason or an error can be.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { ProviderFailure } from '../../../errors.ts';
-import type { Sighting, Watch } from '../../protocol.ts';
+import type { RelayedFrame, RelayInspector } from '../../protocol.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { closesObject, strayObject } from '../../sse/stray-json.ts';
 import { failureOfEvent, readFailure } from '../errors.ts';
@@ -11,7 +11,7 @@ import { failureOfSilence, failureOfStop, isStop } from '../reply/stop-reason.ts
 import { list, parseObject } from '../wire-types.ts';
 import { readUsage, toUsage, type UsageTally } from '../reply/usage.ts';
 
-const NOTHING: Sighting = Object.freeze({});
+const NOTHING: RelayedFrame = Object.freeze({});
 
 /** Inside a JSON string the quotes are escaped, so that these match members only. A start is looked at for its id and its stop. */
 const MARKS = /"usage"\s*:\s*\{|"stop_reason"\s*:\s*"|"error"|"message_st(?:op|art)"/;
@@ -85,10 +85,10 @@ interface Memory {
   isSpliced: (message: unknown) => boolean;
 }
 
-function sight(value: JsonObject, event: string, { tally, isSpliced }: Memory): Sighting {
+function sight(value: JsonObject, event: string, { tally, isSpliced }: Memory): RelayedFrame {
   if (isError(value, event)) return { failure: readFailure(value) };
   if (value.type === 'message_stop') return { terminal: true };
-  const sighting: Sighting = {};
+  const sighting: RelayedFrame = {};
   const { delta, message } = value;
   if (isSpliced(message)) return { failure: SPLICED };
   const usage = isObject(message) ? message.usage : value.usage;
@@ -122,7 +122,7 @@ function isHarmless({ text, event }: Frame): boolean {
   return text.includes('"content_block_') && closesObject(text);
 }
 
-function look(frame: Frame, memory: Memory): Sighting {
+function look(frame: Frame, memory: Memory): RelayedFrame {
   const failure = failureOfStray(frame);
   if (failure !== undefined) return { failure };
   if (frame.data === '' || isHarmless(frame)) return NOTHING;
@@ -131,7 +131,7 @@ function look(frame: Frame, memory: Memory): Sighting {
   return isUnreadable(frame) ? { failure: MALFORMED } : NOTHING;
 }
 
-export function createWatch(): Watch {
+export function createWatch(): RelayInspector {
   const memory: Memory = { tally: {}, isSpliced: createSpliceWatch() };
   return (frame) => {
     switch (frame.event) {

@@ -1,11 +1,11 @@
 // The arguments of a call on their way out in pieces. This protocol's readers parse them at the block's end and throw at what
 // can't be the beginning of an object, so that such a thing never leaves: a call's input is always an object.
-import { exactJson } from '../../json/raw-json.ts';
-import { ObjectPrefix } from '../../json/partial-object.ts';
+import { rawJson } from '../../json/raw-json.ts';
+import { PartialObject } from '../../json/partial-object.ts';
 import { argumentsToObject, rawObject } from '../../shared/tool-names.ts';
 
 export class CallInput {
-  readonly #prefix = new ObjectPrefix();
+  readonly #prefix = new PartialObject();
   #text = '';
   /** How much of the text was given out. */
   #told = 0;
@@ -46,17 +46,17 @@ export class CallInput {
     const { state } = this.#prefix;
     if (state === 'whole' || state === 'blank') return '';
     if (this.#told === 0) {
-      const whole = exactJson(argumentsToObject(this.#text).value);
+      const whole = rawJson(argumentsToObject(this.#text).value);
       return whole === '{}' ? '' : whole;
     }
     const told = this.#text.slice(0, this.#told);
-    const prefix = new ObjectPrefix();
+    const prefix = new PartialObject();
     prefix.push(told);
     if (prefix.state === 'whole') return '';
     const { text, empty } = prefix.completion();
     const names = Object.keys(JSON.parse(`${told}${text}}`) as object);
     const taken = Object.fromEntries(names.map((name) => [name, null]));
-    const members = exactJson({ ...taken, ...rawObject(this.#text) }).slice(1);
+    const members = rawJson({ ...taken, ...rawObject(this.#text) }).slice(1);
     return `${text}${empty ? '' : ','}${members}`;
   }
 }

@@ -1,6 +1,6 @@
 // Reasoning with its signatures, however a compatible server writes it (PROTOCOL 3.2, 4.3): whole, in a history and in streams.
 import { describe, expect, test } from 'vitest';
-import type { Event } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/events.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { createCollector } from '../../../../src/canonical/collect.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';
@@ -31,7 +31,7 @@ function history(message: JsonObject): string[] {
   return brief(chat.decodeRequest({ model: 'm', messages }).messages[0]?.parts ?? []);
 }
 
-function events(deltas: readonly JsonObject[]): Event[] {
+function events(deltas: readonly JsonObject[]): StreamEvent[] {
   return decode([...deltas.map((delta) => chunk(delta)), finish('stop'), DONE]);
 }
 

@@ -1,7 +1,7 @@
 // Why an answer ended, in every word that servers use: the same whole and streamed.
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
-import type { Stop } from '../../../../src/canonical/reply.ts';
+import type { StopReason } from '../../../../src/canonical/reply.ts';
 import { FailureError } from '../../../../src/canonical/failure.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
@@ -13,14 +13,14 @@ const CALLS = { content: null, tool_calls: [CALL] };
 const REFUSED = { content: null, refusal: 'no' };
 
 /** Of one message, whole and in one chunk. */
-function stopsOf(message: JsonObject, finish: string, more: JsonObject = {}): Stop[] {
+function stopsOf(message: JsonObject, finish: string, more: JsonObject = {}): StopReason[] {
   const choice = { index: 0, finish_reason: finish, ...more };
   const whole = chat.decodeReply({ choices: [{ ...choice, message }] });
   const last = decode([{ choices: [{ ...choice, delta: message }] }, DONE]).at(-1);
   return [whole.stop, ...(last?.type === 'end' ? [last.stop] : [])];
 }
 
-test.each<[string, JsonObject, Stop['reason']]>([
+test.each<[string, JsonObject, StopReason['reason']]>([
   ['stop', TEXT, 'end'],
   ['eos', TEXT, 'end'],
   ['end_turn', TEXT, 'end'],
@@ -91,7 +91,7 @@ test.each([
 });
 
 describe('towards chat', () => {
-  test.each<[Stop['reason'], string]>([
+  test.each<[StopReason['reason'], string]>([
     ['end', 'stop'],
     ['stop_sequence', 'stop'],
     ['length', 'length'],
@@ -112,7 +112,7 @@ describe('towards chat', () => {
     ).toContain(`"finish_reason":"${finish}"`);
   });
   test('a stop sequence is told beside the finish', () => {
-    const stop: Stop = { reason: 'stop_sequence', sequence: '###' };
+    const stop: StopReason = { reason: 'stop_sequence', sequence: '###' };
     expect(
       encode([
         { type: 'start', id: '', model: 'm' },

@@ -6,7 +6,7 @@ import type {
   NativeField,
   Part,
   Reasoning,
-  Request,
+  GenerationRequest,
   Tool,
 } from '../../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../../../src/canonical/traits.ts';
@@ -32,7 +32,7 @@ const image: Part = {
 const EPHEMERAL = { type: 'ephemeral' };
 const imageWire = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
 
-const base: Request = {
+const base: GenerationRequest = {
   protocol: 'messages',
   model: 'asked',
   stream: false,
@@ -40,15 +40,15 @@ const base: Request = {
   messages: [user(text('hi'))],
   native: [],
 };
-const encode = (over: Partial<Request> = {}, traits: Partial<Traits> = {}) =>
+const encode = (over: Partial<GenerationRequest> = {}, traits: Partial<Traits> = {}) =>
   chat.encodeRequest({ ...base, ...over }, 'm-1', { ...DEFAULT_TRAITS, ...traits });
 const history = (messages: Message[], traits: Partial<Traits> = {}) =>
   encode({ messages }, traits).body.messages as JsonObject[];
-const dropped = (over: Partial<Request>, traits: Partial<Traits> = {}) =>
+const dropped = (over: Partial<GenerationRequest>, traits: Partial<Traits> = {}) =>
   encode(over, traits)
     .warnings.filter(({ effect }) => effect === 'dropped')
     .map(({ field }) => (typeof field === 'string' ? field : field.path));
-const refusal = (over: Partial<Request>, traits: Partial<Traits> = {}) => {
+const refusal = (over: Partial<GenerationRequest>, traits: Partial<Traits> = {}) => {
   try {
     encode(over, traits);
   } catch (error) {
@@ -67,7 +67,7 @@ test('the least request', () => {
 });
 
 describe('options', () => {
-  test.each<[Partial<Request>, Partial<Traits>, JsonObject]>([
+  test.each<[Partial<GenerationRequest>, Partial<Traits>, JsonObject]>([
     [{ maxOutputTokens: 9 }, {}, { max_tokens: 9 }],
     [{ maxOutputTokens: 9 }, { maxTokensField: 'max_completion_tokens' }, { max_completion_tokens: 9 }],
     [{ maxOutputTokens: 9000 }, { maxOutput: 100 }, { max_tokens: 100 }],
@@ -90,7 +90,7 @@ describe('options', () => {
     const { model: _model, messages: _messages, ...rest } = encode(over, traits).body;
     expect(rest).toEqual(expected);
   });
-  test.each<[string[], Partial<Request>, Partial<Traits>]>([
+  test.each<[string[], Partial<GenerationRequest>, Partial<Traits>]>([
     [['temperature', 'topP'], { temperature: 0.5, topP: 0.5 }, { rejectsSampling: true }],
     [[], { temperature: 1, topP: 1 }, { rejectsSampling: true }],
     [
@@ -399,7 +399,7 @@ describe('reasoning in history', () => {
 });
 
 describe('parts', () => {
-  const one = (part: Part, traits: Partial<Traits> = {}, over: Partial<Request> = {}) =>
+  const one = (part: Part, traits: Partial<Traits> = {}, over: Partial<GenerationRequest> = {}) =>
     encode({ messages: [user(part)], ...over }, traits).body.messages as JsonObject[];
   const pdf: Part = {
     type: 'document',
@@ -504,7 +504,7 @@ describe('parts', () => {
       [{ type: 'text', text: 'r', cache_control: EPHEMERAL }],
     ],
   ])('the mark of the whole request stands on the last part: %s', (_, messages, content) => {
-    const over: Partial<Request> = { messages, cache: {} };
+    const over: Partial<GenerationRequest> = { messages, cache: {} };
     const marked = encode(over, { cacheMarks: 'cache_control' });
     expect((marked.body.messages as JsonObject[]).at(-1)?.content).toEqual(content);
     expect(marked.warnings).toEqual([]);
@@ -532,7 +532,7 @@ describe('tools', () => {
     value: { type: kind, name },
   });
   const f: Tool = { type: 'function', name: 'f', parameters: { type: 'object' } };
-  test.each<[Partial<Request>, unknown]>([
+  test.each<[Partial<GenerationRequest>, unknown]>([
     [{ toolChoice: { type: 'auto' } }, 'auto'],
     [{ toolChoice: { type: 'none' } }, 'none'],
     [{ toolChoice: { type: 'required' } }, 'required'],
@@ -629,7 +629,7 @@ describe('requests of real agents', () => {
 });
 
 /** What the wire says in two ways for the same: a developer as system, one text part as a string. */
-function withOneTextAsString(request: Request): Request {
+function withOneTextAsString(request: GenerationRequest): GenerationRequest {
   const messages = request.messages.map(({ developer: _developer, ...message }) => ({
     ...message,
     parts: message.parts.map((part) => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { Event } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/events.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { DEFAULT_TRAITS } from '../../../../src/canonical/traits.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
 import { chunk, comment, context, countingIds, decode, DONE, finish, frame } from '../frames.ts';
 
-const START: Event = { type: 'start', id: 'chatcmpl-1', model: 'm-1', created: 1_700_000_000 };
+const START: StreamEvent = { type: 'start', id: 'chatcmpl-1', model: 'm-1', created: 1_700_000_000 };
 const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
 const ended = (reason: string, raw: string) => ({ type: 'end', stop: { reason, raw } });
 const call = (index: number, id: string | undefined, name: string | undefined, args?: unknown) =>
@@ -22,7 +22,7 @@ const call = (index: number, id: string | undefined, name: string | undefined, a
   });
 
 /** Short: what happened to which block. */
-function brief(events: readonly Event[]): string[] {
+function brief(events: readonly StreamEvent[]): string[] {
   return events.map((event) => {
     const index = 'index' in event ? String(event.index) : '';
     if (event.type === 'tool_start') return `tool_start${index} ${event.id} ${event.name}`;

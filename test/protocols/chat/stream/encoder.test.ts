@@ -3,22 +3,22 @@ import type { ChatCompletion } from 'openai/resources/chat/completions';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createCollector } from '../../../../src/canonical/collect.ts';
-import type { Event } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/events.ts';
 import type { Reply } from '../../../../src/canonical/reply.ts';
-import type { Request } from '../../../../src/canonical/request.ts';
+import type { GenerationRequest } from '../../../../src/canonical/request.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';
 import { context, datas, decode, DONE, encode } from '../frames.ts';
 
-const START: Event = { type: 'start', id: 'chatcmpl-9', model: 'm-1', created: 5 };
+const START: StreamEvent = { type: 'start', id: 'chatcmpl-9', model: 'm-1', created: 5 };
 const usage = { input: 3, cacheRead: 4, output: 2, reasoning: 1 };
-const text: Event[] = [
+const text: StreamEvent[] = [
   { type: 'text_start', index: 0 },
   { type: 'text_delta', index: 0, text: 'Hel' },
   { type: 'text_delta', index: 0, text: 'lo "☃"\n' },
   { type: 'text_end', index: 0 },
 ];
-const end: Event = { type: 'end', stop: { reason: 'end' }, usage };
-const calls: Event[] = [
+const end: StreamEvent = { type: 'end', stop: { reason: 'end' }, usage };
+const calls: StreamEvent[] = [
   { type: 'tool_start', index: 1, id: 'call_a', name: 'f' },
   { type: 'tool_start', index: 2, id: 'call_b', name: 'g' },
   { type: 'tool_delta', index: 2, text: '{"y":' },
@@ -102,7 +102,7 @@ test('a foreign id gives way to one of this protocol', () => {
 });
 
 test('reasoning is written as reasoning_content, unless the client asked not to see it', () => {
-  const events: Event[] = [
+  const events: StreamEvent[] = [
     START,
     { type: 'reasoning_start', index: 0 },
     { type: 'reasoning_delta', index: 0, text: 'hm' },
@@ -175,7 +175,7 @@ test('pages that an answer cites are annotations with places in the whole text',
 
 describe('the official SDK reads', () => {
   test('text, calls side by side, and usage', async () => {
-    const done: Event = { type: 'end', stop: { reason: 'tool_calls' }, usage };
+    const done: StreamEvent = { type: 'end', stop: { reason: 'tool_calls' }, usage };
     const completion = await readWithSdk(encode([START, ...text, ...calls, done], { includeUsage: true }));
     expect(completion.choices[0]).toMatchObject({
       finish_reason: 'tool_calls',
@@ -192,7 +192,7 @@ describe('the official SDK reads', () => {
     expect(completion).toMatchObject({ id: 'chatcmpl-9', model: 'm-1', created: 5 });
   });
   test('a call without arguments as one with an empty object', async () => {
-    const events: Event[] = [
+    const events: StreamEvent[] = [
       START,
       { type: 'tool_start', index: 0, id: 'a', name: 'f' },
       { type: 'tool_end', index: 0 },
@@ -253,11 +253,11 @@ const answer = fc.tuple(
 function eventsOf([blocks, made]: [
   blocks: { type: 'text' | 'reasoning'; texts: string[] }[],
   made: { id: string; name: string; args: object }[],
-]): Event[] {
+]): StreamEvent[] {
   const ordered = ['reasoning', 'text'].flatMap((type) =>
     blocks.filter((item) => item.type === type).slice(0, 1),
   );
-  const events: Event[] = [START];
+  const events: StreamEvent[] = [START];
   let index = 0;
   for (const { type, texts } of ordered) {
     events.push({ type: `${type}_start`, index });
@@ -279,7 +279,7 @@ function eventsOf([blocks, made]: [
 }
 
 /** The reply that events add up to. */
-function collect(events: readonly Event[]): Reply {
+function collect(events: readonly StreamEvent[]): Reply {
   const collector = createCollector();
   for (const event of events) collector.push(event);
   const result = collector.result();
@@ -288,7 +288,7 @@ function collect(events: readonly Event[]): Reply {
 }
 
 describe('laws', () => {
-  const asked: Partial<Request> = { includeUsage: true };
+  const asked: Partial<GenerationRequest> = { includeUsage: true };
   test('what is written to a stream is read from it', () => {
     fc.assert(
       fc.property(answer, (made) => {

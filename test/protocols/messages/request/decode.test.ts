@@ -1,12 +1,12 @@
 // What clients send, as the canonical request; and that the ledger of fields says what decoding does.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
-import type { Request } from '../../../../src/canonical/request.ts';
+import type { GenerationRequest } from '../../../../src/canonical/request.ts';
 import { GatewayError } from '../../../../src/errors.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
 import { MESSAGES_FIELDS } from '../../../../src/protocols/messages/fields.ts';
 
-function decode(value: JsonObject = {}): Request {
+function decode(value: JsonObject = {}): GenerationRequest {
   return messages.decodeRequest({
     model: 'm',
     max_tokens: 5,
@@ -183,7 +183,7 @@ describe('content', () => {
 });
 
 describe('options', () => {
-  it.each<[JsonObject, Partial<Request>]>([
+  it.each<[JsonObject, Partial<GenerationRequest>]>([
     [
       { temperature: 0.5, top_p: 0.9, top_k: 5, stop_sequences: ['a'] },
       { temperature: 0.5, topP: 0.9, topK: 5, stop: ['a'] },

@@ -1,8 +1,8 @@
 // The conversation towards a provider of this protocol: turns, parts, media and cache marks.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
-import { markOwn } from '../../../../src/canonical/thinking-signature.ts';
-import type { Message, Part, Request } from '../../../../src/canonical/request.ts';
+import { signAsGateway } from '../../../../src/canonical/thinking-signature.ts';
+import type { Message, Part, GenerationRequest } from '../../../../src/canonical/request.ts';
 import type { Traits } from '../../../../src/canonical/traits.ts';
 import { GatewayError } from '../../../../src/errors.ts';
 import { encode, warningsOf } from '../support.ts';
@@ -134,7 +134,7 @@ const PDF = Buffer.from('%PDF-1.7').toString('base64');
 const AT = 'messages[3].content[1]';
 
 describe('parts', () => {
-  function block(part: Part, request: Partial<Request> = {}, traits: Partial<Traits> = {}) {
+  function block(part: Part, request: Partial<GenerationRequest> = {}, traits: Partial<Traits> = {}) {
     const encoded = encode({ ...request, messages: [user(part)] }, traits);
     const [first] = encoded.body.messages as { content: JsonObject[] }[];
     return { block: first?.content[0], warnings: warningsOf(encoded) };
@@ -261,12 +261,12 @@ describe('parts', () => {
         { type: 'reasoning', text: 'hm', signature: 's' },
         { type: 'reasoning', text: '', redacted: 'zzz' },
         { type: 'reasoning', text: 'un' },
-        { type: 'reasoning', text: 'own', signature: markOwn('s') },
+        { type: 'reasoning', text: 'own', signature: signAsGateway('s') },
         'b',
       ),
       user('c'),
     ];
-    const types = (protocol: Request['protocol']) =>
+    const types = (protocol: GenerationRequest['protocol']) =>
       (encode({ protocol, messages: list }).body.messages as { content: JsonObject[] }[])[1]?.content.map(
         (item) => item.type,
       );
@@ -293,7 +293,7 @@ describe('cache marks', () => {
   const marked = (value: string): Part => ({ type: 'text', text: value, cache: {} });
   const MARK = { type: 'ephemeral' };
   /** The texts and names that are marked, in the order of the prompt. */
-  function marks(request: Partial<Request>, traits: Partial<Traits> = {}): string[] {
+  function marks(request: Partial<GenerationRequest>, traits: Partial<Traits> = {}): string[] {
     const { body } = encode(request, traits);
     const found: string[] = [];
     JSON.stringify([body.tools, body.system, body.messages], (_, value: unknown) => {
@@ -306,7 +306,7 @@ describe('cache marks', () => {
     });
     return found;
   }
-  const tools: Request['tools'] = [
+  const tools: GenerationRequest['tools'] = [
     { type: 'function', name: 'f', cache: {} },
     { type: 'function', name: 'g', cache: {} },
   ];
@@ -321,7 +321,7 @@ describe('cache marks', () => {
   });
 
   it('beyond four are the last tool, the last system text and the two newest', () => {
-    const request: Partial<Request> = {
+    const request: Partial<GenerationRequest> = {
       tools,
       messages: [
         system(marked('s'), marked('t')),
@@ -335,7 +335,7 @@ describe('cache marks', () => {
   });
 
   it("leave one place for the request's own", () => {
-    const request: Partial<Request> = {
+    const request: Partial<GenerationRequest> = {
       cache: { ttl: '1h' },
       tools,
       messages: [system(marked('s')), user(marked('a'))],
@@ -345,7 +345,7 @@ describe('cache marks', () => {
   });
 
   const long = 'x'.repeat(5000);
-  const chat: Partial<Request> = {
+  const chat: Partial<GenerationRequest> = {
     tools: [{ type: 'function', name: 'f' }],
     messages: [system(long), user('a'), assistant('b'), user('c'), assistant('d'), user('e')],
   };
@@ -353,7 +353,7 @@ describe('cache marks', () => {
     expect(marks(chat, { promptCache: 'auto' })).toEqual(['f', long, 'c', 'e']);
   });
 
-  it.each<[string, Partial<Request>, Partial<Traits>]>([
+  it.each<[string, Partial<GenerationRequest>, Partial<Traits>]>([
     ['where they are off', chat, { promptCache: 'off' }],
     ['below the least size', chat, { promptCache: 'auto', minCacheTokens: 4096 }],
     ['for messages clients', { ...chat, protocol: 'messages' }, { promptCache: 'auto' }],
@@ -370,7 +370,7 @@ describe('cache marks', () => {
 
 describe('the bytes', () => {
   it('are the same for the same request, and the request is not touched', () => {
-    const request: Partial<Request> = {
+    const request: Partial<GenerationRequest> = {
       tools: [{ type: 'function', name: 'f', cache: {} }],
       messages: [
         system('s'),

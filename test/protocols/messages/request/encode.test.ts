@@ -1,12 +1,12 @@
 // Canonical requests as bodies for a provider of this protocol: options, limits, thinking, tools and the answer's form.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
-import type { FunctionTool, Part, Request } from '../../../../src/canonical/request.ts';
+import type { FunctionTool, Part, GenerationRequest } from '../../../../src/canonical/request.ts';
 import type { Traits } from '../../../../src/canonical/traits.ts';
 import { GatewayError } from '../../../../src/errors.ts';
 import { encode, warningsOf } from '../support.ts';
 
-function paramOf(request: Partial<Request>, traits: Partial<Traits> = {}): string | undefined {
+function paramOf(request: Partial<GenerationRequest>, traits: Partial<Traits> = {}): string | undefined {
   try {
     encode(request, traits);
   } catch (error) {
@@ -22,7 +22,7 @@ const SCHEMA = { type: 'object', properties: { a: { type: 'string' } } };
 const FORMAT = { type: 'json_schema', name: 'person', schema: SCHEMA, strict: true } as const;
 
 interface Row {
-  request?: Partial<Request>;
+  request?: Partial<GenerationRequest>;
   traits?: Partial<Traits>;
   body: JsonObject;
   absent?: string[];
@@ -319,7 +319,7 @@ describe('thinking', () => {
     },
   });
 
-  const toolTurn: Partial<Request> = {
+  const toolTurn: Partial<GenerationRequest> = {
     maxOutputTokens: 9000,
     reasoning: { effort: 'low' },
     tools: [F],
@@ -373,7 +373,7 @@ describe('thinking', () => {
     (seal) => {
       const [question, answer, result] = toolTurn.messages ?? [];
       const parts: Part[] = [{ type: 'reasoning', text: '', ...seal }, ...(answer?.parts ?? [])];
-      const list = [question, { role: 'assistant', parts }, result] as Request['messages'];
+      const list = [question, { role: 'assistant', parts }, result] as GenerationRequest['messages'];
       const { body } = encode({
         ...toolTurn,
         protocol: 'messages',

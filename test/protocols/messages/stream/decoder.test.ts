@@ -1,6 +1,6 @@
 // Every way in which servers are known to speak this protocol's stream, and what is made of it.
 import { describe, expect, it } from 'vitest';
-import type { Event } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/events.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { DEFAULT_TRAITS } from '../../../../src/canonical/traits.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
@@ -20,13 +20,13 @@ const DELTA: JsonObject = {
   usage: { output_tokens: 9, input_tokens: null },
 };
 const STOP: JsonObject = { type: 'message_stop' };
-const STARTED: Event = {
+const STARTED: StreamEvent = {
   type: 'start',
   id: 'msg_1',
   model: 'claude',
   usage: { input: 5, cacheRead: 3, output: 1 },
 };
-const ENDED: Event = {
+const ENDED: StreamEvent = {
   type: 'end',
   stop: { reason: 'end', raw: 'end_turn' },
   usage: { input: 5, cacheRead: 3, output: 9 },
@@ -45,7 +45,7 @@ const text = (value: string) => ({ type: 'text_delta', text: value });
 const json = (value: string) => ({ type: 'input_json_delta', partial_json: value });
 
 /** The blocks between a start and an end. */
-function blocks(...values: JsonObject[]): Event[] {
+function blocks(...values: JsonObject[]): StreamEvent[] {
   const events = decodeAll([START, ...values, DELTA, STOP]);
   expect(events[0]).toEqual(STARTED);
   expect(events.at(-1)).toEqual(ENDED);
@@ -53,7 +53,7 @@ function blocks(...values: JsonObject[]): Event[] {
 }
 
 describe('blocks of a stream', () => {
-  it.each<[string, JsonObject[], Event[]]>([
+  it.each<[string, JsonObject[], StreamEvent[]]>([
     [
       'the start of an open call once more',
       [
@@ -332,7 +332,7 @@ describe('blocks of a stream', () => {
 });
 
 describe('the end of a stream', () => {
-  function last(values: JsonObject[], clean = true): Event | undefined {
+  function last(values: JsonObject[], clean = true): StreamEvent | undefined {
     const events = decodeAll(values, clean);
     expect(events.filter((event) => event.type === 'end' || event.type === 'error')).toHaveLength(1);
     return events.at(-1);

@@ -3,15 +3,15 @@ import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCollector } from '../../../../src/canonical/collect.ts';
-import type { Event } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/events.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { FailureKind } from '../../../../src/errors.ts';
 import { DEFAULT_TRAITS } from '../../../../src/canonical/traits.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
 import { context, dataOf, encodeAll, framesOf } from '../support.ts';
 
-const START: Event = { type: 'start', id: 'chatcmpl-1', model: 'gpt', usage: { input: 11, output: 0 } };
-const END: Event = {
+const START: StreamEvent = { type: 'start', id: 'chatcmpl-1', model: 'gpt', usage: { input: 11, output: 0 } };
+const END: StreamEvent = {
   type: 'end',
   stop: { reason: 'end' },
   usage: { input: 11, cacheRead: 2, output: 4, reasoning: 1 },
@@ -44,7 +44,7 @@ function types(text: string): string[] {
   });
 }
 
-function tool(index: number, id: string, name: string): Event {
+function tool(index: number, id: string, name: string): StreamEvent {
   return { type: 'tool_start', index, id, name };
 }
 
@@ -174,7 +174,7 @@ describe('a written stream', () => {
   });
 
   it('signs thinking, with an empty signature where there is none, and hides what the client asked to hide', () => {
-    const events: Event[] = [
+    const events: StreamEvent[] = [
       START,
       { type: 'reasoning_start', index: 0 },
       { type: 'reasoning_delta', index: 0, text: 'hm' },
@@ -208,13 +208,13 @@ describe('a written stream', () => {
 
   it('keeps the signature of thinking without text, and of thinking that had to wait for a call', () => {
     const signed = { type: 'signature_delta', signature: 's' };
-    const bare: Event[] = [
+    const bare: StreamEvent[] = [
       { type: 'reasoning_start', index: 0 },
       { type: 'reasoning_end', index: 0, signature: 's' },
     ];
-    const deltas = (events: Event[]) => dataOf(encodeAll(events)).flatMap(({ delta }) => delta ?? []);
+    const deltas = (events: StreamEvent[]) => dataOf(encodeAll(events)).flatMap(({ delta }) => delta ?? []);
     expect(deltas([START, ...bare])).toEqual([signed]);
-    const waiting: Event[] = [
+    const waiting: StreamEvent[] = [
       tool(0, 'a', 'f'),
       { type: 'reasoning_start', index: 1 },
       { type: 'reasoning_delta', index: 1, text: 'hm' },
@@ -230,7 +230,7 @@ describe('a written stream', () => {
   });
 
   it('closes what is open at the end, and writes nothing after it', () => {
-    const open: Event[] = [
+    const open: StreamEvent[] = [
       START,
       { type: 'text_start', index: 0 },
       { type: 'text_delta', index: 0, text: 'a' },
@@ -245,7 +245,7 @@ describe('a written stream', () => {
       'message_delta',
       'message_stop',
     ]);
-    const more: Event[] = [
+    const more: StreamEvent[] = [
       tool(2, 'b', 'g'),
       { type: 'error', failure: { kind: 'failed', message: 'x' } },
       END,
@@ -324,8 +324,8 @@ const block: fc.Arbitrary<Block> = fc.oneof(
 );
 
 /** Events of blocks; calls that stand side by side are interleaved by turns. */
-function eventsOf(blocks: readonly Block[], interleave: boolean): Event[] {
-  const events: Event[] = [START];
+function eventsOf(blocks: readonly Block[], interleave: boolean): StreamEvent[] {
+  const events: StreamEvent[] = [START];
   const open: { index: number; rest: string[] }[] = [];
   const drain = () => {
     for (let more = true; more;) {
@@ -391,7 +391,7 @@ describe('any answer', () => {
         const events = eventsOf(blocks, false);
         const decoder = messages.createStreamDecoder({ ids: context().ids, traits: DEFAULT_TRAITS });
         const again = framesOf(encodeAll(events)).flatMap((frame) => decoder.push(frame));
-        const content = (list: readonly Event[]) => list.slice(1, -1);
+        const content = (list: readonly StreamEvent[]) => list.slice(1, -1);
         expect(content(again)).toEqual(content(events));
       }),
       { numRuns: 60 },
@@ -399,7 +399,7 @@ describe('any answer', () => {
   });
 
   it('is the same answer whole and streamed', () => {
-    const collect = (events: readonly Event[]) => {
+    const collect = (events: readonly StreamEvent[]) => {
       const collector = createCollector();
       for (const event of events) collector.push(event);
       const result = collector.result();

@@ -1,10 +1,10 @@
 // What is seen in frames that pass, and what is taken out of a body that passes.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { markOwn } from '../../../../src/canonical/thinking-signature.ts';
+import { signAsGateway } from '../../../../src/canonical/thinking-signature.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../../src/canonical/json.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
-import type { Sighting } from '../../../../src/protocols/protocol.ts';
+import type { RelayedFrame } from '../../../../src/protocols/protocol.ts';
 import { frame, frameOf } from '../support.ts';
 
 const start: JsonObject = {
@@ -33,7 +33,7 @@ describe('the watch on a relayed stream', () => {
     expect(watch(frame({ type: 'message_stop' }))).toEqual({ terminal: true });
   });
 
-  it.each<[string, string, string, Sighting]>([
+  it.each<[string, string, string, RelayedFrame]>([
     [
       'a delta, even one that speaks of usage',
       'content_block_delta',
@@ -115,7 +115,7 @@ describe('the body of a relayed request', () => {
     expect(messages.cleanBody(bytes, JSON.parse(text) as JsonObject, 'unsigned')).toBe(bytes);
   });
 
-  const OWN = markOwn('c2ln');
+  const OWN = signAsGateway('c2ln');
   const unsigned = '{ "signature" : "", "type":"thinking", "thinking":"],}\\"{[" }';
   it.each<[string, string, string]>([
     ['before other blocks', `[${unsigned}, {"type":"text","text":"a"}]`, '[{"type":"text","text":"a"}]'],

@@ -4,9 +4,9 @@ import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { replay } from '../../../../src/canonical/collect.ts';
-import type { Event } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/events.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
-import type { Reply, Stop } from '../../../../src/canonical/reply.ts';
+import type { Reply, StopReason } from '../../../../src/canonical/reply.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
 import { argumentsToObject } from '../../../../src/protocols/shared/tool-names.ts';
 import { context, dataOf, encodeAll } from '../support.ts';
@@ -26,15 +26,24 @@ async function read(text: string): Promise<Anthropic.Message> {
 const inputs = async (text: string): Promise<unknown[]> =>
   (await read(text)).content.map((block) => (block.type === 'tool_use' ? block.input : undefined));
 
-const START: Event = { type: 'start', id: 'chatcmpl-1', model: 'gpt' };
+const START: StreamEvent = { type: 'start', id: 'chatcmpl-1', model: 'gpt' };
 
 /** Calls of these pieces, one after the other or all of them open from the beginning. */
-function stream(calls: readonly string[][], reason: Stop['reason'] = 'tool_calls', parallel = false): string {
-  const starts = calls.map((_, index): Event => ({ type: 'tool_start', index, id: `c${index}`, name: 'f' }));
+function stream(
+  calls: readonly string[][],
+  reason: StopReason['reason'] = 'tool_calls',
+  parallel = false,
+): string {
+  const starts = calls.map((_, index): StreamEvent => ({
+    type: 'tool_start',
+    index,
+    id: `c${index}`,
+    name: 'f',
+  }));
   const deltas = calls.map((pieces, index) =>
-    pieces.map((text): Event => ({ type: 'tool_delta', index, text })),
+    pieces.map((text): StreamEvent => ({ type: 'tool_delta', index, text })),
   );
-  const ends = calls.map((_, index): Event => ({ type: 'tool_end', index }));
+  const ends = calls.map((_, index): StreamEvent => ({ type: 'tool_end', index }));
   const body = parallel
     ? [...starts, ...deltas.flat(), ...ends]
     : calls.flatMap((_, index) => [starts[index], ...(deltas[index] ?? []), ends[index]]);
