@@ -1,7 +1,7 @@
 // Where Node may keep compiled code: what stands there is run, so it must be a folder that nobody else can write.
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 
 const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
@@ -19,7 +19,8 @@ export function compileCache(env) {
 }
 
 function userCache({ XDG_CACHE_HOME, LOCALAPPDATA }) {
-  if (XDG_CACHE_HOME) return XDG_CACHE_HOME;
+  // A relative one is invalid by the specification, and would be the folder that is worked in.
+  if (XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME)) return XDG_CACHE_HOME;
   if (process.platform === 'win32') return LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local');
   return process.platform === 'darwin' ? join(homedir(), 'Library', 'Caches') : join(homedir(), '.cache');
 }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { describe, expect, it, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from './harness.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -49,6 +49,14 @@ describe('the folder of compiled code', () => {
     mkdirSync(join(cache, 'gateway/compile-cache'), { recursive: true, mode: 0o700 });
     chmodSync(join(cache, which), mode);
     expect(compileCache({ XDG_CACHE_HOME: cache })).toBeUndefined();
+  });
+
+  it('is never in the folder that is worked in', () => {
+    vi.stubEnv('HOME', temporaryDirectory());
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const folder = compileCache({ XDG_CACHE_HOME: 'cache' });
+    expect(existsSync('cache')).toBe(false);
+    expect(folder).not.toMatch(/^cache/);
   });
 
   it('is not used where it leads elsewhere, or can not be made', () => {

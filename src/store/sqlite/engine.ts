@@ -1,33 +1,49 @@
-// The SQLite engine: one package with a prebuilt binary for newer Nodes, one that is compiled, with the same interface.
+// The SQLite engine: one package with prebuilt binaries inside, for Node 22 and newer, and one whose binary is fetched or
+// compiled when it is installed, with the same interface. Both are optional: either is enough.
 import type Database from 'better-sqlite3';
 import { StoreError } from '../store.ts';
 
 export type Engine = typeof Database;
 export type Db = Database.Database;
 
-// An optional dependency: a plain string, because the compiler does not know it where it is not installed.
-const PREBUILT: string = 'better-sqlite3-napi';
+const PREBUILT = 'better-sqlite3-napi';
+const COMPILED = 'better-sqlite3';
+/** With an older one it crashes the process. */
 const FIRST_NODE_WITH_PREBUILT = 22;
 
-export async function loadEngine(): Promise<Engine> {
-  const major = Number.parseInt(process.versions.node, 10);
-  if (major >= FIRST_NODE_WITH_PREBUILT) {
+/** `load` and `node` (its version) are given by tests. Rejects with StoreError where no engine can be loaded. */
+export async function loadEngine(
+  load: (name: string) => Promise<unknown> = (name) => import(name),
+  node: string = process.versions.node,
+): Promise<Engine> {
+  const hasPrebuilt = Number.parseInt(node, 10) >= FIRST_NODE_WITH_PREBUILT;
+  const reasons: string[] = [];
+  let cause: unknown;
+  for (const name of hasPrebuilt ? [PREBUILT, COMPILED] : [COMPILED]) {
     try {
-      return usable(await import(PREBUILT));
-    } catch {
-      // Not installed, or not for this platform.
+      return usable(await load(name));
+    } catch (error) {
+      reasons.push(`${name} ${reasonOf(error)}`);
+      cause ??= error;
     }
   }
-  try {
-    return usable(await import('better-sqlite3'));
-  } catch (error) {
-    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    throw new StoreError(
-      'unavailable',
-      `the SQLite engine could not be loaded (${reason}); try: npm rebuild better-sqlite3`,
-      error,
-    );
-  }
+  const mend = hasPrebuilt
+    ? 'install the gateway again, with its optional packages: npm i --include=optional'
+    : 'install Node 22 or newer and then the gateway again, or a C++ compiler and then run: npm rebuild better-sqlite3';
+  throw new StoreError(
+    'unavailable',
+    `the SQLite engine could not be loaded (${reasons.join('; ')}); ${mend}`,
+    cause,
+  );
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message = '' } = error as { code?: string; message?: string };
+  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') return 'is not installed';
+  if (code === 'ERR_DLOPEN_FAILED') return 'is built for another Node or system';
+  // The package's own search for its binary names every path that it tried.
+  if (message.startsWith('Could not locate the bindings file')) return 'has no binary';
+  return message.split('\n')[0] ?? '';
 }
 
 /** The binary is loaded with the first database, so a broken one is found only by opening one. */

@@ -1,0 +1,55 @@
+// What users install is the tarball: it must hold all that its texts point to, and need neither a compiler nor GitHub.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const read = (path: string): string => readFileSync(`${ROOT}${path}`, 'utf8');
+
+interface Package {
+  engines: { node: string };
+  scripts: Record<string, string>;
+  dependencies: Record<string, string>;
+  optionalDependencies: Record<string, string>;
+  [member: string]: unknown;
+}
+const manifest = JSON.parse(read('package.json')) as Package;
+
+function packed(): string[] {
+  const argv = ['pack', '--dry-run', '--json', '--ignore-scripts'];
+  const out = execFileSync('npm', argv, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  const [tarball] = JSON.parse(out) as { files: { path: string }[] }[];
+  return tarball?.files.map(({ path }) => path) ?? [];
+}
+
+it('the tarball holds the program and every file that README and the example point to, and no cache', () => {
+  const files = packed();
+  const links = [...read('README.md').matchAll(/\]\(([^)#:]+)\)/g)].map(([, path = '']) => path);
+  const named = [...read('config.example.yaml').matchAll(/\b[\w/.-]+\.md\b/g)].map(([path]) => path);
+  expect(links.length).toBeGreaterThan(2);
+  expect(files).toEqual(expect.arrayContaining([...links, ...named]));
+  const program = ['bin/gateway.js', 'bin/compile-cache.js', 'dist/cli/main.cjs', 'config.example.yaml'];
+  expect(files).toEqual(expect.arrayContaining([...program, 'LICENSE', 'CHANGELOG.md']));
+  expect(files.filter((path) => /cache$|\.db|\.env|^test\//.test(path))).toEqual([]);
+});
+
+it('no package with an install script is needed', () => {
+  expect(Object.keys(manifest.optionalDependencies)).toEqual(['better-sqlite3', 'better-sqlite3-napi']);
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { hasInstallScript?: boolean; optional?: boolean; dev?: boolean }>;
+  };
+  const scripts = Object.entries(packages).filter(([path, { hasInstallScript }]) => path && hasInstallScript);
+  // npm warns of these where a tarball has them.
+  for (const script of ['preinstall', 'install', 'postinstall', 'prepare'])
+    expect(manifest.scripts).not.toHaveProperty(script);
+  expect(scripts.filter(([, { optional, dev }]) => optional !== true && dev !== true)).toEqual([]);
+});
+
+it('package.json says where the project is, and the oldest Node that the program runs on', () => {
+  for (const member of ['repository', 'homepage', 'bugs', 'keywords', 'license', 'description'])
+    expect(manifest).toHaveProperty(member);
+  expect(manifest.engines.node).toBe('>=20.20.2');
+  expect(read('bin/gateway.js')).toContain('[20, 20, 2]');
+  expect(read('README.md')).toContain('Node 20.20.2');
+});

@@ -1,0 +1,62 @@
+// Which of the two SQLite packages is taken, and what a user reads where neither can be.
+import { expect, it } from 'vitest';
+import { loadEngine, type Engine } from '../../src/store/sqlite/engine.ts';
+
+const working = class {
+  close(): void {
+    // Nothing was opened.
+  }
+} as unknown as Engine;
+
+function failing(code: string, message = ''): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+/** The packages that are installed; `tried` gets the names that were asked for. */
+function packages(installed: Record<string, Engine | Error>, tried: string[] = []) {
+  return (name: string): Promise<unknown> => {
+    tried.push(name);
+    const found = installed[name] ?? failing('ERR_MODULE_NOT_FOUND');
+    return found instanceof Error ? Promise.reject(found) : Promise.resolve({ default: found });
+  };
+}
+
+it('takes the prebuilt package alone where Node can run it', async () => {
+  const tried: string[] = [];
+  expect(await loadEngine(packages({ 'better-sqlite3-napi': working }, tried), '22.22.2')).toBe(working);
+  expect(tried).toEqual(['better-sqlite3-napi']);
+});
+
+it('takes the compiled one where there is no prebuilt one for this system', async () => {
+  const installed = { 'better-sqlite3-napi': failing('ERR_DLOPEN_FAILED'), 'better-sqlite3': working };
+  expect(await loadEngine(packages(installed), '24.17.0')).toBe(working);
+});
+
+it('never loads the prebuilt one on Node 20, which it crashes', async () => {
+  const tried: string[] = [];
+  const installed = { 'better-sqlite3-napi': working, 'better-sqlite3': working };
+  await loadEngine(packages(installed, tried), '20.20.2');
+  expect(tried).toEqual(['better-sqlite3']);
+});
+
+const NO_BINARY = failing(
+  '',
+  'Could not locate the bindings file. Tried:\n → /home/u/x.node\n → /home/u/y.node',
+);
+it.each([
+  [
+    '24.17.0',
+    { 'better-sqlite3': NO_BINARY },
+    '(better-sqlite3-napi is not installed; better-sqlite3 has no binary); install the gateway again',
+  ],
+  ['20.20.2', {}, '(better-sqlite3 is not installed); install Node 22 or newer'],
+  [
+    '20.20.2',
+    { 'better-sqlite3': failing('ERR_DLOPEN_FAILED', "The module '/home/u/x.node'\nwas compiled") },
+    '(better-sqlite3 is built for another Node or system); install Node 22 or newer',
+  ],
+])('says in one line what is missing and how to mend it (Node %s)', async (node, installed, words) => {
+  const error = (await loadEngine(packages(installed), node).catch((reason: unknown) => reason)) as Error;
+  expect(error.message).toContain(`the SQLite engine could not be loaded ${words}`);
+  expect(error.message).not.toMatch(/\n|\/home/);
+});
