@@ -1,183 +1,182 @@
-// A value that fits a JSON schema: the arguments of a tool call, or a structured answer. The same schema always gives the
-// same value. Schemas come from clients: work and depth are bounded, and what can't be satisfied is left out.
+// A value that fits a JSON schema: the arguments of a tool call, or a structured output. The same schema always gives the
+// same value. It covers the keywords that client programs and the SDKs' schema helpers write, not all of JSON Schema.
 import { isObject } from '../canonical/json.ts';
 import type { JsonObject, JsonValue } from '../canonical/json.ts';
-import { count, numberFor, stringFor } from './scalars.ts';
-import { flatten, merge } from './schema-flat.ts';
-import type { Budget } from './schema-flat.ts';
 
-const MAX_NODES = 10_000;
-const MAX_DEPTH = 24;
-/** From here on the value ends as soon as the schema lets it. */
-const SHALLOW = 4;
-const MAX_ITEMS = 1000;
+/** Tried in turn: the lowest limit that yields a value keeps the value of a recursive schema small. */
+const DEPTH_LIMITS = [6, 12, 24];
+/** Properties and items that the schema does not require are left out from this depth on. */
+const OPTIONAL_DEPTH = 4;
+/** Schemas come from clients: a few references can stand for very many parts. */
+const MAX_PARTS = 2000;
+const MAX_REFERENCES = 16;
+const MAX_TEXT = 10_000;
 
-interface Place {
+interface Context {
   root: JsonObject;
-  budget: Budget;
-  depth: number;
-  /** The property's name: what a free text says. */
-  name: string;
-  /** Which one, among the items of an array. */
-  nth: number;
+  depthLimit: number;
+  partsLeft: number;
 }
 
-/** undefined: nothing fits, or nothing was found within the bounds. */
-export function valueFor(schema: JsonObject, name = 'text'): JsonValue | undefined {
-  return make(schema, { root: schema, budget: { left: MAX_NODES }, depth: 0, name, nth: 0 });
+/** `undefined`: nothing fits, or nothing was found within the limits. */
+type Value = JsonValue | undefined;
+type Make = (schema: JsonObject, name: string, depth: number, context: Context) => Value;
+
+/** `name` is the text of a plain string at the root; a string in an object says its property's name. */
+export function valueFor(schema: JsonObject, name = 'text'): Value {
+  return firstOf(DEPTH_LIMITS, (depthLimit) =>
+    make(schema, name, 0, { root: schema, depthLimit, partsLeft: MAX_PARTS }),
+  );
 }
 
-function make(schema: JsonValue | undefined, place: Place): JsonValue | undefined {
-  if (schema === false) return undefined;
-  if (place.depth > MAX_DEPTH || (place.budget.left -= 1) < 0) return undefined;
-  const flat = flatten(isObject(schema) ? schema : {}, place.root, place.budget);
-  if (flat.const !== undefined) return flat.const;
-  if (Array.isArray(flat.enum)) return member(flat.enum, flat.type, place.nth);
-  const choices = flat.anyOf ?? flat.oneOf;
-  if (Array.isArray(choices) && choices.length > 0) return choose(flat, choices, place);
-  for (const type of typesOf(flat, place.depth)) {
-    const value = Object.hasOwn(MAKERS, type) ? MAKERS[type]?.(flat, place) : undefined;
+function make(part: Value, name: string, depth: number, context: Context): Value {
+  context.partsLeft -= 1;
+  if (part === false || depth > context.depthLimit || context.partsLeft < 0) return undefined;
+  const schema = flatten(isObject(part) ? part : {}, context);
+  if (schema.const !== undefined) return schema.const;
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  const choice = Array.isArray(schema.anyOf) ? 'anyOf' : 'oneOf';
+  const { [choice]: branches, ...rest } = schema;
+  if (Array.isArray(branches)) {
+    const possible = branches.filter((branch) => branch !== false);
+    return firstOf(possible, (branch) => make({ allOf: [rest, branch] }, name, depth + 1, context));
+  }
+  return firstOf(typesOf(schema), (type) => MAKERS.get(type)?.(schema, name, depth, context));
+}
+
+function firstOf<T>(items: T[], valueOf: (item: T) => Value): Value {
+  for (const item of items) {
+    const value = valueOf(item);
     if (value !== undefined) return value;
   }
   return undefined;
 }
 
-const MAKERS: Record<string, (schema: JsonObject, place: Place) => JsonValue | undefined> = {
-  string: (schema, { name, nth }) => stringFor(schema, name, nth),
-  integer: (schema, { nth }) => numberFor(schema, true, nth),
-  number: (schema, { nth }) => numberFor(schema, false, nth),
-  boolean: (_, { nth }) => nth % 2 === 0,
-  null: () => null,
-  array: makeArray,
-  object: makeObject,
-};
-
-function member(values: JsonValue[], type: JsonValue | undefined, nth: number): JsonValue | undefined {
-  const types = type === undefined ? undefined : Array.isArray(type) ? type : [type];
-  const fitting = values.filter(
-    (value) => types === undefined || types.some((name) => isOfType(value, name)),
-  );
-  return fitting[nth % Math.max(1, fitting.length)];
+/** One schema without `$ref` and `allOf`; where two parts set the same keyword, the later one holds. */
+function flatten(schema: JsonObject, context: Context): JsonObject {
+  const parts = partsOf(schema, context);
+  const flat = Object.fromEntries(parts.flatMap(Object.entries<Value>));
+  const properties = parts.map((part) => part.properties).filter(isObject);
+  if (properties.length > 1) flat.properties = Object.fromEntries(properties.flatMap(Object.entries<Value>));
+  const required = parts.map((part) => part.required).filter((names) => Array.isArray(names));
+  if (required.length > 1) flat.required = [...new Set(required.flat())];
+  return flat;
 }
 
-function isOfType(value: JsonValue, type: JsonValue): boolean {
-  if (type === 'null') return value === null;
-  if (type === 'array') return Array.isArray(value);
-  if (type === 'object') return isObject(value);
-  if (type === 'integer') return Number.isInteger(value);
-  return typeof value === type;
+function partsOf(schema: JsonObject, context: Context, references = 0): JsonObject[] {
+  const { $ref: reference, allOf, ...own } = schema;
+  context.partsLeft -= 1;
+  if (references > MAX_REFERENCES || context.partsLeft < 0) return [own];
+  const others = [lookUp(reference, context.root), ...(Array.isArray(allOf) ? allOf : [])];
+  return [own, ...others.filter(isObject).flatMap((part) => partsOf(part, context, references + 1))];
 }
 
-function choose(flat: JsonObject, choices: JsonValue[], place: Place): JsonValue | undefined {
-  // `anyOf` and `oneOf` side by side: the second becomes part of every branch of the first.
-  const { anyOf, oneOf, ...rest } = flat;
-  const common = anyOf !== undefined && oneOf !== undefined ? { ...rest, oneOf } : rest;
-  const inOrder = choices
-    .filter(isObject)
-    .map((branch) => merge(common, flatten(branch, place.root, place.budget)));
-  const ordered = place.depth < SHALLOW ? inOrder : [...inOrder].sort((a, b) => weight(a) - weight(b));
-  for (const branch of ordered) {
-    const value = make(branch, { ...place, depth: place.depth + 1 });
-    if (value !== undefined) return value;
+/** `#` or `#/$defs/name`. */
+function lookUp(reference: Value, root: JsonObject): Value {
+  const [start, ...steps] = typeof reference === 'string' ? reference.split('/') : [];
+  let found: Value = start === '#' ? root : undefined;
+  for (const step of steps) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
   }
-  return undefined;
+  return found;
 }
 
-function weight(schema: JsonObject): number {
-  if (schema.const !== undefined || schema.enum !== undefined) return 0;
-  return schema.type === 'object' || schema.type === 'array' || schema.type === undefined ? 1 : 0;
+function typesOf({ type, properties, required, items }: JsonObject): string[] {
+  if (typeof type === 'string') return [type];
+  if (Array.isArray(type))
+    return type.filter(isString).sort((a, b) => Number(a === 'null') - Number(b === 'null'));
+  if (properties !== undefined || required !== undefined) return ['object'];
+  return [items === undefined ? 'string' : 'array'];
 }
 
-function typesOf(schema: JsonObject, depth: number): string[] {
-  const types = (Array.isArray(schema.type) ? schema.type : [schema.type]).filter(
-    (type) => typeof type === 'string',
-  );
-  if (types.length === 0) return schema.type === undefined ? [impliedType(schema)] : [];
-  const rest = types.filter((type) => type !== 'null');
-  if (rest.length === types.length) return types;
-  return depth < SHALLOW ? [...rest, 'null'] : ['null'];
+const MAKERS: ReadonlyMap<string, Make> = new Map<string, Make>([
+  ['object', makeObject],
+  ['array', makeArray],
+  ['string', makeString],
+  ['integer', (schema) => makeNumber(schema, true)],
+  ['number', (schema) => makeNumber(schema, false)],
+  ['boolean', () => true],
+  ['null', () => null],
+]);
+
+function makeObject(schema: JsonObject, _: string, depth: number, context: Context): Value {
+  const properties = isObject(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  // A schema that requires nothing gets every property: `{}` alone would show nothing.
+  const fillAll = required.length === 0 && depth < OPTIONAL_DEPTH;
+  const members = new Map<string, JsonValue>();
+  for (const name of fillAll ? Object.keys(properties) : required.filter(isString)) {
+    const part = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
+    const value = make(part, name, depth + 1, context);
+    if (value !== undefined) members.set(name, value);
+    else if (!fillAll) return undefined;
+  }
+  // Unlike an assignment, `fromEntries` makes an ordinary property of `__proto__`.
+  return Object.fromEntries(members);
 }
 
-const IMPLIED: Record<string, string> = {
-  properties: 'object',
-  required: 'object',
-  additionalProperties: 'object',
-  minProperties: 'object',
-  items: 'array',
-  prefixItems: 'array',
-  minItems: 'array',
-  minimum: 'number',
-  maximum: 'number',
-  exclusiveMinimum: 'number',
-  exclusiveMaximum: 'number',
-  multipleOf: 'number',
-};
-
-function impliedType(schema: JsonObject): string {
-  for (const [keyword, type] of Object.entries(IMPLIED)) if (schema[keyword] !== undefined) return type;
-  return 'string';
-}
-
-function makeArray(schema: JsonObject, place: Place): JsonValue | undefined {
-  const fixed = Array.isArray(schema.prefixItems)
-    ? schema.prefixItems
-    : Array.isArray(schema.items)
-      ? schema.items
-      : [];
-  const further = Array.isArray(schema.items) ? schema.additionalItems : schema.items;
-  const least = Math.max(count(schema.minItems) ?? 0, schema.contains === undefined ? 0 : 1);
-  const wished = place.depth < SHALLOW ? Math.max(least, fixed.length, 1) : least;
-  const most = Math.min(count(schema.maxItems) ?? MAX_ITEMS, MAX_ITEMS);
+function makeArray(schema: JsonObject, name: string, depth: number, context: Context): Value {
+  const minItems = numberOr(0, schema.minItems);
+  const wanted = Math.max(minItems, depth < OPTIONAL_DEPTH ? 1 : 0);
+  const length = Math.min(wanted, numberOr(Infinity, schema.maxItems));
   const items: JsonValue[] = [];
-  for (let nth = 0; nth < Math.min(wished, most); nth += 1) {
-    const item = make(itemSchema(schema, fixed, further, nth), { ...place, depth: place.depth + 1, nth });
+  while (items.length < length) {
+    const item = make(schema.items, name, depth + 1, context);
     if (item === undefined) break;
     items.push(item);
   }
-  return items.length < least ? undefined : items;
+  return items.length < minItems ? undefined : items;
 }
 
-function itemSchema(
-  schema: JsonObject,
-  fixed: JsonValue[],
-  further: JsonValue | undefined,
-  nth: number,
-): JsonValue | undefined {
-  const item = nth < fixed.length ? fixed[nth] : further;
-  if (nth > 0 || !isObject(schema.contains)) return item;
-  return isObject(item) ? { allOf: [item, schema.contains] } : schema.contains;
+const FORMATS: ReadonlyMap<unknown, string> = new Map([
+  ['date-time', '2026-01-01T12:00:00Z'],
+  ['date', '2026-01-01'],
+  ['time', '12:00:00Z'],
+  ['duration', 'PT1H'],
+  ['email', 'user@example.com'],
+  ['hostname', 'host.example.com'],
+  ['ipv4', '192.0.2.1'],
+  ['ipv6', '2001:db8::1'],
+  ['uri', 'https://example.com/'],
+  ['uuid', '00000000-0000-4000-8000-000000000001'],
+]);
+
+/** Frequent patterns that names do not match. A client's pattern is never run: some take forever. */
+const PATTERNS: ReadonlyMap<unknown, string> = new Map([
+  ['^\\d+$', '1'],
+  ['^[0-9]+$', '1'],
+  ['^\\d{4}-\\d{2}-\\d{2}$', '2026-01-01'],
+  ['^\\d{2}:\\d{2}$', '12:00'],
+  ['^\\d+\\.\\d+\\.\\d+$', '1.0.0'],
+  ['^#[0-9a-fA-F]{6}$', '#000000'],
+  ['^https?://', 'https://example.com/'],
+]);
+
+function makeString(schema: JsonObject, name: string): string | undefined {
+  const minLength = numberOr(0, schema.minLength);
+  if (minLength > MAX_TEXT) return undefined;
+  const fixed = FORMATS.get(schema.format) ?? PATTERNS.get(schema.pattern);
+  if (fixed !== undefined) return fixed;
+  const characters = [...name].slice(0, numberOr(Infinity, schema.maxLength));
+  return characters.join('') + '.'.repeat(Math.max(0, minLength - characters.length));
 }
 
-function makeObject(schema: JsonObject, place: Place): JsonValue | undefined {
-  const properties = isObject(schema.properties) ? schema.properties : {};
-  const required = (Array.isArray(schema.required) ? schema.required : []).filter(
-    (name) => typeof name === 'string',
-  );
-  const least = count(schema.minProperties) ?? 0;
-  const most = count(schema.maxProperties) ?? Infinity;
-  const made = new Map<string, JsonValue>();
-  const add = (name: string, member: JsonValue | undefined): boolean => {
-    const value = make(member, { ...place, depth: place.depth + 1, name, nth: 0 });
-    if (value !== undefined) made.set(name, value);
-    return value !== undefined;
-  };
-  for (const name of required) {
-    const known = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
-    if (!add(name, known)) return undefined;
-  }
-  // A schema that requires nothing would give `{}` alone: then everything that it offers is filled in.
-  const offered = required.length === 0 && place.depth < SHALLOW ? Infinity : least;
-  for (const [name, member] of Object.entries(properties)) {
-    if (made.size >= Math.min(offered, most)) break;
-    if (!made.has(name)) add(name, member);
-  }
-  for (
-    let nth = 1;
-    made.size < least && schema.additionalProperties !== false && nth <= MAX_ITEMS;
-    nth += 1
-  ) {
-    add(`property${nth}`, schema.additionalProperties);
-  }
-  // `fromEntries` defines: a property called `__proto__` is a property like any other.
-  return made.size < least ? undefined : Object.fromEntries(made);
+function makeNumber(schema: JsonObject, isInteger: boolean): number | undefined {
+  const above = numberOr(-Infinity, schema.exclusiveMinimum);
+  const below = numberOr(Infinity, schema.exclusiveMaximum);
+  const low = Math.max(numberOr(-Infinity, schema.minimum), above);
+  const high = Math.min(numberOr(Infinity, schema.maximum), below);
+  const candidates = [1, Math.ceil(low), Math.floor(low) + 1, Math.floor(high), Math.ceil(high) - 1];
+  if (!isInteger) candidates.push((low + high) / 2);
+  const fits = (value: number) => value >= low && value <= high && value !== above && value !== below;
+  return candidates.filter(Number.isFinite).find(fits);
+}
+
+function numberOr(fallback: number, value: Value): number {
+  return typeof value === 'number' ? value : fallback;
+}
+
+function isString(value: JsonValue): value is string {
+  return typeof value === 'string';
 }
