@@ -1,13 +1,14 @@
-// The models of the built-in provider, each with the one thing that it does.
+// The models of the simulated provider and how each of them replies.
 import { GatewayError } from '../errors.ts';
 
 export type Behaviour =
   | { kind: 'echo' }
-  /** `words` with `pauseMs` between them. */
+  /** Replies with `words`, `pauseMs` apart. */
   | { kind: 'recite'; words: string; pauseMs: number }
-  /** Breaks the connection after the third piece of `words`. */
-  | { kind: 'cut'; words: string; pieces: number }
+  /** Closes the connection after `deltas` stream deltas of `words`. */
+  | { kind: 'cut'; words: string; deltas: number }
   | { kind: 'fail'; error: GatewayError }
+  /** Never replies. */
   | { kind: 'silent' };
 
 const WORDS = 'one two three four five six seven eight nine ten';
@@ -15,16 +16,16 @@ const WORDS = 'one two three four five six seven eight nine ten';
 const BEHAVIOURS: ReadonlyMap<string, Behaviour> = new Map<string, Behaviour>([
   ['echo', { kind: 'echo' }],
   ['slow', { kind: 'recite', words: WORDS, pauseMs: 200 }],
-  ['error-500', { kind: 'fail', error: new GatewayError('internal', 'the simulated provider fails') }],
+  ['error-500', { kind: 'fail', error: new GatewayError('internal', 'sim/error-500 always fails') }],
   [
     'error-429',
     {
       kind: 'fail',
-      error: new GatewayError('rate_limited', 'the simulated provider is rate limited', { retryAfter: 2 }),
+      error: new GatewayError('rate_limited', 'sim/error-429 is always rate limited', { retryAfter: 2 }),
     },
   ],
   ['timeout', { kind: 'silent' }],
-  ['cut', { kind: 'cut', words: WORDS, pieces: 3 }],
+  ['cut', { kind: 'cut', words: WORDS, deltas: 3 }],
 ]);
 
 export const SIM_MODELS: readonly string[] = [...BEHAVIOURS.keys()];

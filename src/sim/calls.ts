@@ -1,31 +1,33 @@
-// Which of the offered tools the simulated model calls, and with what.
+// Chooses the offered tools that the simulated model calls, and makes their arguments.
 import { createHash } from 'node:crypto';
 import { isObject } from '../canonical/json.ts';
 import type { CustomTool, FunctionTool, GenerationRequest, ToolCallPart } from '../canonical/request.ts';
 import type { Prompt } from './prompt.ts';
 import { valueFor } from './schema-value.ts';
 
-type Callable = FunctionTool | CustomTool;
+type CallableTool = FunctionTool | CustomTool;
 
 const ID_PREFIX = { chat: 'call_', messages: 'toolu_' } as const satisfies Record<
   GenerationRequest['protocol'],
   string
 >;
 
-export function callsFor(request: GenerationRequest, prompt: Prompt): ToolCallPart[] {
-  const chosen = choose(request, prompt);
+export function toolCallsFor(request: GenerationRequest, prompt: Prompt): ToolCallPart[] {
+  const chosen = chooseTools(request, prompt);
   const single = request.parallelToolCalls === false || request.legacyFunctions === true;
-  return (single ? chosen.slice(0, 1) : chosen).map((tool, index) => callOf(tool, index, request, prompt));
+  return (single ? chosen.slice(0, 1) : chosen).map((tool, index) =>
+    toolCallOf(tool, index, request, prompt),
+  );
 }
 
-function choose(request: GenerationRequest, prompt: Prompt): Callable[] {
+function chooseTools(request: GenerationRequest, prompt: Prompt): CallableTool[] {
   const { toolChoice: choice = { type: 'auto' } } = request;
   const offered = (request.tools ?? []).filter((tool) => tool.type !== 'native');
   switch (choice.type) {
     case 'none':
       return [];
     case 'auto':
-      return named(offered, prompt);
+      return toolsNamedIn(offered, prompt);
     case 'required':
       return atLeastOne(offered, prompt);
     case 'tool':
@@ -33,13 +35,13 @@ function choose(request: GenerationRequest, prompt: Prompt): Callable[] {
     case 'allowed': {
       const names = new Set(choice.names);
       const allowed = offered.filter(({ name }) => names.has(name));
-      return choice.mode === 'required' ? atLeastOne(allowed, prompt) : named(allowed, prompt);
+      return choice.mode === 'required' ? atLeastOne(allowed, prompt) : toolsNamedIn(allowed, prompt);
     }
   }
 }
 
-/** The tools that the prompt names, in its order. */
-function named(offered: Callable[], prompt: Prompt): Callable[] {
+/** The tools whose names the prompt holds, in the order of the prompt. */
+function toolsNamedIn(offered: CallableTool[], prompt: Prompt): CallableTool[] {
   if (prompt.afterTools || offered.length === 0) return [];
   const positions = positionsIn(prompt.text);
   return offered
@@ -49,17 +51,17 @@ function named(offered: Callable[], prompt: Prompt): Callable[] {
     .map(({ tool }) => tool);
 }
 
-function atLeastOne(offered: Callable[], prompt: Prompt): Callable[] {
-  const found = named(offered, prompt);
+function atLeastOne(offered: CallableTool[], prompt: Prompt): CallableTool[] {
+  const found = toolsNamedIn(offered, prompt);
   return found.length > 0 ? found : offered.slice(0, 1);
 }
 
 /** Names of letters, digits, `_` and `-`: `search` is not in `web-search`, nor `get` in `together`. */
 const WORDS = /[\w-]+/g;
-/** Other names, like `mail.send`: what stands between spaces and the signs of a sentence. */
+/** Other names, like `mail.send`: text between spaces or punctuation. */
 const TOKENS = /[^\s.,;:!?'"`()[\]{}<>]+(?:[.,;:!?'"`()[\]{}<>]+[^\s.,;:!?'"`()[\]{}<>]+)*/g;
 
-/** Where each word first stands: the prompt is read once, however many tools are offered. */
+/** The first position of each word. The prompt is read once, because clients offer many tools. */
 function positionsIn(text: string): ReadonlyMap<string, number> {
   const positions = new Map<string, number>();
   for (const pattern of [WORDS, TOKENS]) {
@@ -70,7 +72,12 @@ function positionsIn(text: string): ReadonlyMap<string, number> {
   return positions;
 }
 
-function callOf(tool: Callable, index: number, request: GenerationRequest, prompt: Prompt): ToolCallPart {
+function toolCallOf(
+  tool: CallableTool,
+  index: number,
+  request: GenerationRequest,
+  prompt: Prompt,
+): ToolCallPart {
   const id = idOf(tool.name, index, request);
   if (tool.type === 'custom') {
     return { type: 'tool_call', id, name: tool.name, arguments: prompt.text, custom: true };
@@ -79,7 +86,7 @@ function callOf(tool: Callable, index: number, request: GenerationRequest, promp
   return { type: 'tool_call', id, name: tool.name, arguments: JSON.stringify(isObject(value) ? value : {}) };
 }
 
-/** Unique within its conversation, which only grows; the same conversation gets the same id again. */
+/** Unique within a conversation, because its number of messages grows; the same request gets the same id. */
 function idOf(name: string, index: number, request: GenerationRequest): string {
   const digest = createHash('sha256').update(`${request.messages.length} ${index} ${name}`).digest('hex');
   return ID_PREFIX[request.protocol] + digest.slice(0, 24);

@@ -1,4 +1,4 @@
-// What the simulated model sees of an image, a document or a sound: its type and size, read from the file's own header.
+// Describes images, documents and audio by type and size; the pixel size comes from the file's header.
 import type { AudioPart, DocumentPart, ImagePart, MediaSource } from '../canonical/request.ts';
 
 /** `image/png, 70 bytes, 1 x 1`. */
@@ -39,7 +39,7 @@ export interface Size {
   height: number;
 }
 
-/** By the file's first bytes, whatever its declared type says; undefined where they tell nothing. */
+/** Reads the file's first bytes, not the declared type; undefined for an unknown format. */
 export function sizeOf(bytes: Buffer): Size | undefined {
   try {
     for (const read of [pngSize, gifSize, jpegSize, webpSize]) {
@@ -47,14 +47,14 @@ export function sizeOf(bytes: Buffer): Size | undefined {
       if (size !== undefined) return size;
     }
   } catch (error) {
-    // Reading behind the end: the header is cut.
+    // A read past the end: the header is incomplete.
     if (!(error instanceof RangeError)) throw error;
   }
   return undefined;
 }
 
-function starts(bytes: Buffer, at: number, mark: string): boolean {
-  return bytes.toString('latin1', at, at + mark.length) === mark;
+function starts(bytes: Buffer, at: number, signature: string): boolean {
+  return bytes.toString('latin1', at, at + signature.length) === signature;
 }
 
 function pngSize(bytes: Buffer): Size | undefined {
@@ -67,7 +67,7 @@ function gifSize(bytes: Buffer): Size | undefined {
   return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
 }
 
-/** Segments follow one another with their lengths; a frame header (SOF) among them holds the size. */
+/** Walks the segments up to the frame header (SOF), which holds the size. */
 function jpegSize(bytes: Buffer): Size | undefined {
   if (!starts(bytes, 0, '\xff\xd8')) return undefined;
   let at = 2;

@@ -1,50 +1,50 @@
-// The simulated model: a pure function from a request to its answer, and the same answer as the events of a stream.
+// The simulated model: a pure function from a request to a reply, and from a reply to the events of a stream.
 import { createHash } from 'node:crypto';
 import type { StreamEvent } from '../canonical/events.ts';
 import { signAsGateway } from '../canonical/thinking-signature.ts';
 import type { Reply, ReplyPart, StopReason } from '../canonical/reply.ts';
 import type { GenerationRequest, Tool } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
-import { callsFor } from './calls.ts';
+import { toolCallsFor } from './calls.ts';
 import { describePart, promptOf } from './prompt.ts';
 import type { Prompt } from './prompt.ts';
 import { valueFor } from './schema-value.ts';
-import { createAllowance, tokensOf, wordsOf } from './tokens.ts';
+import { createTokenBudget, tokensOf, wordsOf } from './tokens.ts';
 
-/** What identifies one answer; everything else follows from the request. */
-export interface Identity {
+/** The part of a reply that does not follow from the request. */
+export interface ReplyIdentity {
   id: string;
   /** Seconds since the epoch. */
   created: number;
 }
 
-export function answer(request: GenerationRequest, identity: Identity): Reply {
+export function echoReply(request: GenerationRequest, identity: ReplyIdentity): Reply {
   const prompt = promptOf(request);
-  const calls = callsFor(request, prompt);
-  const text = calls.length > 0 ? '' : answerText(request, prompt);
-  const { parts, stop } = write(request, thoughtFor(request, prompt), text, calls);
+  const calls = toolCallsFor(request, prompt);
+  const text = calls.length > 0 ? '' : replyText(request, prompt);
+  const { parts, stop } = limitParts(request, reasoningFor(request, prompt), text, calls);
   return { ...identity, model: request.model, parts, stop, usage: usageOf(request, parts) };
 }
 
-/** An answer of this text alone, whatever was asked. */
-export function say(request: GenerationRequest, text: string, identity: Identity): Reply {
-  const { parts, stop } = write(request, undefined, text, []);
+/** A reply with this text, whatever the request asks. */
+export function textReply(request: GenerationRequest, text: string, identity: ReplyIdentity): Reply {
+  const { parts, stop } = limitParts(request, undefined, text, []);
   return { ...identity, model: request.model, parts, stop, usage: usageOf(request, parts) };
 }
 
-function answerText(request: GenerationRequest, prompt: Prompt): string {
+function replyText(request: GenerationRequest, prompt: Prompt): string {
   const { responseFormat: format } = request;
   if (format === undefined) return prompt.answer;
   if (format.type === 'json_schema') return JSON.stringify(valueFor(format.schema, 'answer') ?? {});
   return JSON.stringify({ answer: prompt.answer });
 }
 
-function thoughtFor(request: GenerationRequest, prompt: Prompt): string | undefined {
-  if (!wantsThought(request, prompt)) return undefined;
+function reasoningFor(request: GenerationRequest, prompt: Prompt): string | undefined {
+  if (!wantsReasoning(request, prompt)) return undefined;
   return `The user wrote ${tokensOf([prompt.text])} tokens; the answer follows from them alone.`;
 }
 
-function wantsThought({ reasoning, protocol }: GenerationRequest, prompt: Prompt): boolean {
+function wantsReasoning({ reasoning, protocol }: GenerationRequest, prompt: Prompt): boolean {
   if (reasoning === undefined) return false;
   switch (reasoning.mode) {
     case 'on':
@@ -55,31 +55,31 @@ function wantsThought({ reasoning, protocol }: GenerationRequest, prompt: Prompt
     case 'between_tools':
       return prompt.afterTools;
     case undefined:
-      // An effort alone asks for thought on chat; on messages it is a general knob.
+      // In chat an effort alone asks for reasoning; in messages it also sets the length of the text.
       return protocol === 'chat' && reasoning.effort !== 'none';
   }
 }
 
 type Call = Extract<ReplyPart, { type: 'tool_call' }>;
 
-/** Within the limit: thought first, then text up to a stop sequence, then the calls that fit whole. */
-function write(
+/** Spends the token limit on reasoning first, then on text up to a stop sequence, then on calls that fit as a whole. */
+function limitParts(
   request: GenerationRequest,
-  thought: string | undefined,
+  reasoning: string | undefined,
   text: string,
   calls: Call[],
 ): { parts: ReplyPart[]; stop: StopReason } {
-  const allowance = createAllowance(request.maxOutputTokens);
+  const budget = createTokenBudget(request.maxOutputTokens);
   const parts: ReplyPart[] = [];
-  if (thought !== undefined) {
-    const kept = allowance.take(thought);
-    if (kept !== '') parts.push({ type: 'reasoning', text: kept, signature: signatureOf(kept) });
+  if (reasoning !== undefined) {
+    const head = budget.take(reasoning);
+    if (head !== '') parts.push({ type: 'reasoning', text: head, signature: signatureOf(head) });
   }
   const { before, sequence } = cutAtStop(text, request.stop ?? []);
-  const said = allowance.take(before);
-  if (said !== '') parts.push({ type: 'text', text: said });
-  for (const call of calls) if (allowance.takeWhole(call.name + call.arguments)) parts.push(call);
-  return { parts, stop: stopFor(allowance.exhausted, sequence, calls.length > 0) };
+  const head = budget.take(before);
+  if (head !== '') parts.push({ type: 'text', text: head });
+  for (const call of calls) if (budget.takeWhole(call.name + call.arguments)) parts.push(call);
+  return { parts, stop: stopFor(budget.exhausted, sequence, calls.length > 0) };
 }
 
 function stopFor(exhausted: boolean, sequence: string | undefined, calls: boolean): StopReason {
@@ -88,7 +88,7 @@ function stopFor(exhausted: boolean, sequence: string | undefined, calls: boolea
   return { reason: calls ? 'tool_calls' : 'end' };
 }
 
-/** The first stop sequence in the text, wherever in the list it stands. */
+/** Cuts at the stop sequence that comes first in the text. */
 function cutAtStop(text: string, stops: readonly string[]): { before: string; sequence?: string } {
   const [first] = stops
     .filter((sequence) => sequence !== '' && text.includes(sequence))
@@ -99,13 +99,13 @@ function cutAtStop(text: string, stops: readonly string[]): { before: string; se
     : { before: text.slice(0, first.at), sequence: first.sequence };
 }
 
-function signatureOf(thought: string): string {
-  return signAsGateway(createHash('sha256').update(`sim ${thought}`).digest('base64'));
+function signatureOf(reasoning: string): string {
+  return signAsGateway(createHash('sha256').update(`sim ${reasoning}`).digest('base64'));
 }
 
 // -- tokens --
 
-/** The input as the model sees it: names, texts, descriptions of media, and the tools that are offered. */
+/** Counts texts, descriptions of media, calls, results and the offered tools. */
 export function inputTokens({ messages, tools = [] }: GenerationRequest): number {
   return tokensOf([...messages.flatMap(({ parts }) => parts.map(describePart)), ...tools.map(toolText)]);
 }
@@ -117,9 +117,9 @@ function toolText(tool: Tool): string {
 }
 
 function usageOf(request: GenerationRequest, parts: ReplyPart[]): Usage {
-  const thoughts = parts.flatMap((part) => (part.type === 'reasoning' ? [part.text] : []));
+  const reasonings = parts.flatMap((part) => (part.type === 'reasoning' ? [part.text] : []));
   const usage: Usage = { input: inputTokens(request), output: tokensOf(parts.map(describePart)) };
-  return thoughts.length > 0 ? { ...usage, reasoning: tokensOf(thoughts) } : usage;
+  return reasonings.length > 0 ? { ...usage, reasoning: tokensOf(reasonings) } : usage;
 }
 
 // -- streaming --

@@ -1,34 +1,34 @@
-// What of a conversation the simulated model answers: the last message of the user, or the results of its own tool calls.
+// Finds what the simulated model replies to: the last user message, or the results of its tool calls.
 import type { Message, Part, GenerationRequest, ToolResultPart } from '../canonical/request.ts';
 import { describeAudio, describeDocument, describeImage } from './media.ts';
 
 export interface Prompt {
-  /** The user's last text; tool names are looked for in it. */
+  /** The text of the last user message; tools are chosen by the names in it. */
   text: string;
-  /** Results of tools stand after the model's last turn: calling again would never end. */
+  /** Tool results follow the last assistant message. Then no tool is called, or the client would loop forever. */
   afterTools: boolean;
-  /** What an echo says. */
+  /** The text of the reply. */
   answer: string;
 }
 
 export function promptOf(request: GenerationRequest): Prompt {
   const { messages } = request;
   const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
-  const afterTools = turn.some(holdsResult);
+  const afterTools = turn.some(hasToolResult);
   const last = messages.findLast(({ role }) => role === 'user');
   const text = last === undefined ? '' : textOf(last.parts);
-  // A later message without a word only brings the pictures of a result that could not hold them.
-  const isResult = afterTools && last !== undefined && (holdsResult(last) || text === '');
+  // A user message without text after the results holds images that a tool result cannot hold in chat.
+  const isResult = afterTools && last !== undefined && (hasToolResult(last) || text === '');
   if (isResult) return { text, afterTools, answer: resultsOf(turn) };
   const media = last === undefined ? [] : last.parts.map(describeMedia).filter((line) => line !== '');
   return { text, afterTools, answer: [text, ...media].filter((line) => line !== '').join('\n') };
 }
 
-function holdsResult({ parts }: Message): boolean {
+function hasToolResult({ parts }: Message): boolean {
   return parts.some(({ type }) => type === 'tool_result');
 }
 
-/** Several results, one line after another; pictures that came beside them too. */
+/** The tool results and the images beside them, one per line. */
 function resultsOf(turn: Message[]): string {
   return turn
     .filter(({ role }) => role === 'user')
@@ -64,7 +64,7 @@ function describeMedia(part: Part): string {
   }
 }
 
-/** A part as text: what the model sees of it. */
+/** A part as text: for the token count and for the content of tool results. */
 export function describePart(part: Part): string {
   switch (part.type) {
     case 'text':

@@ -1,5 +1,5 @@
-// The built-in provider: an ordinary HTTP server on loopback that speaks both protocols, made of their codecs. Nothing in
-// the gateway knows it, so first steps, demonstrations and tests run the same path as a real provider.
+// The simulated provider: an HTTP server on loopback that speaks both protocols with the same codecs as the gateway. The
+// gateway treats it like any other provider, so first steps, demos and tests take the path of a real request.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,8 +16,8 @@ import type { Protocol } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/registry.ts';
 import { behaviourOf, SIM_MODELS, unknownModel } from './behaviours.ts';
 import { inputTokens } from './model.ts';
-import { play } from './play.ts';
-import type { Stage } from './play.ts';
+import { respond } from './respond.ts';
+import type { Exchange } from './respond.ts';
 
 export { SIM_MODELS };
 
@@ -28,9 +28,9 @@ export interface SimOptions {
 }
 
 export interface Sim {
-  /** Without a version: `http://127.0.0.1:PORT`. */
+  /** The base URL without `/v1`: `http://127.0.0.1:PORT`. */
   url: string;
-  /** Without it, nothing is answered: any program of this machine and any web page can reach the port. */
+  /** Every request must carry it, because any local program and any web page can reach the port. */
   key: string;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export async function startSim({ clock = systemClock, ids, log = silentLog }: Si
   });
   server.headersTimeout = 10_000;
   server.requestTimeout = 60_000;
-  // The gateway keeps its connections.
+  // The gateway reuses its connections.
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -61,7 +61,7 @@ export async function startSim({ clock = systemClock, ids, log = silentLog }: Si
   };
 }
 
-interface Parts {
+interface SimContext {
   clock: Clock;
   ids: Ids;
   log: Logger;
@@ -69,39 +69,46 @@ interface Parts {
   host: string;
 }
 
-async function handle(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: SimContext,
+): Promise<void> {
   const [path = ''] = (request.url ?? '').split('?', 1);
   const protocol = path.startsWith('/v1/messages') ? protocols.messages : protocols.chat;
-  const requestId = `req_${parts.ids.random(24)}`;
+  const requestId = `req_${context.ids.random(24)}`;
   response.setHeader('x-request-id', requestId);
   if (protocol.name === 'messages') response.setHeader('request-id', requestId);
-  // A client that leaves is no fault; what is left to write goes nowhere.
+  // A client that disconnects is not an error.
   response.on('error', () => undefined);
   try {
-    authorize(request, protocol, parts);
-    await route(path, request, { protocol, response, clock: parts.clock, ids: parts.ids });
+    authorize(request, protocol, context);
+    await route(path, request, { protocol, response, clock: context.clock, ids: context.ids });
   } catch (error) {
     if (response.destroyed) return;
     if (!(error instanceof GatewayError))
-      parts.log.error('the simulated provider failed', { error: String(error) });
-    refuse(error, protocol, requestId, response);
+      context.log.error('the simulated provider failed', { error: String(error) });
+    sendError(error, protocol, requestId, response);
   }
 }
 
-function authorize({ headers }: IncomingMessage, protocol: Protocol, { key, host }: Parts): void {
+function authorize({ headers }: IncomingMessage, protocol: Protocol, { key, host }: SimContext): void {
   if (headers.host !== host)
-    throw new GatewayError('forbidden_host', 'this address answers the gateway alone');
+    throw new GatewayError('forbidden_host', 'the Host header does not name the simulated provider');
   const bearer = headers.authorization?.replace(/^Bearer /i, '');
   const given = protocol.name === 'messages' ? (headers['x-api-key'] ?? bearer) : bearer;
   if (typeof given !== 'string' || !timingSafeEqual(digest(given), digest(key)))
-    throw new GatewayError('unauthenticated', 'the simulated provider answers the gateway alone');
+    throw new GatewayError(
+      'unauthenticated',
+      'the simulated provider accepts requests from the gateway only',
+    );
 }
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-type Route = (body: JsonObject, stage: Stage) => Promise<void> | void;
+type Route = (body: JsonObject, exchange: Exchange) => Promise<void> | void;
 
 const POSTS: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/chat/completions', generate],
@@ -109,39 +116,39 @@ const POSTS: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/messages/count_tokens', countTokens],
 ]);
 
-async function route(path: string, request: IncomingMessage, stage: Stage): Promise<void> {
+async function route(path: string, request: IncomingMessage, exchange: Exchange): Promise<void> {
   const post = POSTS.get(path);
   const isModels = path === '/v1/models' || path.startsWith('/v1/models/');
-  if (post === undefined && !isModels) throw new GatewayError('not_found', `there is no ${path}`);
+  if (post === undefined && !isModels) throw new GatewayError('not_found', `${path} does not exist`);
   const method = isModels ? 'GET' : 'POST';
   if (request.method !== method) {
-    throw new GatewayError('method_not_allowed', `${path} takes ${method}`, { allow: method });
+    throw new GatewayError('method_not_allowed', `${path} accepts ${method} only`, { allow: method });
   }
-  if (post !== undefined) return post(await readBody(request), stage);
+  if (post !== undefined) return post(await readBody(request), exchange);
   request.resume();
-  sendJson(modelsAt(path), stage.response);
+  sendJson(modelsAt(path), exchange.response);
 }
 
-async function generate(body: JsonObject, stage: Stage): Promise<void> {
-  stage.protocol.readEnvelope(body);
-  // One answer for several would pass for what was asked.
-  if (stage.protocol.name === 'chat' && typeof body.n === 'number' && body.n > 1) {
-    throw new GatewayError('invalid_request', 'the simulated provider gives one choice; n must be 1', {
+async function generate(body: JsonObject, exchange: Exchange): Promise<void> {
+  exchange.protocol.readEnvelope(body);
+  // One choice in place of several would look like a complete reply.
+  if (exchange.protocol.name === 'chat' && typeof body.n === 'number' && body.n > 1) {
+    throw new GatewayError('invalid_request', 'the simulated provider returns one choice; n must be 1', {
       param: 'n',
     });
   }
-  await play(stage.protocol.decodeRequest(body), stage);
+  await respond(exchange.protocol.decodeRequest(body), exchange);
 }
 
-function countTokens(body: JsonObject, { protocol, response }: Stage): void {
-  // A count needs no limit, a request does.
+function countTokens(body: JsonObject, { protocol, response }: Exchange): void {
+  // Counting needs no `max_tokens`, but the codec requires it.
   const whole = { max_tokens: 1, ...body };
   const { model } = protocol.readEnvelope(whole);
   behaviourOf(model);
   sendJson({ input_tokens: inputTokens(protocol.decodeRequest(whole)) }, response);
 }
 
-/** More than the gateway takes unless the file says so. */
+/** More than the gateway's default limit. */
 const MAX_BODY = 64 * 1024 * 1024;
 
 async function readBody(request: IncomingMessage): Promise<JsonObject> {
@@ -162,10 +169,10 @@ async function readBody(request: IncomingMessage): Promise<JsonObject> {
   return value;
 }
 
-/** The same every time, as everything here. */
+/** Fixed, so that replies are deterministic. */
 const CREATED = new Date('2026-01-01T00:00:00Z');
 
-/** Objects that both protocols' clients read. */
+/** Model objects with the fields of both protocols. */
 function modelsAt(path: string): JsonObject {
   const objects = SIM_MODELS.map((id) => ({
     id,
@@ -196,7 +203,7 @@ function sendJson(body: JsonObject, response: ServerResponse): void {
   response.end(JSON.stringify(body));
 }
 
-function refuse(error: unknown, protocol: Protocol, requestId: string, response: ServerResponse): void {
+function sendError(error: unknown, protocol: Protocol, requestId: string, response: ServerResponse): void {
   if (response.headersSent) {
     response.destroy();
     return;
@@ -206,7 +213,7 @@ function refuse(error: unknown, protocol: Protocol, requestId: string, response:
   const { retryAfter, allow } = known.options;
   if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
   if (allow !== undefined) response.setHeader('allow', allow);
-  // What is left of a body that was not read is not worth waiting for.
+  // The rest of an unread body is not awaited.
   if (!response.req.complete) response.setHeader('connection', 'close');
   response.writeHead(known.status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(protocol.encodeError(known, requestId)));

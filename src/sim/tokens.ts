@@ -1,24 +1,24 @@
-// The simulated tokenizer: a token is four bytes of UTF-8, the last one may be shorter.
+// Counts tokens as UTF-8 bytes divided by four, rounded up, and cuts text at a token limit.
 
-const BYTES = 4;
+const BYTES_PER_TOKEN = 4;
 
 export function tokensOf(texts: readonly string[]): number {
   let bytes = 0;
   for (const text of texts) bytes += Buffer.byteLength(text);
-  return Math.ceil(bytes / BYTES);
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** Counts down what may still be written. */
-export interface Allowance {
-  /** The beginning of `text` that still fits; a character is never split. */
+/** What is left of the limit on output tokens. */
+export interface TokenBudget {
+  /** Returns the start of `text` that still fits; never splits a character. */
   take(text: string): string;
-  /** Takes the whole text, or nothing of it. */
+  /** Takes the whole text, or returns false and takes nothing. */
   takeWhole(text: string): boolean;
   readonly exhausted: boolean;
 }
 
-export function createAllowance(tokens: number | undefined): Allowance {
-  let left = tokens === undefined ? Infinity : tokens * BYTES;
+export function createTokenBudget(tokens: number | undefined): TokenBudget {
+  let left = tokens === undefined ? Infinity : tokens * BYTES_PER_TOKEN;
   let exhausted = false;
   return {
     take(text) {
@@ -27,10 +27,10 @@ export function createAllowance(tokens: number | undefined): Allowance {
         left -= bytes;
         return text;
       }
-      const kept = headOf(text, left);
+      const head = headOf(text, left);
       left = 0;
       exhausted = true;
-      return kept;
+      return head;
     },
     takeWhole(text) {
       const bytes = Buffer.byteLength(text);
@@ -50,12 +50,12 @@ export function createAllowance(tokens: number | undefined): Allowance {
 function headOf(text: string, bytes: number): string {
   const buffer = Buffer.from(text);
   let end = bytes;
-  // 10xxxxxx: the middle of a character.
+  // A byte 10xxxxxx continues a character.
   while (end > 0 && ((buffer[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return buffer.toString('utf8', 0, end);
 }
 
-/** What a stream carries one by one: words with the space after them; long ones in short runs. Joined, the text again. */
+/** The deltas of a stream: words with the space after them, long words in parts. Joined, they are the text. */
 export function wordsOf(text: string): string[] {
   return text.match(/\S{1,24}\s*|\s+/gu) ?? [];
 }

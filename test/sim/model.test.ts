@@ -10,12 +10,12 @@ import type {
   GenerationRequest,
   ToolChoice,
 } from '../../src/canonical/request.ts';
-import { answer, eventsOf, inputTokens } from '../../src/sim/model.ts';
+import { echoReply, eventsOf, inputTokens } from '../../src/sim/model.ts';
 import { wordsOf } from '../../src/sim/tokens.ts';
 import { ask, conversation, tool, user } from './requests.ts';
 
 const IDENTITY = { id: 'id', created: 0 };
-const reply = (request: GenerationRequest): Reply => answer(request, IDENTITY);
+const reply = (request: GenerationRequest): Reply => echoReply(request, IDENTITY);
 const text = (request: GenerationRequest): string => textOf(reply(request).parts);
 const textOf = (parts: ReplyPart[]): string =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('');

@@ -33,7 +33,7 @@ const chat = (model: string, more: object = {}): object => ({
 });
 const messages = (model: string, more: object = {}): object => ({ max_tokens: 100, ...chat(model, more) });
 
-describe('answers the gateway alone', () => {
+describe('accepts requests from the gateway only', () => {
   it.each([
     ['no key', {}],
     ['another key', { authorization: 'Bearer sim-0123456789' }],
