@@ -148,7 +148,7 @@ function countTokens(body: JsonObject, { protocol, response }: Exchange): void {
   sendJson({ input_tokens: inputTokens(protocol.decodeRequest(whole)) }, response);
 }
 
-/** More than the gateway's default limit. */
+/** Twice the gateway's default limit. */
 const MAX_BODY = 64 * 1024 * 1024;
 
 async function readBody(request: IncomingMessage): Promise<JsonObject> {
