@@ -75,37 +75,35 @@ export function createCustomToolInput(): CustomToolInput {
   };
 }
 
+/** The beginning of an escape by a code, which further characters may make whole. */
+const CODE_SO_FAR = /^\\u[0-9a-fA-F]{0,3}$/;
+
 /** `json` from within a string: its text up to the closing quote, or to an escape that is not whole yet. */
 function unescaped(json: string): { text: string; rest: string; closed: boolean } {
-  let text = '';
   let at = 0;
-  while (at < json.length) {
+  for (;;) {
     PLAIN.lastIndex = at;
     PLAIN.test(json);
-    text += json.slice(at, PLAIN.lastIndex);
     at = PLAIN.lastIndex;
-    if (at === json.length) break;
-    if (json[at] === '"') return { text, rest: '', closed: true };
-    const letter = json[at + 1];
-    if (letter === undefined) return { text, rest: '\\', closed: false };
-    if (letter !== 'u') {
-      text += ESCAPES[letter] ?? letter;
-      at += 2;
-      continue;
+    const open = at === json.length;
+    if (open || json[at] === '"') return { text: plain(json.slice(0, at)), rest: '', closed: !open };
+    if (at + 1 === json.length || CODE_SO_FAR.test(json.slice(at, at + 6))) {
+      return { text: plain(json.slice(0, at)), rest: json.slice(at), closed: false };
     }
-    const digits = json.slice(at + 2, at + 6);
-    if (/^[0-9a-fA-F]{4}$/.test(digits)) {
-      text += String.fromCharCode(Number.parseInt(digits, 16));
-      at += 6;
-    } else if (at + 2 + digits.length === json.length && /^[0-9a-fA-F]*$/.test(digits) && digits.length < 4) {
-      return { text, rest: json.slice(at), closed: false };
-    } else {
-      // An escape that JSON does not know would hold everything back for ever.
-      text += '\\u';
-      at += 2;
-    }
+    at += 2;
   }
-  return { text, rest: '', closed: false };
+}
+
+function plain(json: string): string {
+  if (!json.includes('\\')) return json;
+  return json.replace(
+    /\\(?:u([0-9a-fA-F]{4})|([^]))/g,
+    (escape, code: string | undefined, letter: string) => {
+      if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
+      // An escape that JSON does not know would hold everything back for ever.
+      return letter === 'u' ? escape : (ESCAPES[letter] ?? letter);
+    },
+  );
 }
 
 function endsInHalf(text: string): boolean {

@@ -6,7 +6,7 @@ const STEPS = [100_000, 1_000_000];
 const MOST_PER_STEP = 10 * 4;
 /** Milliseconds: shorter times are noise, on a machine that others load too. */
 const NOISE = 2;
-const TRIES = 4;
+const TRIES = 3;
 
 /** The least of several tries, in milliseconds of this process' own work. */
 function timeOf(run: () => unknown, enough: number): number {
