@@ -437,7 +437,7 @@ describe('a text of megabytes in one piece', () => {
   const megabytes = 12_000_000;
 
   it.each(['n', '\\n', '\\u0041'])('of a custom tool, of %j', (piece) => {
-    const text = createFreeText();
+    const text = createCustomToolInput();
     const json = `{"input":"${textOf(piece)(megabytes)}"}`;
     expect(text.push(json)).toBe((JSON.parse(json) as { input: string }).input);
     expect(text.finish()).toBe('');
