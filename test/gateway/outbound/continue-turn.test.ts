@@ -123,7 +123,7 @@ describe.each([false, true])('a paused turn (streamed: %s)', (stream) => {
       legs.map((leg) => scriptOf(leg, stream)),
       question,
     );
-    expect(seen).toMatchObject({ status: 200, content: 'Let me look: sunny.', error: undefined });
+    expect(seen).toMatchObject({ status: 200, content: 'Let me \n\nlook: \n\nsunny.', error: undefined });
     expect(finishOf(seen)).toBe('stop');
     expect(requests).toHaveLength(3);
     const [first, second, third] = requests.map(({ json }) => json);
@@ -161,7 +161,11 @@ describe.each([false, true])('a paused turn (streamed: %s)', (stream) => {
   it('that never ends is not paid for without end', async () => {
     const scripts = Array.from({ length: MAX_PAUSES + 5 }, () => scriptOf(FIRST, stream));
     const { seen, requests } = await run(scripts, question);
-    expect(seen.content).toBe('Let me '.repeat(MAX_PAUSES + 1));
+    expect(seen.content).toBe(
+      Array(MAX_PAUSES + 1)
+        .fill('Let me ')
+        .join('\n\n'),
+    );
     expect(finishOf(seen)).toBe('stop');
     expect(requests).toHaveLength(MAX_PAUSES + 1);
   });
@@ -293,7 +297,7 @@ describe('the stream of a turn that goes on', () => {
       legs.map((leg) => streamed(inOne(leg))),
       { stream: true },
     );
-    expect(seen).toMatchObject({ content: 'Let me look: sunny.', error: undefined });
+    expect(seen).toMatchObject({ content: 'Let me \n\nlook: \n\nsunny.', error: undefined });
     expect([finishOf(seen), isWhole(seen)]).toEqual(['stop', true]);
     const back = requests.map(({ json }) => (json.messages as { content: unknown }[]).at(-1)?.content);
     expect(back.slice(1)).toEqual([contentOf(FIRST), sentBack(FIRST, SECOND)]);
@@ -311,7 +315,7 @@ describe('the stream of a turn that goes on', () => {
   it('may be told under another id by each call', async () => {
     const last = streamOf(LAST).replace('msg_1', 'msg_2');
     const { seen } = await run([streamed(streamOf(FIRST)), streamed(last)], { stream: true });
-    expect(seen).toMatchObject({ content: 'Let me sunny.', error: undefined });
+    expect(seen).toMatchObject({ content: 'Let me \n\nsunny.', error: undefined });
     expect(isWhole(seen)).toBe(true);
   });
 
@@ -328,7 +332,7 @@ describe('the stream of a turn that goes on', () => {
     const bytes = [...Buffer.from(streamOf(FIRST).replace(frame('message_stop'), ''))];
     const pieces = bytes.map((byte) => Buffer.from([byte]));
     const { seen } = await run([streamed(...pieces), streamed(streamOf(LAST))], { stream: true });
-    expect(seen).toMatchObject({ content: 'Let me sunny.', error: undefined });
+    expect(seen).toMatchObject({ content: 'Let me \n\nsunny.', error: undefined });
     expect(isWhole(seen)).toBe(true);
   });
 
@@ -337,7 +341,7 @@ describe('the stream of a turn that goes on', () => {
     const first = streamOf(FIRST).replace(frame('message_stop'), '');
     for (let times = 0; times < 8; times++) {
       const { seen } = await run([streamed(first), streamed(streamOf(LAST))], { stream: true });
-      expect(seen).toMatchObject({ content: 'Let me sunny.', error: undefined });
+      expect(seen).toMatchObject({ content: 'Let me \n\nsunny.', error: undefined });
     }
   });
 
@@ -403,6 +407,6 @@ describe('the stream of a turn that goes on', () => {
 
   it('is put together for a client that wants a whole answer', async () => {
     const { seen } = await run([streamed(streamOf(FIRST)), streamed(streamOf(LAST))], { stream: false });
-    expect(seen.json).toMatchObject({ choices: [{ message: { content: 'Let me sunny.' } }] });
+    expect(seen.json).toMatchObject({ choices: [{ message: { content: 'Let me \n\nsunny.' } }] });
   });
 });
