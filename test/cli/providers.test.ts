@@ -2,11 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { execute } from '../../src/cli/program.ts';
 import { createIds } from '../../src/ids.ts';
 import { startSim } from '../../src/sim/sim.ts';
 import { openStore } from '../../src/store/open.ts';
-import { createShell, NOW, type Shell } from './harness.ts';
+import { createScreen } from '../helpers/screen.ts';
+import { capture, createShell, NOW, type Shell } from './harness.ts';
 
 /** A provider that works: the simulated one, as any other that a file names. What stands after `base_url:`, its key too. */
 async function workingProvider(): Promise<string> {
@@ -15,12 +18,34 @@ async function workingProvider(): Promise<string> {
   return `${sim.url}/v1, api_key: ${sim.key}`;
 }
 
+const WAIT = { timeout: 10_000, interval: 10 };
+
 /** A provider that answers everything with one status. */
 async function refusingProvider(status: number, body: string): Promise<string> {
   const server = createServer((_request, response) => response.writeHead(status).end(body));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+/** A provider that answers every request with 500, from the moment on at which it is told to. */
+async function providerThatWaits(): Promise<{ url: string; answer: () => void }> {
+  const waiting: (() => void)[] = [];
+  let open = false;
+  const server = createServer((_request, response) => {
+    const answer = (): void => void response.writeHead(500).end();
+    if (open) answer();
+    else waiting.push(answer);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    answer() {
+      open = true;
+      for (const each of waiting) each();
+    },
+  };
 }
 
 function configured(yaml: string): Shell {
@@ -73,6 +98,40 @@ describe('check', () => {
     expect(own).toContain('sim/echo, sim/slow, ');
     expect(own).not.toMatch(/127\.0\.0\.1|localhost/);
     expect(await named(other)).toEqual(['good']);
+  });
+
+  it('shows each provider with a spinner of its own, and prints in the order of the file', async () => {
+    const { url, answer } = await providerThatWaits();
+    const shell = configured(`providers:
+  late: { protocol: chat, base_url: ${url}, models: [m] }
+  gone: { protocol: chat, base_url: 'http://127.0.0.1:9/v1', models: [m] }
+  last: { protocol: chat, base_url: ${url}, models: [m] }
+`);
+    const screen = createScreen(60);
+    const stdout = capture(60);
+    const done = execute(['check'], { ...shell.context, stdout, stderr: screen });
+    const spinning = (name: string): unknown => expect.stringMatching(new RegExp(`^[^✓✗] ${name}$`));
+    await expect.poll(() => screen.lines(), WAIT).toEqual([spinning('late'), '✗ gone', spinning('last')]);
+    const first = screen.lines();
+    await expect.poll(() => screen.lines().join(), WAIT).not.toBe(first.join());
+    expect(stdout.text).toBe('');
+    answer();
+    expect(await done).toBe(1);
+    expect(stripVTControlCharacters(stdout.text).match(/^\w+$/gm)).toEqual(['late', 'gone', 'last']);
+    // What moved is gone: only the failures are left, each once.
+    const left = screen.lines().join('\n');
+    for (const name of ['late', 'gone', 'last'])
+      expect(left.match(new RegExp(`gateway: provider ${name}:`, 'g')), name).toHaveLength(1);
+    expect(left).toMatch(/^gateway: /);
+    expect(left).not.toMatch(/^. (late|gone|last)$/m);
+    expect(stripVTControlCharacters(stdout.text)).not.toContain('cannot');
+  });
+
+  it('moves nothing in a pipe', async () => {
+    const shell = configured('providers: { sim: }');
+    const { stdout, stderr } = await shell.run('check');
+    expect(stderr).toBe('');
+    expect(stdout).not.toContain('\u001b');
   });
 
   it('wraps at words at 60 columns', async () => {

@@ -4,7 +4,7 @@ import type { ProviderReport, Step } from '../check-provider.ts';
 import { CliError, type Context } from '../context.ts';
 import { clean, createStyle, plural, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
 import { wrapText } from '../ui/table.ts';
-import { createSpinner } from '../ui/spinner.ts';
+import { createSpinners } from '../ui/spinner.ts';
 
 interface Options {
   deep?: boolean;
@@ -28,26 +28,27 @@ async function runCheck(options: Options, command: Command, context: Context): P
   const { withInventory: withSurvey } = await import('../inventory.ts');
   const { checkProvider } = await import('../check-provider.ts');
   const style = await createStyle(context.stdout, context.env);
-  const spinner = await createSpinner(context, json);
   const reports = await withSurvey(command, context, async (survey) => {
     const probe = { client: survey.client, ids: context.ids };
-    const waiting = new Set(survey.providers.map(({ name }) => name));
-    const sayWaiting = (): void =>
-      spinner.text([...waiting].map((name) => `asking ${clean(name)}`).join('\n  '));
-    sayWaiting();
-    const asked = survey.providers.map(async (provider) => {
-      const report = await checkProvider(provider, { survey, deep, probe });
-      waiting.delete(provider.name);
-      sayWaiting();
-      return report;
-    });
-    // In the order of the file, each as soon as those before it are there.
-    for (const report of json ? [] : asked) {
-      const lines = reportLines(await report, style, widthOf(context.stdout));
-      spinner.around(() => printLines(context.stdout, lines));
+    const names = survey.providers.map(({ name }) => name);
+    const spinners = await createSpinners(context, names, json);
+    try {
+      const asked = survey.providers.map(async (provider) => {
+        const report = await checkProvider(provider, { survey, deep, probe });
+        spinners.done(provider.name, report.ok);
+        return report;
+      });
+      // In the order of the file, each as soon as those before it are there.
+      for (const answer of json ? [] : asked) {
+        const report = await answer;
+        const lines = reportLines(report, style, widthOf(context.stdout));
+        spinners.print(report.provider, () => printLines(context.stdout, lines));
+      }
+      return await Promise.all(asked);
+    } finally {
+      spinners.stop();
     }
-    return Promise.all(asked);
-  }).finally(() => spinner.stop());
+  });
   if (json) printJson(context, reports);
   failOn(reports);
 }
@@ -63,9 +64,9 @@ function reportLines(
   const lines = checks.flatMap((step) => {
     const mark = MARKS[`${step.ok}`];
     const paint = step.ok === null ? style.dim : step.ok ? style.green : style.red;
-    // What failed is said once, on stderr.
-    const said = step.ok === false ? FAULTS[step.check] : step.detail;
-    const detail = wrapText(clean(said), width && Math.max(20, width - DETAIL_INDENT));
+    // A failure is marked here and told once, on stderr.
+    if (step.ok === false) return [`  ${paint(mark)} ${step.check}`];
+    const detail = wrapText(clean(step.detail), width && Math.max(20, width - DETAIL_INDENT));
     return detail.map((line, at) =>
       at === 0
         ? `  ${paint(mark)} ${step.check.padEnd(9)}  ${style.dim(line)}`
