@@ -228,6 +228,39 @@ describe('usage for people', () => {
     expect((await shell.run('usage')).stdout).toMatch(/^total .* ≥\$1\.50$/m);
   });
 
+  it('by key names each key with its label, on a terminal, in a pipe and in JSON', async () => {
+    const shell = createShell();
+    const keys: Record<string, string> = {};
+    for (const label of ['laptop', null, 'its own phone']) {
+      const name = label === null ? [] : ['--name', label];
+      const created = (await shell.json(['keys', 'create', '--account', 'alice', ...name])) as { id: string };
+      keys[String(label)] = created.id;
+    }
+    await withStore(shell, async (store) => {
+      const accountId = (await store.findAccount('alice'))?.id ?? 0;
+      await store.recordUsage(Object.values(keys).map((keyId) => row({ accountId, keyId })));
+    });
+    const pipe = (await shell.run('usage --by key')).stdout;
+    expect(pipe).toMatch(/^ACCOUNT +KEY +NAME +REQUESTS /m);
+    const wide = (await shell.run('usage --by key', { columns: 120, env: { NO_COLOR: '1' } })).stdout;
+    for (const shown of [pipe, wide]) {
+      expect(shown).toMatch(new RegExp(`\\b${keys['laptop']} +laptop +1 `));
+      expect(shown).toMatch(new RegExp(`\\b${keys['its own phone']} +its own phone +1 `));
+      expect(shown).toMatch(new RegExp(`\\b${keys['null']} +- +1 `));
+    }
+    const narrow = (await shell.run('usage --by key', { columns: 60, env: { NO_COLOR: '1' } })).stdout;
+    expect(narrow).toMatch(new RegExp(`KEY +${keys['laptop']}\\n *NAME +laptop\\n`));
+    const [usage] = (await shell.json('usage --by key')) as { by: { key: string; name: string | null }[] }[];
+    const named = usage?.by.map(({ key, name }) => [key, name]);
+    expect(named?.sort()).toEqual(
+      [
+        [keys['laptop'], 'laptop'],
+        [keys['null'], null],
+        [keys['its own phone'], 'its own phone'],
+      ].sort(),
+    );
+  });
+
   it('of an account without a limit has no meter, and null in JSON', async () => {
     const shell = await usedShell();
     await shell.run('tiers assign alice unlimited');
