@@ -16,12 +16,12 @@ const WORDS = 'one two three four five six seven eight nine ten';
 const BEHAVIOURS: ReadonlyMap<string, Behaviour> = new Map<string, Behaviour>([
   ['echo', { kind: 'echo' }],
   ['slow', { kind: 'recite', words: WORDS, pauseMs: 200 }],
-  ['error-500', { kind: 'fail', error: new GatewayError('internal', 'sim/error-500 always fails') }],
+  ['error-500', { kind: 'fail', error: new GatewayError('internal', 'this model always fails') }],
   [
     'error-429',
     {
       kind: 'fail',
-      error: new GatewayError('rate_limited', 'sim/error-429 is always rate limited', { retryAfter: 2 }),
+      error: new GatewayError('rate_limited', 'this model is always rate limited', { retryAfter: 2 }),
     },
   ],
   ['timeout', { kind: 'silent' }],
