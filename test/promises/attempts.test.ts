@@ -48,7 +48,7 @@ describe('P19: another target', () => {
 
   it('is asked after a stream that broke before content, and after three of them none', async () => {
     const { upstreams, server, asked } = await targets(4);
-    for (const { playAlways } of upstreams) playAlways({ steps: [START.chat, CUT] });
+    for (const upstream of upstreams) upstream.playAlways({ steps: [START.chat, CUT] });
     const { status, headers } = await ask(server, { model: 'r', stream: true });
     expect([status, headers.get('x-gateway-attempts')]).toEqual([502, '3']);
     expect(asked()).toEqual([1, 1, 1, 0]);

@@ -26,7 +26,7 @@ const health = async (server: TestGateway) => {
 };
 const WELL = { status: 200, body: { status: 'ok', database: 'ok' } };
 
-test('while another program locks the database, streams and /health go on, and a request waits for it', async () => {
+test('P31: while another program locks the database, streams and /health go on, and a request waits for it', async () => {
   const { upstream, server, file } = await place();
   const pieces = ['a', 'b', 'c'].map((text) => ({ text, open: (): void => undefined }));
   const steps = pieces.flatMap((piece) => {
@@ -125,7 +125,7 @@ test.each(Object.entries(LOSSES))(
   },
 );
 
-test('/health is well again when the database is back', async () => {
+test('P31: /health is well again when the database is back', async () => {
   const { clock, server, file, status } = await simulated();
   renameSync(file, `${file}.away`);
   await expect.poll(() => health(server)).toEqual(AWAY);

@@ -1,0 +1,230 @@
+// P13, P23, P25, P26, P27, P30, P33 and P34, of the real program: its ends, its files, its ports and its words.
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { ask, send } from '../helpers/ask.ts';
+import { provider } from '../helpers/gateway.ts';
+import { home } from '../helpers/process.ts';
+import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
+import { content, FINISH, START, TERMINAL, wholeOf } from '../gateway/wire.ts';
+
+const PACKAGE = fileURLToPath(new URL('../../', import.meta.url));
+const onLinux = process.platform === 'linux';
+
+async function place(limits: object = {}) {
+  const upstream = await scriptedProvider();
+  const shell = home();
+  shell.configure({
+    providers: { p: provider(upstream.url, 'chat', ['m']) },
+    tiers: { enterprise: 100_000 },
+    limits,
+  });
+  const server = await shell.serve();
+  return { upstream, shell, server, to: { url: server.url, key: await shell.newKey('enterprise') } };
+}
+
+test('P13: killed in the midst of streams and failed targets, it has counted all that a provider saw', async () => {
+  const { upstream, shell, server, to } = await place();
+  const never = gate().opened;
+  for (let at = 0; at < 10; at += 1) {
+    upstream.play({ status: 500, body: '' }, { steps: [START.chat, content('chat', 'a'), never] });
+  }
+  const asked = Array.from({ length: 20 }, () =>
+    ask(to, { model: 'm', stream: true }).catch(() => undefined),
+  );
+  for (let seen = 0; seen < 20; seen += 1) await upstream.next();
+  server.child.kill('SIGKILL');
+  await Promise.all([server.ended, ...asked]);
+  const [{ used } = { used: 0 }] = await shell.json<{ used: number }[]>('usage', 'a');
+  expect(used).toBeGreaterThanOrEqual(20);
+});
+
+test('P23: after SIGTERM a stream finishes; one beyond the grace is cut, and not shown as complete', async () => {
+  const { upstream, server, to } = await place({ shutdown_grace: '1s' });
+  const end = gate();
+  upstream.play(
+    { steps: [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat] },
+    { steps: [START.chat, content('chat', 'b'), gate().opened] },
+  );
+  const [whole, cut] = [
+    await send(to, { model: 'm', stream: true }),
+    await send(to, { model: 'm', stream: true }),
+  ];
+  server.child.kill('SIGTERM');
+  await server.logged('stopping');
+  end.open();
+  expect(await whole.text()).toContain('data: [DONE]');
+  const text = await cut.text();
+  expect(text).toContain('"error"');
+  expect(text).not.toContain('[DONE]');
+  expect(await server.ended).toMatchObject({ code: 0, signal: null });
+});
+
+test('P25: a damaged database is named, and not a byte of it is changed', async () => {
+  const shell = home();
+  await shell.newKey('free');
+  const bytes = readFileSync(shell.database);
+  bytes.fill(0x5a, 4096, bytes.length);
+  writeFileSync(shell.database, bytes);
+  for (const command of [['serve', '--port', '0'], ['keys', 'create', '--account', 'a'], ['usage']]) {
+    const { code, stderr } = await shell.run(...command);
+    expect([command, code]).not.toEqual([command, 0]);
+    expect(stderr).toContain(shell.database);
+    expect(stderr).not.toContain('    at ');
+  }
+  expect(readFileSync(shell.database).equals(bytes)).toBe(true);
+});
+
+test('P26: a wrong file, a variable that is not set and a port in use are one clear line each', async () => {
+  const shell = home();
+  const file = join(shell.directory, 'gateway.yaml');
+  const taken = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void taken.close());
+  await once(taken, 'listening');
+  const port = String((taken.address() as AddressInfo).port);
+  const said = async (text: string, ...more: string[]): Promise<string> => {
+    writeFileSync(file, text);
+    const { code, stderr } = await shell.run('serve', '--host', '127.0.0.1', '--log', 'off', ...more);
+    expect(code).not.toBe(0);
+    expect(stderr).not.toContain('    at ');
+    return stderr;
+  };
+  expect(await said('providers: { p: { base_ur: x } }')).toMatch(/gateway\.yaml.*base_ur/s);
+  expect(await said('providers: { p: "unclosed')).toContain('gateway.yaml');
+  expect(await said('providers: { sim: {} }\nlisten: { names: ["${NOT_SET}"] }')).toMatch(
+    /gateway\.yaml.*NOT_SET/s,
+  );
+  const inUse = await said('providers: { sim: {} }', '--port', port);
+  expect(inUse).toContain(port);
+  expect(inUse.trimEnd().split('\n')).toHaveLength(1);
+});
+
+test('P27: command lines that write beside a server disturb neither it nor one another', async () => {
+  const { upstream, shell, to } = await place();
+  upstream.playAlways({ body: wholeOf('chat', 'a') });
+  let writing = true;
+  const requests = (async () => {
+    const statuses = new Set<number>();
+    while (writing) statuses.add((await ask(to, { model: 'm' })).status);
+    return [...statuses];
+  })();
+  const writers = ['b', 'c', 'd'].flatMap((account) => [
+    shell.run('keys', 'create', '--account', account),
+    shell.run('tiers', 'assign', 'a', 'enterprise'),
+  ]);
+  const ended = await Promise.all(writers);
+  writing = false;
+  expect(ended.map(({ code, stderr }) => [code, /busy|locked/i.test(stderr)])).toEqual(
+    ended.map(() => [0, false]),
+  );
+  expect(await requests).toEqual([200]);
+});
+
+test('P30: a log that nobody reads is bounded, and holds neither requests nor the end back', async () => {
+  const { upstream, server, to } = await place();
+  server.child.stderr?.pause();
+  // 3 MiB of records, with names as long as they may be.
+  const path = `${to.url}/${'x'.repeat(8000)}`;
+  for (let round = 0; round < 40; round += 1) {
+    const asked = Array.from({ length: 100 }, () => fetch(path).then((response) => response.arrayBuffer()));
+    await Promise.all(asked);
+  }
+  upstream.play({ body: wholeOf('chat', 'a') });
+  expect((await ask(to, { model: 'm' })).status).toBe(200);
+  server.child.stderr?.resume();
+  // A later record makes room for the count.
+  await expect
+    .poll(async () => (await (await fetch(path)).arrayBuffer(), server.stderr()), { timeout: 15_000 })
+    .toMatch(/dropped/);
+  server.child.stderr?.pause();
+  server.child.kill('SIGTERM');
+  expect(await once(server.child, 'exit')).toEqual([0, null]);
+  server.child.stderr?.resume();
+});
+
+test.skipIf(!onLinux)(
+  'P33: the built-in provider has no port until it is asked, and answers nobody else',
+  async () => {
+    const shell = home();
+    shell.configure({ providers: { sim: {} } });
+    const server = await shell.serve();
+    const to = { url: server.url, key: await shell.newKey('enterprise') };
+    const own = Number(new URL(server.url).port);
+    const others = (): number[] => listening(server.child.pid).filter((port) => port !== own);
+    expect(others()).toEqual([]);
+    expect((await ask(to, { model: 'sim/echo' })).content).toBe('hello');
+    const [port] = others();
+    expect(port).toBeDefined();
+    for (const key of ['', to.key]) {
+      const answer = await ask({ url: `http://127.0.0.1:${port}`, key }, { model: 'echo' });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(answer.content).toBe('');
+    }
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'P34: what is run does not change, and what is kept is the user’s alone',
+  async () => {
+    const { upstream, shell, server, to } = await place();
+    const before = files(join(PACKAGE, 'bin')).concat(files(join(PACKAGE, 'dist')));
+    upstream.play({ body: wholeOf('chat', 'a') });
+    expect((await ask(to, { model: 'm' })).content).toBe('a');
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toMatchObject({ code: 0 });
+    expect(files(join(PACKAGE, 'bin')).concat(files(join(PACKAGE, 'dist')))).toEqual(before);
+    const cache = join(shell.directory, '.cache', 'gateway', 'compile-cache');
+    if (existsSync(cache)) expect(statSync(cache).mode & 0o777).toBe(0o700);
+    // A folder that others can write is not used.
+    const shared = home();
+    const unsafe = join(shared.directory, '.cache', 'gateway', 'compile-cache');
+    mkdirSync(unsafe, { recursive: true });
+    chmodSync(unsafe, 0o777);
+    expect((await shared.run('tiers', 'list')).code).toBe(0);
+    expect(readdirSync(unsafe)).toEqual([]);
+  },
+);
+
+/** Ports on which the process listens. */
+function listening(pid: number | undefined): number[] {
+  const folder = `/proc/${pid}/fd`;
+  const inodes = new Set(
+    readdirSync(folder).map((name) => /^socket:\[(\d+)\]$/.exec(link(join(folder, name)))?.[1]),
+  );
+  const LISTEN = '0A';
+  return readFileSync(`/proc/${pid}/net/tcp`, 'latin1')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[3] === LISTEN && inodes.has(fields[9]))
+    .map((fields) => Number.parseInt(fields[1]?.split(':')[1] ?? '', 16));
+}
+
+/** '' of a descriptor that was closed meanwhile. */
+function link(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+/** Names, times and sizes of all files below a folder. */
+function files(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => ({ name, status: statSync(join(folder, name)) }))
+    .map(({ name, status }) => `${name} ${status.mtimeMs} ${status.size}`)
+    .sort();
+}
