@@ -7,9 +7,10 @@ import { simProvider } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
 import { createDatabaseHealth } from './gateway/database-health.ts';
 import { createInFlightLimit } from './gateway/in-flight-limit.ts';
-import type { GatewayDeps } from './gateway/inference.ts';
+import type { GatewayDeps } from './gateway/deps.ts';
 import { createHealthPublisher } from './gateway/publish-health.ts';
-import { createRecorder } from './gateway/recorder.ts';
+import { createRequestLog } from './observe/request-log.ts';
+import { createUsageRecorder } from './observe/usage-recorder.ts';
 import type { Ids } from './ids.ts';
 import type { Logger } from './log.ts';
 import { createProviderClient, type ProviderClient } from './providers/client.ts';
@@ -61,7 +62,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
   const routing = createRouting({ config, clock });
   routing.addProviders([sim]);
-  const recorder = createRecorder({ store, clock, log });
+  const usage = createUsageRecorder({ store, clock, log });
   const gate = createInFlightLimit();
   const database = createDatabaseHealth({ store, clock, log });
   let cancelled = false;
@@ -104,13 +105,14 @@ export async function startApp(options: AppOptions): Promise<App> {
   const discovered = discover();
   const deps: GatewayDeps = {
     config: () => config,
-    ...{ store, routing, discovered, client, recorder, gate, database, clock, ids, log },
+    observers: [usage, createRequestLog(log)],
+    ...{ store, routing, discovered, client, gate, database, clock, ids, log },
   };
   const server = createGatewayServer(deps);
 
   async function release(): Promise<number> {
     cancelled = true;
-    const unwritten = await recorder.flush();
+    const unwritten = await usage.flush();
     await client.close();
     return unwritten;
   }

@@ -8,7 +8,7 @@ import type { Target } from '../routing/catalog.ts';
 import type { RoutingQuery } from '../routing/routing.ts';
 import { routingQuery } from './inbound/routing-query.ts';
 import { ClientGone, type Exchange } from './exchange.ts';
-import type { GatewayDeps } from './inference.ts';
+import type { GatewayDeps } from './deps.ts';
 import { forwardedHeaders } from './inbound/forwarded-headers.ts';
 import { buildRequest } from './outbound/build-request.ts';
 import { readRequest, type Inbound } from './inbound/read-request.ts';

@@ -1,6 +1,5 @@
 // One request as the server hands it to the gateway: what the client sent, and where its answer goes.
 import type { Cancellation } from '../cancellation.ts';
-import type { Usage } from '../canonical/usage.ts';
 
 /** Flat list of header names (lower case) and values. */
 export type HeaderList = string[];
@@ -36,14 +35,4 @@ export interface Exchange {
 /** The client closed the connection: nobody is left to answer. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
-}
-
-/** How an admitted request ended: what is recorded. */
-export interface Outcome {
-  status: number;
-  /** null: fully answered. */
-  error: string | null;
-  usage?: Usage;
-  /** What the client's protocol could not hold, for the log. */
-  lost?: string[];
 }

@@ -48,6 +48,12 @@ export type ReplyOptions = Pick<
   'includeUsage' | 'legacyFunctions' | 'reasoning' | 'responseFormat'
 >;
 
+/** The id of an answer as the provider gave it, and as the client got it. */
+export interface ReplyIds {
+  theirs: string;
+  ours: string;
+}
+
 /** What the client's side of a translated answer needs to know. */
 export interface ReplyContext {
   ids: Ids;
@@ -56,8 +62,8 @@ export interface ReplyContext {
   request: ReplyOptions;
   /** The gateway's estimate of the input tokens, for a provider that tells none in time. Computed at most once. */
   estimateInput: () => number;
-  /** Told where the answer gets an id of the client's form in place of the provider's. */
-  onNewId?: (theirs: string, ours: string) => void;
+  /** Takes a note of the answer's id if the client gets another one than the provider gave. */
+  trace?: { replyIds?: ReplyIds };
 }
 
 /** What a relayed frame means. Every member absent or false: forward it and think no more of it. */

@@ -5,7 +5,7 @@ import { descriptorsLeft } from '../descriptors.ts';
 import { GatewayError } from '../errors.ts';
 import { ClientGone } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
-import type { GatewayDeps } from '../gateway/inference.ts';
+import type { GatewayDeps } from '../gateway/deps.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { answerBadHttp, isTimeout } from './bad-request.ts';

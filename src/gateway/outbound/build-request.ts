@@ -21,9 +21,10 @@ export interface BuiltRequest {
   bytes: Buffer;
   /** The protocols differ: the answer is translated back. */
   crossing: boolean;
-  warnings: readonly Warning[];
   /** Wire paths of what was left out, sorted: `x-gateway-dropped`. */
   dropped: readonly string[];
+  /** What a translation changed in form, each as `path: how`, by the client's own name of the field. */
+  changed: readonly string[];
   restore: ReverseMapping;
   /** Its turns may be paused, and the client knows no such thing. */
   pausing?: PauseTurn;
@@ -36,7 +37,7 @@ export interface ForwardedHeaders {
   query: string;
 }
 
-const NOTHING_DROPPED: readonly string[] = [];
+const NOTHING: readonly string[] = [];
 const NO_MAPPING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
 const DEFAULT_VERSION = '2023-06-01';
 
@@ -57,7 +58,8 @@ export function buildRequest(
     const { bytes, warnings } = spliced(inbound, target);
     if (strict) refuseLosses(warnings, inbound.protocol, target);
     const dropped = pathsOf(warnings, NAMED, inbound.protocol);
-    return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore: NO_MAPPING };
+    const changed = changesOf(warnings, inbound.protocol);
+    return { target, protocol, url, headers, bytes, crossing, dropped, changed, restore: NO_MAPPING };
   }
   const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
   const { maxOutputTokens: limit = Infinity } = asked;
@@ -75,7 +77,27 @@ export function buildRequest(
   const bytes = requestBytes(encoded.body, inbound.bytes.length);
   const { restore } = encoded;
   const pausing = inbound.needs.serverTools ? protocol.pausing : undefined;
-  return { target, protocol, url, headers, bytes, crossing, warnings, dropped, restore, pausing };
+  const changed = changesOf(warnings, inbound.protocol);
+  return { target, protocol, url, headers, bytes, crossing, dropped, changed, restore, pausing };
+}
+
+/** For the first target, in order, that can take the request; throws the first one's refusal if none can. */
+export function buildFirst(
+  targets: readonly Target[],
+  inbound: Inbound,
+  forwarded: ForwardedHeaders,
+  strict: boolean,
+): { first: BuiltRequest; rest: readonly Target[] } {
+  let refusal: GatewayError | undefined;
+  for (const [index, target] of targets.entries()) {
+    try {
+      return { first: buildRequest(inbound, target, forwarded, strict), rest: targets.slice(index + 1) };
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      refusal ??= error;
+    }
+  }
+  throw refusal ?? new GatewayError('unavailable', 'no target can be tried', { retryAfter: 1 });
 }
 
 const FOREIGN_THINKING: Warning = {
@@ -107,13 +129,22 @@ const LOST: Effects = new Set(['dropped']);
 const NAMED: Effects = new Set(['dropped', 'suspended']);
 
 function pathsOf(warnings: readonly Warning[], effects: Effects, client: Protocol): readonly string[] {
-  if (warnings.length === 0) return NOTHING_DROPPED;
+  if (warnings.length === 0) return NOTHING;
   const paths = new Set<string>();
   for (const { effect, field } of warnings) {
     if (effects.has(effect))
       paths.add(shownPath(typeof field === 'string' ? client.wirePath(field) : field.path));
   }
   return [...paths].sort();
+}
+
+function changesOf(warnings: readonly Warning[], client: Protocol): readonly string[] {
+  const changed = warnings.filter(({ effect }) => effect === 'changed');
+  if (changed.length === 0) return NOTHING;
+  return changed.map(({ field, detail }) => {
+    const path = typeof field === 'string' ? client.wirePath(field) : field.path;
+    return `${path}: ${detail}`;
+  });
 }
 
 /** Characters of a path: names of fields are the client's. */

@@ -147,3 +147,23 @@ function scrubAll(details: unknown, target: Target): unknown {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [clean(name), inner as unknown]));
   });
 }
+
+/** Our estimate may be too small by so much. */
+const ESTIMATE_MARGIN = 1.25;
+
+/**
+ * The tokens of output that fit where a provider refused input and output together. Messages demands a limit of output, so that
+ * clients ask for more than they need; a translated request is sent once more with what fits. Undefined if something else was
+ * wrong, or if hardly any tokens are left.
+ */
+export function outputRoom(
+  { tokens = {} }: ProviderFailure,
+  { estimate }: Pick<RequestFigures, 'estimate'>,
+): number | undefined {
+  const { sent, limit, output, atLeast = false } = tokens;
+  if (limit === undefined || output === undefined) return undefined;
+  const input =
+    sent === undefined || atLeast ? Math.max(sent ?? 0, Math.ceil(estimate() * ESTIMATE_MARGIN)) : sent;
+  const room = limit - input;
+  return room < LEAST_OUTPUT || room >= output ? undefined : room;
+}

@@ -10,14 +10,21 @@ import type { Logger } from '../../log.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import type { Call, ProviderReply } from '../../providers/exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { HealthTicket as Watched, Health } from '../../routing/health.ts';
+import type { Health, HealthTicket } from '../../routing/health.ts';
 import { isWholeReply, readUntilCommit, readWholeReply, type CommittedReply } from './first-frame.ts';
-import { errorOf, mayTryNext, type FailedAttempt, type RequestFigures } from './fallback-policy.ts';
+import {
+  errorOf,
+  mayTryNext,
+  outputRoom,
+  type FailedAttempt,
+  type RequestFigures,
+} from './fallback-policy.ts';
 import { aggregateStream } from './aggregate-stream.ts';
 import { openFrames, type ReplyLimits } from './provider-frames.ts';
-import { outputRoom } from './output-room.ts';
 import { ContinuedFrames, wholeTurn, type ContinueTurn } from './continue-turn.ts';
-import type { BuiltRequest } from './build-request.ts';
+import { buildRequest, type BuiltRequest, type ForwardedHeaders } from './build-request.ts';
+import type { Inbound } from '../inbound/read-request.ts';
+import type { Trace } from '../trace.ts';
 import { readBody } from '../../providers/read-body.ts';
 import { readErrorReply } from './error-reply.ts';
 import { redact } from './redact.ts';
@@ -26,29 +33,20 @@ export const MAX_ATTEMPTS = 3;
 
 /** A 200 reply that began well: a stream at its first frame of worth, or a whole answer. */
 export interface ProviderAnswer {
-  begun: CommittedReply;
-  prepared: BuiltRequest;
-  /** Targets contacted, this one included. */
-  attempts: number;
-  /** The provider's own request id, for the log. */
-  upstreamId: string | undefined;
+  reply: CommittedReply;
+  request: BuiltRequest;
 }
 
 export interface AskOptions extends ReplyLimits {
+  inbound: Inbound;
+  forwarded: ForwardedHeaders;
+  strict: boolean;
   first: BuiltRequest;
   /** The targets after the first, in order. */
   rest: readonly Target[];
   /** There is no other: neither breaker nor cool-down keeps the request from it. */
   lone: boolean;
-  /** `room`: tokens of output that fit beside the input. */
-  prepare: (target: Target, room?: number) => BuiltRequest;
-  stream: boolean;
   cancellation: Cancellation;
-  /** For an error. */
-  facts: () => RequestFigures;
-  /** Told before each target is contacted. */
-  onAttempt: (prepared: BuiltRequest, attempts: number) => void;
-  requestId: string;
 }
 
 export interface AskDeps {
@@ -59,68 +57,70 @@ export interface AskDeps {
   log: Logger;
 }
 
+/** One call of askTargets, as its steps share it. */
+interface Asking {
+  options: AskOptions;
+  trace: Trace;
+  deps: AskDeps;
+  /** Targets that failed so far. */
+  failed: FailedAttempt[];
+}
+
 /** Throws the one GatewayError for all attempts; the cancellation's reason where it was cancelled. */
-export async function askTargets(options: AskOptions, deps: AskDeps): Promise<ProviderAnswer> {
-  const attempts: FailedAttempt[] = [];
+export async function askTargets(options: AskOptions, trace: Trace, deps: AskDeps): Promise<ProviderAnswer> {
+  const asking: Asking = { options, trace, deps, failed: [] };
+  const { failed } = asking;
   const targets = [options.first.target, ...options.rest];
   for (const lone of options.lone ? [true] : [false, true]) {
     for (const target of targets) {
-      if (attempts.length === MAX_ATTEMPTS) break;
-      const upstream = await contact(target, attempts, lone, options, deps);
-      if (upstream === 'stop') throw errorOf(attempts, options.facts());
-      if (upstream !== undefined) return upstream;
+      if (failed.length === MAX_ATTEMPTS) break;
+      const answer = await contact(target, lone, asking);
+      if (answer === 'stop') throw errorOf(failed, figuresOf(asking));
+      if (answer !== undefined) return answer;
     }
     // Every one was another request's probe: rather than invent a failure, the request is tried all the same.
-    if (attempts.length > 0) break;
+    if (failed.length > 0) break;
   }
-  throw errorOf(attempts, options.facts());
+  throw errorOf(failed, figuresOf(asking));
 }
 
-/** One target: its answer, `stop` where no other may be tried, undefined to go on. Adds its failure to `attempts`. */
+function figuresOf({ options, deps }: Asking): RequestFigures {
+  return {
+    estimate: () => options.inbound.estimate(),
+    // A lone target is tried whether it cools or not: its client need not wait for that.
+    coolingMs: ({ key }) => (options.lone ? undefined : deps.routing.health.state(key).coolingMs),
+  };
+}
+
+/** One target: its answer, `stop` where no other may be tried, undefined to go on. */
 function contact(
   target: Target,
-  attempts: FailedAttempt[],
   lone: boolean,
-  options: AskOptions,
-  deps: AskDeps,
-): Promise<ProviderAnswer | 'stop' | undefined> | undefined {
-  const prepared = target === options.first.target ? options.first : prepareNext(options, target);
-  if (prepared === undefined) return undefined;
-  const health = deps.routing.health.begin(target.key, lone);
-  if (health === undefined) return undefined;
-  return ask(prepared, { attempts, health, fitted: false }, options, deps);
-}
-
-interface Asking {
-  attempts: FailedAttempt[];
-  health: Watched;
-  /** Asked for the second time, with less output. */
-  fitted: boolean;
-}
-
-async function ask(
-  prepared: BuiltRequest,
   asking: Asking,
-  options: AskOptions,
-  deps: AskDeps,
+): Promise<ProviderAnswer | 'stop' | undefined> | undefined {
+  const { first } = asking.options;
+  const request = target === first.target ? first : buildNext(asking, target);
+  if (request === undefined) return undefined;
+  const health = asking.deps.routing.health.begin(target.key, lone);
+  if (health === undefined) return undefined;
+  asking.trace.attempts = asking.failed.length + 1;
+  return ask(request, health, asking);
+}
+
+/** `fitted`: asked for the second time, with less output. */
+async function ask(
+  request: BuiltRequest,
+  health: HealthTicket,
+  asking: Asking,
+  fitted = false,
 ): Promise<ProviderAnswer | 'stop' | undefined> {
-  const { attempts, health, fitted } = asking;
-  const nth = attempts.length + 1;
-  options.onAttempt(prepared, nth);
+  const { options, trace, deps, failed } = asking;
+  trace.contact = request;
   const startedAt = deps.clock.monotonic();
   try {
-    const reply = await deps.client.open(callOf(prepared, options.stream), options.cancellation);
-    if (reply.status !== 200)
-      throw new FailureError(await readErrorReply(reply, prepared.protocol, deps.clock));
-    const begun = isWholeReply(reply, options.stream)
-      ? readWholeReply(await readBody(reply.body, options.maxReply), prepared, options.maxValues)
-      : await begunStream(reply, prepared, options, deps);
-    if (begun.kind === 'whole' && prepared.pausing !== undefined) {
-      begun.value = await wholeTurn(begun, goingOn(prepared, options, deps), prepared, options);
-    }
+    const reply = await readReply(request, asking);
     health.succeeded(deps.clock.monotonic() - startedAt);
-    const upstreamId = reply.header('request-id') ?? reply.header('x-request-id');
-    return { begun, prepared, attempts: nth, upstreamId };
+    return { reply, request };
   } catch (error) {
     const { reason } = options.cancellation;
     if (reason !== undefined || !(error instanceof FailureError)) {
@@ -128,25 +128,42 @@ async function ask(
       throw reason ?? error;
     }
     const { failure } = error;
-    const fitting = fitted ? undefined : fittingFor(failure, prepared, asking, options);
-    if (fitting !== undefined) return ask(fitting, { ...asking, fitted: true }, options, deps);
+    const smaller = fitted ? undefined : withLessOutput(failure, request, health, asking);
+    if (smaller !== undefined) return ask(smaller, health, asking, true);
     health.failed(failure);
-    attempts.push({ target: prepared.target, failure });
-    logAttempt(deps.log, options.requestId, prepared.target, failure, nth);
+    failed.push({ target: request.target, failure });
+    logFailure(deps.log, trace, request.target, failure);
     return mayTryNext(failure) ? undefined : 'stop';
   }
 }
 
+/** Throws FailureError where the reply is none, before anything was written to the client. */
+async function readReply(request: BuiltRequest, asking: Asking): Promise<CommittedReply> {
+  const { options, trace, deps } = asking;
+  const { stream } = options.inbound;
+  const reply = await deps.client.open(callOf(request, stream), options.cancellation);
+  if (reply.status !== 200) {
+    throw new FailureError(await readErrorReply(reply, request.protocol, deps.clock));
+  }
+  trace.upstreamId = reply.header('request-id') ?? reply.header('x-request-id');
+  if (!isWholeReply(reply, stream)) return readStream(reply, request, asking);
+  const whole = readWholeReply(await readBody(reply.body, options.maxReply), request, options.maxValues);
+  if (request.pausing !== undefined) {
+    whole.value = await wholeTurn(whole, continueTurn(request, asking), request, options);
+  }
+  return whole;
+}
+
 /** The same request with less output, where the provider said that the window has room for that. */
-function fittingFor(
+function withLessOutput(
   failure: ProviderFailure,
   { crossing, target }: BuiltRequest,
-  { health }: Asking,
-  options: AskOptions,
+  health: HealthTicket,
+  asking: Asking,
 ): BuiltRequest | undefined {
   try {
-    const room = crossing ? outputRoom(failure, options.facts) : undefined;
-    return room === undefined ? undefined : prepareNext(options, target, room);
+    const room = crossing ? outputRoom(failure, figuresOf(asking)) : undefined;
+    return room === undefined ? undefined : buildNext(asking, target, room);
   } catch (error) {
     health.abandoned();
     throw error;
@@ -154,9 +171,9 @@ function fittingFor(
 }
 
 /** A target that can't take the request is passed over. */
-function prepareNext(options: AskOptions, target: Target, room?: number): BuiltRequest | undefined {
+function buildNext({ options }: Asking, target: Target, room?: number): BuiltRequest | undefined {
   try {
-    return options.prepare(target, room);
+    return buildRequest(options.inbound, target, options.forwarded, options.strict, room);
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;
@@ -167,56 +184,49 @@ function callOf({ target, url, headers, bytes }: BuiltRequest, stream: boolean):
   return { url, method: 'POST', headers, body: bytes, stream, timeout: target.provider.timeout };
 }
 
-async function begunStream(
+async function readStream(
   reply: ProviderReply,
-  prepared: BuiltRequest,
-  options: AskOptions,
-  deps: AskDeps,
+  request: BuiltRequest,
+  asking: Asking,
 ): Promise<CommittedReply> {
-  const { stream, maxReply } = options;
-  const joiner = prepared.pausing?.createJoiner();
+  const { options, deps } = asking;
+  const joiner = request.pausing?.createJoiner();
   const first = openFrames(reply.body, options);
   const source =
-    joiner === undefined
-      ? first
-      : new ContinuedFrames(first, joiner, goingOn(prepared, options, deps), options);
-  if (stream) return { kind: 'stream', held: await readUntilCommit(source, prepared, deps.ids), source };
-  return { kind: 'folded', reply: await aggregateStream(source, prepared, deps.ids, maxReply) };
+    joiner === undefined ? first : new ContinuedFrames(first, joiner, continueTurn(request, asking), options);
+  if (options.inbound.stream) {
+    return { kind: 'stream', held: await readUntilCommit(source, request, deps.ids), source };
+  }
+  return { kind: 'folded', reply: await aggregateStream(source, request, deps.ids, options.maxReply) };
 }
 
 /** The target asked once more, with its own paused turn. */
-function goingOn(prepared: BuiltRequest, options: AskOptions, deps: AskDeps): ContinueTurn {
-  const { pausing, bytes, protocol, target } = prepared;
+function continueTurn(request: BuiltRequest, { options, trace, deps }: Asking): ContinueTurn {
+  const { pausing, bytes, protocol, target } = request;
   return async (turn, read) => {
     try {
-      const call = callOf({ ...prepared, bytes: pausing?.resume(bytes, turn) ?? bytes }, options.stream);
-      const reply = await deps.client.open(call, options.cancellation);
+      const next = { ...request, bytes: pausing?.resume(bytes, turn) ?? bytes };
+      const reply = await deps.client.open(callOf(next, options.inbound.stream), options.cancellation);
       if (reply.status !== 200) throw new FailureError(await readErrorReply(reply, protocol, deps.clock));
       return await read(reply);
     } catch (error) {
       const { reason } = options.cancellation;
       if (reason !== undefined) throw reason;
-      // A fault of our own takes nothing from the client of what it was told.
-      const said = error instanceof FailureError ? error.failure.message : String(error);
-      const message = redact(said, target.provider);
-      const fields = { request: options.requestId, target: target.key, message };
+      // A fault of our own takes nothing from the client of what it already has.
+      const words = error instanceof FailureError ? error.failure.message : String(error);
+      const message = redact(words, target.provider);
+      const fields = { request: trace.requestId, target: target.key, message };
       deps.log.warn('a paused turn could not go on', fields);
       return undefined;
     }
   };
 }
 
-function logAttempt(
-  log: Logger,
-  requestId: string,
-  target: Target,
-  failure: ProviderFailure,
-  attempt: number,
-): void {
+function logFailure(log: Logger, trace: Trace, target: Target, failure: ProviderFailure): void {
   log.warn('a target failed', {
-    request: requestId,
+    request: trace.requestId,
     target: target.key,
-    attempt,
+    attempt: trace.attempts,
     kind: failure.kind,
     reason: failure.reason,
     status: failure.status,

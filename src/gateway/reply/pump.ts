@@ -1,11 +1,11 @@
 // Moves a committed stream to the client: frames in, bytes out, one write a network chunk, back-pressure both ways. What a
 // frame becomes is the business of relay and translate; how a stream may end is decided here.
 import { GatewayError, type ProviderFailure } from '../../errors.ts';
-import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
-import type { Outcome, Sink } from '../exchange.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Outcome, Trace } from '../trace.ts';
 import type { FrameReader, FrameSource } from '../outbound/provider-frames.ts';
 
 /** What one network chunk's frames are to the client, and whether the answer ended with them. */
@@ -36,16 +36,16 @@ export interface FrameWriter {
 const SETTLE_MS = 5000;
 
 export interface PumpOptions {
+  /** Frames that came before the commit. */
   held: readonly Frame[];
   source: FrameSource;
-  mover: FrameWriter;
-  sink: Sink;
-  cancellation: Cancellation;
-  clock: Clock;
+  writer: FrameWriter;
   /** The client's error event for a failure, complete. */
   errorEvent: (error: ProviderFailure | GatewayError) => string;
-  /** Told with the first bytes that were written. */
-  onFirstByte: () => void;
+  exchange: Pick<Exchange, 'sink' | 'cancellation'>;
+  /** Takes the time of the first bytes that were written. */
+  trace: Pick<Trace, 'firstByteAt'>;
+  clock: Clock;
 }
 
 /** Resolves when the stream has ended, however it did; never rejects for what a client or a provider does. */
@@ -62,7 +62,6 @@ class Pump implements FrameReader {
     if (!this.#over) this.#options.source.resume();
   };
   #over = false;
-  #begun = false;
   #cancelSettling: (() => void) | undefined;
 
   constructor(options: PumpOptions, resolve: (outcome: Outcome) => void, reject: (error: Error) => void) {
@@ -72,13 +71,14 @@ class Pump implements FrameReader {
   }
 
   start(): void {
-    const { cancellation, held, mover, source } = this.#options;
+    const { exchange, held, writer, source } = this.#options;
+    const { cancellation } = exchange;
     if (cancellation.reason !== undefined) {
       this.#cancelled();
       return;
     }
     cancellation.subscribe(this.#onCancel);
-    this.#guarded(() => this.#take(mover.move(held)));
+    this.#guarded(() => this.#take(writer.move(held)));
     if (!this.#over) source.read(this);
   }
 
@@ -87,7 +87,7 @@ class Pump implements FrameReader {
   frames(frames: readonly Frame[]): void {
     if (this.#over) return;
     try {
-      this.#take(this.#options.mover.move(frames));
+      this.#take(this.#options.writer.move(frames));
     } catch (error) {
       this.#broken(error);
     }
@@ -96,19 +96,19 @@ class Pump implements FrameReader {
   run(run: Run): void {
     if (this.#over) return;
     try {
-      this.#take(this.#options.mover.moveRun(run));
+      this.#take(this.#options.writer.moveRun(run));
     } catch (error) {
       this.#broken(error);
     }
   }
 
   end(clean: boolean): void {
-    this.#guarded(() => this.#take(this.#options.mover.finish(clean)));
+    this.#guarded(() => this.#take(this.#options.writer.finish(clean)));
   }
 
   fail(failure: ProviderFailure): void {
     this.#guarded(() => {
-      if (this.#options.cancellation.reason !== undefined) this.#cancelled();
+      if (this.#options.exchange.cancellation.reason !== undefined) this.#cancelled();
       else this.#failed(failure);
     });
   }
@@ -127,42 +127,41 @@ class Pump implements FrameReader {
       this.#close(null, bytes);
     } else {
       this.#write(bytes);
-      if (this.#options.mover.stopped?.() === true) this.#settle();
+      if (this.#options.writer.stopped?.() === true) this.#settle();
     }
   }
 
   #write(bytes: Buffer | string): void {
     if (bytes.length === 0) return;
     this.#writing();
-    const { sink, source } = this.#options;
-    if (sink.write(bytes)) return;
+    const { exchange, source } = this.#options;
+    if (exchange.sink.write(bytes)) return;
     source.pause();
-    sink.onDrain(this.#onDrain);
+    exchange.sink.onDrain(this.#onDrain);
   }
 
   #writing(): void {
-    if (this.#begun) return;
-    this.#begun = true;
-    this.#options.onFirstByte();
+    const { trace, clock } = this.#options;
+    trace.firstByteAt ??= clock.monotonic();
   }
 
   #settle(): void {
-    const { clock, mover } = this.#options;
+    const { clock, writer } = this.#options;
     this.#cancelSettling?.();
-    this.#cancelSettling = clock.after(SETTLE_MS, () => this.#guarded(() => this.#take(mover.finish(true))));
+    this.#cancelSettling = clock.after(SETTLE_MS, () => this.#guarded(() => this.#take(writer.finish(true))));
   }
 
   #stop(): void {
     this.#over = true;
     this.#cancelSettling?.();
-    this.#options.cancellation.unsubscribe(this.#onCancel);
+    this.#options.exchange.cancellation.unsubscribe(this.#onCancel);
   }
 
   #close(error: string | null, last: Buffer | string): void {
-    const { sink, mover } = this.#options;
+    const { exchange, writer } = this.#options;
     this.#stop();
-    sink.end(last);
-    this.#resolve({ status: 200, error, usage: mover.usage(), lost: mover.lost?.() });
+    exchange.sink.end(last);
+    this.#resolve({ status: 200, error, usage: writer.usage(), lost: writer.lost?.() });
   }
 
   #failed(failure: ProviderFailure | GatewayError): void {
@@ -174,12 +173,12 @@ class Pump implements FrameReader {
 
   #cancelled(): void {
     if (this.#over) return;
-    const { cancellation, mover, source } = this.#options;
-    const { reason } = cancellation;
+    const { exchange, writer, source } = this.#options;
+    const { reason } = exchange.cancellation;
     if (reason instanceof GatewayError) return this.#failed(reason);
     source.abort();
     this.#stop();
-    this.#resolve({ status: 499, error: 'client_closed', usage: mover.usage(), lost: mover.lost?.() });
+    this.#resolve({ status: 499, error: 'client_closed', usage: writer.usage(), lost: writer.lost?.() });
   }
 
   #guarded(step: () => void): void {

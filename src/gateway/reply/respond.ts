@@ -7,12 +7,12 @@ import type { Ids } from '../../ids.ts';
 import { withoutKeys } from '../../log.ts';
 import type { Protocol, ReplyContext } from '../../protocols/protocol.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { Exchange, HeaderList, Outcome } from '../exchange.ts';
+import type { Exchange, HeaderList } from '../exchange.ts';
 import { errorOf } from '../outbound/fallback-policy.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
 import { headerList, headerText } from './header-text.ts';
 import { lossesOfRewriting } from './losses.ts';
-import type { BuiltRequest } from '../outbound/build-request.ts';
+import type { Contact, Outcome, Trace } from '../trace.ts';
 import { pump } from './pump.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import { createRelay } from './relay.ts';
@@ -20,94 +20,96 @@ import { createTranslation, translateAsStream, translateWhole } from './translat
 
 export interface RespondOptions {
   inbound: Inbound;
-  upstream: ProviderAnswer;
+  answer: ProviderAnswer;
   admission: Admission;
   exchange: Exchange;
-  onFirstByte: () => void;
-  /** Told where the client got another id of the answer than the provider gave it. */
-  onNewId: (theirs: string, ours: string) => void;
+}
+
+interface RespondDeps {
+  clock: Clock;
+  ids: Ids;
 }
 
 /** Throws GatewayError where a whole reply turns out to be none; nothing was written then. */
 export function respond(
   options: RespondOptions,
-  deps: { clock: Clock; ids: Ids },
+  trace: Trace,
+  deps: RespondDeps,
 ): Outcome | Promise<Outcome> {
   const fail = (error: unknown): never => {
     throw error instanceof FailureError ? gatewayError(error.failure, options) : error;
   };
   try {
-    const outcome = written(options, deps);
+    const outcome = write(options, trace, deps);
     return outcome instanceof Promise ? outcome.catch(fail) : outcome;
   } catch (error) {
     return fail(error);
   }
 }
 
-function written(options: RespondOptions, deps: { clock: Clock; ids: Ids }): Outcome | Promise<Outcome> {
-  const { inbound, upstream, admission, exchange, onFirstByte } = options;
-  const { prepared, begun } = upstream;
-  const { sink } = exchange;
+/** The one place that chooses between relay and translation. */
+function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcome | Promise<Outcome> {
+  const { inbound, answer, admission, exchange } = options;
+  const { request, reply } = answer;
   const { protocol: client } = inbound;
-  const head = responseHeaders(upstream, client, admission, deps.clock);
-  const context = (): ReplyContext => replyContext(options, deps);
-
-  if (begun.kind === 'stream') {
-    const mover = prepared.crossing
-      ? createTranslation(prepared, client, context(), deps.ids)
-      : createRelay(prepared.protocol, inbound.usageAsked);
+  const headers = responseHeaders(trace.contact ?? request, trace, client, admission, deps.clock);
+  if (reply.kind === 'stream') {
+    const writer = request.crossing
+      ? createTranslation(request, client, replyContext(inbound, trace, deps), deps.ids)
+      : createRelay(request.protocol, inbound.usageAsked);
     const errorEvent = (cause: ProviderFailure | GatewayError): string =>
       withoutKeys(client.encodeStreamError(gatewayError(cause, options), exchange.requestId));
-    sink.open(head, client.keepAlive);
-    const { held, source } = begun;
-    return pump({
-      held,
-      source,
-      mover,
-      sink,
-      cancellation: exchange.cancellation,
-      clock: deps.clock,
-      errorEvent,
-      onFirstByte,
-    });
+    exchange.sink.open(headers, client.keepAlive);
+    const { held, source } = reply;
+    return pump({ held, source, writer, errorEvent, exchange, trace, clock: deps.clock });
   }
-  onFirstByte();
-  if (begun.kind === 'whole' && !prepared.crossing && !inbound.stream) {
-    head.push('content-type', 'application/json');
-    sink.send(200, head, begun.body);
-    return { status: 200, error: null, usage: begun.usage };
+  trace.firstByteAt ??= deps.clock.monotonic();
+  if (reply.kind === 'whole' && !request.crossing && !inbound.stream) {
+    headers.push('content-type', 'application/json');
+    exchange.sink.send(200, headers, reply.body);
+    return { status: 200, error: null, usage: reply.usage };
   }
-  const reply =
-    begun.kind === 'folded' ? begun.reply : prepared.protocol.decodeReply(begun.value, begun.body);
-  const write = inbound.stream ? translateAsStream : translateWhole;
-  const { text, usage, lost } = write(reply, prepared, client, context());
+  const decoded =
+    reply.kind === 'folded' ? reply.reply : request.protocol.decodeReply(reply.value, reply.body);
+  const encode = inbound.stream ? translateAsStream : translateWhole;
+  const { text, usage, lost } = encode(decoded, request, client, replyContext(inbound, trace, deps));
   if (inbound.stream) {
-    sink.open(head, client.keepAlive);
-    sink.end(text);
+    exchange.sink.open(headers, client.keepAlive);
+    exchange.sink.end(text);
   } else {
-    head.push('content-type', 'application/json');
-    sink.send(200, head, text);
+    headers.push('content-type', 'application/json');
+    exchange.sink.send(200, headers, text);
   }
-  const more = prepared.crossing ? [] : lossesOfRewriting(inbound.value);
+  const more = request.crossing ? [] : lossesOfRewriting(inbound.value);
   return { status: 200, error: null, usage, lost: more.length === 0 ? lost : [...(lost ?? []), ...more] };
 }
 
 /** What an encoder of answers needs to know of the request. */
-function replyContext(
-  { inbound, onNewId }: RespondOptions,
-  { clock, ids }: { clock: Clock; ids: Ids },
-): ReplyContext {
+function replyContext(inbound: Inbound, trace: Trace, { clock, ids }: RespondDeps): ReplyContext {
   const created = Math.floor(clock.now() / 1000);
-  return { ids, created, request: inbound.asked(), estimateInput: () => inbound.estimate(), onNewId };
+  return { ids, created, request: inbound.asked(), estimateInput: () => inbound.estimate(), trace };
+}
+
+/**
+ * The tokens of the input that the client was told for want of the provider's count: a stream of messages demands one.
+ * Undefined if the provider gave its own.
+ */
+export function estimatedInput(
+  { usage, error }: Outcome,
+  { request }: ProviderAnswer,
+  inbound: Inbound,
+): number | undefined {
+  if (usage !== undefined || error !== null || !request.crossing) return undefined;
+  return inbound.protocol.name === 'messages' ? inbound.estimate() : undefined;
 }
 
 /** A failure in mid-stream in the words that a failure before the stream would have had. */
 function gatewayError(
   cause: ProviderFailure | GatewayError,
-  { inbound, upstream }: RespondOptions,
+  { inbound, answer }: RespondOptions,
 ): GatewayError {
   if (cause instanceof GatewayError) return cause;
-  return errorOf([{ target: upstream.prepared.target, failure: cause }], {
+  return errorOf([{ target: answer.request.target, failure: cause }], {
     estimate: () => inbound.estimate(),
     coolingMs: () => undefined,
   });
@@ -115,13 +117,13 @@ function gatewayError(
 
 /** The headers of an answer beside its type and its ids. */
 export function responseHeaders(
-  reached: { prepared: BuiltRequest; attempts: number },
+  { target, dropped }: Contact,
+  { attempts }: Trace,
   client: Protocol,
   admission: Admission,
   clock: Clock,
 ): HeaderList {
-  const { target, dropped } = reached.prepared;
-  const head = [...namesOf(target), 'x-gateway-attempts', String(reached.attempts)];
+  const head = [...namesOf(target), 'x-gateway-attempts', String(attempts)];
   if (dropped.length > 0) head.push('x-gateway-dropped', headerList(dropped));
   if (admission.limit !== Infinity) head.push(...client.limitHeaders(admission, clock.now()));
   return head;

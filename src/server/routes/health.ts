@@ -2,7 +2,7 @@
 import { GatewayError } from '../../errors.ts';
 import type { Exchange, HeaderList } from '../../gateway/exchange.ts';
 import { shuttingDown } from '../../gateway/in-flight-limit.ts';
-import type { GatewayDeps } from '../../gateway/inference.ts';
+import type { GatewayDeps } from '../../gateway/deps.ts';
 
 const JSON_TYPE: HeaderList = ['content-type', 'application/json'];
 

@@ -1,5 +1,6 @@
 // What happens at each path.
-import { infer, type GatewayDeps } from '../../gateway/inference.ts';
+import type { GatewayDeps } from '../../gateway/deps.ts';
+import { infer } from '../../gateway/inference.ts';
 import { countTokens } from '../../gateway/count-tokens.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import { protocols } from '../../protocols/registry.ts';

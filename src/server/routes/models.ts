@@ -4,7 +4,7 @@ import { authenticate } from '../../accounts/authenticate.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
-import type { GatewayDeps } from '../../gateway/inference.ts';
+import type { GatewayDeps } from '../../gateway/deps.ts';
 import { withoutKeys } from '../../log.ts';
 import { faultOfName } from '../../protocols/shared/model-name.ts';
 import type { ModelEntry } from '../../routing/routing.ts';

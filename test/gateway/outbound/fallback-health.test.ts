@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { NEVER_CANCELLED } from '../../../src/cancellation.ts';
 import { FailureError } from '../../../src/canonical/failure.ts';
+import type { Trace } from '../../../src/gateway/trace.ts';
 import { askTargets, type AskDeps, type AskOptions } from '../../../src/gateway/outbound/fallback.ts';
 
 it('an attempt is over when the request with less output cannot be prepared', async () => {
@@ -20,14 +21,20 @@ it('an attempt is over when the request with less output cannot be prepared', as
   const target = { key: 'p/m', provider: { timeout: 1000 } };
   const fault = new RangeError('a fault of our own');
   const options = {
-    ...{ first: { target, crossing: true }, rest: [], lone: true, stream: false, requestId: 'req_1' },
-    prepare: () => {
-      throw fault;
+    ...{ first: { target, crossing: true }, rest: [], lone: true, cancellation: NEVER_CANCELLED },
+    inbound: {
+      stream: false,
+      estimate: () => 5000,
+      get protocol(): never {
+        throw fault;
+      },
     },
-    ...{ cancellation: NEVER_CANCELLED, facts: () => ({ estimate: () => 5000 }), onAttempt: () => undefined },
   };
+  const trace = { attempts: 0 } as Trace;
   const clock = { monotonic: () => 0 };
   const deps = { client: { open }, routing: { health }, clock };
-  await expect(askTargets(options as unknown as AskOptions, deps as unknown as AskDeps)).rejects.toBe(fault);
+  await expect(askTargets(options as unknown as AskOptions, trace, deps as unknown as AskDeps)).rejects.toBe(
+    fault,
+  );
   expect(told).toEqual(['abandoned']);
 });

@@ -171,10 +171,10 @@ function madeId(seed: string): string {
 }
 
 /** Ids of this protocol stay; a foreign one would tell clients of a protocol that they don't speak. */
-export function fitReplyId(id: string, { ids, onNewId }: Pick<ReplyContext, 'ids' | 'onNewId'>): string {
+export function fitReplyId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
   if (id.startsWith('chatcmpl')) return id;
   const own = `chatcmpl-${ids.random(24)}`;
-  onNewId?.(id, own);
+  if (trace !== undefined) trace.replyIds = { theirs: id, ours: own };
   return own;
 }
 

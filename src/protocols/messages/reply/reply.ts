@@ -200,10 +200,10 @@ function characters(parts: readonly ReplyPart[]): number {
 
 const ID_PREFIX = 'msg_';
 
-export function messageId(id: string, { ids, onNewId }: Pick<ReplyContext, 'ids' | 'onNewId'>): string {
+export function messageId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
   if (id.startsWith(ID_PREFIX)) return id;
   const own = ID_PREFIX + ids.random(24);
-  onNewId?.(id, own);
+  if (trace !== undefined) trace.replyIds = { theirs: id, ours: own };
   return own;
 }
 

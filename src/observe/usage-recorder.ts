@@ -1,0 +1,102 @@
+// Usage rows on their way to the store: gathered off the request path, written in batches. A crash loses at most one
+// interval of rows; a store that is away makes them wait, up to a bound, and is said once.
+import type { Clock } from '../clock.ts';
+import type { FinishedTrace, Observer } from '../gateway/trace.ts';
+import { withoutKeys, type Logger } from '../log.ts';
+import { costOf } from '../routing/price.ts';
+import type { Store, UsageRow } from '../store/store.ts';
+
+const FLUSH_MS = 100;
+/** Rows that wait for a store that is away; beyond it the oldest are lost, and the log says how many. */
+const MAX_WAITING = 50_000;
+/** So long without a row, the store does its housekeeping. */
+const IDLE_MS = 1000;
+
+export interface UsageRecorder extends Observer {
+  /** Writes what waits, for shutdown. Gives the number of rows that could not be written. */
+  flush(): Promise<number>;
+}
+
+export function createUsageRecorder(options: { store: Store; clock: Clock; log: Logger }): UsageRecorder {
+  const { store, clock, log } = options;
+  let waiting: UsageRow[] = [];
+  let scheduled = false;
+  let failing = false;
+  let ending = false;
+  let cancelIdle = (): void => undefined;
+  let writing: Promise<void> = Promise.resolve();
+
+  async function write(): Promise<void> {
+    scheduled = false;
+    if (waiting.length === 0) return;
+    const rows = waiting;
+    waiting = [];
+    try {
+      await store.recordUsage(rows);
+      failing = false;
+      cancelIdle();
+      cancelIdle = clock.after(IDLE_MS, () => void store.idle().catch(() => undefined));
+    } catch (error) {
+      keep(rows);
+      if (!failing) log.error('usage rows cannot be written; they wait', { reason: String(error) });
+      failing = true;
+      if (!ending) schedule(IDLE_MS);
+    }
+  }
+
+  function keep(rows: UsageRow[]): void {
+    waiting = rows.concat(waiting);
+    const lost = waiting.length - MAX_WAITING;
+    if (lost > 0) {
+      waiting = waiting.slice(lost);
+      log.error('usage rows were lost: the database is away for too long', { rows: lost });
+    }
+  }
+
+  function schedule(ms: number): void {
+    if (scheduled) return;
+    scheduled = true;
+    clock.after(ms, () => {
+      writing = writing.then(write);
+    });
+  }
+
+  return {
+    finished(trace) {
+      waiting.push(usageRow(trace));
+      schedule(FLUSH_MS);
+    },
+    async flush() {
+      ending = true;
+      cancelIdle();
+      await writing;
+      await write();
+      return waiting.length;
+    },
+  };
+}
+
+function usageRow({ key, contact, outcome, ...trace }: FinishedTrace): UsageRow {
+  const { usage } = outcome;
+  const target = contact?.target;
+  return {
+    at: trace.endedAt,
+    accountId: key.accountId,
+    keyId: key.id,
+    endpoint: trace.endpoint,
+    modelAsked: withoutKeys(trace.modelAsked),
+    provider: target?.provider.name ?? null,
+    model: target === undefined ? null : withoutKeys(target.model),
+    status: outcome.status,
+    streamed: trace.streamed,
+    input: usage?.input ?? null,
+    cacheRead: usage?.cacheRead ?? null,
+    cacheWrite: usage?.cacheWrite ?? null,
+    output: usage?.output ?? null,
+    reasoning: usage?.reasoning ?? null,
+    costUsd: usage === undefined ? null : (costOf(target?.price, usage) ?? null),
+    firstByteMs: trace.firstByteMs,
+    durationMs: trace.durationMs,
+    error: outcome.error,
+  };
+}
