@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path/posix';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
-const ROOT = ['errors', 'log', 'clock', 'ids', 'cancellation', 'descriptors', 'write-batch'];
+const ROOT = ['errors', 'log', 'pretty-log', 'clock', 'ids', 'cancellation', 'descriptors', 'write-batch'];
 const FLOOR_1 = [...ROOT, 'canonical'];
 const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
@@ -14,7 +14,8 @@ const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'sim'];
 /** Folders of `src`, or its own files, and what they may import besides themselves. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   errors: [],
-  log: [],
+  log: ['pretty-log'],
+  'pretty-log': [],
   clock: [],
   ids: [],
   cancellation: [],

@@ -151,4 +151,87 @@ describe('a request in the log for people', () => {
     expect(displayWidth(line)).toBeLessThanOrEqual(100);
     expect(displayWidth(stripVTControlCharacters(shownOf(fields, true)).trimEnd())).toBeLessThanOrEqual(100);
   });
+
+  it('wraps between its fields on a terminal that is narrower', () => {
+    for (const columns of [60, 80]) {
+      let text = '';
+      const log = createLog({
+        format: 'pretty',
+        stream: { columns, write: (more: string) => (text += more) },
+      });
+      log.info('answered', { ...DONE, account: 'x'.repeat(60) });
+      log.info('refused', {
+        path: `/v1/${'x'.repeat(60)}`,
+        status: 404,
+        message: 'unknown path '.repeat(20),
+      });
+      log.flush();
+      for (const line of text.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
+      expect(text).toMatch(/auto → anthropic\/claude-sonnet-5\s/);
+      expect(text).toMatch(/12\.3k → 678 tokens\s+321ms\s+4\.6s\n/);
+    }
+  });
+});
+
+describe('any other record in the log for people', () => {
+  const FAILED = {
+    request: 'req_0123456789abcdef01234567',
+    target: 'anthropic/claude-sonnet-5',
+    attempt: 1,
+    kind: 'provider_key',
+    reason: undefined,
+    status: 401,
+    message: 'the key was refused by the provider, which says that it is not one of its own keys',
+  };
+
+  function shownOf(message: string, fields: object, columns?: number, colors = false): string {
+    let text = '';
+    const stream = { columns, write: (more: string) => (text += more) };
+    const log = createLog({ format: 'pretty', stream, colors });
+    log.warn(message, { ...fields });
+    log.flush();
+    return text;
+  }
+
+  it.each([
+    ['a target that failed', 'a target failed', FAILED],
+    ['housekeeping', 'housekeeping failed', { reason: `Error: ${'the disk is full, '.repeat(20)}` }],
+    [
+      'a warning in the message alone',
+      'a provider is left out because its variable is not set. '.repeat(5),
+      {},
+    ],
+    ['a name without spaces', 'a target failed', { target: `p/${'m'.repeat(250)}`, status: 500 }],
+    ['wide characters', 'a target failed', { target: '日本語'.repeat(60) }],
+    ['a list', 'fields were dropped', { dropped: Array.from({ length: 30 }, (_, at) => `field_${at}`) }],
+  ])(
+    'wraps at words at 60, 100 and 160 columns, 100 at most, and loses nothing: %s',
+    (_, message, fields) => {
+      const words = (text: string): string => text.replace(/\s/g, '');
+      const whole = words(
+        `${message}${Object.entries(fields)
+          .filter(([, value]) => value !== undefined)
+          .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+          .join('')}`,
+      );
+      for (const columns of [60, 100, 160, undefined]) {
+        const text = shownOf(message, fields, columns);
+        for (const line of text.split('\n'))
+          expect(displayWidth(line), line).toBeLessThanOrEqual(Math.min(columns ?? 100, 100));
+        expect(words(text)).toContain(whole);
+        expect(stripVTControlCharacters(shownOf(message, fields, columns, true)).slice(8)).toBe(
+          text.slice(8),
+        );
+      }
+    },
+  );
+
+  it('is one line where it fits, and continues below its message', () => {
+    expect(shownOf('stopping', { signal: 'SIGTERM' })).toMatch(
+      /^\d\d:\d\d:\d\d warn {2}stopping {2}signal=SIGTERM\n$/,
+    );
+    const lines = shownOf('a target failed', FAILED, 60).trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(2);
+    for (const line of lines.slice(1)) expect(line).toMatch(/^ {15}\S/);
+  });
 });

@@ -1,0 +1,216 @@
+// A record of the log for people: of a request one line of 100 columns at most, of all else lines that wrap at words.
+
+/** Text that a line holds whole where it fits: `label` is dim and not parted from it. */
+interface Word {
+  text: string;
+  label?: string;
+  /** An escape code of a colour. */
+  code?: string;
+  /** Columns between it and the word before, on the same line. */
+  gap: number;
+}
+
+interface Shown {
+  words: Word[];
+  /** Columns before each line but the first. */
+  indent: number;
+}
+
+const COLORS: Record<string, string> = { info: '32', warn: '33', error: '31' };
+const DIM = '2';
+
+const LINE_WIDTH = 100;
+const NARROWEST = 32;
+
+/** Gives what shows a record (a line of JSON) on a terminal of `columns`, or elsewhere. */
+export function createPretty(colors: boolean): (record: string, columns?: number) => string {
+  const paint = (code: string | undefined, text: string): string =>
+    colors && code !== undefined && text !== '' ? `\x1b[${code}m${text}\x1b[0m` : text;
+  return (record, columns = LINE_WIDTH) => {
+    const { level, time, msg, ...fields } = JSON.parse(record) as Record<string, unknown>;
+    const name = typeof level === 'string' ? level : 'info';
+    const clock = typeof time === 'string' ? time.slice(11, 19) : '';
+    const code = COLORS[name];
+    const head = (mark: string): Word[] => [
+      { text: clock, code: DIM, gap: 0 },
+      { text: mark, code, gap: 1 },
+    ];
+    const width = Math.max(NARROWEST, Math.min(LINE_WIDTH, columns || LINE_WIDTH));
+    if (isRequest(fields))
+      return laidOut(requestWords(head(String(fields.status)), fields, width), width, paint);
+    if (isRefusal(fields)) return laidOut(refusalWords(head(String(fields.status)), fields), width, paint);
+    return laidOut(recordWords(head(name.padEnd(5)), msg, fields), width, paint);
+  };
+}
+
+function laidOut(
+  { words, indent }: Shown,
+  width: number,
+  paint: (code: string | undefined, text: string) => string,
+): string {
+  let lines = '';
+  let used = 0;
+  for (const { text, label = '', code, gap } of words) {
+    const size = widthOf(label) + widthOf(text);
+    const fits = used === 0 || used + gap + size <= width;
+    lines += fits ? ' '.repeat(gap) : `\n${' '.repeat(indent)}`;
+    used = (fits ? used + gap : indent) + widthOf(label);
+    lines += paint(DIM, label);
+    // What has no spaces, such as a name, is broken where the line ends.
+    for (const [at, piece] of pieces(text, width - used, width - indent).entries()) {
+      if (at > 0) {
+        lines += `\n${' '.repeat(indent)}`;
+        used = indent;
+      }
+      lines += paint(code, piece);
+      used += widthOf(piece);
+    }
+  }
+  return `${lines}\n`;
+}
+
+/** The text in pieces: the first of at most `first` columns, all others of `room`. */
+function pieces(text: string, first: number, room: number): string[] {
+  if (widthOf(text) <= first) return [text];
+  const result: string[] = [];
+  let piece = '';
+  let left = first;
+  for (const char of text) {
+    const width = widthOf(char);
+    if (width > left) {
+      result.push(piece);
+      piece = '';
+      left = room;
+    }
+    piece += char;
+    left -= width;
+  }
+  return [...result, piece];
+}
+
+function sentence(text: string, gap: number): Word[] {
+  return text.split(' ').map((word, at) => ({ text: word, gap: at === 0 ? gap : 1 }));
+}
+
+/** `12:00:01 info   message  member=value …`: members in the order in which they were given. */
+function recordWords(head: Word[], message: unknown, fields: Record<string, unknown>): Shown {
+  const members = Object.entries(fields)
+    .filter(([, value]) => value !== null)
+    .flatMap(([member, value]) => {
+      const [first, ...others] = sentence(plain(value), 2);
+      return [{ text: '', gap: 2, ...first, label: `${member}=` }, ...others];
+    });
+  return { words: [...head, ...sentence(plain(message), 1), ...members], indent: '12:00:01 info  '.length };
+}
+
+/** What the record of a request holds, beside what only JSON lines show. */
+interface Answered {
+  account: string;
+  model: string;
+  target?: string;
+  status: number;
+  error?: string;
+  input?: number;
+  output?: number;
+  first_byte_ms?: number;
+  ms: number;
+}
+
+function isRequest(fields: object): fields is Answered {
+  const { account, model, status, ms } = fields as Partial<Answered>;
+  return (
+    typeof account === 'string' &&
+    typeof model === 'string' &&
+    typeof status === 'number' &&
+    typeof ms === 'number'
+  );
+}
+
+const ACCOUNT_WIDTH = 16;
+const STATUS_INDENT = '12:00:01 200  '.length;
+
+/** `12:00:01 200  alice  auto → anthropic/claude-sonnet-5  12.3k → 678 tokens  321ms  4.6s`; a narrow terminal wraps it. */
+function requestWords(head: Word[], answered: Answered, width: number): Shown {
+  const { account, model, target = 'none', error, input, output, first_byte_ms: first, ms } = answered;
+  const who = fitted(plain(account), ACCOUNT_WIDTH);
+  const numbers = [
+    `${short(input)} → ${short(output)} tokens`,
+    first === undefined ? '-' : span(first),
+    span(ms),
+    ...(error === undefined ? [] : [plain(error)]),
+  ];
+  const beside = width < LINE_WIDTH ? 0 : widthOf(who) + 2 + widthOf(numbers.join('  ')) + 2;
+  const where = namesFitted(plain(model), plain(target), width - STATUS_INDENT - beside);
+  const words = [
+    ...head,
+    { text: who, gap: 2 },
+    { text: where, gap: 2 },
+    ...numbers.map((text) => ({ text, code: DIM, gap: 2 })),
+  ];
+  return { words, indent: STATUS_INDENT };
+}
+
+function namesFitted(asked: string, reached: string, room: number): string {
+  if (asked === reached) return fitted(asked, room);
+  const names = `${fitted(asked, Math.max(Math.floor((room - 3) / 2), room - 3 - widthOf(reached)))} → `;
+  return names + fitted(reached, room - widthOf(names));
+}
+
+/** What a request that was not let through was told; its client has the whole of it. */
+interface Refused {
+  path: string;
+  status: number;
+  message: string;
+}
+
+function isRefusal(fields: object): fields is Refused {
+  const { path, status, message } = fields as Partial<Refused>;
+  return typeof path === 'string' && typeof status === 'number' && typeof message === 'string';
+}
+
+const PATH_WIDTH = 32;
+
+function refusalWords(head: Word[], { path, message }: Refused): Shown {
+  const where = fitted(plain(path), PATH_WIDTH);
+  const room = LINE_WIDTH - STATUS_INDENT - widthOf(where) - 2;
+  const words = [...head, { text: where, gap: 2 }, ...sentence(fitted(plain(message), room), 2)];
+  return { words, indent: STATUS_INDENT };
+}
+
+function short(count: number | undefined): string {
+  if (count === undefined) return '?';
+  const [unit, size] = count >= 999_950 ? ['M', 1_000_000] : ['k', 1000];
+  return count < 1000 ? String(count) : `${(count / size).toFixed(1)}${unit}`;
+}
+
+function span(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)}ms` : `${(ms / 1000).toFixed(1)}s`;
+}
+
+const NARROW = /[\0-\u10ff\u2010-\u2027\u2190-\u2193]/;
+
+/** Columns of a terminal, never fewer than it takes: what is beyond the alphabets and our own marks may be wide. */
+function widthOf(text: string): number {
+  let width = 0;
+  for (const char of text) width += NARROW.test(char) ? 1 : 2;
+  return width;
+}
+
+function fitted(text: string, room: number): string {
+  if (widthOf(text) <= room) return text;
+  let result = '';
+  let width = 1;
+  for (const char of text) {
+    width += widthOf(char);
+    if (width > room) break;
+    result += char;
+  }
+  return `${result}…`;
+}
+
+/** Control characters from strangers never reach the terminal raw. */
+function plain(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => JSON.stringify(char).slice(1, -1));
+}
