@@ -8,6 +8,7 @@ import type { ProviderClient } from '../providers/client.ts';
 import { listModels, probeLocal } from '../providers/discover.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
 import type { Context } from './context.ts';
+import { say } from './ui/lines.ts';
 import { clean } from './ui/style.ts';
 import { readConfig, sayRead } from './with-store.ts';
 import { shownProviders } from './shown-providers.ts';
@@ -32,7 +33,7 @@ export async function withInventory<Result>(
   const { clock, ids, env } = context;
   const config = await readConfig(command, context);
   await sayRead(context, config, reads);
-  for (const warning of config.warnings) context.stderr.write(`warning: ${clean(warning)}\n`);
+  for (const warning of config.warnings) say(context.stderr, `warning: ${clean(warning)}`);
   const { client, sim } = createClients({ clock, ids, env });
   try {
     const routing = createRouting({ config, clock });
@@ -62,8 +63,9 @@ export async function learnModels(
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
         const { redact: scrub } = await import('../gateway/outbound/redact.ts');
-        context.stderr.write(
-          `warning: provider ${clean(provider.name)} did not list its models: ${clean(scrub(why, provider))}\n`,
+        say(
+          context.stderr,
+          `warning: provider ${clean(provider.name)} did not list its models: ${clean(scrub(why, provider))}`,
         );
       }
     }),

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { NO_STORE, StoreError, type Store, type StoreReader } from '../store/store.ts';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
+import { say } from './ui/lines.ts';
 import { clean, formatCount, shortened } from './ui/style.ts';
 
 /** What `serve` may add to the flags that every command has. */
@@ -63,8 +64,11 @@ export async function withReadStore<Result>(
   await sayRead(context, config, { database: true });
   const { databaseExists } = await import('../store/open.ts');
   if (databaseExists(config.database)) return withDatabase(config, use);
-  context.stderr.write(
-    `${shortened(`there is no database at ${clean(config.database)} yet; gateway serve and gateway keys create make it`)}\n`,
+  say(
+    context.stderr,
+    shortened(
+      `there is no database at ${clean(config.database)} yet; gateway serve and gateway keys create make it`,
+    ),
   );
   return use(NO_STORE, config);
 }
@@ -83,7 +87,7 @@ export async function sayRead(
       ? []
       : [`database ${shownDatabase(config.database)}`]),
   ];
-  if (unusual.length > 0) stderr.write(`${shortened(`reads ${unusual.map(clean).join(', ')}`)}\n`);
+  if (unusual.length > 0) say(stderr, shortened(`reads ${unusual.map(clean).join(', ')}`));
 }
 
 /** A URL may hold a password. */
@@ -91,7 +95,7 @@ const shownDatabase = (location: string): string => location.replace(/(:\/\/)[^@
 
 /** Said by every command that writes, so that a change in the wrong database is noticed. */
 export function sayWritten(context: Context, store: Store): void {
-  context.stderr.write(`written to ${clean(store.location)}\n`);
+  say(context.stderr, `written to ${clean(store.location)}`);
 }
 
 /** A name that is not there, with the nearest that is. */

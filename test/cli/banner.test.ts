@@ -1,4 +1,5 @@
 // What `serve` prints once it listens, on terminals of several widths and in a pipe.
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -37,20 +38,67 @@ async function bannerOf(shell: Shell, { columns, firstKey, colors = false }: Sho
   return stdout.text;
 }
 
-it.each([60, 100, 160])(
-  'wraps at words at %i columns; the first key stands alone on its line',
+const FIRST_KEY = `sk-gw-${'x'.repeat(43)}`;
+
+it.each([60, 100, 160])('wraps at words at %i columns', async (columns) => {
+  const shell = createShell();
+  const first = await bannerOf(shell, { columns, firstKey: FIRST_KEY });
+  const name = 'an account with a rather long name of many words';
+  await shell.run(['keys', 'create', '--account', name]);
+  const later = await bannerOf(shell, { columns });
+  writeFileSync(
+    join(shell.directory, 'gateway.yaml'),
+    `providers:
+  ${'w'.repeat(40)}: { protocol: [chat, messages], base_url: 'http://127.0.0.1:9' }
+  many: { protocol: chat, base_url: 'http://127.0.0.1:9', models: [${Array.from({ length: 40 }, (_, at) => `m${at}`).join()}] }
+`,
+  );
+  const configured = await bannerOf(shell, { columns });
+  for (const line of `${first}\n${later}\n${configured}`.split('\n')) {
+    // A path or a quoted name is one word, which is not broken.
+    const whole = /^ +\/[^ ]+$/.test(line) || /^ *'an account [^']*'( \\)?$/.test(line);
+    if (!whole) expect(line.length, line).toBeLessThanOrEqual(columns);
+  }
+});
+
+it.each([60, 100, 160, undefined])(
+  'shows the first key once, alone on its line, in lines that a shell takes (%s columns)',
   async (columns) => {
-    const key = `sk-gw-${'x'.repeat(43)}`;
+    const text = await bannerOf(createShell(), { columns, firstKey: FIRST_KEY });
+    expect(text.split(FIRST_KEY)).toHaveLength(2);
+    expect(text.split('\n')).toContain(FIRST_KEY);
+    const [lines = ''] = /^GATEWAY_KEY=[^]*?\n\n/m.exec(text) ?? [];
+    const script = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }\n${lines}`;
+    const { stdout, stderr } = spawnSync('sh', ['-eu', '-c', script], { encoding: 'utf8' });
+    const words = stdout.split('\0');
+    expect(words.slice(0, 6), stderr).toEqual([
+      'http://127.0.0.1:8787/v1/chat/completions',
+      '-H',
+      `Authorization: Bearer ${FIRST_KEY}`,
+      '-H',
+      'Content-Type: application/json',
+      '-d',
+    ]);
+    expect(words).toHaveLength(8);
+    expect(JSON.parse(words[6] ?? '')).toEqual({
+      model: 'auto',
+      messages: [{ role: 'user', content: 'Hello!' }],
+    });
+    expect(stderr).toBe('');
+  },
+);
+
+it.each([40, 60, 100])(
+  'a command that is broken over lines is still one for a shell (%i columns)',
+  async (columns) => {
     const shell = createShell();
-    const first = await bannerOf(shell, { columns, firstKey: key });
-    expect(first.split('\n')).toContain(key);
-    await shell.run(['keys', 'create', '--account', 'an account with a rather long name of many words']);
-    const later = await bannerOf(shell, { columns });
-    for (const line of `${first}\n${later}`.split('\n')) {
-      // Paths, the body, and the header that bears the key are words that cannot be broken.
-      const whole = /^\s*(database|config|-H 'Auth|-d ')/.test(line) || !line.trim().includes(' ');
-      if (!whole) expect(line.length, line).toBeLessThanOrEqual(columns);
-    }
+    const name = "o'brien of the long names and more words";
+    await shell.run(['keys', 'create', '--account', name]);
+    const text = await bannerOf(shell, { columns });
+    const joined = text.replaceAll(/ \\\n +/g, ' ');
+    const quoted = `'o'\\''brien of the long names and more words'`;
+    expect(joined).toContain(`gateway keys create --account ${quoted}\n`);
+    expect(joined).toContain(`gateway tiers assign ${quoted} TIER\n`);
   },
 );
 

@@ -39,6 +39,17 @@ describe('keys create', () => {
     for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(columns);
   });
 
+  it('wraps what it says on stderr at words, too', async () => {
+    const shell = createShell();
+    await shell.run('keys create --account alice');
+    const { stderr } = await shell.run('keys create --account Alice --models nonsense,absent', {
+      columns: 60,
+    });
+    expect(stderr).toMatch(/^warning: the new account Alice [^]*\nwritten to/m);
+    for (const line of stderr.split('\n'))
+      if (!/^ *\/\S+$/.test(line)) expect(line.length, line).toBeLessThanOrEqual(60);
+  });
+
   it('says on stderr which database it wrote', async () => {
     const shell = createShell();
     const { stderr } = await shell.run('keys create --account alice --json');

@@ -147,17 +147,17 @@ describe('serve', () => {
     expect(await once(child, 'close')).toEqual([0, null]);
   });
 
-  it('shows its first key once, with a curl line that works when pasted', async () => {
+  it('shows its first key once, with lines that work when pasted', async () => {
     const directory = temporaryDirectory();
     const child = start(['serve', '--port', '0', '--host', '127.0.0.1', '--log', 'off'], { directory });
     const banner = await until(child.stdout, /^curl .*\n/m);
     expect(banner).toMatch(/^sk-gw-[0-9A-Za-z]{40,}$/m);
-    expect(new Set(banner.match(/sk-gw-[0-9A-Za-z]{40,}/g)).size).toBe(1);
+    expect(banner.match(/sk-gw-[0-9A-Za-z]{40,}/g)).toHaveLength(1);
     expect(banner).toMatch(/chat +http:\/\/127\.0\.0\.1:\d+\/v1\n/);
     expect(banner).toMatch(/messages +http:\/\/127\.0\.0\.1:\d+\n/);
     expect(banner).toContain(join(directory, 'gateway', 'gateway.db'));
-    const [line = ''] = /^curl .*$/m.exec(banner) ?? [];
-    const shell = spawn('sh', ['-c', line.replace('curl ', 'curl -sS ')], {
+    const [lines = ''] = /^GATEWAY_KEY=[^]*^curl .*$/m.exec(banner) ?? [];
+    const shell = spawn('sh', ['-c', lines.replace('curl ', 'curl -sS ')], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const answer = await finish(shell);

@@ -137,8 +137,9 @@ describe('check', () => {
   it('wraps at words at 60 columns', async () => {
     const away = await refusingProvider(404, '');
     const shell = configured(`providers: { p: { protocol: chat, base_url: ${away}, models: [m] } }`);
-    const { stdout } = await shell.run('check', { columns: 60, env: { NO_COLOR: '1' } });
-    for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(60);
+    const { stdout, stderr } = await shell.run('check', { columns: 60, env: { NO_COLOR: '1' } });
+    expect(stderr).toMatch(/^gateway: provider p: cannot stream [^\n]*\n {2}\S/m);
+    for (const line of `${stdout}\n${stderr}`.split('\n')) expect(line.length, line).toBeLessThanOrEqual(60);
     expect(stdout).toMatch(/the list of models was refused[^\n]*\n {15}\w/);
   });
 

@@ -16,6 +16,7 @@ import {
   shortened,
   widthOf,
 } from '../ui/style.ts';
+import { assignTier, say, withCommand } from '../ui/lines.ts';
 import {
   limitText,
   sayWritten,
@@ -129,14 +130,12 @@ async function warnOfLookalike(account: string, store: Store, { stderr }: Contex
     (await store.listAccounts()).map(({ name }) => name),
   );
   if (other === undefined) return;
-  stderr.write(
-    `warning: the new account ${clean(account)} differs from ${clean(other)} only by case or look\n`,
-  );
+  say(stderr, `warning: the new account ${clean(account)} differs from ${clean(other)} only by case or look`);
 }
 
 async function warnOfModels(models: readonly string[], config: Config, { stderr }: Context): Promise<void> {
   const { uselessModels } = await import('../args/model-list.ts');
-  for (const line of uselessModels(models, config)) stderr.write(`${shortened(`warning: ${clean(line)}`)}\n`);
+  for (const line of uselessModels(models, config)) say(stderr, shortened(`warning: ${clean(line)}`));
 }
 
 function describeKey(key: Key) {
@@ -156,18 +155,18 @@ async function printCreated(key: Key, plaintext: string, config: Config, context
   const { stdout, env } = context;
   const style = await createStyle(stdout, env);
   const width = widthOf(stdout);
-  const row = (name: string, value: string): string =>
-    wrapText(value, width && width - ROW_INDENT)
-      .map((line, at) => `  ${style.dim((at === 0 ? name : '').padEnd(9))}  ${line}`)
-      .join('\n');
-  const rows = [
-    row('id', key.id),
-    row('account', `${clean(key.account)}, tier ${key.tier}: ${limitText(config, key.tier)}`),
-    row('', `another limit: gateway tiers assign ${shellWord(key.account)} TIER`),
-    ...(key.label === null ? [] : [row('name', clean(key.label))]),
-    row('endpoints', key.permissions.join(', ')),
-    row('models', key.models === null ? 'all' : key.models.map(clean).join(', ')),
-    row('expires', key.expiresAt === null ? 'never' : `${formatTime(key.expiresAt)} UTC`),
+  const room = width && Math.max(20, width - ROW_INDENT);
+  const rows = (name: string, lines: string[]): string[] =>
+    lines.map((line, at) => `  ${style.dim((at === 0 ? name : '').padEnd(9))}  ${line}`);
+  const row = (name: string, value: string): string[] => rows(name, wrapText(value, room));
+  const members = [
+    ...row('id', key.id),
+    ...row('account', `${clean(key.account)}, tier ${key.tier}: ${limitText(config, key.tier)}`),
+    ...rows('', withCommand('another limit:', assignTier(key.account), room)),
+    ...(key.label === null ? [] : row('name', clean(key.label))),
+    ...row('endpoints', key.permissions.join(', ')),
+    ...row('models', key.models === null ? 'all' : key.models.map(clean).join(', ')),
+    ...row('expires', key.expiresAt === null ? 'never' : `${formatTime(key.expiresAt)} UTC`),
   ];
   printLines(stdout, [
     style.bold(style.green(plaintext)),
@@ -175,7 +174,7 @@ async function printCreated(key: Key, plaintext: string, config: Config, context
       style.yellow(line),
     ),
     '',
-    ...rows,
+    ...members,
     '',
     ...howToUse(key, config, { dim: style.dim, width }),
   ]);

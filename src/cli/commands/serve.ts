@@ -7,6 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { collect, parsePort } from '../args/values.ts';
 import { printBanner } from '../ui/banner.ts';
 import { CliError, type Context } from '../context.ts';
+import { say } from '../ui/lines.ts';
 import { clean, formatDuration, isInteractive, plural } from '../ui/style.ts';
 import { openDatabase, readConfig } from '../with-store.ts';
 
@@ -124,7 +125,7 @@ function sayWaiting(app: App, config: Config, logger: Logger, { stderr }: Contex
   if (requests === 0) return;
   const open = plural(requests, 'open request');
   const text = `waiting up to ${formatDuration(graceMs)} for ${open}; a second Ctrl-C ends at once`;
-  if (config.log === 'off') stderr.write(`gateway: ${text}\n`);
+  if (config.log === 'off') say(stderr, `gateway: ${text}`);
   else logger.info(text);
 }
 
@@ -132,7 +133,7 @@ function sayWaiting(app: App, config: Config, logger: Logger, { stderr }: Contex
 function sayUnwritten(rows: number, logger: Logger, store: Store, { stderr }: Context): void {
   logger.flush();
   const location = clean(store.location);
-  stderr.write(`gateway: ${plural(rows, 'usage row')} could not be written to ${location} and are lost\n`);
+  say(stderr, `gateway: ${plural(rows, 'usage row')} could not be written to ${location} and are lost`);
 }
 
 async function greet(app: App, config: Config, store: Store, context: Context): Promise<void> {
@@ -173,7 +174,7 @@ function sayWarnings(config: Config, logger: Logger, { stderr }: Context): void 
   const open = config.listen.hosts.filter((host) => !isLoopback(host));
   const warnings = open.length === 0 ? config.warnings : [...config.warnings, withoutTls(open)];
   for (const warning of warnings) {
-    if (config.log === 'off') stderr.write(`gateway: warning: ${clean(warning)}\n`);
+    if (config.log === 'off') say(stderr, `gateway: warning: ${clean(warning)}`);
     else logger.warn(warning);
   }
   logger.flush();

@@ -4,6 +4,7 @@ import { HOUR_MS } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
 import type { Account, Grouping, StoreReader, Totals } from '../../store/store.ts';
 import type { Context } from '../context.ts';
+import { say } from '../ui/lines.ts';
 import { clean, isoTime, printJson } from '../ui/style.ts';
 import { limitOf, unknownAccount, withReadStore } from '../with-store.ts';
 import { parseSince } from '../args/time.ts';
@@ -83,8 +84,9 @@ async function showUsage(
 function warnOfLostTier(account: Account, config: Config, context: Context): void {
   if (config.tiers.has(account.tier)) return;
   const { name, tier } = account;
-  context.stderr.write(
-    `warning: tier ${clean(tier)} of account ${clean(name)} is not in the configuration: it is held to free\n`,
+  say(
+    context.stderr,
+    `warning: tier ${clean(tier)} of account ${clean(name)} is not in the configuration: it is held to free`,
   );
 }
 

@@ -8,6 +8,7 @@ import { clean, createStyle, printLines, shellWord, widthOf, type Style } from '
 import { version } from '../program.ts';
 import { limitText } from '../with-store.ts';
 import { shownProviders } from '../shown-providers.ts';
+import { assignTier, commandLines, withCommand } from './lines.ts';
 import { displayWidth, wrapText, wrapWords } from './table.ts';
 
 interface Served {
@@ -30,6 +31,11 @@ export async function printBanner(served: Served, context: Context): Promise<voi
   };
   const rows = (label: string, values: string[]): string[] =>
     values.map((value, index) => row(index === 0 ? label : '', value));
+  // A path that is broken cannot be copied: it has a line of its own rather.
+  const path = (label: string, value: string): string[] =>
+    width !== undefined && LABEL_WIDTH + 2 + displayWidth(value) > width
+      ? [`  ${style.dim(label)}`, `    ${value}`]
+      : [row(label, value)];
   printLines(context.stdout, [
     style.bold(`gateway ${version()} is listening`),
     '',
@@ -41,10 +47,10 @@ export async function printBanner(served: Served, context: Context): Promise<voi
       'messages',
       app.urls.map((url) => style.cyan(url)),
     ),
-    row('database', clean(store.location)),
+    ...path('database', clean(store.location)),
     ...(config.file === null
       ? rows('config', words('none: made from what the environment offers'))
-      : [row('config', clean(config.file))]),
+      : path('config', clean(config.file))),
     ...app.notes.flatMap((note) => rows('note', words(clean(note)))),
     '',
     ...providerLines(shownProviders(app.providers, config), width, style),
@@ -75,17 +81,24 @@ function providerLines(
   style: Style,
 ): string[] {
   const names = providers.map(({ name }) => clean(name));
-  const column = Math.max(9, ...names.map(displayWidth)) + 2;
-  const indent = ' '.repeat(2 + column);
-  const room = width === undefined ? undefined : Math.max(20, width - indent.length);
+  // A longer name has a line of its own, and the others are not moved by it.
+  const widest = width === undefined ? Infinity : Math.floor(width / 3);
+  const column = Math.max(9, ...names.map(displayWidth).filter((columns) => columns <= widest)) + 2;
   return providers.flatMap((provider, index) => {
     const { protocols, source } = provider;
     const name = names[index] ?? '';
+    const space = column - displayWidth(name);
+    const indent = ' '.repeat(space < 2 ? 4 : 2 + column);
+    const room = width === undefined ? undefined : Math.max(20, width - indent.length);
     const about = [protocols.join(', '), SOURCES[source]].filter((text) => text !== '').join('; ');
-    const ids = namesOf(provider);
+    const [first = '', ...others] = [
+      ...wrapText(about, room).map((line) => style.dim(line)),
+      ...wrapText(namesOf(provider).join(', '), room),
+    ].filter((line) => line !== '');
+    const head = `  ${style.bold(name)}`;
     return [
-      `  ${style.bold(name)}${' '.repeat(column - displayWidth(name))}${style.dim(about)}`,
-      ...wrapWords(ids, ', ', room).map((line) => indent + line),
+      ...(space < 2 ? [head, indent + first] : [head + ' '.repeat(space) + first]),
+      ...others.map((line) => indent + line),
     ];
   });
 }
@@ -97,27 +110,44 @@ interface Page {
 
 function firstKeyLines(key: string, app: App, config: Config, page: Page): string[] {
   const { style, width } = page;
-  const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Hello!' }] });
-  const curl = [
-    `curl ${app.urls[0] ?? ''}/v1/chat/completions`,
-    `-H 'Authorization: Bearer ${key}'`,
-    `-H 'Content-Type: application/json'`,
-    `-d '${body}'`,
-  ];
-  const line = curl.join(' ');
-  const fits = width === undefined || line.length <= width;
   return [
-    ...wrapText('The first key, of account local. It is shown this once: keep it.', width),
+    ...wrapText(
+      'The first key, of account local. It is shown this once: keep it. These lines can be pasted into a shell as they are.',
+      width,
+    ),
     '',
+    // A shell joins the two lines: the key is shown once, and alone on its line.
+    'GATEWAY_KEY=\\',
     style.bold(style.green(key)),
-    '',
-    ...(fits
-      ? [line]
-      : curl.map((part, at) => `${at > 0 ? '  ' : ''}${part}${at < curl.length - 1 ? ' \\' : ''}`)),
+    ...curlLines(app.urls[0] ?? '', width),
     '',
     ...limitLines('local', 'enterprise', config, page),
   ];
 }
+
+function curlLines(url: string, width: number | undefined): string[] {
+  const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Hello!' }] });
+  const lines = commandLines(
+    [
+      `curl ${url}/v1/chat/completions`,
+      '-H "Authorization: Bearer $GATEWAY_KEY"',
+      "-H 'Content-Type: application/json'",
+      `-d '${body}'`,
+    ],
+    width,
+  );
+  if (width === undefined) return lines;
+  // Between its members JSON may be broken.
+  return lines.flatMap((line) =>
+    displayWidth(line) <= width
+      ? [line]
+      : wrapWords(line.split(/(?<=,)/), '', width - BODY_INDENT.length).map((part, at) =>
+          at === 0 ? part : BODY_INDENT + part,
+        ),
+  );
+}
+
+const BODY_INDENT = ' '.repeat(6);
 
 const MOST_NAMED = 5;
 
@@ -127,7 +157,9 @@ async function keyLines(store: Store, config: Config, page: Page): Promise<strin
   const accounts = await store.listAccounts();
   const [first] = accounts;
   const said = (what: string, name: string): string[] =>
-    wrapText(`${what} gateway keys create --account ${name}`, width).map((line) => style.bold(line));
+    withCommand(what, ['gateway', 'keys', 'create', '--account', name], width).map((line) =>
+      style.bold(line),
+    );
   if (first === undefined) {
     const { defaultTier } = config;
     const limit = `Its account gets tier ${defaultTier}: ${limitText(config, defaultTier)}.`;
@@ -148,7 +180,5 @@ async function keyLines(store: Store, config: Config, page: Page): Promise<strin
 
 function limitLines(account: string, tier: string, config: Config, { style, width }: Page): string[] {
   const now = `Account ${clean(account)} has tier ${clean(tier)}: ${limitText(config, tier)}.`;
-  return wrapText(`${now} Another: gateway tiers assign ${shellWord(account)} TIER`, width).map((line) =>
-    style.dim(line),
-  );
+  return withCommand(`${now} Another:`, assignTier(account), width).map((line) => style.dim(line));
 }
