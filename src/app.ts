@@ -8,7 +8,7 @@ import { watchConfig } from './config/watch.ts';
 import { createDatabaseHealth } from './gateway/database-health.ts';
 import { createInFlightLimit } from './gateway/in-flight-limit.ts';
 import type { GatewayDeps } from './gateway/deps.ts';
-import { createHealthPublisher } from './gateway/publish-health.ts';
+import { createHealthPublisher } from './observe/health-publisher.ts';
 import { createRequestLog } from './observe/request-log.ts';
 import { createUsageRecorder } from './observe/usage-recorder.ts';
 import type { Ids } from './ids.ts';

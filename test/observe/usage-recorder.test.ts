@@ -4,7 +4,7 @@ import type { ProtocolName } from '../../src/canonical/request.ts';
 import { ask, send } from '../helpers/ask.ts';
 import { gateway, provider } from '../helpers/gateway.ts';
 import { CUT, scriptedProvider, type Step } from '../helpers/scripted-provider.ts';
-import { content, START } from './wire.ts';
+import { content, START } from '../gateway/wire.ts';
 
 async function started(last: Step) {
   const scripted = await scriptedProvider();
