@@ -23,6 +23,7 @@ import { rawJson } from '../src/protocols/json/raw-json.ts';
 import { measureJson, rangesOf, scanMembers } from '../src/protocols/json/splice.ts';
 import { PartialObject } from '../src/protocols/json/partial-object.ts';
 import { CallInput } from '../src/protocols/messages/stream/tool-calls.ts';
+import { cleanBody } from '../src/protocols/messages/rewrite.ts';
 import { isOverflow, overflowTokens } from '../src/protocols/shared/context-overflow.ts';
 import { protocols } from '../src/protocols/registry.ts';
 import { createSplitter } from '../src/protocols/sse/splitter.ts';
@@ -550,7 +551,7 @@ describe('a request that is translated', () => {
       const members = MESSAGES_REQUESTS['thinking without a seal']?.(characters / 100) ?? {};
       const value = { model: 'm', max_tokens: 1, ...members };
       const bytes = Buffer.from(JSON.stringify(value));
-      return () => protocols.messages.cleanBody(bytes, value, 'unsigned');
+      return () => cleanBody(bytes, value, 'unsigned');
     });
     expect(found).toBeUndefined();
   });

@@ -4,27 +4,34 @@
 // without its thinking, a last turn with thinking that is off). A pure function of the request, and append-only: all before the
 // last assistant turn stays the same when the conversation grows, since prompt caches and signatures go by it.
 import { pairCalls, type Warn } from './tool-pairing.ts';
-import { isSealed } from './thinking-signature.ts';
-import type { Message, Part, ProtocolName, ReasoningPart, GenerationRequest, Warning } from './request.ts';
+import type { Message, Part, ReasoningPart, GenerationRequest, Warning } from './request.ts';
 import type { Traits } from './traits.ts';
 import { wellFormedPart } from './surrogates.ts';
 
+/** What the protocol that a history is written for makes of it. */
+export interface HistoryRules {
+  /** Whether its providers take this reasoning back. */
+  takesBack(part: ReasoningPart, traits: Traits): boolean;
+  /** A user's turn of blank text alone counts as one without a word. */
+  blankIsSilent: boolean;
+}
+
 export function repairHistory(
   request: GenerationRequest,
-  { target, traits }: { target: ProtocolName; traits: Traits },
+  { rules, traits }: { rules: HistoryRules; traits: Traits },
 ): { request: GenerationRequest; warnings: Warning[] } {
   const warnings: Warning[] = [];
   const warn: Warn = (effect, field, detail) => {
     if (!warnings.some((known) => known.detail === detail)) warnings.push({ effect, field, detail });
   };
-  const returns = (part: ReasoningPart): boolean => takesBack(part, target, traits);
+  const returns = (part: ReasoningPart): boolean => rules.takesBack(part, traits);
   const tidy: Message[] = [];
   const all = request.messages.map((message) => tidyMessage(message, returns, warn));
   const last = all.findLast(
     ({ role, parts }) => role === 'user' || (role === 'assistant' && parts.length > 0),
   );
   for (const message of all) {
-    if (message === last && isSilentAnswer(message, tidy, target)) tidy.push(fullStop(message, warn));
+    if (message === last && isSilentAnswer(message, tidy, rules)) tidy.push(fullStop(message, warn));
     else if (!isEmpty(message, warn)) tidy.push(message);
   }
   const merged = mergeNeighbours(tidy);
@@ -32,15 +39,6 @@ export function repairHistory(
   // Most conversations are in order: then nothing was moved, and no new neighbours can have come of it.
   const messages = paired === merged ? merged : mergeNeighbours(paired);
   return { request: { ...request, messages }, warnings };
-}
-
-/**
- * A provider of messages takes sealed thinking alone, by way of whichever protocol it was handed out. A provider of chat takes
- * it as its traits say; which turns those are, its encoder knows.
- */
-function takesBack(part: ReasoningPart, target: ProtocolName, traits: Traits): boolean {
-  if (target === 'chat') return traits.replayReasoning !== 'never' && part.redacted === undefined;
-  return isSealed(part);
 }
 
 /** The same message where all of it stays: no list is made for it. */
@@ -73,16 +71,16 @@ function tidyPart(part: Part, returns: (part: ReasoningPart) => boolean, warn: W
   return whole;
 }
 
-/** A user's turn without a word; blank text is none towards messages. */
-function isSilent({ role, parts }: Message, target: ProtocolName): boolean {
+/** A user's turn without a word. */
+function isSilent({ role, parts }: Message, { blankIsSilent }: HistoryRules): boolean {
   if (role !== 'user') return false;
-  return parts.every((part) => target === 'messages' && part.type === 'text' && part.text.trim() === '');
+  return parts.every((part) => blankIsSilent && part.type === 'text' && part.text.trim() === '');
 }
 
 /** Without it the model would go on from its own finished turn, or there would be no turn at all. */
-function isSilentAnswer(message: Message, before: readonly Message[], target: ProtocolName): boolean {
-  if (!isSilent(message, target)) return false;
-  const said = before.findLast((one) => one.role !== 'system' && !isSilent(one, target));
+function isSilentAnswer(message: Message, before: readonly Message[], rules: HistoryRules): boolean {
+  if (!isSilent(message, rules)) return false;
+  const said = before.findLast((one) => one.role !== 'system' && !isSilent(one, rules));
   return said === undefined || said.role === 'assistant';
 }
 

@@ -2,7 +2,9 @@
 // What has no canonical name rides in `native`, tagged with its protocol. Absent stays absent; nothing is defaulted here.
 import type { JsonObject, JsonValue } from './json.ts';
 
-export type ProtocolName = 'chat' | 'messages';
+/** The wire protocols; where nothing says which one, it is the first. Kept apart from the registry, which loads them all. */
+export const PROTOCOL_NAMES = ['chat', 'messages'] as const;
+export type ProtocolName = (typeof PROTOCOL_NAMES)[number];
 
 /** A prompt-cache mark on a part, a tool or the whole request. */
 export interface CacheMark {

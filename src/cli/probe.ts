@@ -3,7 +3,7 @@
 import { NEVER_CANCELLED } from '../cancellation.ts';
 import { FailureError } from '../canonical/failure.ts';
 import type { StreamEvent } from '../canonical/events.ts';
-import type { GenerationRequest } from '../canonical/request.ts';
+import { PROTOCOL_NAMES, type GenerationRequest } from '../canonical/request.ts';
 import type { ProviderFailure } from '../errors.ts';
 import { openFrames } from '../gateway/outbound/provider-frames.ts';
 import { headersFor } from '../gateway/outbound/build-request.ts';
@@ -38,7 +38,7 @@ export async function probeStream(
     {
       url: base + protocol.path,
       method: 'POST',
-      headers: headersFor(provider, protocol.name, true, undefined),
+      headers: headersFor(provider, protocol.name, true),
       body: Buffer.from(JSON.stringify(body)),
       stream: true,
       timeout: provider.timeout,
@@ -70,7 +70,7 @@ export function calledTool(events: readonly StreamEvent[]): boolean {
 function requestFor(target: Target, tool: boolean): GenerationRequest {
   const text = tool ? `Call the tool ${TOOL} with the status "ok".` : 'Answer with the one word: ok';
   const request: GenerationRequest = {
-    protocol: 'chat',
+    protocol: PROTOCOL_NAMES[0],
     model: target.model,
     stream: true,
     includeUsage: true,

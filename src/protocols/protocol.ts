@@ -2,6 +2,7 @@
 import type { GatewayError, ProviderFailure } from '../errors.ts';
 import type { Admission } from '../canonical/admission.ts';
 import type { StreamEvent } from '../canonical/events.ts';
+import type { HistoryRules } from '../canonical/history.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import type { Needs } from '../canonical/needs.ts';
 import type { Reply } from '../canonical/reply.ts';
@@ -10,6 +11,7 @@ import type { ReverseMapping } from '../canonical/reverse-mapping.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Ids } from '../ids.ts';
+import type { Members } from './json/splice.ts';
 import type { Frame } from './sse/splitter.ts';
 
 /** What the gateway reads of every request of this protocol; nothing else of the body is looked at on a relay. */
@@ -114,8 +116,141 @@ export interface TurnJoiner {
   giveUp(): Frame[];
 }
 
+export type ClientHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** A header in which clients send a key. */
+export interface KeyHeader {
+  /** In lower case. */
+  name: string;
+  /** Behind the word `Bearer`; else the key alone. */
+  bearer: boolean;
+  /** How it is shown to somebody who sent none. */
+  shown: string;
+}
+
+/** What of the client's own headers goes on to a provider of the same protocol. */
+export interface ForwardedHeaders {
+  /** Flat: name, value, name, value; in place of the provider side's `requestHeaders`. */
+  headers: readonly string[];
+  query: string;
+  beta: string | undefined;
+}
+
+/** What routing and recording ask of a body that is not decoded for it. Pure: what is asked for again is read again. */
+export interface Hints {
+  /** Tokens of the input, roughly. */
+  estimate(value: JsonObject): number;
+  /** A hash of what stays while the conversation grows. */
+  conversation(value: JsonObject): string;
+  /** It ends with results of tools that the model called. */
+  hasOpenToolTurn(value: JsonObject): boolean;
+  /** Usage in the stream is the client's own wish. */
+  asksForUsage(value: JsonObject): boolean;
+}
+
+/** What this protocol's answers have a place for; what they have none for is left out and told by the log. */
+export interface ReplyHolds {
+  /** Its own kinds of parts, written anew. */
+  nativeParts: boolean;
+  /** Whether something is left out of what stands beside a call's name and arguments. */
+  losesExtras(extra: JsonObject): boolean;
+  /** The category of a refusal. */
+  stopCategory: boolean;
+  /** Pages without a span of the text; else they are listed in the text, which JSON has no room for. */
+  pages: boolean;
+}
+
+/** Counting a request's tokens, where clients of the protocol can ask for that. */
+export interface TokenCounting {
+  /** Below the version, of the gateway and of providers. */
+  readonly path: string;
+  readEnvelope: (value: JsonObject) => Envelope;
+  isCount(reply: unknown): boolean;
+  encode(tokens: number): JsonObject;
+}
+
+/** What people set up a client of this protocol with. */
+export interface ClientSetup {
+  title: string;
+  /** What follows the gateway's address in the base URL. */
+  base: string;
+  baseVariable: string;
+  keyVariable: string;
+}
+
+/** Towards clients. */
+export interface ClientSide {
+  readonly setup: ClientSetup;
+  /** In the order in which they count. */
+  readonly keyHeaders: readonly KeyHeader[];
+  /** In lower case: on a path of no protocol, one of them tells a client of this one. */
+  readonly ownHeaders: readonly string[];
+  /** Whether a body that does not say its protocol is of this one. */
+  recognizes(value: JsonObject): boolean;
+  readonly hints: Hints;
+  /** Throws GatewayError `invalid_request` for headers that no provider takes. */
+  forwardedHeaders(given: ClientHeaders, query: string): ForwardedHeaders;
+  /** Whether these betas ask for the long window of models that have two. */
+  asksForLongContext(beta: string | undefined): boolean;
+  /** Its streams begin with the input's tokens, which providers of other protocols tell at the end: it is given an estimate. */
+  readonly needsInputEstimate: boolean;
+  /** Server tools are a part of it: relayed to a provider that says nothing of them, they may work. */
+  readonly hasServerTools: boolean;
+  readonly holds: ReplyHolds;
+  /** What an answer of its own can't hold that was put together from a stream, or taken apart into one. */
+  lossesOfRewriting(value: JsonObject): string[];
+  readonly counting?: TokenCounting;
+}
+
+/** Towards providers. */
+export interface ProviderSide {
+  /** How a key is sent where the configuration does not say. */
+  authHeaders(apiKey: string): string[];
+  /** Sent with every request, unless the client's own go on. */
+  readonly requestHeaders: readonly string[];
+  /** The query of a list of models: of its first page, and of the one behind it where there is one. */
+  readonly firstModels: string;
+  readonly historyRules: HistoryRules;
+}
+
+/** A request whose bytes are relayed. */
+export interface RelayedBody {
+  bytes: Buffer;
+  members: Members;
+  /** Parsed of `bytes`. */
+  value: JsonObject;
+  stream: boolean;
+}
+
+export interface RelayTarget {
+  /** The provider's name of the model. */
+  upstream: string;
+  traits: Traits;
+  /** The open tool turn was thought by a model of another family. */
+  withoutThinking?: true;
+}
+
+export interface RewrittenBody {
+  /** The same Buffer where there was nothing to change. */
+  bytes: Buffer;
+  /** Thinking of another family was taken out, or switched off. */
+  thinkingCut: boolean;
+}
+
+/** The same protocol on both sides. */
+export interface Relay {
+  /**
+   * The body for a target: the model's name, what the gateway itself asks for, and without what no provider takes back; every
+   * other byte as it was.
+   */
+  rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody;
+}
+
 export interface Protocol {
   readonly name: ProtocolName;
+  readonly client: ClientSide;
+  readonly provider: ProviderSide;
+  readonly relay: Relay;
   /** The endpoint's path below the version: `/chat/completions`, `/messages`. */
   readonly path: string;
 
@@ -165,11 +300,6 @@ export interface Protocol {
   createWatch(options: { usageAsked: boolean }): RelayInspector;
   /** No frame within this text (latin1) can mean anything to a watch: it need not be split. `false` where one might. */
   isQuiet(text: string): boolean;
-  /**
-   * The body of a relayed request without what no provider takes back (messages: unsigned thinking); every other byte as it
-   * was, and the same Buffer where there is nothing to take out. `value` is the parsed body.
-   */
-  cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned' | 'all'): Buffer;
 }
 
 export type { Admission, Needs, ReverseMapping };

@@ -1,7 +1,30 @@
 // Every wire protocol that the gateway speaks, by name.
-import type { ProtocolName } from '../canonical/request.ts';
+import type { JsonObject } from '../canonical/json.ts';
+import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { chat } from './chat/index.ts';
 import { messages } from './messages/index.ts';
-import type { Protocol } from './protocol.ts';
+import type { ClientHeaders, Protocol } from './protocol.ts';
 
 export const protocols: Readonly<Record<ProtocolName, Protocol>> = { chat, messages };
+
+export const allProtocols: readonly Protocol[] = PROTOCOL_NAMES.map((name) => protocols[name]);
+const USUAL = protocols[PROTOCOL_NAMES[0]];
+
+/** Whose client asks: by the path, and where that is of no protocol by the headers. */
+export function protocolOfClient(path: string, headers: ClientHeaders): Protocol {
+  return (
+    allProtocols.find((protocol) => path.startsWith(familyOf(protocol))) ??
+    allProtocols.find(({ client }) => client.ownHeaders.some((name) => headers[name] !== undefined)) ??
+    USUAL
+  );
+}
+
+/** `/v1/chat` of `/v1/chat/completions`: what stands below it is the same protocol's. */
+function familyOf({ path }: Protocol): string {
+  return `/v1${path.slice(0, `${path}/`.indexOf('/', 1))}`;
+}
+
+/** Of a body that came without a path. */
+export function protocolOfBody(value: JsonObject): Protocol {
+  return allProtocols.find(({ client }) => client.recognizes(value)) ?? USUAL;
+}

@@ -3,7 +3,12 @@ import { append } from '../canonical/append.ts';
 import { cancelledAfter, type Cancellation } from '../cancellation.ts';
 import { FailureError } from '../canonical/failure.ts';
 import { isObject } from '../canonical/json.ts';
+import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import { protocols } from '../protocols/registry.ts';
+import { listIn, nextModels } from '../protocols/shared/model-list.ts';
+import { authHeaders } from './auth-headers.ts';
 import type { ProviderClient } from './client.ts';
 
 const MAX_REPLY = 8 * 1024 * 1024;
@@ -40,12 +45,12 @@ export async function listModels(
   provider: ProviderConfig,
   options: { timeoutMs: number },
 ): Promise<string[]> {
-  const protocol = provider.protocols[0] ?? 'chat';
-  const url = `${provider.baseUrls[protocol] ?? ''}/models`;
-  const headers = listHeaders(provider);
+  const protocol = protocols[provider.protocols[0] ?? PROTOCOL_NAMES[0]];
+  const url = `${provider.baseUrls[protocol.name] ?? ''}/models`;
+  const headers = listHeaders(provider, protocol);
   const names: string[] = [];
   const deadline = cancelledAfter(options.timeoutMs);
-  let query = protocol === 'messages' ? '?limit=1000' : '';
+  let query = protocol.provider.firstModels;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const value = await getJson(client, url + query, headers, deadline, options.timeoutMs);
     const list = listIn(value);
@@ -54,25 +59,18 @@ export async function listModels(
       names,
       list.flatMap((entry) => (isObject(entry) && isName(entry.id) ? [entry.id] : [])),
     );
-    if (!isObject(value) || value.has_more !== true || typeof value.last_id !== 'string') break;
-    query = `?limit=1000&after_id=${encodeURIComponent(value.last_id)}`;
+    const next = nextModels(value);
+    if (next === undefined) break;
+    query = next;
   }
   return [...new Set(names)];
-}
-
-/** Under `data`, or the whole answer; Ollama without models says null. */
-function listIn(value: unknown): unknown[] | undefined {
-  if (Array.isArray(value)) return value as unknown[];
-  if (!isObject(value)) return undefined;
-  if (value.data === null && value.object === 'list') return [];
-  return Array.isArray(value.data) ? value.data : undefined;
 }
 
 function isName(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= LONGEST_NAME && !/\p{Cc}/u.test(id);
 }
 
-function listHeaders(provider: ProviderConfig): string[] {
+function listHeaders(provider: ProviderConfig, protocol: Protocol): string[] {
   const headers = [
     'accept',
     'application/json',
@@ -81,13 +79,7 @@ function listHeaders(provider: ProviderConfig): string[] {
     'user-agent',
     'local-llm-gateway',
   ];
-  const messages = provider.protocols[0] === 'messages';
-  if (messages) headers.push('anthropic-version', '2023-06-01');
-  if (provider.apiKey !== undefined) {
-    const auth = provider.auth === 'protocol' ? (messages ? 'x-api-key' : 'bearer') : provider.auth;
-    if (auth === 'bearer') headers.push('authorization', `Bearer ${provider.apiKey}`);
-    else headers.push(auth, provider.apiKey);
-  }
+  headers.push(...protocol.provider.requestHeaders, ...authHeaders(provider, protocol.name));
   for (const [name, value] of Object.entries(provider.headers)) headers.push(name, value);
   return headers;
 }

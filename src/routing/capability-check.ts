@@ -1,6 +1,7 @@
 // Can this target take this request? What it must not lack passes it over; what it should not lack puts it last.
 import type { Needs } from '../canonical/needs.ts';
 import type { ProtocolName } from '../canonical/request.ts';
+import { protocols } from '../protocols/registry.ts';
 import type { Target } from './targets.ts';
 
 export interface Fit {
@@ -64,9 +65,11 @@ function missing(
   return found;
 }
 
-/** Server tools are a part of the messages protocol: relayed to a provider that says nothing of them, they may work. */
+/** Where they are a part of the protocol, they may work at a provider that says nothing of them and to which they are relayed. */
 function serverTools({ traits, provider }: Target, client: ProtocolName): boolean | undefined {
   if (traits.serverTools) return true;
   const said = provider.traits.serverTools !== undefined;
-  return !said && client === 'messages' && provider.protocols.includes(client) ? undefined : false;
+  return !said && protocols[client].client.hasServerTools && provider.protocols.includes(client)
+    ? undefined
+    : false;
 }

@@ -1,6 +1,6 @@
 // Names to targets, as CONTRACT section 2 says: a route, `provider/model`, a model that providers list. Built once for a
 // configuration and what was discovered; look-ups are maps.
-import type { ProtocolName } from '../canonical/request.ts';
+import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig, RouteConfig } from '../config/config.ts';
 import type { ModelInfo } from './model-info.ts';
 import type { Providers } from './providers.ts';
@@ -27,7 +27,7 @@ export interface Catalog {
 
 /** The protocol towards a target: the client's own wherever the provider speaks it, else the provider's first. */
 export function protocolFor({ provider: { protocols } }: Target, client?: ProtocolName): ProtocolName {
-  return client !== undefined && protocols.includes(client) ? client : (protocols[0] ?? 'chat');
+  return client !== undefined && protocols.includes(client) ? client : (protocols[0] ?? PROTOCOL_NAMES[0]);
 }
 
 export interface CatalogOptions {

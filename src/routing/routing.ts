@@ -2,7 +2,7 @@
 // conversation was answered last. On the path of every request: names are maps, and one target takes the short way.
 import type { Clock } from '../clock.ts';
 import type { Needs } from '../canonical/needs.ts';
-import type { ProtocolName } from '../canonical/request.ts';
+import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { order, waitOf } from './order.ts';
 import type { Candidate } from './order.ts';
@@ -30,7 +30,7 @@ export interface RoutingQuery {
   readonly conversation: string | undefined;
   /** The request ends with results of tools that the model called: its thinking must stay with its family. */
   openToolTurn: boolean;
-  /** The client asks for the long window of models that have two, by a beta that goes on to a messages provider. */
+  /** The client asks for the long window of models that have two, by a beta that goes on to a provider of the same protocol. */
   longContext?: boolean;
   /** The request's tokens, roughly: asked for only where a window matters, at most once. */
   estimate: () => number;
@@ -212,7 +212,7 @@ function fitting(
 }
 
 function windowOf({ traits, provider }: Target, question: RoutingQuery): number | undefined {
-  const goesOn = question.protocol === 'messages' && provider.protocols.includes('messages');
+  const goesOn = provider.protocols.includes(question.protocol);
   return (
     (question.longContext === true && goesOn ? traits.longContextWindow : undefined) ?? traits.contextWindow
   );
@@ -263,8 +263,7 @@ function sameServer(before: ProviderConfig, now: ProviderConfig | undefined): bo
   return (
     now !== undefined &&
     before.apiKey === now.apiKey &&
-    before.baseUrls.chat === now.baseUrls.chat &&
-    before.baseUrls.messages === now.baseUrls.messages
+    PROTOCOL_NAMES.every((name) => before.baseUrls[name] === now.baseUrls[name])
   );
 }
 

@@ -6,14 +6,13 @@ import { GatewayError } from '../errors.ts';
 import { ClientGone } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import type { GatewayDeps } from '../gateway/deps.ts';
-import { protocols } from '../protocols/registry.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import { protocolOfClient } from '../protocols/registry.ts';
 import { answerBadHttp, isTimeout } from './bad-request.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
 import { createHostCheck, hostOf } from './host.ts';
 import { route } from './router.ts';
-import { handlers } from './routes/index.ts';
+import { answer } from './routes/index.ts';
 
 export interface Listening {
   /** Addresses that are served, in the order of the configuration. */
@@ -64,8 +63,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       throw new GatewayError('invalid_request', message, { status: 417 });
     }
     const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
-    const { name, id } = route(request.method, request.path, origin);
-    await handlers[name](request, deps, id ?? '');
+    await answer(route(request.method, request.path, origin), request, deps);
   }
 
   /** Came in this turn of the event loop, and are not begun yet. */
@@ -93,7 +91,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
 
   function refuse({ requestId, path, headers, response, sink }: ClientRequest, error: unknown): void {
     if (error instanceof ClientGone || response.destroyed) return;
-    const protocol = protocolOf(path, headers);
+    const protocol = protocolOfClient(path, headers);
     if (error instanceof GatewayError) {
       const { status, kind, message } = error;
       deps.database.refused(error, { request: requestId, path });
@@ -231,14 +229,4 @@ function within(done: Promise<unknown>, ms: number): Promise<void> {
 function isLacking(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
-}
-
-/** On paths of neither protocol, the headers tell whose client it is. */
-function protocolOf(path: string, headers: IncomingMessage['headers']): Protocol {
-  if (path.startsWith('/v1/messages')) return protocols.messages;
-  if (path.startsWith('/v1/chat')) return protocols.chat;
-  const isMessages = ['x-api-key', 'anthropic-version', 'provider-version'].some(
-    (name) => headers[name] !== undefined,
-  );
-  return isMessages ? protocols.messages : protocols.chat;
 }

@@ -12,6 +12,7 @@ import type {
 } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
+import { protocols } from '../../src/protocols/registry.ts';
 
 interface Case {
   target?: ProtocolName;
@@ -29,7 +30,10 @@ function run(messages: Message[], { target = 'messages', protocol = 'chat', trai
     messages,
   };
   const before = structuredClone(request);
-  const repaired = repairHistory(request, { target, traits: { ...DEFAULT_TRAITS, ...traits } });
+  const repaired = repairHistory(request, {
+    rules: protocols[target].provider.historyRules,
+    traits: { ...DEFAULT_TRAITS, ...traits },
+  });
   expect(request).toEqual(before);
   return { messages: repaired.request.messages, warnings: repaired.warnings };
 }

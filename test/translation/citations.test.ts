@@ -126,7 +126,7 @@ describe('a messages client reads behind the text', () => {
     });
     expect(asked.responseFormat).toBeDefined();
     expect(texts(crossed('messages', 'chat', completion(said, 'stop'), asked).content)).toEqual(['{"a":1}']);
-    const losses = createLosses('messages', String, asked);
+    const losses = createLosses(protocols.messages, String, asked);
     losses.reply(protocols.chat.decodeReply(completion(said, 'stop')));
     expect(losses.list()).toEqual(['a citation']);
   });
@@ -187,10 +187,10 @@ it('what stays out is told', () => {
     ['chat', 'chat', completion(said, 'stop'), chunks(said, 'stop'), undefined],
   ] as const;
   for (const [client, provider, whole, stream, lost] of rows) {
-    const ofWhole = createLosses(client, String);
+    const ofWhole = createLosses(protocols[client], String);
     ofWhole.reply(protocols[provider].decodeReply(whole));
     expect(ofWhole.list()).toEqual(lost);
-    const ofStream = createLosses(client, String);
+    const ofStream = createLosses(protocols[client], String);
     for (const event of eventsIn(provider, stream)) ofStream.event(event);
     expect(ofStream.list()).toEqual(lost);
   }
@@ -205,17 +205,17 @@ it.each(['chat', 'messages'] as const)('an ending that a %s client has no word f
           message([{ type: 'text', text: 'hi' }], 'new_word'),
           events([{ type: 'text', text: 'hi' }], 'new_word'),
         ];
-  const losses = createLosses(client, String);
+  const losses = createLosses(protocols[client], String);
   losses.reply(protocols[provider].decodeReply(whole));
   expect(losses.list()).toEqual(['the stop reason new_word']);
-  const ofStream = createLosses(client, String);
+  const ofStream = createLosses(protocols[client], String);
   for (const event of eventsIn(provider, stream)) ofStream.event(event);
   expect(ofStream.list()).toEqual(['the stop reason new_word']);
 });
 
 it('the category of a refusal, which chat has no place for, is told', () => {
   const over = { stop_details: { type: 'refusal', category: 'bio', explanation: null } };
-  const losses = createLosses('chat', String);
+  const losses = createLosses(protocols.chat, String);
   losses.reply(protocols.messages.decodeReply(message([], 'refusal', over)));
   expect(losses.list()).toEqual(['the category bio']);
 });

@@ -17,7 +17,7 @@ export function cross(from: ProtocolName, members: JsonObject, over: Partial<Tra
   const traits = { ...DEFAULT_TRAITS, ...over };
   const body: JsonObject = { model: 'm', max_tokens: 9000, messages: [{ role: 'user', content: 'hi' }] };
   const request = protocols[from].decodeRequest({ ...body, ...members });
-  const repaired = repairHistory(request, { target, traits });
+  const repaired = repairHistory(request, { rules: protocols[target].provider.historyRules, traits });
   const encoded = protocols[target].encodeRequest(repaired.request, 'target', traits);
   const paths = [...repaired.warnings, ...encoded.warnings]
     .filter(({ effect }) => effect === 'dropped' || effect === 'suspended')

@@ -98,7 +98,7 @@ it('a history of many results in another order than their calls', () => {
     ...{ native: [], messages },
   };
   const begun = performance.now();
-  repairHistory(request, { target: 'messages', traits: DEFAULT_TRAITS });
+  repairHistory(request, { rules: protocols.messages.provider.historyRules, traits: DEFAULT_TRAITS });
   expect(performance.now() - begun).toBeLessThan(TOO_LONG_MS);
 });
 

@@ -157,7 +157,7 @@ interface Crossed {
 }
 
 function cross(request: GenerationRequest, to: ProtocolName, traits: Traits): Crossed {
-  const repaired = repairHistory(request, { target: to, traits });
+  const repaired = repairHistory(request, { rules: protocols[to].provider.historyRules, traits });
   const { body, warnings } = protocols[to].encodeRequest(repaired.request, request.model, traits);
   const wire = JSON.parse(JSON.stringify(body)) as JsonObject;
   protocols[to].readEnvelope(wire);
@@ -217,7 +217,7 @@ describe.each(REQUESTS)('%s', (_name, protocol, body) => {
   it('is the same value decoded, encoded and decoded again', () => {
     const wire = protocols[protocol];
     const decoded = wire.decodeRequest(body);
-    const { request } = repairHistory(decoded, { target: protocol, traits: GENEROUS });
+    const { request } = repairHistory(decoded, { rules: wire.provider.historyRules, traits: GENEROUS });
     const { body: encoded, warnings } = wire.encodeRequest(request, decoded.model, GENEROUS);
     const again = wire.decodeRequest(encoded);
     expectSame({ before: request, after: again, warnings });

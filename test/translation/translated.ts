@@ -19,7 +19,7 @@ export function translated(from: ProtocolName, members: JsonObject, over: Partia
   const limit = { [from === 'chat' ? 'max_completion_tokens' : 'max_tokens']: 100_000 };
   const messages = [{ role: 'user', content: 'hi' }];
   const request = protocols[from].decodeRequest({ model: 'm', ...limit, messages, ...members });
-  const repaired = repairHistory(request, { target, traits });
+  const repaired = repairHistory(request, { rules: protocols[target].provider.historyRules, traits });
   const { body, warnings } = protocols[target].encodeRequest(repaired.request, 'target', traits);
   const reports = [...repaired.warnings, ...warnings]
     .filter(({ effect }) => effect !== 'quiet')

@@ -59,7 +59,7 @@ describe.each(BOTH)('of a provider of %s', (provider) => {
     const { stream, whole } = answers(provider, 'hello', 'strange');
     for (const reply of [collected(eventsIn(provider, stream)), wire.decodeReply(whole)]) {
       expect(reply.stop).toEqual({ reason: 'other', raw: 'strange' });
-      const losses = createLosses('chat', String);
+      const losses = createLosses(protocols.chat, String);
       losses.reply(reply);
       expect(losses.list()).toEqual(['the stop reason strange']);
       for (const client of BOTH) {

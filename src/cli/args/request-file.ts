@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import { readRequest, type Inbound } from '../../gateway/inbound/read-request.ts';
-import type { Protocol } from '../../protocols/protocol.ts';
-import { protocols } from '../../protocols/registry.ts';
+import { protocolOfBody } from '../../protocols/registry.ts';
 import { CliError } from '../context.ts';
 
 const UNREADABLE: Readonly<Record<string, string>> = {
@@ -22,7 +21,7 @@ export async function readRequestFile(file: string, cwd: string, model: string):
     );
   });
   const value = { ...parse(text, file), model };
-  return readRequest(protocolOf(value), Buffer.from(JSON.stringify(value)));
+  return readRequest(protocolOfBody(value), Buffer.from(JSON.stringify(value)));
 }
 
 function parse(text: string, file: string): JsonObject {
@@ -35,33 +34,4 @@ function parse(text: string, file: string): JsonObject {
   if (!isObject(value))
     throw new CliError(`${file} is not a JSON object; write a request's body, as a client sends it`);
   return value;
-}
-
-const MESSAGES_ONLY = [
-  'system',
-  'stop_sequences',
-  'thinking',
-  'top_k',
-  'output_config',
-  'mcp_servers',
-  'container',
-];
-
-/** A body does not say its protocol. What only messages has decides, else its required `max_tokens` beside nothing of chat's own. */
-function protocolOf(value: JsonObject): Protocol {
-  if (MESSAGES_ONLY.some((name) => value[name] !== undefined)) return protocols.messages;
-  const { tools, messages } = value;
-  const [tool] = Array.isArray(tools) ? tools : [];
-  if (isObject(tool))
-    return tool['function'] === undefined && tool['custom'] === undefined
-      ? protocols.messages
-      : protocols.chat;
-  const parts = (Array.isArray(messages) ? messages : []).flatMap((message) =>
-    isObject(message) && Array.isArray(message['content']) ? message['content'] : [],
-  );
-  const kinds = parts.map((part) => (isObject(part) ? part['type'] : undefined));
-  const foreign = ['image', 'document', 'tool_use', 'tool_result', 'thinking'];
-  return kinds.some((kind) => typeof kind === 'string' && foreign.includes(kind))
-    ? protocols.messages
-    : protocols.chat;
 }

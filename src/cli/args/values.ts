@@ -1,5 +1,6 @@
 // Values of options and arguments, checked as they are read: what is wrong here is wrong usage.
 import { InvalidArgumentError } from 'commander';
+import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Permission } from '../../store/store.ts';
 
 const LONGEST_NAME = 128;
@@ -24,7 +25,7 @@ function parseList(text: string): string[] {
   return [...new Set(items)];
 }
 
-const PERMISSIONS: readonly Permission[] = ['chat', 'messages'];
+const PERMISSIONS: readonly Permission[] = PROTOCOL_NAMES;
 
 export function parsePermissions(text: string): Permission[] {
   const asked = parseList(text);

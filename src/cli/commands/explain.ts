@@ -1,6 +1,7 @@
 // Which target would answer a request, and why each other would not.
 import type { Command } from 'commander';
 import { NO_NEEDS } from '../../canonical/needs.ts';
+import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { RouteConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import { MAX_ATTEMPTS } from '../../gateway/outbound/fallback.ts';
@@ -53,7 +54,7 @@ async function runExplain(
   });
   const { verdicts, ...how } = explained;
   if (options.json) printJson(context, { model, ...how, targets: verdicts.map(describe) });
-  else printVerdicts(model, explained, context, await createStyle(context.stdout, context.env));
+  else await printVerdicts(model, explained, context, await createStyle(context.stdout, context.env));
 }
 
 interface Explained {
@@ -72,7 +73,7 @@ interface Asked {
 async function askedOf(model: string, file: string | undefined, cwd: string): Promise<Asked> {
   if (file === undefined) {
     const question: RoutingQuery = {
-      ...{ protocol: 'chat', model, needs: NO_NEEDS, allowed: null, accountId: 0 },
+      ...{ protocol: PROTOCOL_NAMES[0], model, needs: NO_NEEDS, allowed: null, accountId: 0 },
       ...{ conversation: undefined, openToolTurn: false, estimate: () => 0 },
     };
     return { question, droppedFor: () => [] };
@@ -81,7 +82,7 @@ async function askedOf(model: string, file: string | undefined, cwd: string): Pr
   const { routingQuery: questionOf } = await import('../../gateway/inbound/routing-query.ts');
   const { buildRequest: prepare } = await import('../../gateway/outbound/build-request.ts');
   const inbound = await readRequestFile(file, cwd, model);
-  const passed = { version: undefined, beta: undefined, query: '' };
+  const passed = inbound.protocol.client.forwardedHeaders({}, '');
   return {
     question: questionOf(inbound, { models: null, accountId: 0 }),
     droppedFor: (target) => prepare(inbound, target, passed, false).dropped,
@@ -144,15 +145,15 @@ const LABELS = { answers: 'answers', next: 'then', never: 'not' } as const satis
   string
 >;
 
-const PROTOCOLS = { chat: 'chat completions', messages: 'messages' } as const;
-
-function printVerdicts(
+async function printVerdicts(
   model: string,
   { verdicts, strategy, protocol }: Explained,
   { stdout }: Context,
   style: Style,
-): void {
-  const read = protocol === undefined ? '' : `; the request is read as ${PROTOCOLS[protocol]}`;
+): Promise<void> {
+  const { protocols } = await import('../../protocols/registry.ts');
+  const read =
+    protocol === undefined ? '' : `; the request is read as ${protocols[protocol].client.setup.title}`;
   const paints = { answers: style.green, next: style.bold, never: style.red } as const;
   const lines = verdicts.flatMap(({ target, role, why, dropped }) => [
     `${paints[role](LABELS[role].padEnd(7))}  ${style.bold(clean(target.key))}`,

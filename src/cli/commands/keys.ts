@@ -1,6 +1,8 @@
 // Keys: the only command that ever sees one in plaintext is the one that makes it.
 import { Option, type Command } from 'commander';
+import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
+import type { Protocol } from '../../protocols/protocol.ts';
 import type { Key, Permission, Store, StoreReader } from '../../store/store.ts';
 import { parseModels, parseName, parsePermissions } from '../args/values.ts';
 import { CliError, type Context } from '../context.ts';
@@ -38,7 +40,7 @@ interface CreateOptions {
   json?: boolean;
 }
 
-const BOTH: Permission[] = ['chat', 'messages'];
+const ALL: Permission[] = [...PROTOCOL_NAMES];
 
 export function defineKeys(keys: Command, context: Context): void {
   const { clock } = context;
@@ -52,7 +54,7 @@ export function defineKeys(keys: Command, context: Context): void {
     .addOption(
       new Option('--permissions <list>', 'endpoints it may use')
         .argParser(parsePermissions)
-        .default(BOTH, BOTH.join(',')),
+        .default(ALL, ALL.join(',')),
     )
     .option('--models <list>', 'models it may use, exact names (default: all)', parseModels)
     .option('--expires <when>', 'a duration (30d) or an ISO date or time (default: never)', (text) =>
@@ -176,17 +178,18 @@ async function printCreated(key: Key, plaintext: string, config: Config, context
     '',
     ...members,
     '',
-    ...howToUse(key, config, { dim: style.dim, width }),
+    ...(await howToUse(key, config, { dim: style.dim, width })),
   ]);
 }
 
 const ROW_INDENT = 13;
 
-function howToUse(
+async function howToUse(
   key: Key,
   config: Config,
   { dim, width }: { dim: (text: string) => string; width: number | undefined },
-): string[] {
+): Promise<string[]> {
+  const { allProtocols } = await import('../../protocols/registry.ts');
   const { hosts, port } = config.listen;
   const host =
     hosts.includes('127.0.0.1') || hosts[0] === undefined || /^(0\.0\.0\.0|::)$/.test(hosts[0])
@@ -196,21 +199,20 @@ function howToUse(
     port === 0
       ? 'the base URL that `gateway serve` prints'
       : `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const chat = port === 0 ? base : `${base}/v1`;
-  const use = (url: string, what: string): string[] => {
-    const line = `  ${url.padEnd(chat.length)}  ${what}`;
+  const urlOf = ({ client }: Protocol): string => (port === 0 ? base : base + client.setup.base);
+  const column = Math.max(...allProtocols.map((protocol) => urlOf(protocol).length));
+  const use = (protocol: Protocol): string[] => {
+    const { title, baseVariable, keyVariable } = protocol.client.setup;
+    const url = urlOf(protocol);
+    const what = `${title} (${baseVariable}, ${keyVariable})`;
+    const line = `  ${url.padEnd(column)}  ${what}`;
     return width === undefined || line.length <= width
-      ? [`  ${url.padEnd(chat.length)}  ${dim(what)}`]
+      ? [`  ${url.padEnd(column)}  ${dim(what)}`]
       : [`  ${url}`, ...wrapText(what, width - 4).map((text) => `    ${dim(text)}`)];
   };
   return [
     ...wrapText('Give it to a client as its API key, with the base URL', width),
-    ...(key.permissions.includes('chat')
-      ? use(chat, 'chat completions (OPENAI_BASE_URL, OPENAI_API_KEY)')
-      : []),
-    ...(key.permissions.includes('messages')
-      ? use(base, 'messages (ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY)')
-      : []),
+    ...allProtocols.filter(({ name }) => key.permissions.includes(name)).flatMap(use),
   ];
 }
 

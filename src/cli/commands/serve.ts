@@ -1,6 +1,7 @@
 // Starts the gateway and stays until a signal ends it.
 import { Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
+import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { LogFormat, Logger } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
@@ -153,7 +154,7 @@ async function createFirstKey(config: Config, store: Store, context: Context): P
       account: 'local',
       tier: 'enterprise',
       label: 'first key',
-      permissions: ['chat', 'messages'],
+      permissions: [...PROTOCOL_NAMES],
       models: null,
       expiresAt: null,
     },

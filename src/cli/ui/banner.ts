@@ -1,6 +1,7 @@
 // What `serve` says on stdout once it listens: where clients go, what answers them, where the data is.
 import type { App } from '../../app.ts';
 import type { Config, ProviderConfig } from '../../config/config.ts';
+import { allProtocols } from '../../protocols/registry.ts';
 import { SIM_MODELS } from '../../sim/behaviours.ts';
 import type { Store } from '../../store/store.ts';
 import type { Context } from '../context.ts';
@@ -39,13 +40,11 @@ export async function printBanner(served: Served, context: Context): Promise<voi
   printLines(context.stdout, [
     style.bold(`gateway ${version()} is listening`),
     '',
-    ...rows(
-      'chat',
-      app.urls.map((url) => style.cyan(`${url}/v1`)),
-    ),
-    ...rows(
-      'messages',
-      app.urls.map((url) => style.cyan(url)),
+    ...allProtocols.flatMap(({ name, client }) =>
+      rows(
+        name,
+        app.urls.map((url) => style.cyan(url + client.setup.base)),
+      ),
     ),
     ...path('database', clean(store.location)),
     ...(config.file === null

@@ -1,6 +1,5 @@
 // The body of a request, read once: one scan of its bytes, one parse, validated; what the request needs is found on the way.
 import { isAscii, isUtf8 } from 'node:buffer';
-import { estimateBody } from '../../protocols/shared/token-estimate.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Needs } from '../../canonical/needs.ts';
 import type { GenerationRequest } from '../../canonical/request.ts';
@@ -36,8 +35,7 @@ export class Inbound {
     this.bytes = body.bytes;
     this.members = body.members;
     this.#value = body.value;
-    const options = body.value.stream_options;
-    this.usageAsked = isObject(options) && options.include_usage === true;
+    this.usageAsked = protocol.client.hints.asksForUsage(body.value);
   }
 
   get value(): JsonObject {
@@ -56,7 +54,7 @@ export class Inbound {
 
   /** Tokens of the input, roughly; counted once. */
   estimate(): number {
-    return (this.#tokens ??= estimateBody(this.value));
+    return (this.#tokens ??= this.protocol.client.hints.estimate(this.value));
   }
 
   /** Lets go of what was made of the bytes, which else lives as long as a stream: some 400 KiB of a body of 195 KB. What is

@@ -1,15 +1,14 @@
 // The bytes for one target: the client's own with the model's name spliced in, or the request translated. Pure.
 import { repairHistory } from '../../canonical/history.ts';
-import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { ProtocolName, GenerationRequest, Warning } from '../../canonical/request.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
-import { scanMembers, splice, type Edit, type Members } from '../../protocols/json/splice.ts';
-import type { PauseTurn, Protocol, ReverseMapping } from '../../protocols/protocol.ts';
+import type { ForwardedHeaders, PauseTurn, Protocol, ReverseMapping } from '../../protocols/protocol.ts';
 import { protocols } from '../../protocols/registry.ts';
+import { requestBytes } from '../../protocols/shared/request-bytes.ts';
+import { authHeaders } from '../../providers/auth-headers.ts';
 import { protocolFor, type Target } from '../../routing/catalog.ts';
 import type { HeaderList } from '../exchange.ts';
-import { requestBytes } from './request-bytes.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 
 export interface BuiltRequest {
@@ -30,16 +29,9 @@ export interface BuiltRequest {
   pausing?: PauseTurn;
 }
 
-/** What of the client's own headers goes on to a provider of the same protocol. */
-export interface ForwardedHeaders {
-  version: string | undefined;
-  beta: string | undefined;
-  query: string;
-}
-
 const NOTHING: readonly string[] = [];
 const NO_MAPPING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
-const DEFAULT_VERSION = '2023-06-01';
+const NO_WARNINGS: readonly Warning[] = [];
 
 /** `room`: tokens of output that fit beside the input, where the provider refused what was asked for; of a translation. */
 export function buildRequest(
@@ -53,9 +45,10 @@ export function buildRequest(
   const protocol = protocols[name];
   const crossing = name !== inbound.protocol.name;
   const url = urlOf(target.provider, name) + (crossing ? '' : passed.query);
-  const headers = headersFor(target.provider, name, inbound.stream, crossing ? undefined : passed);
+  const headers = headersFor(target.provider, name, inbound.stream, crossing ? undefined : passed.headers);
   if (!crossing) {
-    const { bytes, warnings } = spliced(inbound, target);
+    const { bytes, thinkingCut } = protocol.relay.rewrite(inbound, target);
+    const warnings = thinkingCut ? [FOREIGN_THINKING] : NO_WARNINGS;
     if (strict) refuseLosses(warnings, inbound.protocol, target);
     const dropped = pathsOf(warnings, NAMED, inbound.protocol);
     const changed = changesOf(warnings, inbound.protocol);
@@ -64,7 +57,7 @@ export function buildRequest(
   const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
   const { maxOutputTokens: limit = Infinity } = asked;
   const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: Math.min(limit, room) };
-  const repaired = repairHistory(fitting, { target: name, traits: target.traits });
+  const repaired = repairHistory(fitting, { rules: protocol.provider.historyRules, traits: target.traits });
   const encoded = protocol.encodeRequest(repaired.request, target.upstream, target.traits);
   const warnings = [
     ...(asked === inbound.decode() ? [] : [FOREIGN_THINKING]),
@@ -166,62 +159,16 @@ function refuseLosses(warnings: readonly Warning[], client: Protocol, target: Ta
   throw new GatewayError('invalid_request', message, { param: lost[0] });
 }
 
-/** The client's bytes, unchanged but for the model's name, the question for usage and thinking blocks that no provider signed. */
-function spliced(inbound: Inbound, target: Target): { bytes: Buffer; warnings: readonly Warning[] } {
-  const cut = target.withoutThinking === true ? 'all' : 'unsigned';
-  const bytes = inbound.protocol.cleanBody(inbound.bytes, inbound.value, cut);
-  const members = bytes === inbound.bytes ? inbound.members : scanMembers(bytes, Infinity);
-  const edits: Edit[] = [];
-  const model = members.get('model');
-  if (model !== undefined && inbound.value.model !== target.upstream) {
-    edits.push({ start: model.start, end: model.end, text: JSON.stringify(target.upstream) });
-  }
-  if (inbound.stream && inbound.protocol.name === 'chat' && target.traits.streamUsage) {
-    const edit = usageQuestion(inbound, members);
-    if (edit !== undefined) edits.push(edit);
-  }
-  // A turn that begins without thinking can't go on with it, where it can be switched off.
-  const thinking =
-    cut === 'all' && asksForThinking(inbound.value, target) ? members.get('thinking') : undefined;
-  if (thinking !== undefined) {
-    edits.push({ start: thinking.start, end: thinking.end, text: '{"type":"disabled"}' });
-  }
-  const foreign = thinking !== undefined || (cut === 'all' && bytes !== inbound.bytes);
-  return {
-    bytes: edits.length === 0 ? bytes : splice(bytes, edits),
-    warnings: foreign ? [FOREIGN_THINKING] : NO_WARNINGS,
-  };
-}
-
-const NO_WARNINGS: readonly Warning[] = [];
-
-/** Whether it asks for thinking that can be switched off: some models take that only up to an effort, some never. */
-function asksForThinking({ thinking, output_config: output }: JsonObject, { traits }: Target): boolean {
-  if (!isObject(thinking) || thinking.type === 'disabled') return false;
-  if (traits.thinkingOff !== 'up_to_high') return traits.thinkingOff === 'always';
-  return !isObject(output) || (output.effort !== 'xhigh' && output.effort !== 'max');
-}
-
-function usageQuestion(inbound: Inbound, members: Members): Edit | undefined {
-  if (inbound.usageAsked) return undefined;
-  const given = inbound.value.stream_options;
-  const asked = JSON.stringify({ ...(isObject(given) ? given : {}), include_usage: true });
-  const member = members.get('stream_options');
-  if (member !== undefined) return { start: member.start, end: member.end, text: asked };
-  return { start: members.close, end: members.close, text: `,"stream_options":${asked}` };
-}
-
+/** `passed`: the client's own, of the same protocol. */
 export function headersFor(
   provider: ProviderConfig,
   protocol: ProtocolName,
   stream: boolean,
-  passed: ForwardedHeaders | undefined,
+  passed?: readonly string[],
 ): HeaderList {
   const usual = usualHeaders(provider, protocol, stream);
-  if (protocol !== 'messages') return usual;
-  const headers = [...usual, 'anthropic-version', passed?.version ?? DEFAULT_VERSION];
-  if (passed?.beta !== undefined) headers.push('anthropic-beta', passed.beta);
-  return headers;
+  const own = passed ?? protocols[protocol].provider.requestHeaders;
+  return own.length === 0 ? usual : [...usual, ...own];
 }
 
 /** The same string each time: what is looked up by it need not be hashed again. */
@@ -239,19 +186,17 @@ function makeUrl(provider: ProviderConfig, name: ProtocolName): string {
   return base + protocols[name].path;
 }
 
-/** The same for every request to a provider, so made once. */
-const usualLists = new WeakMap<ProviderConfig, Map<string, HeaderList>>();
+/** The same for every request to a provider, so made once: whole answers, and streams. */
+type UsualHeaders = Partial<Record<ProtocolName, { whole?: HeaderList; stream?: HeaderList }>>;
+
+const usualLists = new WeakMap<ProviderConfig, UsualHeaders>();
 
 function usualHeaders(provider: ProviderConfig, protocol: ProtocolName, stream: boolean): HeaderList {
   let lists = usualLists.get(provider);
-  if (lists === undefined) usualLists.set(provider, (lists = new Map<string, HeaderList>()));
-  const kind = stream ? STREAMED[protocol] : protocol;
-  let list = lists.get(kind);
-  if (list === undefined) lists.set(kind, (list = makeHeaders(provider, protocol, stream)));
-  return list;
+  if (lists === undefined) usualLists.set(provider, (lists = {}));
+  const kinds = (lists[protocol] ??= {});
+  return (kinds[stream ? 'stream' : 'whole'] ??= makeHeaders(provider, protocol, stream));
 }
-
-const STREAMED = { chat: 'chat stream', messages: 'messages stream' } as const;
 
 function makeHeaders(provider: ProviderConfig, protocol: ProtocolName, stream: boolean): HeaderList {
   const headers: HeaderList = [
@@ -264,14 +209,7 @@ function makeHeaders(provider: ProviderConfig, protocol: ProtocolName, stream: b
     'user-agent',
     'local-llm-gateway',
   ];
-  headers.push(...credential(provider, protocol));
+  headers.push(...authHeaders(provider, protocol));
   for (const [name, value] of Object.entries(provider.headers)) headers.push(name, value);
   return headers;
-}
-
-function credential(provider: ProviderConfig, protocol: ProtocolName): HeaderList {
-  const { apiKey, auth } = provider;
-  if (apiKey === undefined) return [];
-  const custom = auth === 'protocol' ? (protocol === 'messages' ? 'x-api-key' : 'bearer') : auth;
-  return custom === 'bearer' ? ['authorization', `Bearer ${apiKey}`] : [custom, apiKey];
 }

@@ -22,7 +22,8 @@ import {
 import { aggregateStream } from './aggregate-stream.ts';
 import { openFrames, type ReplyLimits } from './provider-frames.ts';
 import { ContinuedFrames, wholeTurn, type ContinueTurn } from './continue-turn.ts';
-import { buildRequest, type BuiltRequest, type ForwardedHeaders } from './build-request.ts';
+import { buildRequest, type BuiltRequest } from './build-request.ts';
+import type { ForwardedHeaders } from '../../protocols/protocol.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { Trace } from '../trace.ts';
 import { readBody } from '../../providers/read-body.ts';

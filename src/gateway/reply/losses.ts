@@ -2,8 +2,9 @@
 import type { StreamEvent } from '../../canonical/events.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Reply, StopReason } from '../../canonical/reply.ts';
-import type { Citation, NativePart, ProtocolName } from '../../canonical/request.ts';
-import type { ReplyOptions } from '../../protocols/protocol.ts';
+import type { Citation, NativePart } from '../../canonical/request.ts';
+import type { Protocol, ReplyOptions } from '../../protocols/protocol.ts';
+import { allProtocols } from '../../protocols/registry.ts';
 
 /** Characters: the words are a provider's. */
 const MOST = 60;
@@ -20,17 +21,13 @@ export interface Losses {
 }
 
 /** What of the client's own protocol an answer can't hold that was put together from a stream, or taken apart into one. */
-export function lossesOfRewriting({ n, logprobs, container }: JsonObject): string[] {
-  const lost: string[] = [];
-  if (typeof n === 'number' && n > 1) lost.push('the choices after the first');
-  if (logprobs === true) lost.push('the log probabilities');
-  if (container !== undefined && container !== null) lost.push('the container');
-  return lost;
+export function lossesOfRewriting(value: JsonObject): string[] {
+  return allProtocols.flatMap(({ client }) => client.lossesOfRewriting(value));
 }
 
 /** `clean` takes secrets out of a provider's words. An answer in the legacy form holds one call, and JSON no list of sources. */
 export function createLosses(
-  client: ProtocolName,
+  { name, client: { holds } }: Protocol,
   clean: (words: string) => string,
   { legacyFunctions: oneCall, responseFormat }: Pick<ReplyOptions, 'legacyFunctions' | 'responseFormat'> = {},
 ): Losses {
@@ -46,8 +43,7 @@ export function createLosses(
   }
 
   function native({ protocol, kind }: NativePart): void {
-    // Where chat has such members, they are not written anew.
-    if (protocol !== client || client === 'chat') add(`a block of type ${said(kind)}`);
+    if (protocol !== name || !holds.nativeParts) add(`a block of type ${said(kind)}`);
   }
 
   function call(extra: JsonObject | undefined): void {
@@ -56,20 +52,19 @@ export function createLosses(
     beside(extra);
   }
 
-  /** What Gemini's chat endpoint wants back with a call has a place in no other protocol. */
   function beside(extra: JsonObject | undefined): void {
-    if (extra?.extra_content !== undefined && client !== 'chat') add('the extra content of a call');
+    if (extra !== undefined && holds.losesExtras(extra)) add('the extra content of a call');
   }
 
-  /** Chat knows pages alone; a page of chat stands in a list behind the text of a messages answer. */
+  /** What every protocol knows of another's sources are pages. */
   function citation({ protocol, url }: Citation): void {
-    if (protocol === client) return;
-    if (url === undefined || (client === 'messages' && responseFormat !== undefined)) add('a citation');
+    if (protocol === name) return;
+    if (url === undefined || (!holds.pages && responseFormat !== undefined)) add('a citation');
   }
 
   function ending({ reason, raw = '', category }: StopReason): void {
     if (reason === 'other') add(`the stop reason ${said(raw)}`);
-    if (category !== undefined && client === 'chat') add(`the category ${said(category)}`);
+    if (category !== undefined && !holds.stopCategory) add(`the category ${said(category)}`);
   }
 
   return {

@@ -113,7 +113,7 @@ export function translateAsStream(
 
 function lossesFor({ target }: BuiltRequest, client: Protocol, { request }: ReplyContext): Losses {
   const clean = (words: string): string => redact(words, target.provider);
-  return createLosses(client.name, clean, request);
+  return createLosses(client, clean, request);
 }
 
 function lossesOf(

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../src/canonical/json.ts';
 import type { Reply } from '../../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
-import { requestBytes } from '../../../src/gateway/outbound/request-bytes.ts';
+import { requestBytes } from '../../../src/protocols/shared/request-bytes.ts';
 import { rawJson, rawObjectJson } from '../../../src/protocols/json/raw-json.ts';
 import { protocols } from '../../../src/protocols/registry.ts';
 import { argumentsToObject } from '../../../src/protocols/shared/tool-names.ts';
@@ -117,7 +117,10 @@ const calls = fc.array(object, { minLength: 1, maxLength: 3 });
 function crossed(client: ProtocolName, body: string): Source {
   const to = client === 'chat' ? 'messages' : 'chat';
   const request = protocols[client].decodeRequest(JSON.parse(body) as JsonObject, Buffer.from(body));
-  const repaired = repairHistory(request, { target: to, traits: DEFAULT_TRAITS });
+  const repaired = repairHistory(request, {
+    rules: protocols[to].provider.historyRules,
+    traits: DEFAULT_TRAITS,
+  });
   const encoded = protocols[to].encodeRequest(repaired.request, 'm', DEFAULT_TRAITS);
   return read(requestBytes(encoded.body, body.length).toString());
 }

@@ -1,7 +1,7 @@
 // Canonical messages as a chat history. Nothing may stand between an assistant's calls and their `tool` messages, and those
 // hold text alone: images of results follow in a user message after the whole run.
 import { append } from '../../../canonical/append.ts';
-import { withoutAttribution } from '../../../canonical/attribution.ts';
+import { withoutAttribution } from '../../shared/attribution.ts';
 import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import { signedExtra, type EncodeContext } from './encode-context.ts';

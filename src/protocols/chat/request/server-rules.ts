@@ -1,6 +1,13 @@
-// A written history brought into the form that a server insists on: few cache marks, roles in turn.
+// What a server takes of a history, and the form that it insists on once it is written: few cache marks, roles in turn.
+import type { HistoryRules } from '../../../canonical/history.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { EncodeContext } from './encode-context.ts';
+
+export const historyRules: HistoryRules = {
+  // Which turns those are, the encoder knows.
+  takesBack: (part, traits) => traits.replayReasoning !== 'never' && part.redacted === undefined,
+  blankIsSilent: false,
+};
 
 export function isMarked(part: JsonObject): boolean {
   return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;

@@ -1,6 +1,6 @@
 // A chat stream that is passed on as it came: which frames matter, with as little parsing as can be (about 0.2 us a frame).
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Admission, RelayedFrame, RelayInspector } from '../../protocol.ts';
+import type { RelayedFrame, RelayInspector } from '../../protocol.ts';
 import { failureOfWord } from '../../shared/finish-words.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { closesObject } from '../../sse/stray-json.ts';
@@ -164,25 +164,4 @@ export function createWatch({ usageAsked }: { usageAsked: boolean }): RelayInspe
     if (!isObject(value)) return { failure: malformed('The provider sent a frame that is not JSON.') };
     return look(value, usageAsked);
   };
-}
-
-/** OpenAI's durations: `45s`, `17m3s`, `1h0m0s`. Rounded up, so that a client that waits so long is let in. */
-export function formatDuration(ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1000));
-  const hours = Math.floor(seconds / 3600);
-  const minutes = Math.floor((seconds % 3600) / 60);
-  const rest = seconds % 60;
-  if (hours > 0) return `${hours}h${minutes}m${rest}s`;
-  return minutes > 0 ? `${minutes}m${rest}s` : `${rest}s`;
-}
-
-export function limitHeaders(admission: Admission, now: number): string[] {
-  return [
-    'x-ratelimit-limit-requests',
-    String(admission.limit),
-    'x-ratelimit-remaining-requests',
-    String(Math.max(0, admission.limit - admission.used)),
-    'x-ratelimit-reset-requests',
-    formatDuration(admission.resetsAt - now),
-  ];
 }

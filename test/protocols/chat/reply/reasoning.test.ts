@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { createCollector } from '../../../../src/canonical/collect.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
+import { cleanBody } from '../../../../src/protocols/messages/rewrite.ts';
 import { chunk, context, decode, DONE, finish } from '../frames.ts';
 
 /** `text`, `text/signature`, `[data]`, `"content"`. */
@@ -219,7 +220,7 @@ describe('what another family sealed', () => {
           { role: 'assistant', content },
         ],
       };
-      const sent = messages.cleanBody(Buffer.from(JSON.stringify(body)), body, 'unsigned').toString();
+      const sent = cleanBody(Buffer.from(JSON.stringify(body)), body, 'unsigned').toString();
       expect(JSON.parse(sent)).toEqual({
         messages: [body.messages[0], { role: 'assistant', content: content.slice(2) }],
       });

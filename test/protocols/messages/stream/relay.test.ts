@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { signAsGateway } from '../../../../src/canonical/thinking-signature.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../../src/canonical/json.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
+import { cleanBody } from '../../../../src/protocols/messages/rewrite.ts';
 import type { RelayedFrame } from '../../../../src/protocols/protocol.ts';
 import { frame, frameOf } from '../support.ts';
 
@@ -104,7 +105,7 @@ describe('the watch on a relayed stream', () => {
 });
 
 function clean(text: string): string {
-  return messages.cleanBody(Buffer.from(text), JSON.parse(text) as JsonObject, 'unsigned').toString();
+  return cleanBody(Buffer.from(text), JSON.parse(text) as JsonObject, 'unsigned').toString();
 }
 
 describe('the body of a relayed request', () => {
@@ -112,7 +113,7 @@ describe('the body of a relayed request', () => {
     const text =
       '{"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"a","signature":"s"}]}]}';
     const bytes = Buffer.from(text);
-    expect(messages.cleanBody(bytes, JSON.parse(text) as JsonObject, 'unsigned')).toBe(bytes);
+    expect(cleanBody(bytes, JSON.parse(text) as JsonObject, 'unsigned')).toBe(bytes);
   });
 
   const OWN = signAsGateway('c2ln');

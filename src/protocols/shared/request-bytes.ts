@@ -2,7 +2,7 @@
 // its own, which are mapped, cleared and given back for every request.
 import type { JsonObject } from '../../canonical/json.ts';
 import { wellFormedJson } from '../../canonical/surrogates.ts';
-import { rawJson } from '../../protocols/json/raw-json.ts';
+import { rawJson } from '../json/raw-json.ts';
 
 const LONG = 131_072;
 /** Characters of one piece, roughly: large enough that the beginnings of JSON.stringify don't count. */

@@ -1,0 +1,80 @@
+// The list of models at `GET /models`, in one form that the SDKs of all protocols read, and how such a list is read.
+// https://platform.openai.com/docs/api-reference/models/list, https://docs.anthropic.com/en/api/models-list
+import { isObject, type JsonObject } from '../../canonical/json.ts';
+import type { KeyHeader } from '../protocol.ts';
+import { API_KEY, BEARER } from './key-headers.ts';
+
+/** How a list is asked for, by clients of either protocol. */
+export const LIST_KEY_HEADERS: readonly KeyHeader[] = [API_KEY, BEARER];
+
+export interface ListedModel {
+  name: string;
+  owner: string;
+  /** Tokens. */
+  contextWindow: number | null;
+  maxOutput: number | null;
+}
+
+/** The messages protocol's word for a release date that is not known. */
+const UNKNOWN_TIME = '1970-01-01T00:00:00Z';
+
+export function encodeModel({ name, owner, contextWindow, maxOutput }: ListedModel) {
+  return {
+    id: name,
+    object: 'model',
+    created: 0,
+    owned_by: owner,
+    type: 'model',
+    display_name: name,
+    created_at: UNKNOWN_TIME,
+    max_input_tokens: contextWindow,
+    max_tokens: maxOutput,
+    context_window: contextWindow,
+  } satisfies JsonObject;
+}
+
+export function encodeModelList(models: readonly ListedModel[], query: URLSearchParams): JsonObject {
+  const { data, more } = page(models.map(encodeModel), query);
+  return {
+    object: 'list',
+    data,
+    has_more: more,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  };
+}
+
+type Model = ReturnType<typeof encodeModel>;
+
+/** `limit`, `after_id` and `before_id` of the messages protocol; without them everything. */
+function page(all: readonly Model[], query: URLSearchParams): { data: Model[]; more: boolean } {
+  const limit = Number(query.get('limit') ?? all.length);
+  const size = Number.isInteger(limit) && limit > 0 ? limit : all.length;
+  const before = query.get('before_id');
+  if (before !== null) {
+    const end = indexOf(all, before) ?? all.length;
+    return { data: all.slice(Math.max(0, end - size), end), more: end > size };
+  }
+  const after = query.get('after_id');
+  const start = after === null ? 0 : (indexOf(all, after) ?? -1) + 1;
+  return { data: all.slice(start, start + size), more: start + size < all.length };
+}
+
+function indexOf(all: readonly Model[], id: string): number | undefined {
+  const index = all.findIndex((model) => model.id === id);
+  return index < 0 ? undefined : index;
+}
+
+/** Under `data`, or the whole answer; Ollama without models says null. */
+export function listIn(value: unknown): unknown[] | undefined {
+  if (Array.isArray(value)) return value as unknown[];
+  if (!isObject(value)) return undefined;
+  if (value.data === null && value.object === 'list') return [];
+  return Array.isArray(value.data) ? value.data : undefined;
+}
+
+/** The query of the next page; undefined: that was the last. */
+export function nextModels(value: unknown): string | undefined {
+  if (!isObject(value) || value.has_more !== true || typeof value.last_id !== 'string') return undefined;
+  return `?limit=1000&after_id=${encodeURIComponent(value.last_id)}`;
+}
