@@ -307,11 +307,15 @@ type Block =
   { kind: 'text' | 'thinking'; pieces: string[] } | { kind: 'tool'; pieces: string[]; value: unknown };
 
 const piece = fc.string({ minLength: 1, maxLength: 6, unit: 'grapheme' });
+/** A blank text is left out, which is tested elsewhere. */
+const isVisible = ({ pieces }: { pieces: string[] }): boolean => pieces.join('').trim() !== '';
 const block: fc.Arbitrary<Block> = fc.oneof(
-  fc.record({
-    kind: fc.constantFrom('text' as const, 'thinking' as const),
-    pieces: fc.array(piece, { minLength: 1, maxLength: 4 }),
-  }),
+  fc
+    .record({
+      kind: fc.constantFrom('text' as const, 'thinking' as const),
+      pieces: fc.array(piece, { minLength: 1, maxLength: 4 }),
+    })
+    .filter(isVisible),
   fc
     .tuple(
       fc.dictionary(fc.string({ maxLength: 4 }), fc.oneof(fc.string(), fc.integer())),
