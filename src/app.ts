@@ -2,8 +2,7 @@
 import type { Cancellation } from './cancellation.ts';
 import { HOUR_MS, type Clock } from './clock.ts';
 import type { Config, ProviderConfig } from './config/config.ts';
-import { LOCAL_CANDIDATES } from './config/autodetect.ts';
-import { simProvider } from './config/providers.ts';
+import { LOCAL_CANDIDATES, simProvider } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
 import { createDatabaseHealth } from './gateway/database-health.ts';
 import { createInFlightLimit } from './gateway/in-flight-limit.ts';

@@ -123,3 +123,22 @@ export interface ProviderFailure {
   /** What broke, for the log: `refused`, `reset`, `dns`, `tls`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `whole_timeout`, `truncated`, `empty`, `malformed`, … */
   reason?: string;
 }
+
+/** A provider's failure as an exception: decoders of whole replies and the client of providers throw it. */
+export class FailureError extends Error {
+  override readonly name = 'FailureError';
+  readonly failure: ProviderFailure;
+  constructor(failure: ProviderFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** An account's hour as it stands after a request was admitted or refused. */
+export interface Admission {
+  /** Infinity: none. */
+  limit: number;
+  used: number;
+  /** Milliseconds since the epoch: the next full hour (UTC). */
+  resetsAt: number;
+}

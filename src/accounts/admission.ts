@@ -1,8 +1,7 @@
 // Counts a request before it is forwarded: exact for any number of keys and processes, as the store counts. Where it cannot
 // be counted it is not served.
-import type { Admission } from '../canonical/admission.ts';
+import { type Admission, GatewayError } from '../errors.ts';
 import { HOUR_MS, type Clock } from '../clock.ts';
-import { GatewayError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Key, Store } from '../store/store.ts';
 import { databaseAway } from './authenticate.ts';

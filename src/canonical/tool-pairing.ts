@@ -2,7 +2,6 @@
 // refuse a whole conversation for less. Ids become unique, as some models count theirs anew in every turn.
 import { append } from './append.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart, Warning } from './request.ts';
-import { createUniqueIds } from './unique-ids.ts';
 
 /** Says what was done, each thing once. */
 export type Warn = (effect: Warning['effect'], field: Warning['field'], detail: string) => void;
@@ -176,4 +175,20 @@ function orphan(part: ToolResultPart, warn: Warn): Part[] {
 function asParts(content: string | Part[]): Part[] {
   if (typeof content !== 'string') return content;
   return content === '' ? [] : [{ type: 'text', text: content }];
+}
+
+// Results are told apart by the ids of their calls, and some models count theirs anew, or twice within one answer.
+
+/** The first use of an id keeps it; others get `_2`, `_3` … by occurrence. */
+export function createUniqueIds(): (id: string) => string {
+  const used = new Set<string>();
+  const counts = new Map<string, number>();
+  return (asked) => {
+    let id = asked;
+    let count = counts.get(asked) ?? 1;
+    while (used.has(id)) id = `${asked}_${++count}`;
+    counts.set(asked, count);
+    used.add(id);
+    return id;
+  };
 }

@@ -1,8 +1,7 @@
 // What can be found out about one provider from outside, step by step; a step that fails spares the later ones.
-import { FailureError } from '../canonical/failure.ts';
+import { FailureError, type ProviderFailure } from '../errors.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { SIM } from '../config/providers.ts';
-import type { ProviderFailure } from '../errors.ts';
 import { keyHint } from '../gateway/outbound/fallback-policy.ts';
 import { redact } from '../gateway/outbound/redact.ts';
 import { listModels } from '../providers/discover.ts';

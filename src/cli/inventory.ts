@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { createClients } from '../app.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
-import { LOCAL_CANDIDATES } from '../config/autodetect.ts';
+import { LOCAL_CANDIDATES } from '../config/providers.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import { listModels, probeLocal } from '../providers/discover.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';

@@ -1,10 +1,9 @@
 // One small request to a provider, written and read by the same code that serves clients: does its stream come whole, does
 // it call a tool that it must call?
 import { NEVER_CANCELLED } from '../cancellation.ts';
-import { FailureError } from '../canonical/failure.ts';
+import { FailureError, type ProviderFailure } from '../errors.ts';
 import type { StreamEvent } from '../canonical/events.ts';
 import { PROTOCOL_NAMES, type GenerationRequest } from '../canonical/request.ts';
-import type { ProviderFailure } from '../errors.ts';
 import { openFrames } from '../gateway/outbound/provider-frames.ts';
 import { headersFor } from '../gateway/outbound/build-request.ts';
 import { readBody } from '../providers/read-body.ts';

@@ -1,12 +1,19 @@
 // The configuration file as a plain value, and the places of its parts for faults. The only reader of YAML.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, Parser, visit } from 'yaml';
-import type { Document } from 'yaml';
-import type { ConfigFault, Path } from './config-error.ts';
-import { ConfigError, formatPath } from './config-error.ts';
-import { syntaxFaults } from './syntax.ts';
-import type { Quoted } from './syntax.ts';
+import {
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  Parser,
+  visit,
+  type Document,
+} from 'yaml';
+import { type ConfigFault, type Path, ConfigError, formatPath } from './config-error.ts';
 
 export interface Source {
   path: string;
@@ -149,4 +156,141 @@ function locate(document: Document, wanted: Path): { offset: number; path: Path 
     found.push(segment);
   }
   return { offset, path: found };
+}
+
+// A file that is not YAML: which of the parser's complaints are worth a line, and in which words.
+
+/** What the parser says: its code, and where in the text. */
+export interface SyntaxFault {
+  code: string;
+  pos: readonly [number, number];
+}
+
+/** A text in quotes: where its first quote is, and all of it. */
+export interface Quoted {
+  start: number;
+  source: string;
+}
+
+/**
+ * YAML's own messages repeat the text, which may be a secret: said in our own words. One slip breaks much of what follows,
+ * so only the first counts, and every key that is there twice. `quoted`: what is in quotes in the text.
+ */
+export function syntaxFaults(
+  errors: readonly SyntaxFault[],
+  text: string,
+  quoted: () => readonly Quoted[],
+): { offset: number; message: string }[] {
+  const first = errors.find(({ code }) => code !== 'DUPLICATE_KEY');
+  const faults = errors
+    .filter(({ code }) => code === 'DUPLICATE_KEY')
+    // The place of a key without a value is given as the end of the line before.
+    .map(({ code, pos: [offset] }) => ({
+      offset: offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0),
+      why: YAML_FAULTS[code],
+    }));
+  if (first !== undefined) faults.push(causeOf(first, text, quoted()));
+  return faults
+    .sort((a, b) => a.offset - b.offset)
+    .map(({ offset, why }) => ({
+      offset,
+      message: `is not valid YAML: ${why ?? 'check quotes, brackets and indentation here'}`,
+    }));
+}
+
+/** The parser notices an open quote where the text ends, or where the next quote closes it. */
+function causeOf(
+  { code, pos: [offset] }: SyntaxFault,
+  text: string,
+  quoted: readonly Quoted[],
+): { offset: number; why: string | undefined } {
+  const open = quoted.find(({ start, source }) => {
+    if (start > offset) return false;
+    const closed = source.length > 1 && source.endsWith(source.charAt(0));
+    const end = start + source.length;
+    return !closed || (source.includes('\n') && end <= offset && !text.slice(end, offset).includes('\n'));
+  });
+  if (open !== undefined)
+    return { offset: open.start, why: 'a quote is opened here and not closed; close it' };
+  if (text.slice(offset - 1, offset + 1) === '${')
+    return { offset, why: '${NAME} within { } or [ ] needs quotes; write "${NAME}"' };
+  return { offset, why: YAML_FAULTS[code] };
+}
+
+const YAML_FAULTS: Readonly<Record<string, string>> = {
+  BAD_INDENT: 'the indentation is off, or a bracket is not closed; align with spaces, close it',
+  TAB_AS_INDENT: 'a tab indents; use spaces',
+  DUPLICATE_KEY: 'this key is there twice; keep one',
+  MISSING_CHAR: 'a bracket, colon or space is missing; add it',
+  MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; is a colon missing?',
+  BLOCK_AS_IMPLICIT_KEY: 'two mappings are on one line; quote the text, or break the line',
+  BAD_ALIAS: 'a text that begins with * or & needs quotes; add them',
+  MULTIPLE_DOCS: 'the file holds several documents (---); keep one',
+  BAD_DQ_ESCAPE: 'an escape in double quotes is unknown; use single quotes',
+  UNEXPECTED_TOKEN: 'something here is too much; check quotes, brackets and indentation',
+};
+
+// `${NAME}` in any string of the file reads the environment, so that secrets stay out of it.
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Interpolated {
+  value: unknown;
+  /** Variables that are not set, and where they are asked for. An empty one is unset. */
+  missing: { path: Path; name: string }[];
+  /** Where a variable was read: the text there is a secret, and no fault may repeat it. */
+  secret: (path: Path) => boolean;
+  /** The variables that were read there. */
+  variables: (path: Path) => readonly string[];
+}
+
+export function interpolate(root: unknown, env: Env): Interpolated {
+  const missing: Interpolated['missing'] = [];
+  const read = new Map<string, string[]>();
+  const visit = (value: unknown, path: Path): unknown => {
+    if (typeof value === 'string') {
+      return value.replace(/\$\{([^}]*)\}/g, (_, inner: string) => {
+        const name = inner.trim();
+        const place = JSON.stringify(path);
+        read.set(place, [...(read.get(place) ?? []), name]);
+        const text = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
+        if (text === '') missing.push({ path, name });
+        return text;
+      });
+    }
+    if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(
+        Object.entries(value).map(([key, member]) => [key, visit(member, [...path, key])]),
+      );
+    return value;
+  };
+  const value = visit(root, []);
+  const variables = (path: Path): readonly string[] => read.get(JSON.stringify(path)) ?? [];
+  return { value, missing, variables, secret: (path) => variables(path).length > 0 };
+}
+
+/** Variables without braces: the text is taken as it stands, which nobody wants of `$NAME`. */
+export function bareVariables(file: unknown): string[] {
+  const warnings: string[] = [];
+  const visit = (value: unknown, path: Path): void => {
+    if (typeof value === 'string') {
+      const right = bareVariable(value, path.at(-1) === 'api_key');
+      if (right !== undefined) warnings.push(`${formatPath(path)}: ${right}`);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, member] of Object.entries(value)) visit(member, [...path, key]);
+    }
+  };
+  const { providers } = file as { providers?: unknown };
+  visit(providers, ['providers']);
+  return warnings;
+}
+
+/** A text that only looks a little like a variable is not repeated: it may be a secret. */
+function bareVariable(text: string, secret: boolean): string | undefined {
+  const name = /(?:^|[\s/:])\$([A-Z][A-Z0-9_]*)(?![\w{])/.exec(text)?.[1];
+  if (name !== undefined) return `$${name} is taken as text; to read the environment write \${${name}}`;
+  return secret && /^\$[^{]/.test(text)
+    ? 'a text that begins with $ is taken as it is; to read the environment write ${NAME}'
+    : undefined;
 }

@@ -5,18 +5,21 @@ import path from 'node:path';
 import type { Config, LeftOut, ProviderConfig } from './config.ts';
 import type { ConfigFault } from './config-error.ts';
 import { ConfigError, formatPath, suggest } from './config-error.ts';
-import type { Env, Interpolated } from './interpolate.ts';
+import {
+  type Env,
+  type Interpolated,
+  bareVariables,
+  interpolate,
+  readSource,
+  type Source,
+} from './load-source.ts';
 import { didYouMean } from './did-you-mean.ts';
-import { bareVariables, interpolate } from './interpolate.ts';
-import { readSource } from './load-source.ts';
-import type { Source } from './load-source.ts';
-import { resolveProvider } from './providers.ts';
+import { resolveProvider, findProviders } from './providers.ts';
 import { resolveRoutes } from './routes.ts';
 import type { FileConfig } from './schema.ts';
 import { readSchema } from './schema.ts';
 import type { Flags } from './settings.ts';
 import { DEFAULT_KEEP, DEFAULT_TIER, DEFAULT_TIERS, limitsOf, resolveSettings, setting } from './settings.ts';
-import { findProviders } from './autodetect.ts';
 
 export { ConfigError } from './config-error.ts';
 

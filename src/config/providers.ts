@@ -1,13 +1,10 @@
 // The file's providers, completed by what is known of their names: where they are, what they speak, which key they take.
 import type { ProtocolName } from '../canonical/request.ts';
-import { normalizeBaseUrl } from './base-url.ts';
-import type { ModelConfig, ProviderConfig } from './config.ts';
-import type { ConfigFault } from './config-error.ts';
-import { suggest } from './config-error.ts';
-import type { Env } from './interpolate.ts';
+import type { ModelConfig, ProviderConfig, Config, LeftOut } from './config.ts';
+import { type ConfigFault, suggest } from './config-error.ts';
+import type { Env } from './load-source.ts';
 import { didYouMean } from './did-you-mean.ts';
-import type { Preset } from './presets.ts';
-import { findPreset, PRESETS } from './presets.ts';
+import { type Preset, findPreset, PRESETS } from './presets.ts';
 import type { FileModel, FileProvider } from './schema.ts';
 
 /** The name of the built-in provider: simulated, without network or key. */
@@ -238,4 +235,46 @@ function modelConfig(given: FileModel): ModelConfig {
 
 function defined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
+}
+
+// A provider's base URL, as an official SDK takes it: some SDKs want it with /v1, some without, so both are understood.
+
+export type BaseUrl = { url: string } | { fault: string };
+
+const RIGHT = 'write it as for an official SDK, like http://127.0.0.1:11434/v1';
+
+/** Version included, no slash at the end. The fault never repeats the text: it may hold a password. */
+export function normalizeBaseUrl(text: string): BaseUrl {
+  if (!URL.canParse(text.trim())) return { fault: `is not a URL; ${RIGHT}` };
+  const url = new URL(text.trim());
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return { fault: `is not an http or https URL; ${RIGHT}` };
+  if (url.username !== '' || url.password !== '')
+    return { fault: 'holds credentials; put them into api_key or headers' };
+  if (url.search !== '' || url.hash !== '') return { fault: `has a query or a fragment; ${RIGHT}` };
+  const path = url.pathname.replace(/\/+$/, '');
+  const versioned = path.split('/').some((segment) => /^v\d/.test(segment));
+  return { url: `${url.origin}${path}${versioned ? '' : '/v1'}` };
+}
+
+// Zero configuration: without a file, every provider that can be found is taken, those whose keys lie in the environment
+// here, local servers by who probes LOCAL_CANDIDATES. `*_BASE_URL` variables often point back at a gateway: not looked at.
+
+/** Local servers on their usual ports. No credential is sent to them. */
+export const LOCAL_CANDIDATES: readonly ProviderConfig[] = PRESETS.filter(
+  (preset) => preset.localPort !== undefined,
+).map((preset) => presetProvider(preset, 'local', { value: undefined }));
+
+export function findProviders(env: Env): Pick<Config, 'providers' | 'warnings' | 'leftOut'> {
+  const providers: ProviderConfig[] = [];
+  const warnings: string[] = [];
+  const leftOut: LeftOut[] = [];
+  for (const preset of PRESETS) {
+    if (preset.keys.length === 0 || Object.keys(preset.baseUrls).length === 0) continue;
+    const key = presetKey(preset, env);
+    if (key.ignored !== undefined) warnings.push(key.ignored);
+    if (key.value !== undefined) providers.push(presetProvider(preset, 'environment', key));
+    else leftOut.push({ provider: preset.name, why: key.reason ?? 'it has no key', names: [] });
+  }
+  return { providers, warnings, leftOut };
 }

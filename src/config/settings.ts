@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Config } from './config.ts';
 import type { ConfigFault } from './config-error.ts';
-import type { Env } from './interpolate.ts';
+import type { Env } from './load-source.ts';
 import { parseWhole } from './duration-size.ts';
 import type { FileConfig } from './schema.ts';
 import { HOST } from './scalars.ts';

@@ -1,14 +1,12 @@
 // What a wire protocol is to the gateway. Each folder beside this file fulfils it with the same file names.
-import type { GatewayError, ProviderFailure } from '../errors.ts';
-import type { Admission } from '../canonical/admission.ts';
+import type { GatewayError, ProviderFailure, Admission } from '../errors.ts';
 import type { StreamEvent } from '../canonical/events.ts';
 import type { HistoryRules } from '../canonical/history.ts';
 import type { JsonObject } from '../canonical/json.ts';
-import type { Needs } from '../canonical/needs.ts';
+import type { Needs, Traits } from '../canonical/traits.ts';
 import type { Reply } from '../canonical/reply.ts';
 import type { CanonicalField, ProtocolName, GenerationRequest, Warning } from '../canonical/request.ts';
 import type { ReverseMapping } from '../canonical/reverse-mapping.ts';
-import type { Traits } from '../canonical/traits.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { Ids } from '../ids.ts';
 import type { Members } from './json/splice.ts';
@@ -303,4 +301,4 @@ export interface Protocol {
 }
 
 export type { Admission, Needs, ReverseMapping };
-export { FailureError } from '../canonical/failure.ts';
+export { FailureError } from '../errors.ts';

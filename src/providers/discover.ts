@@ -1,7 +1,7 @@
 // Which models a provider has, and whether a local server is there at all: `GET /models`, which both protocols know.
 import { append } from '../canonical/append.ts';
 import { cancelledAfter, type Cancellation } from '../cancellation.ts';
-import { FailureError } from '../canonical/failure.ts';
+import { FailureError } from '../errors.ts';
 import { isObject } from '../canonical/json.ts';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';

@@ -3,8 +3,7 @@
 import type { Dispatcher } from 'undici';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
-import { FailureError } from '../canonical/failure.ts';
-import type { ProviderFailure } from '../errors.ts';
+import { FailureError, type ProviderFailure } from '../errors.ts';
 import { connectionError } from './connection-errors.ts';
 import { reusedConnectionClosed } from './connector.ts';
 import { decodedBody } from './decoded-body.ts';

@@ -1,5 +1,5 @@
 // A provider's whole reply in memory, within a bound. A body that just stopped is a failure, never a short answer.
-import { FailureError } from '../canonical/failure.ts';
+import { FailureError } from '../errors.ts';
 import type { ReplyBody } from './exchange.ts';
 
 export function readBody(body: ReplyBody, limit: number): Promise<Buffer> {

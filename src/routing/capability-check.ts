@@ -1,5 +1,5 @@
 // Can this target take this request? What it must not lack passes it over; what it should not lack puts it last.
-import type { Needs } from '../canonical/needs.ts';
+import type { Needs } from '../canonical/traits.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Target } from './targets.ts';

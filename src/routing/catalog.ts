@@ -3,9 +3,14 @@
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig, RouteConfig } from '../config/config.ts';
 import type { ModelInfo } from './model-info.ts';
-import type { Providers } from './providers.ts';
-import { createTargets, keep } from './targets.ts';
-import type { Discovered, Target, TargetOf } from './targets.ts';
+import {
+  type Providers,
+  createTargets,
+  keep,
+  type Discovered,
+  type Target,
+  type TargetOf,
+} from './targets.ts';
 
 export type { Target };
 

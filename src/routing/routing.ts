@@ -1,7 +1,7 @@
 // Which targets serve a request, in what order: names, the key's list, what fits, how targets fare, and where this
 // conversation was answered last. On the path of every request: names are maps, and one target takes the short way.
 import type { Clock } from '../clock.ts';
-import type { Needs } from '../canonical/needs.ts';
+import type { Needs } from '../canonical/traits.ts';
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { order, waitOf } from './order.ts';
@@ -14,8 +14,7 @@ import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { admits, createListing } from './listing.ts';
 import type { Listing, ModelEntry } from './listing.ts';
-import { mergeProviders } from './providers.ts';
-import type { Providers } from './providers.ts';
+import { mergeProviders, type Providers } from './targets.ts';
 import { allCooling, noneAdmitted, noneFits, unknownModel } from './refusals.ts';
 import { createAffinity } from './affinity.ts';
 

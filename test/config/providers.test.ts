@@ -1,10 +1,9 @@
 import { describe, expect, it, test } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
-import { normalizeBaseUrl } from '../../src/config/base-url.ts';
+import { normalizeBaseUrl, LOCAL_CANDIDATES } from '../../src/config/providers.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { FLAG_NAMES, readFlag } from '../../src/config/flags.ts';
 import { PRESETS } from '../../src/config/presets.ts';
-import { LOCAL_CANDIDATES } from '../../src/config/autodetect.ts';
 import { load } from './folder.ts';
 
 const provider = (text: string, env: Record<string, string> = {}): ProviderConfig | undefined =>

@@ -1,8 +1,6 @@
 // Providers, configurations and questions of the routing tests, with only what a test is about spelt out.
 import type { Clock } from '../../src/clock.ts';
-import { NO_NEEDS } from '../../src/canonical/needs.ts';
-import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
-import type { Traits } from '../../src/canonical/traits.ts';
+import { NO_NEEDS, DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
 import type { Config, ModelConfig, ProviderConfig, RouteConfig } from '../../src/config/config.ts';
 import type { Target } from '../../src/routing/catalog.ts';
 import type { RoutingQuery } from '../../src/routing/routing.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import type { ProviderFailure } from '../../src/errors.ts';
-import { NO_NEEDS } from '../../src/canonical/needs.ts';
+import { NO_NEEDS } from '../../src/canonical/traits.ts';
 import { createRouting } from '../../src/routing/routing.ts';
 import type { RoutingQuery, Routing } from '../../src/routing/routing.ts';
 import { config, fakeClock, keys, provider, question } from './fixtures.ts';

@@ -1,7 +1,7 @@
 // CONTRACT section 2, "Which target serves a model?", sentence by sentence; the lists; the key's own list.
 import { describe, expect, it, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { NO_NEEDS } from '../../src/canonical/needs.ts';
+import { NO_NEEDS } from '../../src/canonical/traits.ts';
 import { protocolFor } from '../../src/routing/catalog.ts';
 import { createRouting } from '../../src/routing/routing.ts';
 import type { RoutingQuery, Routing } from '../../src/routing/routing.ts';

@@ -1,6 +1,6 @@
 // The finish words that known providers use beside those of their protocol: refusals, errors and full windows are never an end.
 import { describe, expect, it } from 'vitest';
-import { FailureError } from '../../src/canonical/failure.ts';
+import { FailureError } from '../../src/errors.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import type { RelayedFrame } from '../../src/protocols/protocol.ts';

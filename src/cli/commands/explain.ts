@@ -1,6 +1,6 @@
 // Which target would answer a request, and why each other would not.
 import type { Command } from 'commander';
-import { NO_NEEDS } from '../../canonical/needs.ts';
+import { NO_NEEDS } from '../../canonical/traits.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { RouteConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';

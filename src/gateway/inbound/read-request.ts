@@ -1,7 +1,7 @@
 // The body of a request, read once: one scan of its bytes, one parse, validated; what the request needs is found on the way.
 import { isAscii, isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
-import type { Needs } from '../../canonical/needs.ts';
+import type { Needs } from '../../canonical/traits.ts';
 import type { GenerationRequest } from '../../canonical/request.ts';
 import { GatewayError } from '../../errors.ts';
 import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';

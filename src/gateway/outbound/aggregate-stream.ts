@@ -1,6 +1,6 @@
 // A stream where a whole answer was asked for: some servers know nothing else. It is read to its end and put together.
 import { createCollector } from '../../canonical/collect.ts';
-import { FailureError } from '../../canonical/failure.ts';
+import { FailureError } from '../../errors.ts';
 import type { StreamEvent } from '../../canonical/events.ts';
 import type { Reply } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';

@@ -2,8 +2,7 @@
 // the client's protocol has no word for a pause. Where that fails, the answer ends where it was paused.
 import { append } from '../../canonical/append.ts';
 import type { JsonObject } from '../../canonical/json.ts';
-import { FailureError } from '../../canonical/failure.ts';
-import type { ProviderFailure } from '../../errors.ts';
+import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { TurnJoiner } from '../../protocols/protocol.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import type { ProviderReply } from '../../providers/exchange.ts';

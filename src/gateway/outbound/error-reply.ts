@@ -1,7 +1,6 @@
 // A reply that is no answer: what its status and its body say. A body that breaks or never ends hides no status.
-import { FailureError } from '../../canonical/failure.ts';
+import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
-import type { ProviderFailure } from '../../errors.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { ProviderReply, ReplyBody } from '../../providers/exchange.ts';
 import { readBody } from '../../providers/read-body.ts';

@@ -1,10 +1,8 @@
 // Targets in turn until one has an answer worth writing. Nothing has been sent to the client before this returns, so a
 // provider that fails at birth costs the client nothing but time.
 import type { Cancellation } from '../../cancellation.ts';
-import { FailureError } from '../../canonical/failure.ts';
+import { FailureError, type ProviderFailure, GatewayError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
-import type { ProviderFailure } from '../../errors.ts';
-import { GatewayError } from '../../errors.ts';
 import type { Ids } from '../../ids.ts';
 import type { Logger } from '../../log.ts';
 import type { ProviderClient } from '../../providers/client.ts';

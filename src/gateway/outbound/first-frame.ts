@@ -1,10 +1,9 @@
 // How a 200 reply begins: a whole body that is an answer, or a stream up to its first frame of worth. What begins otherwise is
 // a failure of the target, before anything was written.
 import { isAscii } from 'node:buffer';
-import { FailureError } from '../../canonical/failure.ts';
+import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { Reply } from '../../canonical/reply.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import type { ProviderFailure } from '../../errors.ts';
 import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../../protocols/protocol.ts';
 import { createSplitter, type Frame } from '../../protocols/sse/splitter.ts';

@@ -1,7 +1,6 @@
 // What JSON may become in memory. Bytes within their limit can still hold millions of values or levels, each of which costs a
 // hundred times its bytes; that is seen before anything is parsed.
-import { FailureError } from '../../canonical/failure.ts';
-import type { ProviderFailure } from '../../errors.ts';
+import { FailureError, type ProviderFailure } from '../../errors.ts';
 import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
 import { measureJson } from '../../protocols/json/splice.ts';
 

@@ -1,6 +1,6 @@
 // A stream whose provider stays silent is opened with keep-alives alone: clients and proxies count silence until the first
 // byte of the body.
-import type { Admission } from '../../canonical/admission.ts';
+import type { Admission } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';

@@ -1,8 +1,6 @@
 // The answer of a provider on its way to the client: relayed where both speak one protocol, else translated.
-import type { Admission } from '../../canonical/admission.ts';
+import { type Admission, FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
-import { FailureError } from '../../canonical/failure.ts';
-import { GatewayError, type ProviderFailure } from '../../errors.ts';
 import type { Ids } from '../../ids.ts';
 import { withoutKeys } from '../../log.ts';
 import type { Protocol, ReplyContext } from '../../protocols/protocol.ts';

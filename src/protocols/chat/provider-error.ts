@@ -1,7 +1,6 @@
 // What went wrong at a chat provider, read from whatever body it sent: servers agree on neither shape nor words (PROTOCOL 5.1).
-import { FailureError } from '../../canonical/failure.ts';
+import { FailureError, type FailureKind, type ProviderFailure } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import type { FailureKind, ProviderFailure } from '../../errors.ts';
 import { errorDetails, errorJson, failedGeneration, pageTitle } from '../shared/error-body.ts';
 import { isOverflow, overflowTokens } from '../shared/context-overflow.ts';
 import type { Frame } from '../sse/splitter.ts';

@@ -1,7 +1,7 @@
 // What forwarding owes to a target's health, however an attempt ends.
 import { expect, it } from 'vitest';
 import { NEVER_CANCELLED } from '../../../src/cancellation.ts';
-import { FailureError } from '../../../src/canonical/failure.ts';
+import { FailureError } from '../../../src/errors.ts';
 import type { Trace } from '../../../src/gateway/trace.ts';
 import { askTargets, type AskDeps, type AskOptions } from '../../../src/gateway/outbound/fallback.ts';
 

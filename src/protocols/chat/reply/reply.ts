@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { Citation, ReasoningPart, TextPart, ToolCallPart } from '../../../canonical/request.ts';
 import type { Usage } from '../../../canonical/usage.ts';
-import { createUniqueIds } from '../../../canonical/unique-ids.ts';
+import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Ids } from '../../../ids.ts';
 import type { ReplyContext } from '../../protocol.ts';
 import { stopOfWord } from '../../shared/finish-words.ts';

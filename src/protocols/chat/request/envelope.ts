@@ -1,7 +1,7 @@
 // What the gateway reads of a chat request, relayed or not. On the path of every request: one shallow pass, no schema library.
 // Exactly what CONTRACT section 3 calls "Validated" is checked here, and nothing else.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Needs } from '../../../canonical/needs.ts';
+import type { Needs } from '../../../canonical/traits.ts';
 import { faultOfName } from '../../shared/model-name.ts';
 import { GatewayError } from '../../../errors.ts';
 import type { Envelope } from '../../protocol.ts';

@@ -10,16 +10,28 @@ import type { Ids } from '../../../ids.ts';
 import type { StreamDecoder } from '../../protocol.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { decodeAnnotation, pagesBeside } from '../reply/citations.ts';
-import { BROKEN_OFF, failureOfStray, malformed, NO_ANSWER } from '../provider-error.ts';
+import {
+  BROKEN_OFF,
+  failureOfStray,
+  malformed,
+  NO_ANSWER,
+  failureIn,
+  failureOf,
+  failureOfEvent,
+} from '../provider-error.ts';
 import { decodeStop, failureOfSilence, isFinish } from '../reply/stop-reason.ts';
 import { failureOfFinish, isDone } from './relay.ts';
-import { readChunk } from './chunk.ts';
-import { createClosedReasoning } from './reasoning.ts';
-import { createTextShape } from './text.ts';
 import { createCallTracker, type CallTracker } from './tool-calls.ts';
 import { readBeside, readContent, sourcesAlone, type ReplyContent } from '../reply/content.ts';
-import { addedText, continues, readReasoning, type ReasoningPiece } from '../reply/reasoning.ts';
+import {
+  addedText,
+  continues,
+  readReasoning,
+  type ReasoningPiece,
+  type OpenReasoning,
+} from '../reply/reasoning.ts';
 import { usageIn } from '../reply/usage.ts';
+import { DeltaTemplate } from '../../sse/delta-template.ts';
 
 interface OpenBlock {
   kind: 'text' | 'refusal' | 'reasoning';
@@ -320,4 +332,87 @@ class ChatStream implements StreamDecoder {
 
 export function createStreamDecoder({ ids }: { ids: Ids; traits: Traits }): StreamDecoder {
   return new ChatStream(ids);
+}
+
+// A frame of a chat stream as the chunk that it should hold, or as the failure that it is.
+
+export type Chunk = { value: JsonObject } | { failure: ProviderFailure };
+
+export function readChunk(frame: Frame): Chunk {
+  if (frame.event === 'error') return { failure: failureOfEvent(frame.data) };
+  let value: JsonValue;
+  try {
+    value = JSON.parse(frame.data) as JsonValue;
+  } catch {
+    return { failure: malformed('The provider sent a frame that is not JSON.') };
+  }
+  if (Array.isArray(value)) return { failure: failureOf(value) };
+  if (!isObject(value)) return { failure: malformed('The provider sent a frame that is not an object.') };
+  const failure = failureIn(value);
+  return failure ? { failure } : { value };
+}
+
+// Which chunks of a chat stream are a piece of text and nothing else.
+
+export function createTextShape(): DeltaTemplate {
+  return new DeltaTemplate(/"content": ?"/, isTextAlone);
+}
+
+/** A stricter reading than the decoder's: what may be told in another way is decoded. */
+function isTextAlone(value: JsonObject, text: string): boolean {
+  const { choices } = value;
+  if (value.usage || value.x_groq || !Array.isArray(choices) || choices.length !== 1) return false;
+  const [choice] = choices;
+  if (!isObject(choice) || typeof choice.finish_reason === 'string' || !isObject(choice.delta)) return false;
+  const { delta } = choice;
+  for (const name in delta) {
+    const member = delta[name];
+    if (name === 'content' || name === 'role' || !member) continue;
+    if (!Array.isArray(member) || member.length > 0) return false;
+  }
+  return delta.content === text;
+}
+
+// The thoughts of a stream whose blocks are over. A signature that comes after other content has no place any more: its block
+// was closed on the client's side, and text is not held back for what may never come.
+
+export interface ClosedReasoning {
+  /** A block that is over. */
+  add(block: OpenReasoning): void;
+  /** A block, over or not, whose seal is told. */
+  seal(seal: string, block: OpenReasoning): void;
+  /** Whether it is such a block once more: some servers list all of them at the end of an answer. */
+  isRepeated(thought: ReasoningPiece): boolean;
+  /** Whether a piece is only the signature of such a block: it is then lost. */
+  isLate(thought: ReasoningPiece): boolean;
+  lost(): boolean;
+}
+
+export function createClosedReasoning(): ClosedReasoning {
+  const keys = new Set<string | number>();
+  const sealed = new Map<string, OpenReasoning>();
+  let last: OpenReasoning | undefined;
+  let lost = false;
+
+  function belongs({ key }: ReasoningPiece): boolean {
+    if (key !== undefined && keys.has(key)) return true;
+    if (last === undefined || last.signature !== undefined) return false;
+    return key === undefined || last.key === undefined;
+  }
+
+  return {
+    add(block) {
+      last = block;
+      if (block.key !== undefined) keys.add(block.key);
+    },
+    seal: (name, block) => sealed.set(name, block),
+    isRepeated: ({ redacted, signature, key, text }) =>
+      key === undefined && sealed.get(redacted ?? signature ?? '')?.text.endsWith(text) === true,
+    isLate(thought) {
+      if (thought.text !== '' || !belongs(thought)) return false;
+      lost = true;
+      return true;
+    },
+    lost: () => lost,
+  };
 }

@@ -2,7 +2,7 @@
 // names that come late or again, arguments that are objects, or whole a second time. One call in, one canonical block out.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { StreamEvent } from '../../../canonical/events.ts';
-import { createUniqueIds } from '../../../canonical/unique-ids.ts';
+import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Ids } from '../../../ids.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';
 import { PartialObject } from '../../json/partial-object.ts';

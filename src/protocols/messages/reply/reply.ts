@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
-import { createUniqueIds } from '../../../canonical/unique-ids.ts';
+import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import { FailureError, type ReplyOptions, type ReplyContext } from '../../protocol.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';

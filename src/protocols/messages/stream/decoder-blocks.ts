@@ -1,7 +1,7 @@
 // The content blocks of a stream that is read: which wire index is which canonical block, and what is still open.
 import type { StreamEvent } from '../../../canonical/events.ts';
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import { createUniqueIds } from '../../../canonical/unique-ids.ts';
+import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Ids } from '../../../ids.ts';
 import { decodeCitation, decodeCitations } from '../reply/citations.ts';
 import { argumentsToObject } from '../../shared/tool-names.ts';

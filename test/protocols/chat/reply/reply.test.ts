@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { FailureError } from '../../../../src/canonical/failure.ts';
+import type { FailureError } from '../../../../src/errors.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { Reply } from '../../../../src/canonical/reply.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';

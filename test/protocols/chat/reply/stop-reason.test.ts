@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { StopReason } from '../../../../src/canonical/reply.ts';
-import { FailureError } from '../../../../src/canonical/failure.ts';
+import { FailureError } from '../../../../src/errors.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
 import { chunk, context, decode, DONE, encode } from '../frames.ts';

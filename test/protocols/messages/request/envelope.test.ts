@@ -1,7 +1,7 @@
 // What is refused at the door, by name, and what a request is found to need.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
-import { NO_NEEDS, type Needs } from '../../../../src/canonical/needs.ts';
+import { NO_NEEDS, type Needs } from '../../../../src/canonical/traits.ts';
 import { GatewayError } from '../../../../src/errors.ts';
 import { messages, readCountEnvelope } from '../../../../src/protocols/messages/index.ts';
 
