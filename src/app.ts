@@ -105,7 +105,15 @@ export async function startApp(options: AppOptions): Promise<App> {
   const deps: GatewayDeps = {
     config: () => config,
     observers: [usage, createRequestLog(log)],
-    ...{ store, routing, discovered, client, gate, database, clock, ids, log },
+    store,
+    routing,
+    discovered,
+    client,
+    gate,
+    database,
+    clock,
+    ids,
+    log,
   };
   const server = createGatewayServer(deps);
 

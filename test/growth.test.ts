@@ -200,7 +200,8 @@ const MESSAGES_STREAMS: Record<string, (at: number) => string> = {
 const user = (content: JsonObject['']): JsonObject => ({ role: 'user', content: content ?? null });
 const said = (content: JsonObject['']): JsonObject => ({ role: 'assistant', content: content ?? null });
 const chatCall = (at: number, args = '{"a":1}'): JsonObject => ({
-  ...{ id: `c${at}`, type: 'function' },
+  id: `c${at}`,
+  type: 'function',
   function: { name: 'f', arguments: args },
 });
 
@@ -319,7 +320,10 @@ const WHOLE: Record<ProtocolName, (items: number) => JsonObject> = {
     ],
   }),
   messages: (items) => ({
-    ...{ id: 'm', type: 'message', role: 'assistant', stop_reason: 'tool_use' },
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    stop_reason: 'tool_use',
     content: Array.from({ length: items }, (_, at) => ({
       type: 'tool_use',
       id: `t${at}`,

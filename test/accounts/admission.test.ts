@@ -60,7 +60,9 @@ describe('admit', () => {
     await refusalOf(admit(store, key, TIERS, clock, silentLog));
     clock.advance(1);
     expect(await admit(store, key, TIERS, clock, silentLog)).toEqual({
-      ...{ limit: 2, used: 1, resetsAt: NEXT_HOUR + HOUR_MS },
+      limit: 2,
+      used: 1,
+      resetsAt: NEXT_HOUR + HOUR_MS,
     });
   });
 

@@ -86,7 +86,12 @@ export async function measureFamily(
 const PER_SECOND = 100;
 const WARM_CONNECTIONS = 16;
 const SMALL: Scenario = {
-  ...{ id: 'small', client: 'chat', provider: 'chat', size: 'small', kind: 'whole', connections: 1 },
+  id: 'small',
+  client: 'chat',
+  provider: 'chat',
+  size: 'small',
+  kind: 'whole',
+  connections: 1,
   gate: OTHER_ROWS.latency.gate,
 };
 

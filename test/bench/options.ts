@@ -56,7 +56,10 @@ export function readOptions(args: string[]): Options | undefined {
   const models = { chat: values['gateway-chat-model'], messages: values['gateway-messages-model'] };
   const length = { requests: Number(values['soak-requests']), minutes: Number(values['soak-minutes']) };
   return {
-    ...{ quick: values.quick, json: values.json, gate: values.gate, only: values.only },
+    quick: values.quick,
+    json: values.json,
+    gate: values.gate,
+    only: values.only,
     ...(values.soak ? { soak: length } : {}),
     ...(command === undefined ? {} : { gateway: { command, key: values['gateway-key'], models } }),
   };

@@ -33,8 +33,13 @@ export const FULL: Plan = {
   whole: { count: 81, forMs: 125 },
   streamed: { count: 41, forMs: 250 },
   latency: { count: 81, forMs: 250 },
-  ...{ warmRequests: 20_000, warmChunks: 200_000, warmMs: 15_000, startRounds: 15 },
-  ...{ streamRounds: 3, streamClients: WIRES, streamTargets: TARGET_NAMES },
+  warmRequests: 20_000,
+  warmChunks: 200_000,
+  warmMs: 15_000,
+  startRounds: 15,
+  streamRounds: 3,
+  streamClients: WIRES,
+  streamTargets: TARGET_NAMES,
 };
 
 /** A minute. Streams last for seconds and their gate is no ratio: only the gateway's. */
@@ -42,6 +47,11 @@ export const QUICK: Plan = {
   whole: { count: 4, forMs: 125 },
   streamed: { count: 2, forMs: 250 },
   latency: { count: 4, forMs: 250 },
-  ...{ warmRequests: 4000, warmChunks: 4000, warmMs: 800, startRounds: 1 },
-  ...{ streamRounds: 1, streamClients: ['chat'], streamTargets: ['gateway'] },
+  warmRequests: 4000,
+  warmChunks: 4000,
+  warmMs: 800,
+  startRounds: 1,
+  streamRounds: 1,
+  streamClients: ['chat'],
+  streamTargets: ['gateway'],
 };

@@ -81,8 +81,12 @@ interface Frames {
 function chatFrames(kind: Kind, withUsage: boolean): Frames {
   const frame = (choices: unknown[], more: object = {}): string =>
     `data: ${JSON.stringify({
-      ...{ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: CREATED, model: kind },
-      ...{ choices, ...more },
+      id: 'chatcmpl-bench',
+      object: 'chat.completion.chunk',
+      created: CREATED,
+      model: kind,
+      choices,
+      ...more,
     })}\n\n`;
   const choice = (delta: object, finish: string | null = null): unknown[] => [
     { index: 0, delta, finish_reason: finish },
@@ -123,7 +127,10 @@ function messageFrames(kind: Kind): Frames {
 
 function wholeChat(content: string): object {
   return {
-    ...{ id: 'chatcmpl-bench', object: 'chat.completion', created: CREATED, model: 'whole' },
+    id: 'chatcmpl-bench',
+    object: 'chat.completion',
+    created: CREATED,
+    model: 'whole',
     choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
     usage: chatUsage(),
   };
@@ -131,9 +138,13 @@ function wholeChat(content: string): object {
 
 function wholeMessage(text: string): object {
   return {
-    ...{ id: 'msg_bench', type: 'message', role: 'assistant', model: 'whole' },
+    id: 'msg_bench',
+    type: 'message',
+    role: 'assistant',
+    model: 'whole',
     content: [{ type: 'text', text }],
-    ...{ stop_reason: 'end_turn', stop_sequence: null },
+    stop_reason: 'end_turn',
+    stop_sequence: null,
     usage: { input_tokens: USAGE.input, output_tokens: USAGE.output },
   };
 }

@@ -53,7 +53,12 @@ export function summarize(row: Row): Summary {
   const figure = gate.against === null ? gateway?.median : medians[gate.against];
   const failed = Object.keys(faults).length > 0;
   return {
-    ...{ id, unit, spreads: { bare, floor, gateway }, ratios: medians, gate, faults },
+    id,
+    unit,
+    spreads: { bare, floor, gateway },
+    ratios: medians,
+    gate,
+    faults,
     verdict: failed || figure === undefined ? 'failed' : judge(figure, gate),
   };
 }

@@ -25,8 +25,16 @@ export function table(summaries: readonly Summary[]): string {
 function cells({ id, unit, spreads, ratios, gate, verdict }: Summary): string[] {
   const limit = (value: number): string => `≤ ${value}${gate.against === null ? '' : ` × ${gate.against}`}`;
   return [
-    ...[id, unit, range(spreads.bare), range(spreads.floor), range(spreads.gateway)],
-    ...[times(ratios.bare), times(ratios.floor), limit(gate.release), limit(gate.goal), WORDS[verdict]],
+    id,
+    unit,
+    range(spreads.bare),
+    range(spreads.floor),
+    range(spreads.gateway),
+    times(ratios.bare),
+    times(ratios.floor),
+    limit(gate.release),
+    limit(gate.goal),
+    WORDS[verdict],
   ];
 }
 

@@ -46,11 +46,15 @@ export async function createWorkplace(other: Gateway | undefined): Promise<Workp
   const model = (provider: Wire, kind: Kind): string => `${provider}/${kind}`;
   let floors = 0;
   const bare: Target = {
-    ...{ name: 'bare', key: 'none', model },
+    name: 'bare',
+    key: 'none',
+    model,
     program: (port) => ownProgram('bare', String(port), origin),
   };
   const floor: Target = {
-    ...{ name: 'floor', key: 'none', model },
+    name: 'floor',
+    key: 'none',
+    model,
     program: (port) => ownProgram('floor', String(port), origin, join(folder, `floor-${(floors += 1)}.db`)),
   };
   const gateway = other === undefined ? ownGateway(folder, origin) : otherGateway(other, origin);
@@ -68,7 +72,10 @@ function ownGateway(folder: string, origin: string): Target {
   const bin = join(process.cwd(), 'bin', 'gateway.js');
   const config = join(folder, 'gateway.yaml');
   const provider = (protocol: Wire): object => ({
-    ...{ protocol, base_url: `${origin}/v1`, api_key: 'stub-key', models: KINDS },
+    protocol,
+    base_url: `${origin}/v1`,
+    api_key: 'stub-key',
+    models: KINDS,
   });
   writeFileSync(
     config,
@@ -123,7 +130,11 @@ export async function startTarget(target: Target): Promise<Started> {
   const at = performance.now();
   const running = start(target.program(port), 'measured');
   const route: Route = {
-    ...{ port, wire: 'chat', size: 'small', kind: 'whole', key: target.key },
+    port,
+    wire: 'chat',
+    size: 'small',
+    kind: 'whole',
+    key: target.key,
     model: target.model('chat', 'whole'),
   };
   const request = requestBytes(route);

@@ -8,7 +8,10 @@ import type { TestGateway } from '../helpers/gateway.ts';
 export async function startSims(): Promise<TestGateway> {
   const stranger = await startSim({ ids: createIds() });
   const alone = (protocol: string): object => ({
-    ...{ protocol, base_url: stranger.url, api_key: stranger.key, models: [...SIM_MODELS] },
+    protocol,
+    base_url: stranger.url,
+    api_key: stranger.key,
+    models: [...SIM_MODELS],
     timeout: { first_byte: '3s', idle: '3s', whole: '3s' },
   });
   const gateway = await startGateway({

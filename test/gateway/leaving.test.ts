@@ -50,7 +50,9 @@ async function upstreamThatSays(says: string, tls = false): Promise<Upstream> {
   });
   return {
     url: tls ? server.url.replace('http:', 'https:') : server.url,
-    ...{ asked, left, count: () => server.connections },
+    asked,
+    left,
+    count: () => server.connections,
   };
 }
 

@@ -49,7 +49,10 @@ export function streamOf(protocol: ProtocolName, text: string): string {
 export function wholeOf(protocol: ProtocolName, text: string): object {
   return protocol === 'chat'
     ? {
-        ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
+        id: 'chatcmpl-1',
+        object: 'chat.completion',
+        created: 1,
+        model: 'm',
         choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
         usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
       }

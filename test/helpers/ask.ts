@@ -65,7 +65,8 @@ export async function ask(to: { url: string; key: string }, question: Question):
   const { text, broken } = await readAll(response);
   return {
     ...seen(response.headers.get('content-type') ?? '', text),
-    ...{ text, broken },
+    text,
+    broken,
     ...head(response),
   };
 }

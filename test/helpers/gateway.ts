@@ -86,7 +86,11 @@ export async function startGateway({
     const { plaintext } = await createKey(
       { store, clock, ids },
       {
-        ...{ account: 'test', tier: 'enterprise', label: null, models: null, expiresAt: null },
+        account: 'test',
+        tier: 'enterprise',
+        label: null,
+        models: null,
+        expiresAt: null,
         permissions: ['chat', 'messages'],
         ...options,
       },
@@ -104,7 +108,10 @@ export async function startGateway({
   return {
     url: app.urls[0] ?? '',
     key: await newKey({ tier }),
-    ...{ store, newKey, file, text },
+    store,
+    newKey,
+    file,
+    text,
     log() {
       log.flush();
       return logged;

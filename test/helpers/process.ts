@@ -100,7 +100,11 @@ export function home(environment: Record<string, string> = {}): Home {
       ended.then(({ stderr }) => Promise.reject(new Error(`the server did not start: ${stderr}`))),
     ]);
     return {
-      ...{ url, child, ended, stdout: () => output.stdout, stderr: () => output.stderr },
+      url,
+      child,
+      ended,
+      stdout: () => output.stdout,
+      stderr: () => output.stderr,
       async logged(mark) {
         await shown(child.stderr, () => (output.stderr.includes(mark) ? mark : undefined));
       },

@@ -102,9 +102,18 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       });
       const created = await store.createKey(spec);
       expect(created).toEqual({
-        ...{ id: 'key_one', account: 'alice', tier: 'free', prefix: 'sk-gw-abc', label: 'laptop' },
-        ...{ permissions: ['messages'], models: ['auto', 'sim/echo'], createdAt: HOUR, expiresAt: 5 },
-        ...{ accountId: await accountId(), lastUsedAt: null, revokedAt: null },
+        id: 'key_one',
+        account: 'alice',
+        tier: 'free',
+        prefix: 'sk-gw-abc',
+        label: 'laptop',
+        permissions: ['messages'],
+        models: ['auto', 'sim/echo'],
+        createdAt: HOUR,
+        expiresAt: 5,
+        accountId: await accountId(),
+        lastUsedAt: null,
+        revokedAt: null,
       });
       expect(await store.findKey(spec.hash)).toEqual(created);
       expect(await store.listKeys()).toEqual([created]);
@@ -244,15 +253,13 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
   describe(`${name}: usage`, () => {
     it('sums up nothing as nothing, not as a cost of 0', async () => {
       expect(await store.totals(undefined, HOUR)).toEqual({
-        ...{
-          requests: 0,
-          errors: 0,
-          unknown: 0,
-          unpriced: 0,
-          inputTokens: 0,
-          outputTokens: 0,
-          costUsd: null,
-        },
+        requests: 0,
+        errors: 0,
+        unknown: 0,
+        unpriced: 0,
+        inputTokens: 0,
+        outputTokens: 0,
+        costUsd: null,
       });
       expect(await store.totalsBy('model', 1, HOUR)).toEqual([]);
     });
@@ -282,8 +289,13 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
         }),
       ]);
       expect(await store.totals(1, HOUR)).toEqual({
-        ...{ requests: 0, errors: 2, unknown: 1, unpriced: 1 },
-        ...{ inputTokens: 115 + 100 + 1, outputTokens: 20 + 20 + 2, costUsd: 0.75 },
+        requests: 0,
+        errors: 2,
+        unknown: 1,
+        unpriced: 1,
+        inputTokens: 115 + 100 + 1,
+        outputTokens: 20 + 20 + 2,
+        costUsd: 0.75,
       });
     });
 

@@ -7,7 +7,10 @@ import { context, eventsIn, written } from './pipeline.ts';
 /** A whole chat completion. `over`: members beside the choices. */
 export function completion(message: JsonObject, finish: string, over: JsonObject = {}): JsonObject {
   return {
-    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 5, model: 'm' },
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 5,
+    model: 'm',
     choices: [{ index: 0, message: { role: 'assistant', content: null, ...message }, finish_reason: finish }],
     ...over,
   };
@@ -33,8 +36,14 @@ export function chunks(delta: JsonObject, finish: string, over: JsonObject = {})
 
 export function message(content: JsonObject[], stop: string | null, over: JsonObject = {}): JsonObject {
   return {
-    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content },
-    ...{ stop_reason: stop, stop_sequence: null, usage: { input_tokens: 5, output_tokens: 2 } },
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content,
+    stop_reason: stop,
+    stop_sequence: null,
+    usage: { input_tokens: 5, output_tokens: 2 },
     ...over,
   };
 }

@@ -52,7 +52,10 @@ describe('a member that messages do not know is named', () => {
 
   it('not where it is null, nor what servers hand out beside a call', () => {
     const call = {
-      ...{ id: 'a', index: 0, type: 'function', function: { ...FUNCTION, x: null } },
+      id: 'a',
+      index: 0,
+      type: 'function',
+      function: { ...FUNCTION, x: null },
       extra_content: { google: { thought_signature: 'c2ln' } },
     };
     const { dropped } = cross('chat', {

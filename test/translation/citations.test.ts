@@ -8,11 +8,20 @@ import { chunks, completion, crossed, crossedStream, events, message } from './a
 import { collected, context, eventsIn } from './pipeline.ts';
 
 const page = (url: string, title: string | null): JsonObject => ({
-  ...{ type: 'web_search_result_location', url, title, cited_text: '…', encrypted_index: 'x' },
+  type: 'web_search_result_location',
+  url,
+  title,
+  cited_text: '…',
+  encrypted_index: 'x',
 });
 const place: JsonObject = {
-  ...{ type: 'char_location', cited_text: '…', document_index: 0, document_title: 'Notes' },
-  ...{ start_char_index: 0, end_char_index: 3, file_id: null },
+  type: 'char_location',
+  cited_text: '…',
+  document_index: 0,
+  document_title: 'Notes',
+  start_char_index: 0,
+  end_char_index: 3,
+  file_id: null,
 };
 const ANSWER: JsonObject[] = [
   { type: 'text', text: 'One, ' },
@@ -27,7 +36,9 @@ const ANNOTATIONS = [annotation(5, 8, 'https://a.example', 'A'), annotation(8, 1
 
 it('pages of a messages provider are annotations of a chat client, whole and streamed', () => {
   expect(crossed('chat', 'messages', message(ANSWER, 'end_turn'))).toHaveProperty('choices.0.message', {
-    ...{ role: 'assistant', content: 'One, two and three', refusal: null },
+    role: 'assistant',
+    content: 'One, two and three',
+    refusal: null,
     annotations: ANNOTATIONS,
   });
   const streamed = crossedStream('chat', 'messages', events(ANSWER, 'end_turn')).flatMap(({ choices }) =>
@@ -38,8 +49,13 @@ it('pages of a messages provider are annotations of a chat client, whole and str
 
 it('a search result that a client gave is an annotation where its source is a page', () => {
   const result = (source: string): JsonObject => ({
-    ...{ type: 'search_result_location', cited_text: '…', source, title: 'T', search_result_index: 0 },
-    ...{ start_block_index: 0, end_block_index: 1 },
+    type: 'search_result_location',
+    cited_text: '…',
+    source,
+    title: 'T',
+    search_result_index: 0,
+    start_block_index: 0,
+    end_block_index: 1,
   });
   const citations = [result('https://a.example'), result('notes/today.md')];
   const answer = message([{ type: 'text', text: 'two', citations }], 'end_turn');
@@ -65,7 +81,10 @@ it.each([
   ];
   const annotations = [annotation(whole.length - after.length, whole.length, 'https://a.example', 'A')];
   expect(crossed('chat', 'messages', message(answer, 'end_turn'))).toHaveProperty('choices.0.message', {
-    ...{ role: 'assistant', content: `${whole} Three.`, refusal: null, annotations },
+    role: 'assistant',
+    content: `${whole} Three.`,
+    refusal: null,
+    annotations,
   });
   const deltas = crossedStream('chat', 'messages', events(answer, 'end_turn')).flatMap(({ choices }) =>
     (choices as { delta: { content?: string; annotations?: JsonObject[] } }[]).map(({ delta }) => delta),

@@ -24,8 +24,13 @@ describe('tools that are no plain functions', () => {
 
   it("name the members of the client's own typed tools that chat does not know", () => {
     const tool = {
-      ...{ type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 100 },
-      ...{ cache_control: MARK, defer_loading: true, strict: true, input_examples: [{}] },
+      type: 'text_editor_20250728',
+      name: 'str_replace_based_edit_tool',
+      max_characters: 100,
+      cache_control: MARK,
+      defer_loading: true,
+      strict: true,
+      input_examples: [{}],
     };
     const { body, dropped, warnings } = cross('messages', { tools: [tool] });
     expect(body.tools).toMatchObject([{ function: { name: 'str_replace_based_edit_tool' } }]);
@@ -87,7 +92,9 @@ describe('a web search', () => {
     const { body, dropped } = cross('chat', { web_search_options: options }, { serverTools: true });
     expect(body.tools).toEqual([
       {
-        ...{ type: 'web_search_20260318', name: 'web_search', allowed_callers: ['direct'] },
+        type: 'web_search_20260318',
+        name: 'web_search',
+        allowed_callers: ['direct'],
         user_location: { type: 'approximate', ...place },
       },
     ]);
@@ -114,7 +121,9 @@ describe('a web search', () => {
   });
 
   const search = {
-    ...{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 },
+    type: 'web_search_20250305',
+    name: 'web_search',
+    max_uses: 3,
     user_location: { type: 'approximate', ...place, street: 'x' },
   };
 

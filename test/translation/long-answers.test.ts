@@ -94,8 +94,12 @@ it('a history of many results in another order than their calls', () => {
     },
   ];
   const request: GenerationRequest = {
-    ...{ protocol: 'chat', model: 'm', stream: false, includeUsage: false },
-    ...{ native: [], messages },
+    protocol: 'chat',
+    model: 'm',
+    stream: false,
+    includeUsage: false,
+    native: [],
+    messages,
   };
   const begun = performance.now();
   repairHistory(request, { rules: protocols.messages.provider.historyRules, traits: DEFAULT_TRAITS });

@@ -24,8 +24,14 @@ const frame = (type: string, members: object = {}): string =>
 function start(content: object[], stop: string | null): string {
   return frame('message_start', {
     message: {
-      ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content, stop_reason: stop },
-      ...{ stop_sequence: null, usage: { input_tokens: 10, output_tokens: 4 } },
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content,
+      stop_reason: stop,
+      stop_sequence: null,
+      usage: { input_tokens: 10, output_tokens: 4 },
     },
   });
 }

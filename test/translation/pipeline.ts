@@ -21,7 +21,12 @@ export const NOTHING: ReverseMapping = { toolNames: new Map(), customTools: new 
 
 export function context(client: ProtocolName, over: Partial<GenerationRequest> = {}): ReplyContext {
   const request: GenerationRequest = {
-    ...{ protocol: client, model: 'asked', stream: true, includeUsage: true, messages: [], native: [] },
+    protocol: client,
+    model: 'asked',
+    stream: true,
+    includeUsage: true,
+    messages: [],
+    native: [],
     ...over,
   };
   return { ids, created: 1_700_000_000, request, estimateInput: () => 7 };

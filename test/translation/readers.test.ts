@@ -72,7 +72,8 @@ interface Model {
 
 const PROMPT = [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }];
 const TOOLS = ['look', 'stop'].map((name) => ({
-  ...{ type: 'function', name },
+  type: 'function',
+  name,
   inputSchema: { type: 'object', properties: {} },
 }));
 
@@ -90,7 +91,9 @@ function seenIn(parts: readonly Part[], usage: Counted = {}): Seen {
     text: words('text', 'text-delta'),
     thinking: words('reasoning', 'reasoning-delta'),
     calls: of('tool-call').map(({ toolCallId = '', toolName = '', input }) => ({
-      ...{ id: toolCallId, name: toolName, input: JSON.parse(String(input)) as unknown },
+      id: toolCallId,
+      name: toolName,
+      input: JSON.parse(String(input)) as unknown,
     })),
     tokens: [total(usage.inputTokens), total(usage.outputTokens)],
   };
@@ -213,7 +216,11 @@ const READERS: Record<string, Case> = {
     reader: langChain(
       (model) =>
         new ChatAnthropic({
-          ...{ model, apiKey: gateway.key, anthropicApiUrl: gateway.url, maxRetries: 0, maxTokens: 100 },
+          model,
+          apiKey: gateway.key,
+          anthropicApiUrl: gateway.url,
+          maxRetries: 0,
+          maxTokens: 100,
         }),
     ),
     without: { streamedUsage: true },
@@ -229,7 +236,10 @@ const READERS: Record<string, Case> = {
     reader: langChain(
       (model) =>
         new ChatOpenAI({
-          ...{ model, apiKey: gateway.key, maxRetries: 0, useResponsesApi: false },
+          model,
+          apiKey: gateway.key,
+          maxRetries: 0,
+          useResponsesApi: false,
           configuration: { baseURL: `${gateway.url}/v1` },
         }),
     ),
@@ -248,23 +258,33 @@ interface Answer {
 
 const CHAT_USAGE = { prompt_tokens: 12, completion_tokens: 4, total_tokens: 16 };
 const MESSAGES_USAGE = {
-  ...{ input_tokens: 12, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+  input_tokens: 12,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
   cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
-  ...{ output_tokens: 4, service_tier: 'standard' },
+  output_tokens: 4,
+  service_tier: 'standard',
 };
 
 const use = (id: string, name: string, input: JsonObject): JsonObject => ({
-  ...{ type: 'tool_use', id, name, input },
+  type: 'tool_use',
+  id,
+  name,
+  input,
 });
 const called = (id: string, name: string, input: JsonObject): JsonObject => ({
-  ...{ id, type: 'function', function: { name, arguments: JSON.stringify(input) } },
+  id,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(input) },
 });
 
 const ANSWERS: Record<string, Answer> = {
   text: {
     chat: { said: { content: 'grüß 😀', refusal: null }, finish: 'stop', usage: CHAT_USAGE },
     messages: {
-      ...{ content: [{ type: 'text', text: 'grüß 😀' }], stop: 'end_turn', usage: MESSAGES_USAGE },
+      content: [{ type: 'text', text: 'grüß 😀' }],
+      stop: 'end_turn',
+      usage: MESSAGES_USAGE,
     },
     seen: { text: 'grüß 😀', thinking: '', calls: [] },
     tokens: [12, 12, 4],
@@ -272,7 +292,8 @@ const ANSWERS: Record<string, Answer> = {
   'thinking, text and calls': {
     chat: {
       said: {
-        ...{ reasoning_content: 'hm', content: 'Look.' },
+        reasoning_content: 'hm',
+        content: 'Look.',
         tool_calls: [called('toolu_1', 'look', { a: [1, 'é'] }), called('toolu_2', 'stop', {})],
       },
       finish: 'tool_calls',
@@ -292,12 +313,14 @@ const ANSWERS: Record<string, Answer> = {
       stop: 'tool_use',
       usage: {
         ...MESSAGES_USAGE,
-        ...{ input_tokens: 6, cache_read_input_tokens: 6 },
+        input_tokens: 6,
+        cache_read_input_tokens: 6,
         output_tokens_details: { thinking_tokens: 3 },
       },
     },
     seen: {
-      ...{ text: 'Look.', thinking: 'hm' },
+      text: 'Look.',
+      thinking: 'hm',
       calls: [
         { id: 'toolu_1', name: 'look', input: { a: [1, 'é'] } },
         { id: 'toolu_2', name: 'stop', input: {} },

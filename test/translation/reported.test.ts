@@ -133,7 +133,8 @@ it('a call that comes behind such system text is of the turn before it', () => {
   expect(encoded.messages).toEqual([
     { role: 'user', content: 'q' },
     {
-      ...{ role: 'assistant', content: 'a' },
+      role: 'assistant',
+      content: 'a',
       tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
     },
     { role: 'tool', tool_call_id: 'a', content: 'r' },

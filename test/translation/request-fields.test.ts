@@ -426,7 +426,8 @@ describe('functions towards messages', () => {
     const functions = ['g', 'f'].map((name) => ({ name, description: `does ${name}`, parameters }));
     const tools = functions.map((one) => ({ type: 'function', function: one }));
     const expected = ['g', 'f'].map((name) => ({
-      ...{ name, description: `does ${name}` },
+      name,
+      description: `does ${name}`,
       input_schema: parameters,
     }));
     expect(JSON.stringify(cross('chat', { tools }).body.tools)).toBe(JSON.stringify(expected));

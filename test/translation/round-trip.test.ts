@@ -102,7 +102,14 @@ function said(request: GenerationRequest): Said {
   }
   const { maxOutputTokens, temperature, topP, topK, stop, user, stream, toolChoice } = request;
   return {
-    ...{ system, turns, maxOutputTokens, temperature, topP, topK, stop, stream },
+    system,
+    turns,
+    maxOutputTokens,
+    temperature,
+    topP,
+    topK,
+    stop,
+    stream,
     user,
     toolChoice: toolChoice?.type === 'auto' ? undefined : toolChoice,
     tools: request.tools?.flatMap((tool) =>
@@ -265,7 +272,8 @@ const turn = fc.oneof(
     )
     .map(([content, calls, whole]): JsonObject[] => [
       {
-        ...{ role: 'assistant', content },
+        role: 'assistant',
+        content,
         tool_calls: calls.map(({ id, name, args }) => ({
           id,
           type: 'function',

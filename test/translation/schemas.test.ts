@@ -4,7 +4,10 @@ import type { JsonObject } from '../../src/canonical/json.ts';
 import { translated } from './translated.ts';
 
 const closed = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
-  ...{ type: 'object', properties, required: Object.keys(properties), additionalProperties: false },
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
   ...more,
 });
 const TEXT = { type: 'string' };

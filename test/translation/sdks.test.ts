@@ -72,7 +72,8 @@ const TO_MESSAGES: [name: string, said: JsonObject, finish: string, read: object
   [
     'thinking and calls side by side, one without arguments',
     {
-      ...{ content: 'Look.', reasoning_content: 'hm' },
+      content: 'Look.',
+      reasoning_content: 'hm',
       tool_calls: [
         { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":[1,"é"]}' } },
         { id: 'call_2', type: 'function', function: { name: 'g', arguments: '' } },
@@ -107,7 +108,9 @@ describe.each(['whole', 'stream'] as const)('the messages SDK, %s,', (mode) => {
 
   it.each(TO_MESSAGES)('reads %s', async (_, said, finish, expected) => {
     const usage = {
-      ...{ prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 },
+      prompt_tokens: 10,
+      completion_tokens: 4,
+      total_tokens: 14,
       prompt_tokens_details: { cached_tokens: 6 },
       completion_tokens_details: { reasoning_tokens: 3 },
     };
@@ -115,26 +118,42 @@ describe.each(['whole', 'stream'] as const)('the messages SDK, %s,', (mode) => {
     expect(got).toMatchObject({ type: 'message', role: 'assistant', model: 'm', ...expected });
     expect(got.content).toHaveLength((expected as { content: unknown[] }).content.length);
     expect(got.usage).toMatchObject({
-      ...{ input_tokens: 4, cache_read_input_tokens: 6, cache_creation_input_tokens: 0 },
-      ...{ output_tokens: 4, output_tokens_details: { thinking_tokens: 3 } },
+      input_tokens: 4,
+      cache_read_input_tokens: 6,
+      cache_creation_input_tokens: 0,
+      output_tokens: 4,
+      output_tokens_details: { thinking_tokens: 3 },
     });
   });
 });
 
 const text = (words: string, citations: JsonObject[] | null = null): JsonObject => ({
-  ...{ type: 'text', text: words, citations },
+  type: 'text',
+  text: words,
+  citations,
 });
 const page = (url: string, title: string): JsonObject => ({
-  ...{ type: 'web_search_result_location', url, title, cited_text: '…', encrypted_index: 'x' },
+  type: 'web_search_result_location',
+  url,
+  title,
+  cited_text: '…',
+  encrypted_index: 'x',
 });
 const use = (id: string, name: string, input: JsonObject): JsonObject => ({
-  ...{ type: 'tool_use', id, name, input, caller: { type: 'direct' } },
+  type: 'tool_use',
+  id,
+  name,
+  input,
+  caller: { type: 'direct' },
 });
 const called = (id: string, name: string, args: string): object => ({
-  ...{ id, type: 'function', function: { name, arguments: args } },
+  id,
+  type: 'function',
+  function: { name, arguments: args },
 });
 const source = (start_index: number, end_index: number, url: string, title: string): object => ({
-  ...{ type: 'url_citation', url_citation: { start_index, end_index, url, title } },
+  type: 'url_citation',
+  url_citation: { start_index, end_index, url, title },
 });
 
 interface ToChat {
@@ -150,26 +169,36 @@ interface ToChat {
 const TO_CHAT: Record<string, ToChat> = {
   text: {
     content: [text('grüß '), text('😀')],
-    ...{ stop: 'end_turn', finish: 'stop', message: { content: 'grüß 😀', refusal: null } },
+    stop: 'end_turn',
+    finish: 'stop',
+    message: { content: 'grüß 😀', refusal: null },
   },
   'a refusal': {
     content: [],
     stop: 'refusal',
     over: { stop_details: { type: 'refusal', category: 'bio', explanation: 'I will not.' } },
-    ...{ finish: 'content_filter', message: { refusal: 'I will not.' } },
+    finish: 'content_filter',
+    message: { refusal: 'I will not.' },
   },
   'a cut': { content: [text('half')], stop: 'max_tokens', finish: 'length', message: { content: 'half' } },
   'a stop sequence': {
-    ...{ content: [text('one')], stop: 'stop_sequence', over: { stop_sequence: '###' } },
-    ...{ finish: 'stop', message: { content: 'one' }, choice: { stop_reason: '###' } },
+    content: [text('one')],
+    stop: 'stop_sequence',
+    over: { stop_sequence: '###' },
+    finish: 'stop',
+    message: { content: 'one' },
+    choice: { stop_reason: '###' },
   },
   thinking: {
     content: [{ type: 'thinking', thinking: 'hm', signature: 's' }, text('hi')],
-    ...{ stop: 'end_turn', finish: 'stop', message: { content: 'hi', reasoning_content: 'hm' } },
+    stop: 'end_turn',
+    finish: 'stop',
+    message: { content: 'hi', reasoning_content: 'hm' },
   },
   'calls side by side, one without arguments': {
     content: [text('Look.'), use('toolu_1', 'f', { a: [1, 'é'] }), use('toolu_2', 'g', {})],
-    ...{ stop: 'tool_use', finish: 'tool_calls' },
+    stop: 'tool_use',
+    finish: 'tool_calls',
     message: {
       content: 'Look.',
       tool_calls: [called('toolu_1', 'f', '{"a":[1,"é"]}'), called('toolu_2', 'g', '{}')],
@@ -182,7 +211,8 @@ const TO_CHAT: Record<string, ToChat> = {
       text(' and '),
       text('three', [page('https://b.example', 'B'), page('https://c.example', 'C')]),
     ],
-    ...{ stop: 'end_turn', finish: 'stop' },
+    stop: 'end_turn',
+    finish: 'stop',
     message: {
       content: 'One, two and three',
       annotations: [
@@ -210,8 +240,10 @@ describe.each(['whole', 'stream'] as const)('the chat SDK, %s,', (mode) => {
 
   it.each(Object.entries(TO_CHAT))('reads %s', async (_, row) => {
     const usage = {
-      ...{ input_tokens: 4, output_tokens: 4 },
-      ...{ cache_read_input_tokens: 6, cache_creation_input_tokens: 2 },
+      input_tokens: 4,
+      output_tokens: 4,
+      cache_read_input_tokens: 6,
+      cache_creation_input_tokens: 2,
       output_tokens_details: { thinking_tokens: 3 },
     };
     const got = await read(row, usage);
@@ -220,7 +252,9 @@ describe.each(['whole', 'stream'] as const)('the chat SDK, %s,', (mode) => {
       { index: 0, finish_reason: row.finish, message: { role: 'assistant', ...row.message }, ...row.choice },
     ]);
     expect(got.usage).toMatchObject({
-      ...{ prompt_tokens: 12, completion_tokens: 4, total_tokens: 16 },
+      prompt_tokens: 12,
+      completion_tokens: 4,
+      total_tokens: 16,
       prompt_tokens_details: { cached_tokens: 6, cache_write_tokens: 2 },
       completion_tokens_details: { reasoning_tokens: 3 },
     });

@@ -137,8 +137,11 @@ it('a client whose reader of streams keeps the last of unknown members sends all
   const client = new OpenAI({ baseURL: `${to.url}/v1`, apiKey: to.key, maxRetries: 0 });
   const message = await client.chat.completions
     .stream({
-      ...{ model: 'p/claude-sonnet-4-5', max_tokens: 20_000, reasoning_effort: 'medium' },
-      ...{ tools: [...TOOLS], messages: [{ role: 'user', content: 'Look.' }] },
+      model: 'p/claude-sonnet-4-5',
+      max_tokens: 20_000,
+      reasoning_effort: 'medium',
+      tools: [...TOOLS],
+      messages: [{ role: 'user', content: 'Look.' }],
     })
     .finalMessage();
   await secondStep(to, message as unknown as JsonObject);
@@ -194,7 +197,9 @@ it("Gemini's signature beside a call goes back to it as it came", async () => {
   const to = await gateway({ config });
   const calls = [
     {
-      ...{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } },
+      id: 'call_1',
+      type: 'function',
+      function: { name: 'look', arguments: '{}' },
       extra_content: { google: { thought_signature: 'c2ln' } },
     },
   ];

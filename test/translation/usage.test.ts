@@ -17,7 +17,9 @@ const TO_MESSAGES: [form: string, told: JsonObject, read: JsonObject][] = [
   [
     "OpenAI's cache, read and written, which the prompt includes",
     {
-      ...{ prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 },
+      prompt_tokens: 10,
+      completion_tokens: 4,
+      total_tokens: 14,
       prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 2 },
     },
     { input_tokens: 3, output_tokens: 4, cache_read_input_tokens: 5, cache_creation_input_tokens: 2 },
@@ -25,25 +27,32 @@ const TO_MESSAGES: [form: string, told: JsonObject, read: JsonObject][] = [
   [
     "compatible servers' names of it",
     {
-      ...{ prompt_tokens: 10, completion_tokens: 4 },
-      ...{ cache_read_input_tokens: 5, cache_creation_input_tokens: 2 },
+      prompt_tokens: 10,
+      completion_tokens: 4,
+      cache_read_input_tokens: 5,
+      cache_creation_input_tokens: 2,
     },
     { input_tokens: 3, output_tokens: 4, cache_read_input_tokens: 5, cache_creation_input_tokens: 2 },
   ],
   [
     "DeepSeek's name of it",
     {
-      ...{ prompt_tokens: 10, completion_tokens: 4 },
-      ...{ prompt_cache_hit_tokens: 6, prompt_cache_miss_tokens: 4 },
+      prompt_tokens: 10,
+      completion_tokens: 4,
+      prompt_cache_hit_tokens: 6,
+      prompt_cache_miss_tokens: 4,
     },
     { input_tokens: 4, output_tokens: 4, cache_read_input_tokens: 6 },
   ],
   [
     'the details before the other names',
     {
-      ...{ prompt_tokens: 10, completion_tokens: 4 },
+      prompt_tokens: 10,
+      completion_tokens: 4,
       prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 1 },
-      ...{ cache_read_input_tokens: 7, cache_creation_input_tokens: 3, prompt_cache_hit_tokens: 8 },
+      cache_read_input_tokens: 7,
+      cache_creation_input_tokens: 3,
+      prompt_cache_hit_tokens: 8,
     },
     { input_tokens: 4, cache_read_input_tokens: 5, cache_creation_input_tokens: 1 },
   ],
@@ -55,7 +64,9 @@ const TO_MESSAGES: [form: string, told: JsonObject, read: JsonObject][] = [
   [
     'what was written to the cache and read from it at once, counted once',
     {
-      ...{ prompt_tokens: 2168, completion_tokens: 100, total_tokens: 2268 },
+      prompt_tokens: 2168,
+      completion_tokens: 100,
+      total_tokens: 2268,
       prompt_tokens_details: { cached_tokens: 2161, cache_write_tokens: 2161 },
     },
     { input_tokens: 7, cache_read_input_tokens: 2161, cache_creation_input_tokens: 0, output_tokens: 100 },
@@ -63,7 +74,8 @@ const TO_MESSAGES: [form: string, told: JsonObject, read: JsonObject][] = [
   [
     'a part of the cache that was written and read at once',
     {
-      ...{ prompt_tokens: 100, completion_tokens: 4 },
+      prompt_tokens: 100,
+      completion_tokens: 4,
       prompt_tokens_details: { cached_tokens: 90, cache_write_tokens: 40 },
     },
     { input_tokens: 10, cache_read_input_tokens: 90, cache_creation_input_tokens: 0 },
@@ -88,8 +100,11 @@ const TO_MESSAGES: [form: string, told: JsonObject, read: JsonObject][] = [
 
 /** A call beside the answer itself, which the counts above it leave out. */
 const beside = (type: string, input: number, output: number): JsonObject => ({
-  ...{ type, input_tokens: input, output_tokens: output },
-  ...{ cache_read_input_tokens: 1, cache_creation_input_tokens: 0 },
+  type,
+  input_tokens: input,
+  output_tokens: output,
+  cache_read_input_tokens: 1,
+  cache_creation_input_tokens: 0,
 });
 
 const TO_CHAT: [form: string, told: JsonObject, read: JsonObject][] = [
@@ -97,7 +112,9 @@ const TO_CHAT: [form: string, told: JsonObject, read: JsonObject][] = [
     'plain counts',
     { input_tokens: 10, output_tokens: 4 },
     {
-      ...{ prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 },
+      prompt_tokens: 10,
+      completion_tokens: 4,
+      total_tokens: 14,
       prompt_tokens_details: { cached_tokens: 0 },
       completion_tokens_details: { reasoning_tokens: 0 },
     },
@@ -105,12 +122,16 @@ const TO_CHAT: [form: string, told: JsonObject, read: JsonObject][] = [
   [
     'what was read from the cache and written to it, as part of the prompt',
     {
-      ...{ input_tokens: 3, output_tokens: 4 },
-      ...{ cache_read_input_tokens: 5, cache_creation_input_tokens: 2 },
+      input_tokens: 3,
+      output_tokens: 4,
+      cache_read_input_tokens: 5,
+      cache_creation_input_tokens: 2,
       output_tokens_details: { thinking_tokens: 3 },
     },
     {
-      ...{ prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 },
+      prompt_tokens: 10,
+      completion_tokens: 4,
+      total_tokens: 14,
       prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 2 },
       completion_tokens_details: { reasoning_tokens: 3 },
     },
@@ -118,7 +139,9 @@ const TO_CHAT: [form: string, told: JsonObject, read: JsonObject][] = [
   ...(['compaction', 'advisor_message'] as const).map((type): (typeof TO_CHAT)[number] => [
     `a call of type ${type} as part of what was paid for`,
     {
-      ...{ input_tokens: 682, output_tokens: 1320, cache_read_input_tokens: 2 },
+      input_tokens: 682,
+      output_tokens: 1320,
+      cache_read_input_tokens: 2,
       iterations: [
         beside('message', 600, 1300),
         beside(type, 60_385, 592),
@@ -128,7 +151,9 @@ const TO_CHAT: [form: string, told: JsonObject, read: JsonObject][] = [
       ],
     },
     {
-      ...{ prompt_tokens: 61_070, completion_tokens: 1912, total_tokens: 62_982 },
+      prompt_tokens: 61_070,
+      completion_tokens: 1912,
+      total_tokens: 62_982,
       prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 0 },
       completion_tokens_details: { reasoning_tokens: 0 },
     },
@@ -177,7 +202,10 @@ describe('a chat client reads', () => {
 
 describe('what was written to the cache for five minutes and for an hour', () => {
   const told = (split: JsonObject | null): JsonObject => ({
-    ...{ input_tokens: 3, output_tokens: 4, cache_read_input_tokens: 0, cache_creation_input_tokens: 10 },
+    input_tokens: 3,
+    output_tokens: 4,
+    cache_read_input_tokens: 0,
+    cache_creation_input_tokens: 10,
     cache_creation: split,
   });
 
@@ -202,7 +230,8 @@ describe('what was written to the cache for five minutes and for an hour', () =>
 it('later counts of a messages stream take the place of earlier ones, and a null of none', () => {
   const frames = events(HI, 'end_turn', {
     usage: {
-      ...{ input_tokens: 3, output_tokens: 4 },
+      input_tokens: 3,
+      output_tokens: 4,
       cache_read_input_tokens: 5,
       cache_creation_input_tokens: 2,
     },
@@ -211,7 +240,9 @@ it('later counts of a messages stream take the place of earlier ones, and a null
     '$1{"input_tokens":null,"output_tokens":9,"cache_read_input_tokens":null,"cache_creation_input_tokens":null}',
   );
   expect(crossedStream('chat', 'messages', frames).at(-1)?.usage).toMatchObject({
-    ...{ prompt_tokens: 10, completion_tokens: 9, total_tokens: 19 },
+    prompt_tokens: 10,
+    completion_tokens: 9,
+    total_tokens: 19,
     prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 2 },
   });
 });
@@ -253,7 +284,8 @@ it.each(['auto', 'default', 'flex', 'scale', 'priority'])('the tier %s of chat s
 
 describe('calls beside the answer', () => {
   const told = (output: number) => ({
-    ...{ input_tokens: 10, output_tokens: output },
+    input_tokens: 10,
+    output_tokens: output,
     iterations: [beside('compaction', 1000, 50)],
   });
 

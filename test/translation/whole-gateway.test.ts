@@ -59,7 +59,10 @@ function answers(speaks: ProtocolName, mode: Mode, reply: Partial<Reply>): void 
 
 async function exchange(client: ProtocolName, speaks: ProtocolName, mode: Mode, body: object, model = 'm') {
   const seen = await ask(gateway, {
-    ...{ protocol: client, model: `${speaks}/${model}`, stream: mode === 'stream', body },
+    protocol: client,
+    model: `${speaks}/${model}`,
+    stream: mode === 'stream',
+    body,
   });
   expect({ status: seen.status, error: seen.error }).toEqual({ status: 200, error: undefined });
   const reply =
@@ -77,7 +80,8 @@ describe.each(MODES)('%s', (mode) => {
     const history = [
       USER,
       {
-        ...{ role: 'assistant', content: null },
+        role: 'assistant',
+        content: null,
         tool_calls: [{ id: 'a', type: 'function', function: { name: LONG, arguments: '{}' } }],
       },
       { role: 'tool', tool_call_id: 'a', content: 'done' },
@@ -194,11 +198,9 @@ describe.each(MODES)('%s', (mode) => {
       'chat',
       {
         error: {
-          ...{
-            message:
-              "This model's maximum context length is 200000 tokens. However, your messages resulted in 205000 tokens.",
-            type: 'x',
-          },
+          message:
+            "This model's maximum context length is 200000 tokens. However, your messages resulted in 205000 tokens.",
+          type: 'x',
           code: 'context_length_exceeded',
         },
       },
@@ -451,14 +453,12 @@ it('calls side by side reach a messages client one after the other, whole', asyn
   const args = (index: number, text: string): string => call(index, { function: { arguments: text } });
   upstream.play({
     steps: [
-      ...[
-        start(0, 'call_0'),
-        args(0, '{"a":'),
-        start(1, 'call_0'),
-        args(1, '{"b"'),
-        args(0, '1}'),
-        args(1, ':2}'),
-      ],
+      start(0, 'call_0'),
+      args(0, '{"a":'),
+      start(1, 'call_0'),
+      args(1, '{"b"'),
+      args(0, '1}'),
+      args(1, ':2}'),
       FINISH.chat.replace('"stop"', '"tool_calls"') + 'data: [DONE]\n\n',
     ],
   });

@@ -27,27 +27,31 @@ afterAll(async () => {
 
 const NO_CALL = { name: '', arguments: '' };
 const CALL = {
-  ...{ id: 'toolu_1', type: 'function', custom: { name: '', input: '' } },
+  id: 'toolu_1',
+  type: 'function',
+  custom: { name: '', input: '' },
   function: { name: 'look', arguments: '{"at":"x"}' },
 };
 
 /** A whole answer with a zero value in every place. */
 function zeros(said: JsonObject, finish: JsonObject = { finish_reason: '' }): JsonObject {
   const message = {
-    ...{ role: 'assistant', content: '', refusal: '', annotations: null, tool_calls: null },
+    role: 'assistant',
+    content: '',
+    refusal: '',
+    annotations: null,
+    tool_calls: null,
     audio: { id: '', data: '', expires_at: 0, transcript: '' },
     function_call: NO_CALL,
     ...said,
   };
   return {
-    ...{
-      id: '',
-      object: 'chat.completion',
-      created: 0,
-      model: 'm',
-      service_tier: '',
-      system_fingerprint: '',
-    },
+    id: '',
+    object: 'chat.completion',
+    created: 0,
+    model: 'm',
+    service_tier: '',
+    system_fingerprint: '',
     choices: [{ index: 0, logprobs: { content: null, refusal: null }, message, ...finish }],
     usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
   };

@@ -73,8 +73,14 @@ interface Asked {
 async function askedOf(model: string, file: string | undefined, cwd: string): Promise<Asked> {
   if (file === undefined) {
     const question: RoutingQuery = {
-      ...{ protocol: PROTOCOL_NAMES[0], model, needs: NO_NEEDS, allowed: null, accountId: 0 },
-      ...{ conversation: undefined, openToolTurn: false, estimate: () => 0 },
+      protocol: PROTOCOL_NAMES[0],
+      model,
+      needs: NO_NEEDS,
+      allowed: null,
+      accountId: 0,
+      conversation: undefined,
+      openToolTurn: false,
+      estimate: () => 0,
     };
     return { question, droppedFor: () => [] };
   }

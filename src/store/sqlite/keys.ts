@@ -41,8 +41,15 @@ export function prepareKeys(db: Db) {
     const models = key.models === null ? null : JSON.stringify(key.models);
     const hash = Buffer.from(key.hash, 'hex');
     addKey.run(
-      ...[key.id, hash, key.account, key.prefix, key.label, key.permissions.join(',')],
-      ...[models, key.createdAt, key.expiresAt],
+      key.id,
+      hash,
+      key.account,
+      key.prefix,
+      key.label,
+      key.permissions.join(','),
+      models,
+      key.createdAt,
+      key.expiresAt,
     );
     return existing(findById.get(key.id));
   });

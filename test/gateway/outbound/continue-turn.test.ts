@@ -44,8 +44,14 @@ function whole(leg: Leg): Script {
   const { stop, container, input, output } = leg;
   return {
     body: {
-      ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_sequence: null },
-      ...{ content: contentOf(leg), stop_reason: stop, container: container ?? null },
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      stop_sequence: null,
+      content: contentOf(leg),
+      stop_reason: stop,
+      container: container ?? null,
       usage: { input_tokens: input, output_tokens: output },
     },
   };
@@ -188,7 +194,8 @@ describe.each([false, true])('a paused turn (streamed: %s)', (stream) => {
           startOf(LAST) +
             frame('content_block_start', { index: 0, content_block: { ...call, input: {} } }) +
             frame('content_block_delta', {
-              ...{ index: 0, delta: { type: 'input_json_delta', partial_json: '{"query":"Rome"}' } },
+              index: 0,
+              delta: { type: 'input_json_delta', partial_json: '{"query":"Rome"}' },
             }) +
             frame('content_block_stop', { index: 0 }) +
             endOf({ ...LAST, stop: 'tool_use' }),

@@ -21,7 +21,10 @@ it('an attempt is over when the request with less output cannot be prepared', as
   const target = { key: 'p/m', provider: { timeout: 1000 } };
   const fault = new RangeError('a fault of our own');
   const options = {
-    ...{ first: { target, crossing: true }, rest: [], lone: true, cancellation: NEVER_CANCELLED },
+    first: { target, crossing: true },
+    rest: [],
+    lone: true,
+    cancellation: NEVER_CANCELLED,
     inbound: {
       stream: false,
       estimate: () => 5000,

@@ -16,7 +16,9 @@ const REPLY: Reply = {
     { type: 'reasoning', text: '', redacted: 'eA==' },
     { type: 'reasoning', text: '', redacted: 'eQ==' },
     {
-      ...{ type: 'native', protocol: 'messages', kind: 'server_tool_use' },
+      type: 'native',
+      protocol: 'messages',
+      kind: 'server_tool_use',
       value: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
     },
     { type: 'text', text: 'hello' },

@@ -153,8 +153,11 @@ describe.each(BOTH)('text cut out of %s frames', (protocol) => {
           Buffer.concat([
             stream([START[protocol], text(protocol, 'one'), text(protocol, 'two')], '\n', false),
             ...list.flatMap((piece, at) => [
-              ...[Buffer.from(comments ? `: ${at}\n` : ''), Buffer.from(before), piece],
-              ...[Buffer.from(after), Buffer.from('\n\n')],
+              Buffer.from(comments ? `: ${at}\n` : ''),
+              Buffer.from(before),
+              piece,
+              Buffer.from(after),
+              Buffer.from('\n\n'),
             ]),
           ]);
         expect(eventsIn(protocol, whole(false))).toEqual(eventsIn(protocol, whole(true)));

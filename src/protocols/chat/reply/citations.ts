@@ -27,7 +27,8 @@ export function pagesBeside({ citations, search_results: results }: JsonObject):
   return [...pages].map(([url, title]) => ({
     protocol: 'chat',
     raw: { type: 'url_citation', url_citation: { url, title } },
-    ...{ url, title },
+    url,
+    title,
   }));
 }
 

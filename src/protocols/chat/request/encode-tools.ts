@@ -76,16 +76,23 @@ function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext):
 
 /** Keywords that OpenAI's strict mode refuses. */
 const NOT_STRICT = [
-  ...['allOf', 'oneOf', 'not', 'if', 'then', 'else', 'patternProperties', 'propertyNames', 'prefixItems'],
-  ...[
-    'uniqueItems',
-    'contains',
-    'minProperties',
-    'maxProperties',
-    'unevaluatedProperties',
-    'unevaluatedItems',
-  ],
-  ...['dependentRequired', 'dependentSchemas'],
+  'allOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'patternProperties',
+  'propertyNames',
+  'prefixItems',
+  'uniqueItems',
+  'contains',
+  'minProperties',
+  'maxProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+  'dependentRequired',
+  'dependentSchemas',
 ];
 
 /** OpenAI's subset for strict schemas: a closed object, and every object within closed, with all of its members required. */

@@ -72,7 +72,9 @@ describe('arguments in one piece', () => {
     "{'a':1}",
   ])('%j are what a whole reply has', async (args) => {
     const reply: Reply = {
-      ...{ id: '1', model: 'm', stop: { reason: 'tool_calls' } },
+      id: '1',
+      model: 'm',
+      stop: { reason: 'tool_calls' },
       parts: [{ type: 'tool_call', id: 'c', name: 'f', arguments: args }],
     };
     const whole = messages.encodeReply(reply, context()).content as JsonObject[];
