@@ -125,8 +125,8 @@ export const silentLog: Logger = {
   flush: () => undefined,
 };
 
-/** More of a secret than a person is shown to recognise it by. A path may hold it percent-encoded. */
-const KEY = /sk(?:-|%2[dD])gw(?:-|%2[dD])[0-9A-Za-z]{10,}/g;
+/** More of a secret than a person is shown to recognise it by. A path may hold it percent-encoded; before an ellipsis its end was cut off. */
+const KEY = /sk(?:-|%2[dD])gw(?:-|%2[dD])(?:[0-9A-Za-z]{10,}|[0-9A-Za-z]+(?=…))/g;
 
 /** Keys of this gateway in places where no key belongs, such as a model's name or a path, are never written down nor sent back. */
 export function withoutKeys(text: string): string {

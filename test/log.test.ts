@@ -84,6 +84,29 @@ it('cuts a name at 256 characters and a path at 512, however deep, and lists at 
   expect(reader.text().length).toBeLessThan(20_000);
 });
 
+it('leaves nothing of a key that stands across the end of a name or a path', () => {
+  const key = `sk-gw-${'a1B2'.repeat(11)}`;
+  for (let shown = 0; shown <= 20; shown += 1) {
+    for (const [name, most] of [
+      ['model', 256],
+      ['path', 512],
+      ['message', 2000],
+    ] as const) {
+      for (const written of [key, key.replaceAll('-', '%2d')]) {
+        const reader = stalled();
+        const log = createLog({ format: 'json', stream: reader.stream });
+        const text = `${'x'.repeat(most - 7 - shown)}/${written}`;
+        log.info(
+          name === 'message' ? text : 'answered',
+          name === 'message' ? {} : { [name]: text, dropped: [text] },
+        );
+        log.flush();
+        expect(reader.text(), `${name} ${shown}`).not.toMatch(/gw(?:-|%2d)a/);
+      }
+    }
+  }
+});
+
 it('never ends a name in half a character', () => {
   const reader = stalled();
   const log = createLog({ format: 'json', stream: reader.stream });

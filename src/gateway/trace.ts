@@ -78,7 +78,7 @@ export function finishTrace(trace: Trace, clock: Clock, observers: readonly Obse
   };
   if (replyIds !== undefined && contact !== undefined) {
     // A provider's words may hold anything.
-    const theirs = redact(replyIds.theirs.slice(0, MAX_ID_LENGTH), contact.target.provider);
+    const theirs = redact(replyIds.theirs, contact.target.provider).slice(0, MAX_ID_LENGTH);
     finished.replyIds = { ...replyIds, theirs };
   }
   for (const observer of observers) observer.finished(finished);

@@ -65,8 +65,10 @@ function decoded(text: string): string {
   }
 }
 
+const MOST_SHOWN = 200;
+
 function unknownPath(path: string, origin: string): string {
-  const shown = path.slice(0, 200);
+  const shown = path.length > MOST_SHOWN ? `${path.slice(0, MOST_SHOWN)}…` : path;
   const once = path.replace(/^\/v1(?=\/v1\/)/, '');
   if (once !== path && isKnown(once)) {
     return `unknown path ${shown}: it has /v1 twice; set the client's base URL to ${origin}`;

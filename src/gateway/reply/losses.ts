@@ -8,6 +8,8 @@ import { allProtocols } from '../../protocols/registry.ts';
 
 /** Characters: the words are a provider's. */
 const MOST = 60;
+/** Of what a decoder could not read, with its own words around it. */
+const MOST_OF_LOSS = 80;
 /** Before the words are cut, as half a key is none that would be found in them. */
 const LOOKED_AT = 2000;
 /** Things that are told. */
@@ -38,8 +40,8 @@ export function createLosses(
     if (lost.size < MOST_THINGS) lost.add(what);
   }
 
-  function said(word: string): string {
-    return clean(word.slice(0, LOOKED_AT)).slice(0, MOST);
+  function said(word: string, most = MOST): string {
+    return clean(word.slice(0, LOOKED_AT)).slice(0, most);
   }
 
   function native({ protocol, kind }: NativePart): void {
@@ -75,7 +77,7 @@ export function createLosses(
       else if (event.type === 'tool_end') beside(event.extra);
       else if (event.type === 'end') {
         ending(event.stop);
-        for (const what of event.lost ?? []) add(what);
+        for (const what of event.lost ?? []) add(said(what, MOST_OF_LOSS));
       }
     },
     reply({ parts, stop }) {

@@ -1,7 +1,7 @@
 // What went wrong at a chat provider, read from whatever body it sent: servers agree on neither shape nor words (PROTOCOL 5.1).
 import { FailureError, type FailureKind, type ProviderFailure } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import { errorDetails, errorJson, failedGeneration, pageTitle } from '../shared/error-body.ts';
+import { errorDetails, errorJson, errorMessage, failedGeneration, pageTitle } from '../shared/error-body.ts';
 import { isOverflow, overflowTokens } from '../shared/context-overflow.ts';
 import type { Frame } from '../sse/splitter.ts';
 import { strayObject } from '../sse/stray-json.ts';
@@ -17,7 +17,8 @@ export const BROKEN_OFF: ProviderFailure = {
   message: 'The provider broke off its stream.',
 };
 
-const MESSAGE_LIMIT = 2000;
+/** Characters of a body in which the numbers of a context overflow are looked for. */
+const LOOKED_AT = 8000;
 
 /** What a body says, whichever of the known shapes it has. */
 interface Said {
@@ -158,7 +159,7 @@ function kindOf(status: number | undefined, said: Said): FailureKind {
 
 function toFailure(status: number | undefined, said: Said, whole: string | undefined): ProviderFailure {
   const kind = kindOf(status, said);
-  const failure: ProviderFailure = { kind, message: said.message.slice(0, MESSAGE_LIMIT) };
+  const failure: ProviderFailure = { kind, message: errorMessage(said.message) };
   if (status !== undefined) failure.status = status;
   if (said.param !== undefined && said.param !== '') failure.param = said.param;
   if (said.code !== '' && !/^\d+$/.test(said.code)) failure.code = said.code;
@@ -202,7 +203,7 @@ export function failureOfStray(frame: Frame): ProviderFailure | undefined {
 export function failureOf(value: JsonValue, status?: number): ProviderFailure {
   const said = readBody(value) ?? { message: '', type: '', code: '' };
   said.message ||= 'The provider reported an error without a message.';
-  return toFailure(status, said, errorJson(value).slice(0, MESSAGE_LIMIT * 4));
+  return toFailure(status, said, errorJson(value).slice(0, LOOKED_AT));
 }
 
 export function malformed(what: string): ProviderFailure {

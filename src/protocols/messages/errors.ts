@@ -2,7 +2,7 @@
 // https://docs.claude.com/en/api/errors
 import type { ErrorKind, FailureKind, GatewayError, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import { errorDetails, errorJson, failedGeneration, pageTitle } from '../shared/error-body.ts';
+import { errorDetails, errorJson, errorMessage, failedGeneration, pageTitle } from '../shared/error-body.ts';
 import { isOverflow, overflowTokens } from '../shared/context-overflow.ts';
 import { count, list, text } from './wire-types.ts';
 
@@ -80,8 +80,6 @@ export function encodeStreamFailure(failure: ProviderFailure): string {
     failure.kind === 'context_overflow' ? overflowMessage(failure.message, failure.tokens) : failure.message;
   return errorFrame({ type: 'error', error: { type: FAILURE_TYPE[failure.kind], message } });
 }
-
-const MAX_MESSAGE = 2000;
 
 const KIND_OF_STATUS: Readonly<Record<number, FailureKind>> = {
   400: 'invalid_request',
@@ -171,7 +169,7 @@ function kindOf(status: number | undefined, body: ErrorBody): FailureKind {
 /** Reads an error that is already parsed; `status` undefined where it came inside a stream or a 200. */
 export function readFailure(value: unknown, status?: number): ProviderFailure {
   const body = readErrorBody(value);
-  const message = (body.message ?? '').trim().slice(0, MAX_MESSAGE);
+  const message = errorMessage((body.message ?? '').trim());
   const failure: ProviderFailure = {
     kind: kindOf(status, body),
     message:

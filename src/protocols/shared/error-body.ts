@@ -7,21 +7,29 @@ export function errorJson(value: JsonValue): string {
   return likeness(value) === 'deep' ? '' : JSON.stringify(value);
 }
 
-/** Characters of JSON. */
-const MOST_DETAILS = 16_384;
+/** Characters of a text, or of JSON. */
+const MOST_TEXT = 16_384;
+
+/**
+ * The words of an error. They are cut again where secrets are taken out, which looks at much less: a secret that this cut splits
+ * is seen by nobody.
+ */
+export function errorMessage(words: string): string {
+  return words.slice(0, MOST_TEXT);
+}
 
 /** What goes on to the client as it is: an object, a list or a text. */
 export function errorDetails(value: JsonValue | undefined): JsonValue | undefined {
   if (!isObject(value) && !(Array.isArray(value) && value.length > 0)) {
-    return typeof value === 'string' && value !== '' ? value.slice(0, MOST_DETAILS) : undefined;
+    return typeof value === 'string' && value !== '' ? value.slice(0, MOST_TEXT) : undefined;
   }
   const { length } = errorJson(value);
-  return length > 0 && length <= MOST_DETAILS ? value : undefined;
+  return length > 0 && length <= MOST_TEXT ? value : undefined;
 }
 
 /** What the model wrote that Groq could not read as a call: programs repair it, or show it to the model. */
 export function failedGeneration({ failed_generation: written }: JsonObject): string | undefined {
-  return typeof written === 'string' && written !== '' ? written.slice(0, MOST_DETAILS) : undefined;
+  return typeof written === 'string' && written !== '' ? written.slice(0, MOST_TEXT) : undefined;
 }
 
 /** Characters in which a page tells its title. */

@@ -65,11 +65,14 @@ export function stopOfWord(finish: string): StopReason['reason'] | undefined {
 export function failureOfWord(finish: string): ProviderFailure | undefined {
   const meaning = meaningOf(finish);
   if (meaning === undefined || typeof meaning === 'string') return undefined;
-  const message = `The provider ended the answer with finish reason "${shown(finish)}".`;
+  const message = `The provider ended the answer with finish reason ${shown(finish)}.`;
   return { kind: meaning.failure, message, reason: 'finish' };
 }
 
-/** A word in a message: it is a stranger's, and may be of any length. */
+/** Characters of a word that is shown. */
+const LONGEST = 100;
+
+/** A stranger's word in a message. A long one is not cut: half a secret in it would be known for none. */
 export function shown(finish: string): string {
-  return finish.slice(0, 100);
+  return finish.length <= LONGEST ? `"${finish}"` : `of ${finish.length} characters`;
 }

@@ -8,6 +8,9 @@ import { encodeModel, encodeModelList, type ListedModel } from '../../protocols/
 import { faultOfName } from '../../protocols/shared/model-name.ts';
 import type { ModelEntry } from '../../routing/routing.ts';
 
+/** Characters of a name in an error. */
+const MOST_SHOWN = 200;
+
 const JSON_TYPE = ['content-type', 'application/json'];
 
 export async function listModels(exchange: Exchange, deps: GatewayDeps): Promise<void> {
@@ -31,7 +34,8 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
   await deps.discovered;
   const entry = faultOfName(id) === undefined ? deps.routing.model(id, key.models) : undefined;
   if (entry === undefined) {
-    const message = `the model ${JSON.stringify(id.slice(0, 200))} does not exist here, or this key may not use it`;
+    const shown = id.length > MOST_SHOWN ? `${id.slice(0, MOST_SHOWN)}…` : id;
+    const message = `the model ${JSON.stringify(shown)} does not exist here, or this key may not use it`;
     throw new GatewayError('model_not_found', message, { status: 404 });
   }
   exchange.sink.send(200, JSON_TYPE, withoutKeys(JSON.stringify(encodeModel(listed(entry)))));

@@ -7,7 +7,7 @@ import { shown, stopOfWord } from '../../shared/finish-words.ts';
 /** Of an answer that says nothing, under a word that nobody knows: it may be anything but the end of an answer. */
 export function failureOfSilence(finish: string): ProviderFailure | undefined {
   if (stopOfWord(finish) !== undefined) return undefined;
-  const message = `The provider ended an empty answer with finish reason "${shown(finish)}".`;
+  const message = `The provider ended an empty answer with finish reason ${shown(finish)}.`;
   return { kind: 'failed', message, reason: 'finish' };
 }
 

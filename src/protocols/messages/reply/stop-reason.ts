@@ -50,7 +50,7 @@ export function failureOfStop(reason: string): ProviderFailure | undefined {
 /** Of an answer that says nothing, under a word that nobody knows: it may be anything but the end of an answer. */
 export function failureOfSilence(reason: string): ProviderFailure | undefined {
   if (reasonOf(reason) !== undefined) return undefined;
-  const message = `the provider ended an empty answer with stop reason "${shown(reason)}"`;
+  const message = `the provider ended an empty answer with stop reason ${shown(reason)}`;
   return { kind: 'failed', message, reason: 'finish' };
 }
 

@@ -11,8 +11,9 @@ import { text } from '../wire-types.ts';
 /** Blocks whose deltas are all known. */
 const KNOWN: ReadonlySet<string> = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
 
-/** Characters of a stranger's word. */
-const MOST = 60;
+/** Losses that are told, and the characters of each that are kept: whoever takes secrets out of them cuts them further. */
+const MOST_LOSSES = 20;
+const LONGEST_LOSS = 2000;
 
 interface Block {
   /** The wire's word. */
@@ -69,6 +70,9 @@ export function createBlocks(ids: Ids): Blocks {
   const open = new Set<Block>();
   const unique = createUniqueIds();
   const lost = new Set<string>();
+  const lose = (what: string): void => {
+    if (lost.size < MOST_LOSSES) lost.add(what.slice(0, LONGEST_LOSS));
+  };
   let next = 0;
   let last: Block | undefined;
 
@@ -205,7 +209,7 @@ export function createBlocks(ids: Ids): Blocks {
         if (block.type === 'text' && isObject(value.citation)) cite(block, value.citation, events);
         return undefined;
       default:
-        if (KNOWN.has(block.type)) lost.add(`a delta of type ${(text(value.type) ?? '').slice(0, MOST)}`);
+        if (KNOWN.has(block.type)) lose(`a delta of type ${text(value.type) ?? ''}`);
         // A delta of a block that only this protocol knows (compaction): its members belong to the block.
         else addMembers(block.value, value);
         return undefined;
