@@ -113,6 +113,66 @@ function ownerFault(path: string, name: string): string | undefined {
   return builtinModules.includes(bare) ? 'written without node:' : 'the package has no owner';
 }
 
+/** Outside these folders, no word of a wire format. */
+const WIRE_FOLDERS = ['protocols', 'config', 'sim'];
+/** Whole texts and names of members. */
+const WIRE_WORDS: ReadonlySet<string> = new Set(
+  `chat messages cache_control prompt_cache_key stream_options include_usage tool_call_id tool_use tool_use_id tool_choice
+  finish_reason stop_reason stop_sequences max_tokens max_completion_tokens output_config response_format prompt_tokens
+  completion_tokens content_block message_start message_stop top_k mcp_servers extra_content`.split(/\s+/),
+);
+/** Members of canonical values are called so, too. */
+const NAMES_OF_MEMBERS = new Set(['chat', 'messages']);
+/** Wherever they stand in a text. */
+const WIRE_PIECES = /anthropic-|x-api-key|x-ratelimit|\[DONE\]|\/chat\/|\/messages/;
+/** Of the registry; an import of its folder is a path. */
+const ONE_PROTOCOL = /^protocols\??\.(?:chat|messages)$/;
+
+const MAY_HOLD = new RegExp(
+  `['"\`](?:chat|messages)['"\`]|protocols\\??\\.|${WIRE_PIECES.source}|\\b(?:${[...WIRE_WORDS].filter((word) => !NAMES_OF_MEMBERS.has(word)).join('|')})\\b`,
+);
+
+/** Files that may hold some words, and why. */
+const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  // The list of the protocols' names; `messages` is a place of a canonical request as well.
+  'canonical/request.ts': ['chat', 'messages'],
+  'canonical/history.ts': ['messages'],
+  // Values of the configuration's flags, and of the facts about models that stand behind them.
+  'routing/models.data.ts': ['max_completion_tokens'],
+  'canonical/traits.ts': ['max_tokens', 'max_completion_tokens', 'cache_control'],
+  // A line to be copied for a first request.
+  'cli/ui/banner.ts': ['/v1/chat/completions'],
+};
+
+/** Words of a wire format in a file's code; comments are free. */
+function wireWords(path: string, source: string): string[] {
+  // Most files are not parsed for it.
+  if (WIRE_FOLDERS.includes(houseOf(path)) || !MAY_HOLD.test(source)) return [];
+  const allowed = WIRE_ALLOWED[path] ?? [];
+  const found = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    const word = wireWord(node);
+    if (word !== undefined && !allowed.includes(word)) found.add(word);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(path, source, ts.ScriptTarget.Latest));
+  return [...found].map((word) => `${path}: ${word}`);
+}
+
+function wireWord(node: ts.Node): string | undefined {
+  if (ts.isIdentifier(node)) {
+    return WIRE_WORDS.has(node.text) && !NAMES_OF_MEMBERS.has(node.text) ? node.text : undefined;
+  }
+  if (ts.isPropertyAccessExpression(node)) {
+    const { expression, name } = node;
+    const access = ts.isIdentifier(expression) ? `${expression.text}.${name.text}` : '';
+    return ONE_PROTOCOL.test(access) ? access : undefined;
+  }
+  const isText = ts.isStringLiteralLike(node) || ts.isTemplateLiteralToken(node);
+  if (!isText && !ts.isRegularExpressionLiteral(node)) return undefined;
+  return WIRE_WORDS.has(node.text) || WIRE_PIECES.test(node.text) ? node.text : undefined;
+}
+
 const SRC = new URL('../src/', import.meta.url);
 const FILES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll('\\', '/'))
@@ -131,6 +191,35 @@ describe('the house', () => {
     };
     const names = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
     expect(names.filter((name) => OWNERS[name] === undefined)).toEqual([]);
+  });
+});
+
+it('keeps the words of the wire formats in their folders', () => {
+  expect(FILES.flatMap((path) => wireWords(path, readFileSync(new URL(path, SRC), 'utf8')))).toEqual([]);
+});
+
+describe('a word of a wire format', () => {
+  it.each([
+    ['a protocol by its name', `if (protocol.name === 'messages') return;`],
+    ['a protocol of the registry', `const { path } = protocols.chat.client;`],
+    ['a folder of one protocol', `import { chat } from '../protocols/chat/index.ts';`],
+    ['a header', `const key = headers['x-api-key'];`],
+    ['a header in a text', 'const line = `anthropic-version: ${version}`;'],
+    ['a member that is read', `const { stream_options: options } = value;`],
+    ['a member that is written', `const body = { cache_control: mark };`],
+    ['a path', `const url = base + '/messages/count_tokens';`],
+    ['a terminal frame', `if (data.trim() === '[DONE]') return;`],
+  ])('is found: %s', (_, source) => {
+    expect(wireWords('gateway/a.ts', source)).toHaveLength(1);
+    expect(wireWords('protocols/chat/a.ts', source)).toEqual([]);
+  });
+
+  it.each([
+    ['a comment', `// chat's stream_options, x-api-key`],
+    ['a canonical member', `const { messages } = request; repair(request.messages);`],
+    ['a word among others', `say('for most messages clients');`],
+  ])('is not: %s', (_, source) => {
+    expect(wireWords('gateway/a.ts', source)).toEqual([]);
   });
 });
 

@@ -134,7 +134,7 @@ const OWNER = provider('p', ['m'], { apiKey: 'plainsecretvalue', headers: { 'x-t
 /** The refusal of a provider as the client gets it. */
 function refused(speaks: ProtocolName, error: JsonObject): unknown {
   const body = JSON.stringify({ error });
-  const failure = protocols[speaks].decodeError(400, new Map(), body);
+  const failure = protocols[speaks].provider.decodeError(400, new Map(), body);
   const target = { provider: OWNER, key: 'p/m', traits: {} } as never;
   return errorOf([{ target, failure }], { estimate: () => 1, coolingMs: () => undefined });
 }
@@ -337,10 +337,10 @@ function wholeAnswer(speaks: ProtocolName, items: number): () => unknown {
   const source = Buffer.from(JSON.stringify(WHOLE[speaks](items)));
   const client = speaks === 'chat' ? 'messages' : 'chat';
   return () => {
-    const reply = protocols[speaks].decodeReply(JSON.parse(source.toString()), source);
-    const encoder = protocols[client].createStreamEncoder(context(client));
+    const reply = protocols[speaks].provider.decodeReply(JSON.parse(source.toString()), source);
+    const encoder = protocols[client].client.createStreamEncoder(context(client));
     const stream = replay(reply).map((value) => encoder.push(value));
-    return [rawJson(protocols[client].encodeReply(reply, context(client))), stream];
+    return [rawJson(protocols[client].client.encodeReply(reply, context(client))), stream];
   };
 }
 
@@ -398,7 +398,7 @@ const ON_TEXT: Record<string, (text: string) => unknown> = {
     createSplitter({ maxFrame: 1 << 26 }).push(Buffer.from(`data: ${text}\r\n\r\n`))[0]?.data,
   'an error event': (text) =>
     BOTH.map((speaks) =>
-      protocols[speaks]
+      protocols[speaks].provider
         .createStreamDecoder({ ids: { random: () => 'x' }, traits: {} as never })
         .push(makeFrame('error', text)),
     ),
@@ -407,9 +407,9 @@ const ON_TEXT: Record<string, (text: string) => unknown> = {
       refused(speaks, { message: text, param: text, code: text, type: 'x', details: { a: text } }),
     ),
   'a refusal that is no JSON': (text) =>
-    BOTH.map((speaks) => protocols[speaks].decodeError(400, new Map(), `<html>${text}`)),
+    BOTH.map((speaks) => protocols[speaks].provider.decodeError(400, new Map(), `<html>${text}`)),
   'frames of a stream that are looked at': (text) =>
-    BOTH.map((speaks) => protocols[speaks].isQuiet(`data: {"a":"${text}`)),
+    BOTH.map((speaks) => protocols[speaks].relay.isQuiet(`data: {"a":"${text}`)),
 };
 
 describe('a text in one piece', () => {

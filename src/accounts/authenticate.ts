@@ -1,6 +1,7 @@
 // Who asks, and whether they may: before the body is read. The refusal of an unknown, malformed, expired or revoked key of
 // the gateway is the same; a key of something else is named as such.
 import { GatewayError } from '../errors.ts';
+import type { KeyHeader } from '../protocols/protocol.ts';
 import { StoreError, type Key, type Permission, type Store } from '../store/store.ts';
 import { hashKey, KEY_PREFIX, looksLikeKey } from './key.ts';
 
@@ -8,15 +9,6 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** `list`: reads about models, which every valid key may do. */
 export type Endpoint = Permission | 'list';
-
-type Source = 'authorization' | 'x-api-key';
-
-/** Where both headers bear a key, the endpoint's own alone counts. */
-const OWN = {
-  chat: 'authorization',
-  messages: 'x-api-key',
-  list: 'x-api-key',
-} as const satisfies Record<Endpoint, Source>;
 
 /** Another scheme's credentials. */
 const NOT_A_KEY = '?';
@@ -32,17 +24,20 @@ const FOREIGN =
 
 /** Rejects with GatewayError: 401, 403, or 503 where the database is away. */
 export async function authenticate(
-  request: { headers: Headers; endpoint: Endpoint },
+  request: {
+    headers: Headers;
+    endpoint: Endpoint;
+    /** Where several bear a key, the first of them alone counts. */
+    keyHeaders: readonly KeyHeader[];
+  },
   store: Store,
   now: number,
 ): Promise<Key> {
-  const { headers, endpoint } = request;
-  const plaintext = keyOf(headers, endpoint);
+  const { headers, endpoint, keyHeaders } = request;
+  const plaintext = keyOf(headers, keyHeaders);
   if (plaintext === '') {
-    throw new GatewayError(
-      'unauthenticated',
-      'no API key was sent; send Authorization: Bearer KEY or x-api-key: KEY',
-    );
+    const ways = keyHeaders.map(({ shown }) => shown).sort();
+    throw new GatewayError('unauthenticated', `no API key was sent; send ${ways.join(' or ')}`);
   }
   let key: Key | undefined;
   try {
@@ -69,17 +64,19 @@ export function databaseAway(error: unknown): unknown {
   });
 }
 
-function keyOf(headers: Headers, endpoint: Endpoint): string {
-  const own = OWN[endpoint];
-  const other = own === 'authorization' ? 'x-api-key' : 'authorization';
-  return read(headers, own) || read(headers, other);
+function keyOf(headers: Headers, keyHeaders: readonly KeyHeader[]): string {
+  for (const header of keyHeaders) {
+    const key = read(headers, header);
+    if (key !== '') return key;
+  }
+  return '';
 }
 
 /** '' where nothing is sent. A header that bears something else than a key still counts as sent. */
-function read(headers: Headers, source: Source): string {
-  const value = headers[source];
+function read(headers: Headers, { name, bearer: isBearer }: KeyHeader): string {
+  const value = headers[name];
   const text = (Array.isArray(value) ? value.join(', ') : (value ?? '')).trim();
-  if (source === 'x-api-key' || text === '') return text;
+  if (!isBearer || text === '') return text;
   if (text.startsWith(USUAL)) return text.slice(USUAL.length).trimStart();
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(text);
   return bearer === null ? NOT_A_KEY : (bearer[1] ?? '');

@@ -32,10 +32,10 @@ export async function probeStream(
   const { provider } = target;
   const protocol = protocols[protocolFor(target)];
   const base = provider.baseUrls[protocol.name] ?? '';
-  const { body } = protocol.encodeRequest(requestFor(target, tool), target.upstream, target.traits);
+  const { body } = protocol.provider.encodeRequest(requestFor(target, tool), target.upstream, target.traits);
   const reply = await client.open(
     {
-      url: base + protocol.path,
+      url: base + protocol.provider.path,
       method: 'POST',
       headers: headersFor(provider, protocol.name, true),
       body: Buffer.from(JSON.stringify(body)),
@@ -47,11 +47,11 @@ export async function probeStream(
   if (reply.status !== 200) {
     const text = (await readBody(reply.body, LIMITS.maxReply)).toString('utf8');
     throw new FailureError({
-      ...protocol.decodeError(reply.status, reply.headers(), text),
+      ...protocol.provider.decodeError(reply.status, reply.headers(), text),
       status: reply.status,
     });
   }
-  return collect(reply.body, protocol.createStreamDecoder({ ids, traits: target.traits }));
+  return collect(reply.body, protocol.provider.createStreamDecoder({ ids, traits: target.traits }));
 }
 
 /** Did it call the tool, with arguments that are JSON? */

@@ -7,7 +7,6 @@ import type { RoutingQuery } from '../routing/routing.ts';
 import { routingQuery } from './inbound/routing-query.ts';
 import { ClientGone, type Exchange } from './exchange.ts';
 import type { GatewayDeps } from './deps.ts';
-import { forwardedHeaders } from './inbound/forwarded-headers.ts';
 import { buildRequest } from './outbound/build-request.ts';
 import { readRequest, type Inbound } from './inbound/read-request.ts';
 import { readBody } from '../providers/read-body.ts';
@@ -22,15 +21,20 @@ export async function countTokens(
   deps: GatewayDeps,
 ): Promise<void> {
   const endpoint = protocol.name;
-  const key = await authenticate({ headers: exchange.headers, endpoint }, deps.store, deps.clock.now());
+  const { keyHeaders } = protocol.client;
+  const key = await authenticate(
+    { headers: exchange.headers, endpoint, keyHeaders },
+    deps.store,
+    deps.clock.now(),
+  );
   const config = deps.config();
   const leave = deps.gate.enter(config);
   try {
     const { maxValues } = config.limits;
     const inbound = readRequest(protocol, await exchange.readBody(), maxValues, counting.readEnvelope);
-    const passed = forwardedHeaders(exchange, protocol);
+    const passed = protocol.client.forwardedHeaders(exchange.headers, exchange.query);
     await deps.discovered;
-    const target = targetOf(routingQuery(inbound, key, passed.beta), deps);
+    const target = targetOf(routingQuery(inbound, key, passed.longContext), deps);
     const counted = target === undefined ? undefined : await ask(inbound, target);
     const head = ['content-type', 'application/json'];
     if (counted === undefined) head.push('x-gateway-estimated', 'true');

@@ -5,7 +5,6 @@ import { GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { GatewayDeps } from './deps.ts';
 import { ClientGone, type Exchange } from './exchange.ts';
-import { forwardedHeaders } from './inbound/forwarded-headers.ts';
 import { readRequest } from './inbound/read-request.ts';
 import { resolveTargets } from './inbound/resolve-targets.ts';
 import { routingQuery } from './inbound/routing-query.ts';
@@ -20,27 +19,32 @@ import { createTrace, finishTrace, type Outcome } from './trace.ts';
  * ClientGone when nobody is left to answer.
  */
 export async function infer(protocol: Protocol, exchange: Exchange, deps: GatewayDeps): Promise<void> {
+  const { name, client } = protocol;
   const { clock, store, routing } = deps;
   const { requestId, headers, cancellation, sink } = exchange;
   const startedAt = clock.monotonic();
-  const key = await authenticate({ headers, endpoint: protocol.name }, store, clock.now());
+  const key = await authenticate(
+    { headers, endpoint: name, keyHeaders: client.keyHeaders },
+    store,
+    clock.now(),
+  );
   const { limits, strict, tiers } = deps.config();
   const leave = deps.gate.enter(deps.config());
   try {
     const inbound = readRequest(protocol, await exchange.readBody(), limits.maxValues);
     const readAt = clock.monotonic();
-    const forwarded = forwardedHeaders(exchange, protocol);
+    const forwarded = client.forwardedHeaders(headers, exchange.query);
     await deps.discovered;
-    const query = routingQuery(inbound, key, forwarded.beta);
+    const query = routingQuery(inbound, key, forwarded.longContext);
     const { targets, lone } = await resolveTargets(query, cancellation, deps);
     const { first, rest } = buildFirst(targets, inbound, forwarded, strict);
     const admission = await admit(store, key, tiers, clock, deps.log);
-    // Translated streams of messages begin with the input's tokens, which the provider gives at the end.
-    if (inbound.stream && first.crossing && protocol.name === 'messages') inbound.estimate();
+    // Counted before the body is let go.
+    if (inbound.stream && first.crossing && client.needsInputEstimate) inbound.estimate();
     inbound.release();
 
     const { model: modelAsked, stream: streamed } = inbound;
-    const trace = createTrace({ requestId, key, endpoint: protocol.name, modelAsked, streamed, startedAt });
+    const trace = createTrace({ requestId, key, endpoint: name, modelAsked, streamed, startedAt });
     const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, clock);
     try {
       const ask = { inbound, forwarded, strict, first, rest, lone, cancellation, ...limits };

@@ -131,7 +131,8 @@ export interface ForwardedHeaders {
   /** Flat: name, value, name, value; in place of the provider side's `requestHeaders`. */
   headers: readonly string[];
   query: string;
-  beta: string | undefined;
+  /** They ask for the long window of models that have two. */
+  longContext: boolean;
 }
 
 /** What routing and recording ask of a body that is not decoded for it. Pure: what is asked for again is read again. */
@@ -148,6 +149,8 @@ export interface Hints {
 
 /** What this protocol's answers have a place for; what they have none for is left out and told by the log. */
 export interface ReplyHolds {
+  /** Whose they are. */
+  protocol: ProtocolName;
   /** Its own kinds of parts, written anew. */
   nativeParts: boolean;
   /** Whether something is left out of what stands beside a call's name and arguments. */
@@ -178,37 +181,72 @@ export interface ClientSetup {
 
 /** Towards clients. */
 export interface ClientSide {
+  /** The endpoint's path below the version: `/chat/completions`, `/messages`. */
+  readonly path: string;
   readonly setup: ClientSetup;
+
+  // -- the request --
   /** In the order in which they count. */
   readonly keyHeaders: readonly KeyHeader[];
   /** In lower case: on a path of no protocol, one of them tells a client of this one. */
   readonly ownHeaders: readonly string[];
   /** Whether a body that does not say its protocol is of this one. */
   recognizes(value: JsonObject): boolean;
+  /** Validates what CONTRACT section 3 lists; throws GatewayError `invalid_request` naming the field. */
+  readEnvelope(value: JsonObject): Envelope;
   readonly hints: Hints;
   /** Throws GatewayError `invalid_request` for headers that no provider takes. */
   forwardedHeaders(given: ClientHeaders, query: string): ForwardedHeaders;
-  /** Whether these betas ask for the long window of models that have two. */
-  asksForLongContext(beta: string | undefined): boolean;
-  /** Its streams begin with the input's tokens, which providers of other protocols tell at the end: it is given an estimate. */
-  readonly needsInputEstimate: boolean;
+  /** Wire -> canonical; `source`: what `value` was parsed from, for numbers that it can't hold. Throws GatewayError `invalid_request` for
+   *  what no other protocol can take, naming the field. */
+  decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest;
+  /** What answers depend on; never throws. */
+  readAsked(value: JsonObject): ReplyOptions;
+  /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
+  wirePath(field: CanonicalField): string;
   /** Server tools are a part of it: relayed to a provider that says nothing of them, they may work. */
   readonly hasServerTools: boolean;
+  readonly counting?: TokenCounting;
+
+  // -- the answer --
+  encodeReply(reply: Reply, context: ReplyContext): JsonObject;
+  createStreamEncoder(context: ReplyContext): StreamEncoder;
+  /** Its streams begin with the input's tokens, which providers of other protocols tell at the end: it is given an estimate. */
+  readonly needsInputEstimate: boolean;
   readonly holds: ReplyHolds;
   /** What an answer of its own can't hold that was put together from a stream, or taken apart into one. */
   lossesOfRewriting(value: JsonObject): string[];
-  readonly counting?: TokenCounting;
+  /** The body of an error answer. */
+  encodeError(error: GatewayError, requestId: string): JsonObject;
+  /** The frame of an error in mid-stream, complete, ready to send. */
+  encodeStreamError(error: GatewayError, requestId: string): string;
+  /** What keeps a silent stream alive: a comment, a `ping` event. */
+  readonly keepAlive: string;
+  /** This protocol's rate-limit headers, names in lower case, flat: name, value, name, value. */
+  limitHeaders(admission: Admission, now: number): string[];
 }
 
 /** Towards providers. */
 export interface ProviderSide {
+  /** Below the version. */
+  readonly path: string;
   /** How a key is sent where the configuration does not say. */
   authHeaders(apiKey: string): string[];
   /** Sent with every request, unless the client's own go on. */
   readonly requestHeaders: readonly string[];
-  /** The query of a list of models: of its first page, and of the one behind it where there is one. */
+  /** The query of the first page of a list of models. */
   readonly firstModels: string;
+  /** For `repairHistory`, which comes before `encodeRequest`. */
   readonly historyRules: HistoryRules;
+  /** Canonical -> wire. Throws GatewayError `invalid_request` for what must not be left out. */
+  encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest;
+  /** A whole 200 reply. Throws ProviderFailure-carrying `FailureError` where it is an error, empty or not the protocol. */
+  decodeReply(value: unknown, source?: Buffer | string): Reply;
+  createStreamDecoder(context: { ids: Ids; traits: Traits }): StreamDecoder;
+  /** A provider's error answer: any status, any body (JSON of any shape, HTML, empty). `body` is at most a few KiB of text. */
+  decodeError(status: number, headers: ReadonlyMap<string, string>, body: string): ProviderFailure;
+  /** Where turns may be paused. */
+  readonly pausing?: PauseTurn;
 }
 
 /** A request whose bytes are relayed. */
@@ -235,13 +273,23 @@ export interface RewrittenBody {
   thinkingCut: boolean;
 }
 
-/** The same protocol on both sides. */
+/** The same protocol on both sides: what comes goes on, and is looked at with as little parsing as can be. */
 export interface Relay {
   /**
    * The body for a target: the model's name, what the gateway itself asks for, and without what no provider takes back; every
    * other byte as it was.
    */
   rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody;
+  /** Usage and finish of a whole reply; throws FailureError as `decodeReply` does, without decoding parts. */
+  inspectReply(value: unknown): { usage?: Usage };
+  /** `false` for frames that are worth nothing before content comes: role only, empty, an empty `message_start`, `ping`. Comments too. */
+  commits(frame: Frame): boolean;
+  /** Data that is not JSON in a frame that must hold it: a ping's, or an unknown event's, need not be. */
+  isBroken(frame: Frame): boolean;
+  /** `usageAsked`: the client itself asked for usage in the stream. */
+  createWatch(options: { usageAsked: boolean }): RelayInspector;
+  /** No frame within this text (latin1) can mean anything to a watch: it need not be split. `false` where one might. */
+  isQuiet(text: string): boolean;
 }
 
 export interface Protocol {
@@ -249,55 +297,6 @@ export interface Protocol {
   readonly client: ClientSide;
   readonly provider: ProviderSide;
   readonly relay: Relay;
-  /** The endpoint's path below the version: `/chat/completions`, `/messages`. */
-  readonly path: string;
-
-  // -- the client's request --
-  /** Validates what CONTRACT section 3 lists; throws GatewayError `invalid_request` naming the field. */
-  readEnvelope(value: JsonObject): Envelope;
-  /** Wire -> canonical; `source`: what `value` was parsed from, for numbers that it can't hold. Throws GatewayError `invalid_request` for
-   *  what no other protocol can take, naming the field. */
-  decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest;
-  /** What answers depend on; never throws. */
-  readAsked(value: JsonObject): ReplyOptions;
-  /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
-  wirePath(field: CanonicalField): string;
-
-  // -- towards a provider --
-  /** Canonical -> wire, after `repair` of canonical/history. Throws GatewayError `invalid_request` for what must not be left out. */
-  encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest;
-  /** A whole 200 reply. Throws ProviderFailure-carrying `FailureError` where it is an error, empty or not the protocol. */
-  decodeReply(value: unknown, source?: Buffer | string): Reply;
-  createStreamDecoder(context: { ids: Ids; traits: Traits }): StreamDecoder;
-  /** A provider's error answer: any status, any body (JSON of any shape, HTML, empty). `body` is at most a few KiB of text. */
-  decodeError(status: number, headers: ReadonlyMap<string, string>, body: string): ProviderFailure;
-  /** Usage and finish of a whole reply that is relayed as it is; throws FailureError as `decodeReply` does, without decoding parts. */
-  inspectReply(value: unknown): { usage?: Usage };
-
-  /** Where turns may be paused. */
-  readonly pausing?: PauseTurn;
-
-  // -- towards the client --
-  encodeReply(reply: Reply, context: ReplyContext): JsonObject;
-  createStreamEncoder(context: ReplyContext): StreamEncoder;
-  /** The body of an error answer. */
-  encodeError(error: GatewayError, requestId: string): JsonObject;
-  /** The frame of an error in mid-stream, complete, ready to send. */
-  encodeStreamError(error: GatewayError, requestId: string): string;
-  /** What keeps a silent stream alive: a comment, a `ping` event. */
-  readonly keepAlive: string;
-  /** This protocol's rate-limit headers, names in lower case, flat: name, value, name, value. */
-  limitHeaders(admission: Admission, now: number): string[];
-
-  // -- relay --
-  /** `false` for frames that are worth nothing before content comes: role only, empty, an empty `message_start`, `ping`. Comments too. */
-  commits(frame: Frame): boolean;
-  /** Data that is not JSON in a frame that must hold it: a ping's, or an unknown event's, need not be. */
-  isBroken(frame: Frame): boolean;
-  /** `usageAsked`: the client itself asked for usage in the stream (chat). */
-  createWatch(options: { usageAsked: boolean }): RelayInspector;
-  /** No frame within this text (latin1) can mean anything to a watch: it need not be split. `false` where one might. */
-  isQuiet(text: string): boolean;
 }
 
 export type { Admission, Needs, ReverseMapping };

@@ -20,7 +20,7 @@ export function protocolOfClient(path: string, headers: ClientHeaders): Protocol
 }
 
 /** `/v1/chat` of `/v1/chat/completions`: what stands below it is the same protocol's. */
-function familyOf({ path }: Protocol): string {
+function familyOf({ client: { path } }: Protocol): string {
   return `/v1${path.slice(0, `${path}/`.indexOf('/', 1))}`;
 }
 

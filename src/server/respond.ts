@@ -88,10 +88,10 @@ export class ClientResponse implements ResponseWriter {
   fail(error: GatewayError, protocol: Protocol): void {
     this.#cancelKeepAlive?.();
     if (this.#response.headersSent) {
-      this.end(withoutKeys(protocol.encodeStreamError(error, this.#requestId)));
+      this.end(withoutKeys(protocol.client.encodeStreamError(error, this.#requestId)));
       return;
     }
-    const body = withoutKeys(JSON.stringify(protocol.encodeError(error, this.#requestId)));
+    const body = withoutKeys(JSON.stringify(protocol.client.encodeError(error, this.#requestId)));
     const headers = ['content-type', 'application/json', ...errorHeaders(error, protocol, this.#clock)];
     this.send(error.status, headers, body);
   }
@@ -157,6 +157,6 @@ function errorHeaders({ options, status }: GatewayError, protocol: Protocol, clo
   if (options.shouldRetry === false) headers.push('x-should-retry', 'false');
   if (allow !== undefined) headers.push('allow', allow);
   if (attempts !== undefined) headers.push('x-gateway-attempts', String(attempts));
-  if (admission !== undefined) headers.push(...protocol.limitHeaders(admission, clock.now()));
+  if (admission !== undefined) headers.push(...protocol.client.limitHeaders(admission, clock.now()));
   return headers;
 }

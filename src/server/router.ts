@@ -29,7 +29,7 @@ const PATHS: ReadonlyMap<string, Place> = new Map<string, Place>([
 ]);
 
 function generating(protocol: Protocol): [string, Place] {
-  return [`/v1${protocol.path}`, { route: { name: 'generate', protocol }, methods: POST }];
+  return [`/v1${protocol.client.path}`, { route: { name: 'generate', protocol }, methods: POST }];
 }
 
 function counting(protocol: Protocol): [string, Place][] {

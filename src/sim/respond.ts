@@ -63,7 +63,7 @@ async function sendStream(
   exchange: Exchange,
 ): Promise<void> {
   const { response, protocol } = exchange;
-  const encoder = protocol.createStreamEncoder(context);
+  const encoder = protocol.client.createStreamEncoder(context);
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   let deltas = 0;
   for (const event of eventsOf(reply)) {
@@ -90,7 +90,7 @@ async function sendJsonReply(
   exchange: Exchange,
 ): Promise<void> {
   const { response, protocol } = exchange;
-  const body = Buffer.from(JSON.stringify(protocol.encodeReply(reply, context)));
+  const body = Buffer.from(JSON.stringify(protocol.client.encodeReply(reply, context)));
   if (behaviour.kind === 'recite') {
     await pause(behaviour.pauseMs * (wordsOf(behaviour.words).length - 1), exchange);
     if (response.destroyed) return;

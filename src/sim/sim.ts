@@ -130,22 +130,22 @@ async function route(path: string, request: IncomingMessage, exchange: Exchange)
 }
 
 async function generate(body: JsonObject, exchange: Exchange): Promise<void> {
-  exchange.protocol.readEnvelope(body);
+  exchange.protocol.client.readEnvelope(body);
   // One choice in place of several would look like a complete reply.
   if (exchange.protocol.name === 'chat' && typeof body.n === 'number' && body.n > 1) {
     throw new GatewayError('invalid_request', 'the simulated provider returns one choice; n must be 1', {
       param: 'n',
     });
   }
-  await respond(exchange.protocol.decodeRequest(body), exchange);
+  await respond(exchange.protocol.client.decodeRequest(body), exchange);
 }
 
 function countTokens(body: JsonObject, { protocol, response }: Exchange): void {
   // Counting needs no `max_tokens`, but the codec requires it.
   const whole = { max_tokens: 1, ...body };
-  const { model } = protocol.readEnvelope(whole);
+  const { model } = protocol.client.readEnvelope(whole);
   behaviourOf(model);
-  sendJson({ input_tokens: inputTokens(protocol.decodeRequest(whole)) }, response);
+  sendJson({ input_tokens: inputTokens(protocol.client.decodeRequest(whole)) }, response);
 }
 
 /** Twice the gateway's default limit. */
@@ -216,5 +216,5 @@ function sendError(error: unknown, protocol: Protocol, requestId: string, respon
   // The rest of an unread body is not awaited.
   if (!response.req.complete) response.setHeader('connection', 'close');
   response.writeHead(known.status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(protocol.encodeError(known, requestId)));
+  response.end(JSON.stringify(protocol.client.encodeError(known, requestId)));
 }

@@ -1,9 +1,22 @@
 // Who is let in, by which header, and that a refusal tells nothing of why.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { authenticate, type Endpoint } from '../../src/accounts/authenticate.ts';
+import { authenticate as authenticateWith, type Endpoint } from '../../src/accounts/authenticate.ts';
 import { GatewayError } from '../../src/errors.ts';
-import type { Store } from '../../src/store/store.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+import { LIST_KEY_HEADERS } from '../../src/protocols/shared/model-list.ts';
+import type { Key, Store } from '../../src/store/store.ts';
 import { makeKey, NOW, refusalOf, temporaryStore } from './support.ts';
+
+/** With the headers that the endpoint reads keys from. */
+function authenticate(
+  request: Omit<Parameters<typeof authenticateWith>[0], 'keyHeaders'>,
+  store: Store,
+  now: number,
+): Promise<Key> {
+  const { endpoint } = request;
+  const keyHeaders = endpoint === 'list' ? LIST_KEY_HEADERS : protocols[endpoint].client.keyHeaders;
+  return authenticateWith({ ...request, keyHeaders }, store, now);
+}
 
 const WRONG = `sk-gw-${'x'.repeat(43)}`;
 

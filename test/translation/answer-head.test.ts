@@ -54,12 +54,12 @@ describe('a messages answer to a chat client', () => {
     [undefined, undefined],
   ])('served at %s says %s', (tier, expected) => {
     for (const { service_tier } of chunks(MESSAGES(tier))) expect(service_tier).toBe(expected);
-    const reply = protocols.messages.decodeReply({
+    const reply = protocols.messages.provider.decodeReply({
       content: [{ type: 'text', text: 'a' }],
       stop_reason: 'end_turn',
       usage: { input_tokens: 1, output_tokens: 1, service_tier: tier },
     });
-    expect(protocols.chat.encodeReply(reply, context('chat')).service_tier).toBe(expected);
+    expect(protocols.chat.client.encodeReply(reply, context('chat')).service_tier).toBe(expected);
   });
 });
 
@@ -76,8 +76,8 @@ describe('a chat answer to a messages client', () => {
   ])('served at %s says %s', (tier, expected) => {
     expect(tierOf(CHAT({ service_tier: tier }))).toBe(expected);
     const choices = [{ message: { content: 'a' }, finish_reason: 'stop' }];
-    const reply = protocols.chat.decodeReply({ choices, service_tier: tier });
-    const { usage } = protocols.messages.encodeReply(reply, context('messages'));
+    const reply = protocols.chat.provider.decodeReply({ choices, service_tier: tier });
+    const { usage } = protocols.messages.client.encodeReply(reply, context('messages'));
     expect((usage as JsonObject).service_tier).toBe(expected);
   });
 });
@@ -89,7 +89,7 @@ describe('an answer that is written anew', () => {
     { type: 'text_end' as const, index: 0 },
   ];
   it('keeps the time that the provider told, and a tier that was told late', () => {
-    const encoder = protocols.chat.createStreamEncoder(context('chat'));
+    const encoder = protocols.chat.client.createStreamEncoder(context('chat'));
     const end = { type: 'end' as const, stop: { reason: 'end' as const }, usage: { input: 1, output: 1 } };
     const start = { type: 'start' as const, id: 'chatcmpl-1', model: 'm', created: 5 };
     const written = [start, ...text, { ...end, serviceTier: 'priority' }].map((event) => encoder.push(event));

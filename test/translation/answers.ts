@@ -82,7 +82,10 @@ export function crossed(
   value: JsonObject,
   over: Partial<GenerationRequest> = {},
 ): JsonObject {
-  return protocols[client].encodeReply(protocols[provider].decodeReply(value), context(client, over));
+  return protocols[client].client.encodeReply(
+    protocols[provider].provider.decodeReply(value),
+    context(client, over),
+  );
 }
 
 /** The data of the frames that a client gets of a provider's stream; `[DONE]` is left out. */

@@ -32,9 +32,9 @@ function eventsOf(parts: readonly Part[]): StreamEvent[] {
 /** The content of both forms of an answer to a client of messages, which must be one. */
 function contentOf(parts: readonly Part[]): JsonObject[] {
   const events = eventsOf(parts);
-  const whole = protocols.messages.encodeReply(collected(events), context('messages'));
+  const whole = protocols.messages.client.encodeReply(collected(events), context('messages'));
   const streamed = collected(eventsIn('messages', written('messages', events)));
-  const again = protocols.messages.encodeReply(streamed, context('messages'));
+  const again = protocols.messages.client.encodeReply(streamed, context('messages'));
   expect(again.content).toEqual(whole.content);
   return Array.isArray(whole.content) ? whole.content.filter(isObject) : [];
 }
@@ -66,7 +66,7 @@ describe('white space', () => {
   });
 
   it('is held, not delayed with what follows: the first visible character begins the answer', () => {
-    const encoder = protocols.messages.createStreamEncoder(context('messages'));
+    const encoder = protocols.messages.client.createStreamEncoder(context('messages'));
     const [start, open] = eventsOf([{ text: ['x'] }]);
     for (const event of [start, open]) if (event !== undefined) encoder.push(event);
     expect(encoder.push({ type: 'text_delta', index: 0, text: '\n' })).toBe('');
@@ -101,12 +101,14 @@ describe('any answer', () => {
       fc.property(fc.array(piece, { maxLength: 4 }), fc.boolean(), (pieces, calls) => {
         const parts: Part[] = [{ text: pieces }, ...(calls ? [CALL] : [])];
         const stream = Buffer.from(written('chat', eventsOf(parts)));
-        const reply = protocols.chat.decodeReply(
-          protocols.chat.encodeReply(collected(eventsOf(parts)), context('chat')),
+        const reply = protocols.chat.provider.decodeReply(
+          protocols.chat.client.encodeReply(collected(eventsOf(parts)), context('chat')),
         );
-        const whole = protocols.messages.encodeReply(reply, context('messages'));
+        const whole = protocols.messages.client.encodeReply(reply, context('messages'));
         const streamed = collected(eventsIn('messages', send([stream], mover('messages', 'chat')).text));
-        expect(protocols.messages.encodeReply(streamed, context('messages')).content).toEqual(whole.content);
+        expect(protocols.messages.client.encodeReply(streamed, context('messages')).content).toEqual(
+          whole.content,
+        );
       }),
     );
   });

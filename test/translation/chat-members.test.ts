@@ -111,7 +111,7 @@ describe('thinking as other servers ask for it', () => {
     expect(body.thinking).toEqual(thinking);
     expect(dropped).toEqual([]);
     const messages = [{ role: 'user', content: 'q' }];
-    const { needs } = protocols.chat.readEnvelope({ model: 'm', messages, ...asked });
+    const { needs } = protocols.chat.client.readEnvelope({ model: 'm', messages, ...asked });
     expect(needs.thinking).toBe(thinking !== off);
   });
 
@@ -127,7 +127,7 @@ describe('thinking as other servers ask for it', () => {
 
   it('and does not want to see it', () => {
     const asked = { model: 'm', messages: [], include_reasoning: false };
-    expect(protocols.chat.readAsked(asked).reasoning).toEqual({ display: 'omitted' });
+    expect(protocols.chat.client.readAsked(asked).reasoning).toEqual({ display: 'omitted' });
     expect(cross('chat', { include_reasoning: true }).dropped).toEqual([]);
     expect(cross('chat', { include_reasoning: false }).dropped).toEqual([]);
     expect(cross('chat', { include_reasoning: false }).body).not.toHaveProperty('thinking');
@@ -149,7 +149,7 @@ it.each([null, undefined])('the result of a function may be %s', (content) => {
     { role: 'assistant', content: null, function_call: FUNCTION },
     { role: 'function', name: 'f', ...(content === null && { content }) },
   ];
-  expect(() => protocols.chat.readEnvelope({ model: 'm', messages })).not.toThrow();
+  expect(() => protocols.chat.client.readEnvelope({ model: 'm', messages })).not.toThrow();
   const sent = cross('chat', { messages }).body.messages as { content: JsonObject[] }[];
   expect(sent.at(-1)?.content).toMatchObject([{ type: 'tool_result', content: '' }]);
 });

@@ -140,13 +140,13 @@ describe('a messages client reads behind the text', () => {
 
   it('none in JSON that was asked for', () => {
     const said = { content: '{"a":1}', annotations: ANNOTATIONS };
-    const asked = protocols.messages.readAsked({
+    const asked = protocols.messages.client.readAsked({
       output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
     });
     expect(asked.responseFormat).toBeDefined();
     expect(texts(crossed('messages', 'chat', completion(said, 'stop'), asked).content)).toEqual(['{"a":1}']);
-    const losses = createLosses(protocols.messages, String, asked);
-    losses.reply(protocols.chat.decodeReply(completion(said, 'stop')));
+    const losses = createLosses(protocols.messages.client, String, asked);
+    losses.reply(protocols.chat.provider.decodeReply(completion(said, 'stop')));
     expect(losses.list()).toEqual(['a citation']);
   });
 
@@ -162,7 +162,7 @@ describe('a messages client reads behind the text', () => {
 
 it('pages beside the choices are annotations of an answer that is put together', () => {
   const said = chunks({ content: 'two' }, 'stop', { citations: ['https://a.example'] });
-  const [choice] = protocols.chat.encodeReply(collected(eventsIn('chat', said)), context('chat'))
+  const [choice] = protocols.chat.client.encodeReply(collected(eventsIn('chat', said)), context('chat'))
     .choices as JsonObject[];
   expect(choice).toHaveProperty('message.annotations', [annotation(0, 3, 'https://a.example', '')]);
 });
@@ -178,7 +178,7 @@ it('citations of a messages provider reach a messages client as they came', () =
 
 it('the title of a cited document is its title', () => {
   const value = message([{ type: 'text', text: 'hi', citations: [place] }], 'end_turn');
-  const [part] = protocols.messages.decodeReply(value).parts;
+  const [part] = protocols.messages.provider.decodeReply(value).parts;
   expect(part).toHaveProperty('citations.0.title', 'Notes');
 });
 
@@ -206,10 +206,10 @@ it('what stays out is told', () => {
     ['chat', 'chat', completion(said, 'stop'), chunks(said, 'stop'), undefined],
   ] as const;
   for (const [client, provider, whole, stream, lost] of rows) {
-    const ofWhole = createLosses(protocols[client], String);
-    ofWhole.reply(protocols[provider].decodeReply(whole));
+    const ofWhole = createLosses(protocols[client].client, String);
+    ofWhole.reply(protocols[provider].provider.decodeReply(whole));
     expect(ofWhole.list()).toEqual(lost);
-    const ofStream = createLosses(protocols[client], String);
+    const ofStream = createLosses(protocols[client].client, String);
     for (const event of eventsIn(provider, stream)) ofStream.event(event);
     expect(ofStream.list()).toEqual(lost);
   }
@@ -224,17 +224,17 @@ it.each(['chat', 'messages'] as const)('an ending that a %s client has no word f
           message([{ type: 'text', text: 'hi' }], 'new_word'),
           events([{ type: 'text', text: 'hi' }], 'new_word'),
         ];
-  const losses = createLosses(protocols[client], String);
-  losses.reply(protocols[provider].decodeReply(whole));
+  const losses = createLosses(protocols[client].client, String);
+  losses.reply(protocols[provider].provider.decodeReply(whole));
   expect(losses.list()).toEqual(['the stop reason new_word']);
-  const ofStream = createLosses(protocols[client], String);
+  const ofStream = createLosses(protocols[client].client, String);
   for (const event of eventsIn(provider, stream)) ofStream.event(event);
   expect(ofStream.list()).toEqual(['the stop reason new_word']);
 });
 
 it('the category of a refusal, which chat has no place for, is told', () => {
   const over = { stop_details: { type: 'refusal', category: 'bio', explanation: null } };
-  const losses = createLosses(protocols.chat, String);
-  losses.reply(protocols.messages.decodeReply(message([], 'refusal', over)));
+  const losses = createLosses(protocols.chat.client, String);
+  losses.reply(protocols.messages.provider.decodeReply(message([], 'refusal', over)));
   expect(losses.list()).toEqual(['the category bio']);
 });

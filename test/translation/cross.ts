@@ -16,12 +16,12 @@ export function cross(from: ProtocolName, members: JsonObject, over: Partial<Tra
   const target = from === 'chat' ? 'messages' : 'chat';
   const traits = { ...DEFAULT_TRAITS, ...over };
   const body: JsonObject = { model: 'm', max_tokens: 9000, messages: [{ role: 'user', content: 'hi' }] };
-  const request = protocols[from].decodeRequest({ ...body, ...members });
+  const request = protocols[from].client.decodeRequest({ ...body, ...members });
   const repaired = repairHistory(request, { rules: protocols[target].provider.historyRules, traits });
-  const encoded = protocols[target].encodeRequest(repaired.request, 'target', traits);
+  const encoded = protocols[target].provider.encodeRequest(repaired.request, 'target', traits);
   const paths = [...repaired.warnings, ...encoded.warnings]
     .filter(({ effect }) => effect === 'dropped' || effect === 'suspended')
-    .map(({ field }) => (typeof field === 'string' ? protocols[from].wirePath(field) : field.path));
+    .map(({ field }) => (typeof field === 'string' ? protocols[from].client.wirePath(field) : field.path));
   return { ...encoded, dropped: [...new Set(paths)].sort() };
 }
 

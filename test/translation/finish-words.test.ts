@@ -51,7 +51,7 @@ function failureOf(run: () => unknown): unknown {
 }
 
 function sightings(provider: ProtocolName, stream: string): RelayedFrame[] {
-  const watch = protocols[provider].createWatch({ usageAsked: true });
+  const watch = protocols[provider].relay.createWatch({ usageAsked: true });
   return createSplitter({ maxFrame: 1 << 20 })
     .push(Buffer.from(stream))
     .map((frame) => watch(frame));
@@ -72,8 +72,8 @@ describe.each(BOTH)('a word of a provider of %s', (provider) => {
     ])('%s is a stop: %s', (word, reason, stopReason, finish) => {
       const { whole, stream } = answer(provider, text, word);
       const stop = { reason, raw: word };
-      expect(wire.decodeReply(whole).stop).toEqual(stop);
-      expect(failureOf(() => wire.inspectReply(whole))).toBeUndefined();
+      expect(wire.provider.decodeReply(whole).stop).toEqual(stop);
+      expect(failureOf(() => wire.relay.inspectReply(whole))).toBeUndefined();
       expect(eventsIn(provider, stream).at(-1)).toMatchObject({ type: 'end', stop });
       const seen = sightings(provider, stream);
       expect(seen.filter(({ stopped }) => stopped)).toHaveLength(1);
@@ -85,7 +85,7 @@ describe.each(BOTH)('a word of a provider of %s', (provider) => {
       const words = { chat: `"finish_reason":"${finish}"`, messages: `"stop_reason":"${stopReason}"` };
       for (const client of BOTH) {
         expect(written(client, eventsIn(provider, stream))).toContain(words[client]);
-        const reply = protocols[client].encodeReply(wire.decodeReply(whole), context(client));
+        const reply = protocols[client].client.encodeReply(wire.provider.decodeReply(whole), context(client));
         expect(JSON.stringify(reply)).toContain(words[client]);
       }
     });
@@ -93,8 +93,8 @@ describe.each(BOTH)('a word of a provider of %s', (provider) => {
     it.each(FAILURES)('%s is an error: %s', (word, kind) => {
       const { whole, stream } = answer(provider, text, word);
       const failure = { kind, reason: 'finish' };
-      expect(failureOf(() => wire.decodeReply(whole))).toMatchObject(failure);
-      expect(failureOf(() => wire.inspectReply(whole))).toMatchObject(failure);
+      expect(failureOf(() => wire.provider.decodeReply(whole))).toMatchObject(failure);
+      expect(failureOf(() => wire.relay.inspectReply(whole))).toMatchObject(failure);
       expect(eventsIn(provider, stream).at(-1)).toMatchObject({ type: 'error', failure });
       expect(sightings(provider, stream).find((seen) => seen.failure)).toMatchObject({ failure });
       expect(send([Buffer.from(stream)], mover(provider, provider)).complete).toBe(false);
@@ -109,20 +109,24 @@ describe('a chat choice without a message', () => {
   });
 
   it.each([...REFUSALS, 'content_filter'])('that a filter ended is an empty refusal: %s', (word) => {
-    expect(failureOf(() => protocols.chat.inspectReply(bare(word)))).toBeUndefined();
-    const reply = protocols.chat.decodeReply(bare(word));
+    expect(failureOf(() => protocols.chat.relay.inspectReply(bare(word)))).toBeUndefined();
+    const reply = protocols.chat.provider.decodeReply(bare(word));
     expect(reply).toMatchObject({ parts: [], stop: { reason: 'refusal' } });
-    expect(protocols.messages.encodeReply(reply, context('messages'))).toMatchObject({
+    expect(protocols.messages.client.encodeReply(reply, context('messages'))).toMatchObject({
       content: [],
       stop_reason: 'refusal',
     });
   });
 
   it.each(['stop', 'length', null])('is empty under %j', (word) => {
-    expect(failureOf(() => protocols.chat.decodeReply(bare(word)))).toMatchObject({ reason: 'empty' });
+    expect(failureOf(() => protocols.chat.provider.decodeReply(bare(word)))).toMatchObject({
+      reason: 'empty',
+    });
   });
 
   it('says which error ended it', () => {
-    expect(failureOf(() => protocols.chat.decodeReply(bare('abort')))).toMatchObject({ reason: 'finish' });
+    expect(failureOf(() => protocols.chat.provider.decodeReply(bare('abort')))).toMatchObject({
+      reason: 'finish',
+    });
   });
 });

@@ -207,8 +207,8 @@ describe.each(BOTH)('%s', (protocol) => {
     fc.assert(
       fc.property(answers, (blocks) => {
         const reply = collected(eventsOf(blocks));
-        const whole = wire.decodeReply(
-          JSON.parse(JSON.stringify(wire.encodeReply(reply, context(protocol)))),
+        const whole = wire.provider.decodeReply(
+          JSON.parse(JSON.stringify(wire.client.encodeReply(reply, context(protocol)))),
         );
         expect(meant(whole)).toEqual(meant(reply));
         const streamed = collected(eventsIn(protocol, written(protocol, eventsOf(blocks))));
@@ -287,8 +287,8 @@ describe.each(BOTH)('%s frames that are passed on unsplit', (protocol) => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 9 }), (parts) => {
         const [frame] = createSplitter({ maxFrame: 1 << 20 }).push(Buffer.from(`${parts.join('')}\n\n`));
-        if (frame === undefined || !protocols[protocol].isQuiet(frame.text)) return;
-        expect(protocols[protocol].createWatch({ usageAsked: false })(frame)).toEqual({});
+        if (frame === undefined || !protocols[protocol].relay.isQuiet(frame.text)) return;
+        expect(protocols[protocol].relay.createWatch({ usageAsked: false })(frame)).toEqual({});
       }),
       { numRuns: 3000 },
     );
@@ -300,7 +300,9 @@ describe.each(BOTH)('%s frames that are passed on unsplit', (protocol) => {
       eventsOf([{ kind: 'text', pieces: Array.from({ length: 20 }, () => 'a') }]),
     );
     const frames = createSplitter({ maxFrame: 1 << 20 }).push(Buffer.from(text));
-    expect(frames.filter((frame) => protocols[protocol].isQuiet(frame.text)).length).toBeGreaterThan(20);
+    expect(frames.filter((frame) => protocols[protocol].relay.isQuiet(frame.text)).length).toBeGreaterThan(
+      20,
+    );
   });
 });
 
@@ -308,8 +310,10 @@ describe.each(FIXTURES)('%s of %s', (_name, protocol, sse, response) => {
   const wire = protocols[protocol];
 
   it('is the same reply after encoding, and collected from its stream', () => {
-    const reply = wire.decodeReply(response);
-    const again = wire.decodeReply(JSON.parse(JSON.stringify(wire.encodeReply(reply, context(protocol)))));
+    const reply = wire.provider.decodeReply(response);
+    const again = wire.provider.decodeReply(
+      JSON.parse(JSON.stringify(wire.client.encodeReply(reply, context(protocol)))),
+    );
     expect(again.parts).toEqual(reply.parts);
     expect(said(again)).toEqual(said(reply));
     const events = eventsIn(protocol, sse);

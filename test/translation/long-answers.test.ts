@@ -78,7 +78,10 @@ it.each(LONG)('%s, streamed (%s)', (_, protocol, make) => {
     makeFrame(event, typeof data === 'string' ? data : JSON.stringify(data)),
   );
   const begun = performance.now();
-  const decoder = protocols[protocol].createStreamDecoder({ ids: createIds(), traits: DEFAULT_TRAITS });
+  const decoder = protocols[protocol].provider.createStreamDecoder({
+    ids: createIds(),
+    traits: DEFAULT_TRAITS,
+  });
   for (const frame of frames) decoder.push(frame);
   decoder.finish(true);
   expect(performance.now() - begun).toBeLessThan(TOO_LONG_MS);
@@ -114,8 +117,12 @@ describe('an error that is deeper than can be written', () => {
     const wire = protocols[protocol];
     for (const message of ['no', 'prompt is too long']) {
       const kind = message === 'no' ? 'invalid_request' : 'context_overflow';
-      expect(wire.decodeError(400, new Map(), deep(message))).toEqual({ kind, message, status: 400 });
-      const decoder = wire.createStreamDecoder({ ids: createIds(), traits: DEFAULT_TRAITS });
+      expect(wire.provider.decodeError(400, new Map(), deep(message))).toEqual({
+        kind,
+        message,
+        status: 400,
+      });
+      const decoder = wire.provider.createStreamDecoder({ ids: createIds(), traits: DEFAULT_TRAITS });
       const [event] = decoder.push(makeFrame('error', deep(message)));
       expect(event).toMatchObject({ type: 'error', failure: { message } });
     }

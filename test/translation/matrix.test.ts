@@ -54,7 +54,7 @@ afterAll(async () => {
 });
 
 async function ask(client: ProtocolName, model: string, body: JsonObject): Promise<Response> {
-  const response = await fetch(`${gateway.url}/v1${protocols[client].path}`, {
+  const response = await fetch(`${gateway.url}/v1${protocols[client].provider.path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ ...body, model }),
@@ -91,7 +91,10 @@ function meaning(reply: Reply): object {
 }
 
 function collected(client: ProtocolName, text: string): Reply {
-  const decoder = protocols[client].createStreamDecoder({ ids: createIds(), traits: DEFAULT_TRAITS });
+  const decoder = protocols[client].provider.createStreamDecoder({
+    ids: createIds(),
+    traits: DEFAULT_TRAITS,
+  });
   const splitter = createSplitter({ maxFrame: 1 << 20 });
   const collector = createCollector();
   const frames = [...splitter.push(Buffer.from(text)), ...splitter.finish()];
@@ -127,8 +130,8 @@ describe.each(NAMES)('%s', (name) => {
         const text = await response.text();
         expect(comparable((await asked).json, to)).toEqual(comparable(expectedRequest(name, to, false), to));
         if (client === to) expect(text).toBe(read(name, `${to}.response.json`));
-        const expected = protocols[client].decodeReply(readJson(name, `${client}.response.json`));
-        expect(meaning(protocols[client].decodeReply(JSON.parse(text)))).toEqual(meaning(expected));
+        const expected = protocols[client].provider.decodeReply(readJson(name, `${client}.response.json`));
+        expect(meaning(protocols[client].provider.decodeReply(JSON.parse(text)))).toEqual(meaning(expected));
       });
 
       it(`${client} client, ${to} provider, streamed`, async () => {
@@ -141,7 +144,7 @@ describe.each(NAMES)('%s', (name) => {
         const text = await response.text();
         expect(comparable((await asked).json, to)).toEqual(comparable(expectedRequest(name, to, true), to));
         if (client === to) expect(text).toBe(sse);
-        const expected = protocols[client].decodeReply(readJson(name, `${client}.response.json`));
+        const expected = protocols[client].provider.decodeReply(readJson(name, `${client}.response.json`));
         expect(meaning(collected(client, text))).toEqual(meaning(expected));
       });
     }
@@ -150,5 +153,5 @@ describe.each(NAMES)('%s', (name) => {
 
 /** A text and a list of one text are the same, and so are a request's fields in any order. */
 function comparable(value: unknown, to: ProtocolName): unknown {
-  return protocols[to].decodeRequest(value as JsonObject);
+  return protocols[to].client.decodeRequest(value as JsonObject);
 }

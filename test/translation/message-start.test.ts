@@ -132,13 +132,13 @@ describe('a first frame', () => {
     ['content', [TEXT], null, true],
     ['a stop', [], 'end_turn', true],
   ])('that holds %s commits: %4$s', (_, content, stop, commits) => {
-    expect(messages.commits(sight(content, stop))).toBe(commits);
+    expect(messages.relay.commits(sight(content, stop))).toBe(commits);
   });
 
   it('that ends an answer is seen to', () => {
     const usage = { input: 10, output: 4 };
     const watch = (content: JsonObject[], stop: string) =>
-      messages.createWatch({ usageAsked: true })(sight(content, stop));
+      messages.relay.createWatch({ usageAsked: true })(sight(content, stop));
     expect(watch([CALL], 'tool_use')).toEqual({ usage, stopped: true });
     expect(watch([CALL], 'strange')).toEqual({ usage, stopped: true });
     expect(watch([], 'strange')).toMatchObject({ stopped: true, silence: { reason: 'finish' } });

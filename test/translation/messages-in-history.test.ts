@@ -74,7 +74,7 @@ describe('an effort that changes on the way', () => {
     ['holds beside text', [Q, { ...change('high'), content: 's' }], {}, 'high'],
   ])('%s', (_, messages, members, effort) => {
     const body = { model: 'm', max_tokens: 9, messages, ...members };
-    expect(() => protocols.messages.readEnvelope(body)).not.toThrow();
+    expect(() => protocols.messages.client.readEnvelope(body)).not.toThrow();
     const crossed = cross('messages', body);
     expect(crossed.body.reasoning_effort).toBe(effort);
     expect(crossed.dropped).toEqual([]);
@@ -86,7 +86,7 @@ describe('an effort that changes on the way', () => {
     ['system', { output_config: { effort: 'low' }, content: 1 }],
   ])('is no excuse for other messages without content (%s, %j)', (role, members) => {
     const body = { model: 'm', max_tokens: 9, messages: [Q, { role, ...members }] };
-    expect(() => protocols.messages.readEnvelope(body)).toThrow('messages[1].content');
+    expect(() => protocols.messages.client.readEnvelope(body)).toThrow('messages[1].content');
   });
 
   it('names what else it says', () => {
@@ -127,7 +127,7 @@ describe('a tool that is added on the way', () => {
     expect(names({ messages })).toEqual(['g']);
     expect(names({ messages, tools: [F] })).toEqual(['f', 'g']);
     expect(sent(messages).dropped).toEqual([]);
-    const { needs } = protocols.messages.readEnvelope({ model: 'm', max_tokens: 9, messages });
+    const { needs } = protocols.messages.client.readEnvelope({ model: 'm', max_tokens: 9, messages });
     expect(needs.tools).toBe(true);
   });
 

@@ -37,7 +37,7 @@ export function mover(client: ProtocolName, provider: ProtocolName, restore = NO
   // All of it that a translation reads.
   const target = { traits: DEFAULT_TRAITS, provider: { headers: {} } };
   const prepared = { protocol: protocols[provider], target, restore } as BuiltRequest;
-  return createTranslation(prepared, protocols[client], context(client), ids);
+  return createTranslation(prepared, protocols[client].client, context(client), ids);
 }
 
 export interface Sent {
@@ -72,7 +72,7 @@ export function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
 
 /** The canonical events of a stream in this protocol. */
 export function eventsIn(protocol: ProtocolName, stream: string | Buffer): StreamEvent[] {
-  const decoder = protocols[protocol].createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
+  const decoder = protocols[protocol].provider.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
   const splitter = createSplitter({ maxFrame: 1 << 20 });
   const frames = [...splitter.push(Buffer.from(stream)), ...splitter.finish()];
   return [...frames.flatMap((frame) => decoder.push(frame)), ...decoder.finish(true)];
@@ -91,6 +91,6 @@ export function written(
   events: readonly StreamEvent[],
   over: Partial<GenerationRequest> = {},
 ): string {
-  const encoder = protocols[client].createStreamEncoder(context(client, over));
+  const encoder = protocols[client].client.createStreamEncoder(context(client, over));
   return events.map((event) => encoder.push(event)).join('');
 }

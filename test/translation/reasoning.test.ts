@@ -208,7 +208,10 @@ describe('thinking in the history of a chat client', () => {
       { type: 'thinking', thinking },
       { type: 'text', text: 'ok' },
     ];
-    const request = protocols.chat.decodeRequest({ model: 'm', messages: [{ role: 'assistant', content }] });
+    const request = protocols.chat.client.decodeRequest({
+      model: 'm',
+      messages: [{ role: 'assistant', content }],
+    });
     expect(request.messages[0]?.parts).toEqual([
       { type: 'reasoning', text: 'hm' },
       { type: 'text', text: 'ok' },

@@ -70,19 +70,19 @@ it.each(STREAMS)('streamed, %s, by a provider of %s', (_, provider, stream) => {
 
 describe.each(BOTH)('whole, by a provider of %s', (provider) => {
   it.each(BOTH)('for a client of %s', (client) => {
-    const reply = protocols[provider].decodeReply(WHOLE[provider]);
+    const reply = protocols[provider].provider.decodeReply(WHOLE[provider]);
     expect(calls(reply.parts).map(({ id }) => id)).toEqual(GIVEN);
-    const body = JSON.stringify(protocols[client].encodeReply(reply, context(client)));
+    const body = JSON.stringify(protocols[client].client.encodeReply(reply, context(client)));
     expect([...body.matchAll(/"id":"([ab][^"]*)"/g)].map(([, id]) => id)).toEqual(GIVEN);
   });
 });
 
 it('calls without ids are given some that differ, whole and streamed', () => {
   const nameless = blocks.map(({ id: _id, ...block }) => block);
-  const reply = protocols.messages.decodeReply({ content: nameless, stop_reason: 'tool_use' });
+  const reply = protocols.messages.provider.decodeReply({ content: nameless, stop_reason: 'tool_use' });
   let count = 0;
   const ids = { random: () => String(++count) };
-  const body = JSON.stringify(protocols.chat.encodeReply(reply, { ...context('chat'), ids }));
+  const body = JSON.stringify(protocols.chat.client.encodeReply(reply, { ...context('chat'), ids }));
   expect(new Set([...body.matchAll(/"id":"(call_[^"]*)"/g)].map(([, id]) => id)).size).toBe(blocks.length);
 });
 

@@ -182,7 +182,7 @@ describe('of blocks that chat has no like of, the translation leaves out and rep
   });
 
   it('under the path that the client knows', () => {
-    expect(protocols.messages.wirePath('messages.native')).toBe('messages[].content[]');
+    expect(protocols.messages.client.wirePath('messages.native')).toBe('messages[].content[]');
   });
 });
 

@@ -165,12 +165,12 @@ interface Crossed {
 
 function cross(request: GenerationRequest, to: ProtocolName, traits: Traits): Crossed {
   const repaired = repairHistory(request, { rules: protocols[to].provider.historyRules, traits });
-  const { body, warnings } = protocols[to].encodeRequest(repaired.request, request.model, traits);
+  const { body, warnings } = protocols[to].provider.encodeRequest(repaired.request, request.model, traits);
   const wire = JSON.parse(JSON.stringify(body)) as JsonObject;
-  protocols[to].readEnvelope(wire);
+  protocols[to].client.readEnvelope(wire);
   return {
     before: repaired.request,
-    after: protocols[to].decodeRequest(wire),
+    after: protocols[to].client.decodeRequest(wire),
     warnings: [...repaired.warnings, ...warnings],
   };
 }
@@ -216,17 +216,17 @@ describe.each(REQUESTS)('%s', (_name, protocol, body) => {
     ['any server', DEFAULT_TRAITS],
   ])('crosses to %s and back with nothing lost but what is named', (_server, traits) => {
     const before = structuredClone(body);
-    const warnings = expectRoundTrip(protocols[protocol].decodeRequest(body), traits);
+    const warnings = expectRoundTrip(protocols[protocol].client.decodeRequest(body), traits);
     expect(body).toEqual(before);
     for (const { detail } of warnings) expect(detail).not.toBe('');
   });
 
   it('is the same value decoded, encoded and decoded again', () => {
     const wire = protocols[protocol];
-    const decoded = wire.decodeRequest(body);
+    const decoded = wire.client.decodeRequest(body);
     const { request } = repairHistory(decoded, { rules: wire.provider.historyRules, traits: GENEROUS });
-    const { body: encoded, warnings } = wire.encodeRequest(request, decoded.model, GENEROUS);
-    const again = wire.decodeRequest(encoded);
+    const { body: encoded, warnings } = wire.provider.encodeRequest(request, decoded.model, GENEROUS);
+    const again = wire.client.decodeRequest(encoded);
     expectSame({ before: request, after: again, warnings });
     const { native } = again;
     // Attribution goes to nobody but its own provider, which gets it byte for byte.
@@ -306,7 +306,7 @@ describe('a made-up conversation', () => {
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 6 }), (turns) => {
         const messages = [...turns.flat(), { role: 'user', content: 'Go on.' }];
-        const request = protocols.chat.decodeRequest({ model: 'm', max_tokens: 100, messages });
+        const request = protocols.chat.client.decodeRequest({ model: 'm', max_tokens: 100, messages });
         const there = cross(request, 'messages', GENEROUS);
         const [asked, got] = [renamed(said(there.before)).turns, renamed(said(there.after)).turns];
         // A conversation that does not begin with the user gets a turn that says nothing.

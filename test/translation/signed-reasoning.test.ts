@@ -28,8 +28,8 @@ const RESULT = { role: 'tool', tool_call_id: 'toolu_1', content: 'seen' };
 function script(parts: ReplyPart[], stream: boolean): Script {
   const reply: Reply = { id: 'msg_1', model: 'claude-sonnet-4-5', parts, stop: { reason: 'tool_calls' } };
   const wire = protocols.messages;
-  if (!stream) return { body: wire.encodeReply(reply, context('messages')) };
-  const encoder = wire.createStreamEncoder(context('messages'));
+  if (!stream) return { body: wire.client.encodeReply(reply, context('messages')) };
+  const encoder = wire.client.createStreamEncoder(context('messages'));
   const steps = replay(reply).map((event) => encoder.push(event));
   return { headers: { 'content-type': 'text/event-stream' }, steps: steps.filter((step) => step !== '') };
 }

@@ -168,7 +168,7 @@ describe('a finish of a chat provider', () => {
     ['length', 'length'],
     ['some_new_word', 'other'],
   ])('%s is known as %s', (word, reason) => {
-    expect(protocols.chat.decodeReply(completion({ content: 'hi' }, word)).stop).toEqual({
+    expect(protocols.chat.provider.decodeReply(completion({ content: 'hi' }, word)).stop).toEqual({
       reason,
       raw: word,
     });
@@ -179,7 +179,7 @@ describe('a finish of a chat provider', () => {
 
   it.each(['stop', 'tool_calls', 'function_call'])('%s goes by the calls', (word) => {
     const said = { tool_calls: [CALL] };
-    expect(protocols.chat.decodeReply(completion(said, word)).stop.reason).toBe('tool_calls');
+    expect(protocols.chat.provider.decodeReply(completion(said, word)).stop.reason).toBe('tool_calls');
     expect(eventsIn('chat', chunks(said, word)).at(-1)).toMatchObject({ stop: { reason: 'tool_calls' } });
   });
 
@@ -187,7 +187,7 @@ describe('a finish of a chat provider', () => {
     ['error', 'failed'],
     ['insufficient_system_resource', 'overloaded'],
   ])('%s is none: the provider %s', (word, kind) => {
-    expect(() => protocols.chat.decodeReply(completion({ content: 'hi' }, word))).toThrow(
+    expect(() => protocols.chat.provider.decodeReply(completion({ content: 'hi' }, word))).toThrow(
       expect.objectContaining({ failure: expect.objectContaining({ kind }) as unknown }) as Error,
     );
     const failed = { type: 'error', failure: { kind } };
@@ -206,7 +206,7 @@ it.each([
   ['compaction', 'other'],
   ['some_new_word', 'other'],
 ])('the stop reason %s of a messages provider is known as %s', (word, reason) => {
-  expect(protocols.messages.decodeReply(message([TEXT], word)).stop).toEqual({ reason, raw: word });
+  expect(protocols.messages.provider.decodeReply(message([TEXT], word)).stop).toEqual({ reason, raw: word });
   expect(eventsIn('messages', events([TEXT], word)).at(-1)).toMatchObject({ stop: { reason, raw: word } });
 });
 

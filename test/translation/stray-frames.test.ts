@@ -57,8 +57,8 @@ describe.each(STRAY)('%j in a stream of messages', (stray) => {
   });
 
   it('before content neither begins an answer nor breaks it', () => {
-    expect(protocols.messages.commits(frameIn(stray))).toBe(false);
-    expect(protocols.messages.isBroken(frameIn(stray))).toBe(false);
+    expect(protocols.messages.relay.commits(frameIn(stray))).toBe(false);
+    expect(protocols.messages.relay.isBroken(frameIn(stray))).toBe(false);
   });
 });
 
@@ -75,8 +75,8 @@ describe('what must be JSON and is not', () => {
   ])('fails a stream of %s: %j', (provider, bad) => {
     const [event] = eventsIn(provider, bad);
     expect(event).toMatchObject({ type: 'error', failure: { reason: 'malformed' } });
-    expect(protocols[provider].isBroken(frameIn(bad))).toBe(true);
-    expect(protocols[provider].commits(frameIn(bad))).toBe(false);
+    expect(protocols[provider].relay.isBroken(frameIn(bad))).toBe(true);
+    expect(protocols[provider].relay.commits(frameIn(bad))).toBe(false);
   });
 
   it.each<[ProtocolName, string]>([
@@ -105,8 +105,8 @@ describe.each([
   });
 
   it('ends nothing where nothing came before it', () => {
-    expect(protocols.chat.commits(frameIn(done))).toBe(false);
-    expect(protocols.chat.isBroken(frameIn(done))).toBe(false);
+    expect(protocols.chat.relay.commits(frameIn(done))).toBe(false);
+    expect(protocols.chat.relay.isBroken(frameIn(done))).toBe(false);
     expect(eventsIn('chat', done)).toMatchObject([{ type: 'error', failure: { reason: 'empty' } }]);
   });
 });
@@ -145,7 +145,7 @@ describe('an error event, whatever its data', () => {
   });
 
   it.each(BOTH)('is the last word of %s', (provider) => {
-    const decoder = protocols[provider].createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
+    const decoder = protocols[provider].provider.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
     const types = (events: StreamEvent[]) => events.map(({ type }) => type);
     expect(types(decoder.push(frameIn('event: error\n\n')))).toEqual(['error']);
     expect(decoder.push(frameIn(TERMINAL[provider]))).toEqual([]);

@@ -18,9 +18,9 @@ export function translated(from: ProtocolName, members: JsonObject, over: Partia
   const traits = { ...DEFAULT_TRAITS, ...over };
   const limit = { [from === 'chat' ? 'max_completion_tokens' : 'max_tokens']: 100_000 };
   const messages = [{ role: 'user', content: 'hi' }];
-  const request = protocols[from].decodeRequest({ model: 'm', ...limit, messages, ...members });
+  const request = protocols[from].client.decodeRequest({ model: 'm', ...limit, messages, ...members });
   const repaired = repairHistory(request, { rules: protocols[target].provider.historyRules, traits });
-  const { body, warnings } = protocols[target].encodeRequest(repaired.request, 'target', traits);
+  const { body, warnings } = protocols[target].provider.encodeRequest(repaired.request, 'target', traits);
   const reports = [...repaired.warnings, ...warnings]
     .filter(({ effect }) => effect !== 'quiet')
     .map(({ effect, field }) => `${effect} ${typeof field === 'string' ? field : field.path}`);

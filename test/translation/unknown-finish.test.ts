@@ -40,9 +40,9 @@ describe.each(BOTH)('of a provider of %s', (provider) => {
       const last = eventsIn(provider, stream).at(-1);
       expect(last).toMatchObject({ type: 'error', failure: { kind: 'failed', reason: 'finish' } });
       expect(last?.type === 'error' && last.failure.message.length).toBeLessThan(300);
-      expect(failureOf(() => wire.decodeReply(whole))).toBe('finish');
-      expect(failureOf(() => wire.inspectReply(whole))).toBe('finish');
-      const watch = wire.createWatch({ usageAsked: true });
+      expect(failureOf(() => wire.provider.decodeReply(whole))).toBe('finish');
+      expect(failureOf(() => wire.relay.inspectReply(whole))).toBe('finish');
+      const watch = wire.relay.createWatch({ usageAsked: true });
       const seen = createSplitter({ maxFrame: 1 << 20 })
         .push(Buffer.from(stream))
         .map((frame) => watch(frame));
@@ -57,27 +57,27 @@ describe.each(BOTH)('of a provider of %s', (provider) => {
 
   it('with content is an end, whose word is told to the log', () => {
     const { stream, whole } = answers(provider, 'hello', 'strange');
-    for (const reply of [collected(eventsIn(provider, stream)), wire.decodeReply(whole)]) {
+    for (const reply of [collected(eventsIn(provider, stream)), wire.provider.decodeReply(whole)]) {
       expect(reply.stop).toEqual({ reason: 'other', raw: 'strange' });
-      const losses = createLosses(protocols.chat, String);
+      const losses = createLosses(protocols.chat.client, String);
       losses.reply(reply);
       expect(losses.list()).toEqual(['the stop reason strange']);
       for (const client of BOTH) {
-        const body = protocols[client].encodeReply(reply, context(client));
+        const body = protocols[client].client.encodeReply(reply, context(client));
         expect(JSON.stringify(body)).toContain(KNOWN[client]);
       }
     }
     for (const client of BOTH.filter((name) => name !== provider)) {
       expect(written(client, eventsIn(provider, stream))).toContain(KNOWN[client]);
     }
-    expect(failureOf(() => wire.inspectReply(whole))).toBeUndefined();
+    expect(failureOf(() => wire.relay.inspectReply(whole))).toBeUndefined();
   });
 
   it('with calls says so to either client: agents go by it', () => {
     const stop = { reason: 'other' as const, raw: 'strange' };
     const parts = [{ type: 'tool_call' as const, id: 'a', name: 'f', arguments: '{}' }];
     const reply = { id: '', model: 'm', parts, stop };
-    const body = JSON.stringify(protocols[provider].encodeReply(reply, context(provider)));
+    const body = JSON.stringify(protocols[provider].client.encodeReply(reply, context(provider)));
     expect(body).toContain(provider === 'chat' ? '"tool_calls"}' : '"stop_reason":"tool_use"');
     const [start, end] = [
       { type: 'tool_start' as const, index: 0, id: 'a', name: 'f' },
@@ -97,14 +97,14 @@ describe.each(BOTH)('of a provider of %s', (provider) => {
   it('that is known needs no content', () => {
     const { stream, whole } = answers(provider, '', KNOWN[provider].slice(1, -1));
     expect(eventsIn(provider, stream).at(-1)).toMatchObject({ type: 'end', stop: { reason: 'end' } });
-    expect(wire.decodeReply(whole)).toMatchObject({ parts: [], stop: { reason: 'end' } });
-    expect(failureOf(() => wire.inspectReply(whole))).toBeUndefined();
+    expect(wire.provider.decodeReply(whole)).toMatchObject({ parts: [], stop: { reason: 'end' } });
+    expect(failureOf(() => wire.relay.inspectReply(whole))).toBeUndefined();
   });
 
   it('that is empty is none', () => {
     const { stream, whole } = answers(provider, 'hello', '');
-    if (provider === 'messages') expect(failureOf(() => wire.decodeReply(whole))).toBe('truncated');
-    else expect(wire.decodeReply(whole)).toMatchObject({ stop: { reason: 'end' } });
+    if (provider === 'messages') expect(failureOf(() => wire.provider.decodeReply(whole))).toBe('truncated');
+    else expect(wire.provider.decodeReply(whole)).toMatchObject({ stop: { reason: 'end' } });
     const unended = stream.slice(0, stream.lastIndexOf('\n\n', stream.length - 3) + 2);
     expect(eventsIn(provider, unended).at(-1)).toMatchObject({ failure: { reason: 'truncated' } });
     expect(send([Buffer.from(unended)], mover(provider, provider)).complete).toBe(false);
@@ -113,9 +113,9 @@ describe.each(BOTH)('of a provider of %s', (provider) => {
 
 it('blocks of which no text is left are content all the same', () => {
   const value = { ...wholeOf('messages', ''), content: [{ type: 'redacted_thinking', data: 'x' }] };
-  const reply = protocols.messages.decodeReply(ended('messages', value, 'strange'));
+  const reply = protocols.messages.provider.decodeReply(ended('messages', value, 'strange'));
   expect(reply.stop.reason).toBe('other');
   const message = { role: 'assistant', content: null, reasoning_content: 'hm' };
   const chat = ended('chat', { choices: [{ index: 0, message, finish_reason: 'stop' }] }, 'strange');
-  expect(isObject(chat) && protocols.chat.decodeReply(chat).stop.reason).toBe('other');
+  expect(isObject(chat) && protocols.chat.provider.decodeReply(chat).stop.reason).toBe('other');
 });

@@ -303,7 +303,9 @@ describe('calls beside the answer', () => {
 
   it('are recorded of a relayed answer', () => {
     const usage = { input: 1010, cacheRead: 1, cacheWrite: 0, output: 54 };
-    expect(protocols.messages.inspectReply(message(HI, 'end_turn', { usage: told(4) }))).toEqual({ usage });
+    expect(protocols.messages.relay.inspectReply(message(HI, 'end_turn', { usage: told(4) }))).toEqual({
+      usage,
+    });
     const to = mover('messages', 'messages');
     expect(send([Buffer.from(events(HI, 'end_turn', { usage: told(4) }))], to).complete).toBe(true);
     expect(to.usage()).toEqual(usage);
@@ -311,8 +313,11 @@ describe('calls beside the answer', () => {
 
   it('of a paused turn are added up as well', () => {
     const first = message(HI, 'pause_turn', { usage: told(4) });
-    const joined = protocols.messages.pausing?.join(first, message(HI, 'end_turn', { usage: told(6) }));
-    expect(joined && protocols.messages.decodeReply(joined).usage).toMatchObject({
+    const joined = protocols.messages.provider.pausing?.join(
+      first,
+      message(HI, 'end_turn', { usage: told(6) }),
+    );
+    expect(joined && protocols.messages.provider.decodeReply(joined).usage).toMatchObject({
       input: 2020,
       output: 110,
     });
@@ -332,8 +337,8 @@ describe("usage that stands in a choice, where Moonshot's streams have it", () =
     expect(last?.usage).toMatchObject({ input_tokens: 10, cache_read_input_tokens: 10, output_tokens: 4 });
     const choice = { index: 0, message: { content: 'hi' }, finish_reason: 'stop', usage };
     const whole = completion({}, '', { choices: [choice] });
-    expect(protocols.chat.decodeReply(whole).usage).toEqual(read);
-    expect(protocols.chat.inspectReply(whole)).toEqual({ usage: read });
+    expect(protocols.chat.provider.decodeReply(whole).usage).toEqual(read);
+    expect(protocols.chat.relay.inspectReply(whole)).toEqual({ usage: read });
   });
 
   it('is recorded of a relayed stream', () => {
@@ -348,7 +353,7 @@ describe("usage that stands in a choice, where Moonshot's streams have it", () =
       choices: [{ index: 0, message: { content: 'hi' }, finish_reason: 'stop', usage }],
       usage: both,
     });
-    expect(protocols.chat.decodeReply(whole).usage?.input).toBe(20);
+    expect(protocols.chat.provider.decodeReply(whole).usage?.input).toBe(20);
   });
 });
 
@@ -360,7 +365,7 @@ describe.each(BOTH)('the usage of a %s provider is read without decoding the rep
       provider === 'chat'
         ? completion({ content: 'hi' }, 'stop', { usage })
         : message(HI, 'end_turn', { usage });
-    expect(protocols[provider].inspectReply(body)).toEqual({
+    expect(protocols[provider].relay.inspectReply(body)).toEqual({
       usage: expect.objectContaining({ input: 10, output: 4 }) as unknown,
     });
   });

@@ -46,10 +46,10 @@ type Mode = (typeof MODES)[number];
 function answers(speaks: ProtocolName, mode: Mode, reply: Partial<Reply>): void {
   const full: Reply = { id: '1', model: 'm', parts: [], stop: { reason: 'end' }, ...reply };
   if (mode === 'whole') {
-    upstream.play({ body: protocols[speaks].encodeReply(full, context(speaks)) });
+    upstream.play({ body: protocols[speaks].client.encodeReply(full, context(speaks)) });
     return;
   }
-  const encoder = protocols[speaks].createStreamEncoder(context(speaks));
+  const encoder = protocols[speaks].client.createStreamEncoder(context(speaks));
   upstream.play({
     steps: replay(full)
       .map((event) => encoder.push(event))
@@ -66,7 +66,9 @@ async function exchange(client: ProtocolName, speaks: ProtocolName, mode: Mode, 
   });
   expect({ status: seen.status, error: seen.error }).toEqual({ status: 200, error: undefined });
   const reply =
-    mode === 'stream' ? collected(eventsIn(client, seen.text)) : protocols[client].decodeReply(seen.json);
+    mode === 'stream'
+      ? collected(eventsIn(client, seen.text))
+      : protocols[client].provider.decodeReply(seen.json);
   return { sent: upstream.requests.at(-1)?.json ?? {}, seen, reply };
 }
 

@@ -44,12 +44,12 @@ export class Inbound {
 
   /** The canonical request: made at the first target that crosses protocols, and once. */
   decode(): GenerationRequest {
-    return (this.#request ??= this.protocol.decodeRequest(this.value, this.bytes));
+    return (this.#request ??= this.protocol.client.decodeRequest(this.value, this.bytes));
   }
 
   /** Stays when the rest is let go. */
   asked(): ReplyOptions {
-    return (this.#asked ??= this.protocol.readAsked(this.value));
+    return (this.#asked ??= this.protocol.client.readAsked(this.value));
   }
 
   /** Tokens of the input, roughly; counted once. */
@@ -75,7 +75,7 @@ export function readRequest(
   protocol: Protocol,
   bytes: Buffer,
   maxValues = Infinity,
-  readEnvelope: (value: JsonObject) => Envelope = (value) => protocol.readEnvelope(value),
+  readEnvelope: (value: JsonObject) => Envelope = (value) => protocol.client.readEnvelope(value),
 ): Inbound {
   const ascii = isAscii(bytes);
   if (!ascii && !isUtf8(bytes)) throw new GatewayError('invalid_request', 'the body is not valid UTF-8');

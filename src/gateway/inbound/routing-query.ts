@@ -3,13 +3,13 @@ import type { Key } from '../../store/store.ts';
 import type { RoutingQuery } from '../../routing/routing.ts';
 import type { Inbound } from './read-request.ts';
 
-/** `beta`: of the client's headers. */
+/** `longContext`: of the client's headers. */
 export function routingQuery(
   inbound: Inbound,
   key: Pick<Key, 'models' | 'accountId'>,
-  beta?: string,
+  longContext = false,
 ): RoutingQuery {
-  return new InboundQuestion(inbound, key, beta);
+  return new InboundQuestion(inbound, key, longContext);
 }
 
 class InboundQuestion implements RoutingQuery {
@@ -23,8 +23,8 @@ class InboundQuestion implements RoutingQuery {
   readonly #inbound: Inbound;
   #conversation: string | undefined;
 
-  constructor(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>, beta: string | undefined) {
-    this.longContext = inbound.protocol.client.asksForLongContext(beta);
+  constructor(inbound: Inbound, key: Pick<Key, 'models' | 'accountId'>, longContext: boolean) {
+    this.longContext = longContext;
     this.protocol = inbound.protocol.name;
     this.model = inbound.model;
     this.needs = inbound.needs;

@@ -15,7 +15,7 @@ export function aggregateStream(
   ids: Ids,
   limit: number,
 ): Promise<Reply> {
-  const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
+  const decoder = prepared.protocol.provider.createStreamDecoder({ ids, traits: prepared.target.traits });
   const collector = createCollector();
   let length = 0;
   return new Promise((resolve, reject) => {

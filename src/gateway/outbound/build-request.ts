@@ -3,7 +3,13 @@ import { repairHistory } from '../../canonical/history.ts';
 import type { ProtocolName, GenerationRequest, Warning } from '../../canonical/request.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
-import type { ForwardedHeaders, PauseTurn, Protocol, ReverseMapping } from '../../protocols/protocol.ts';
+import type {
+  ClientSide,
+  ForwardedHeaders,
+  PauseTurn,
+  Protocol,
+  ReverseMapping,
+} from '../../protocols/protocol.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { requestBytes } from '../../protocols/shared/request-bytes.ts';
 import { authHeaders } from '../../providers/auth-headers.ts';
@@ -49,28 +55,28 @@ export function buildRequest(
   if (!crossing) {
     const { bytes, thinkingCut } = protocol.relay.rewrite(inbound, target);
     const warnings = thinkingCut ? [FOREIGN_THINKING] : NO_WARNINGS;
-    if (strict) refuseLosses(warnings, inbound.protocol, target);
-    const dropped = pathsOf(warnings, NAMED, inbound.protocol);
-    const changed = changesOf(warnings, inbound.protocol);
+    if (strict) refuseLosses(warnings, inbound.protocol.client, target);
+    const dropped = pathsOf(warnings, NAMED, inbound.protocol.client);
+    const changed = changesOf(warnings, inbound.protocol.client);
     return { target, protocol, url, headers, bytes, crossing, dropped, changed, restore: NO_MAPPING };
   }
   const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
   const { maxOutputTokens: limit = Infinity } = asked;
   const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: Math.min(limit, room) };
   const repaired = repairHistory(fitting, { rules: protocol.provider.historyRules, traits: target.traits });
-  const encoded = protocol.encodeRequest(repaired.request, target.upstream, target.traits);
+  const encoded = protocol.provider.encodeRequest(repaired.request, target.upstream, target.traits);
   const warnings = [
     ...(asked === inbound.decode() ? [] : [FOREIGN_THINKING]),
     ...(room === undefined ? [] : [outputCut(room)]),
     ...repaired.warnings,
     ...encoded.warnings,
   ];
-  if (strict) refuseLosses(warnings, inbound.protocol, target);
-  const dropped = pathsOf(warnings, NAMED, inbound.protocol);
+  if (strict) refuseLosses(warnings, inbound.protocol.client, target);
+  const dropped = pathsOf(warnings, NAMED, inbound.protocol.client);
   const bytes = requestBytes(encoded.body, inbound.bytes.length);
   const { restore } = encoded;
-  const pausing = inbound.needs.serverTools ? protocol.pausing : undefined;
-  const changed = changesOf(warnings, inbound.protocol);
+  const pausing = inbound.needs.serverTools ? protocol.provider.pausing : undefined;
+  const changed = changesOf(warnings, inbound.protocol.client);
   return { target, protocol, url, headers, bytes, crossing, dropped, changed, restore, pausing };
 }
 
@@ -121,7 +127,7 @@ type Effects = ReadonlySet<Warning['effect']>;
 const LOST: Effects = new Set(['dropped']);
 const NAMED: Effects = new Set(['dropped', 'suspended']);
 
-function pathsOf(warnings: readonly Warning[], effects: Effects, client: Protocol): readonly string[] {
+function pathsOf(warnings: readonly Warning[], effects: Effects, client: ClientSide): readonly string[] {
   if (warnings.length === 0) return NOTHING;
   const paths = new Set<string>();
   for (const { effect, field } of warnings) {
@@ -131,7 +137,7 @@ function pathsOf(warnings: readonly Warning[], effects: Effects, client: Protoco
   return [...paths].sort();
 }
 
-function changesOf(warnings: readonly Warning[], client: Protocol): readonly string[] {
+function changesOf(warnings: readonly Warning[], client: ClientSide): readonly string[] {
   const changed = warnings.filter(({ effect }) => effect === 'changed');
   if (changed.length === 0) return NOTHING;
   return changed.map(({ field, detail }) => {
@@ -150,7 +156,7 @@ function shownPath(path: string): string {
 /** Paths that a refusal names. */
 const MOST_NAMED = 20;
 
-function refuseLosses(warnings: readonly Warning[], client: Protocol, target: Target): void {
+function refuseLosses(warnings: readonly Warning[], client: ClientSide, target: Target): void {
   const lost = pathsOf(warnings, LOST, client);
   if (lost.length === 0) return;
   const more = lost.length > MOST_NAMED ? ` and ${lost.length - MOST_NAMED} more` : '';
@@ -183,7 +189,7 @@ function urlOf(provider: ProviderConfig, name: ProtocolName): string {
 function makeUrl(provider: ProviderConfig, name: ProtocolName): string {
   const base = provider.baseUrls[name];
   if (base === undefined) throw new Error(`${provider.name} has no base URL for ${name}`);
-  return base + protocols[name].path;
+  return base + protocols[name].provider.path;
 }
 
 /** The same for every request to a provider, so made once: whole answers, and streams. */

@@ -21,7 +21,7 @@ export async function readErrorReply(
   if (status < 300) {
     return { kind: 'failed', message: `unexpected status ${status}`, status, reason: 'status' };
   }
-  return { ...protocol.decodeError(status, reply.headers(), text), status };
+  return { ...protocol.provider.decodeError(status, reply.headers(), text), status };
 }
 
 function errorText(body: ReplyBody, clock: Clock): Promise<string> {

@@ -38,7 +38,7 @@ export function readWholeReply(bytes: Buffer, { protocol }: BuiltRequest, maxVal
   const text = bytes.toString(ascii ? 'latin1' : 'utf8');
   checkReply(bytes, maxValues, ascii ? text : undefined);
   const value = parseReply(text);
-  const { usage } = protocol.inspectReply(value);
+  const { usage } = protocol.relay.inspectReply(value);
   // A string leaves in one write with its head; other bytes than ASCII go on as they came.
   return { kind: 'whole', body: ascii ? text : bytes, value, usage };
 }
@@ -60,10 +60,10 @@ export function readUntilCommit(
   { protocol, crossing, target }: BuiltRequest,
   ids: Ids,
 ): Promise<readonly Frame[]> {
-  const decode = (): StreamDecoder => protocol.createStreamDecoder({ ids, traits: target.traits });
+  const decode = (): StreamDecoder => protocol.provider.createStreamDecoder({ ids, traits: target.traits });
   return new Promise((resolve, reject) => {
     const before = createHeldBytes();
-    const watch = protocol.createWatch({ usageAsked: true });
+    const watch = protocol.relay.createWatch({ usageAsked: true });
     const fail = (failure: ProviderFailure): void => {
       source.abort();
       reject(new FailureError(failure));
@@ -77,8 +77,8 @@ export function readUntilCommit(
           if (failure !== undefined) return fail(failure);
           // A terminal frame after nothing ends nothing, and bytes that can't be read are no content.
           if (seen.terminal === true) return fail(EMPTY);
-          if (protocol.isBroken(frame)) return fail(MALFORMED);
-          if (seen.stopped !== true && !protocol.commits(frame)) continue;
+          if (protocol.relay.isBroken(frame)) return fail(MALFORMED);
+          if (seen.stopped !== true && !protocol.relay.commits(frame)) continue;
           committed = index + 1;
           break;
         }

@@ -1,6 +1,7 @@
 // A provider's stream as frames, with one reader at a time: `forward` reads until the commit, then relay or translate goes on.
 import { append } from '../../canonical/append.ts';
 import { FrameTooLarge, createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
+import { isWholeFrame } from '../../protocols/sse/frame.ts';
 import type { ProviderFailure } from '../../errors.ts';
 import type { ReplyBody } from '../../providers/exchange.ts';
 import { unparsable } from './reply-limits.ts';
@@ -86,7 +87,7 @@ export function openFrames(body: ReplyBody, { maxReply, maxValues }: ReplyLimits
               const [last] = splitter.finish();
               if (last === undefined || (last.data === '' && last.event !== 'error')) return [];
               if (firstUnparsable([last], maxValues) !== undefined) return [last];
-              whole = isWhole(last);
+              whole = isWholeFrame(last);
               return whole ? [ended(last)] : [];
             };
             if (pass(rest)) close((to) => to.end(clean && whole));
@@ -120,17 +121,6 @@ function firstUnparsable(frames: readonly Frame[], maxValues: number): ProviderF
     if (failure !== undefined) return failure;
   }
   return undefined;
-}
-
-/** Some servers forget the last blank line; what broke off in mid-frame is no frame. */
-function isWhole({ data, event }: Frame): boolean {
-  if (event === 'error' || data.trim() === '[DONE]') return true;
-  try {
-    JSON.parse(data);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** With its blank line: a reader passes over a frame without one, and would take what follows for a part of it. */

@@ -24,13 +24,13 @@ export function keepAliveInSilence(
 ): Silence {
   const { inbound, first, admission, exchange, readAt } = request;
   if (!inbound.stream) return NO_SILENCE;
-  const { protocol } = inbound;
+  const { client } = inbound.protocol;
   const waitMs = Math.max(OPEN_AFTER_MS - (clock.monotonic() - readAt), 0);
   const end = clock.after(waitMs, () => {
     if (exchange.cancellation.reason !== undefined) return;
-    const headers = responseHeaders(trace.contact ?? first, trace, protocol, admission, clock);
-    exchange.sink.open(headers, protocol.keepAlive);
-    exchange.sink.write(protocol.keepAlive);
+    const headers = responseHeaders(trace.contact ?? first, trace, client, admission, clock);
+    exchange.sink.open(headers, client.keepAlive);
+    exchange.sink.write(client.keepAlive);
   });
   return { end };
 }

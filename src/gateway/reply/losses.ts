@@ -3,8 +3,7 @@ import type { StreamEvent } from '../../canonical/events.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Reply, StopReason } from '../../canonical/reply.ts';
 import type { Citation, NativePart } from '../../canonical/request.ts';
-import type { Protocol, ReplyOptions } from '../../protocols/protocol.ts';
-import { allProtocols } from '../../protocols/registry.ts';
+import type { ClientSide, ReplyOptions } from '../../protocols/protocol.ts';
 
 /** Characters: the words are a provider's. */
 const MOST = 60;
@@ -22,14 +21,9 @@ export interface Losses {
   list(): string[] | undefined;
 }
 
-/** What of the client's own protocol an answer can't hold that was put together from a stream, or taken apart into one. */
-export function lossesOfRewriting(value: JsonObject): string[] {
-  return allProtocols.flatMap(({ client }) => client.lossesOfRewriting(value));
-}
-
 /** `clean` takes secrets out of a provider's words. An answer in the legacy form holds one call, and JSON no list of sources. */
 export function createLosses(
-  { name, client: { holds } }: Protocol,
+  { holds }: ClientSide,
   clean: (words: string) => string,
   { legacyFunctions: oneCall, responseFormat }: Pick<ReplyOptions, 'legacyFunctions' | 'responseFormat'> = {},
 ): Losses {
@@ -45,7 +39,7 @@ export function createLosses(
   }
 
   function native({ protocol, kind }: NativePart): void {
-    if (protocol !== name || !holds.nativeParts) add(`a block of type ${said(kind)}`);
+    if (protocol !== holds.protocol || !holds.nativeParts) add(`a block of type ${said(kind)}`);
   }
 
   function call(extra: JsonObject | undefined): void {
@@ -60,7 +54,7 @@ export function createLosses(
 
   /** What every protocol knows of another's sources are pages. */
   function citation({ protocol, url }: Citation): void {
-    if (protocol === name) return;
+    if (protocol === holds.protocol) return;
     if (url === undefined || (!holds.pages && responseFormat !== undefined)) add('a citation');
   }
 

@@ -7,7 +7,7 @@ import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 const NOTHING = Buffer.alloc(0);
 
 export function createRelay(protocol: Protocol, usageAsked: boolean): FrameWriter {
-  const watch = protocol.createWatch({ usageAsked });
+  const watch = protocol.relay.createWatch({ usageAsked });
   let usage: Usage | undefined;
   let stopped = false;
 
@@ -34,7 +34,7 @@ export function createRelay(protocol: Protocol, usageAsked: boolean): FrameWrite
   return {
     move,
     /** Nearly always nothing in it matters, and it goes on as the Buffer that came: 0.5 us in place of 5 for eight frames. */
-    moveRun: (run: Run) => (protocol.isQuiet(run.text) ? { bytes: run.bytes } : move(run.frames())),
+    moveRun: (run: Run) => (protocol.relay.isQuiet(run.text) ? { bytes: run.bytes } : move(run.frames())),
     finish: (clean) =>
       clean && stopped ? { bytes: NOTHING, complete: true } : { bytes: NOTHING, failure: TRUNCATED },
     usage: () => usage,

@@ -3,13 +3,12 @@ import { type Admission, FailureError, GatewayError, type ProviderFailure } from
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
 import { withoutKeys } from '../../log.ts';
-import type { Protocol, ReplyContext } from '../../protocols/protocol.ts';
+import type { ClientSide, ReplyContext } from '../../protocols/protocol.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Exchange, HeaderList } from '../exchange.ts';
 import { errorOf } from '../outbound/fallback-policy.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
 import { headerList, headerText } from './header-text.ts';
-import { lossesOfRewriting } from './losses.ts';
 import type { Contact, Outcome, Trace } from '../trace.ts';
 import { pump } from './pump.ts';
 import type { Inbound } from '../inbound/read-request.ts';
@@ -49,7 +48,7 @@ export function respond(
 function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcome | Promise<Outcome> {
   const { inbound, answer, admission, exchange } = options;
   const { request, reply } = answer;
-  const { protocol: client } = inbound;
+  const { client } = inbound.protocol;
   const headers = responseHeaders(trace.contact ?? request, trace, client, admission, deps.clock);
   if (reply.kind === 'stream') {
     const writer = request.crossing
@@ -68,7 +67,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     return { status: 200, error: null, usage: reply.usage };
   }
   const decoded =
-    reply.kind === 'folded' ? reply.reply : request.protocol.decodeReply(reply.value, reply.body);
+    reply.kind === 'folded' ? reply.reply : request.protocol.provider.decodeReply(reply.value, reply.body);
   const encode = inbound.stream ? translateAsStream : translateWhole;
   const { text, usage, lost } = encode(decoded, request, client, replyContext(inbound, trace, deps));
   if (inbound.stream) {
@@ -78,7 +77,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     headers.push('content-type', 'application/json');
     exchange.sink.send(200, headers, text);
   }
-  const more = request.crossing ? [] : lossesOfRewriting(inbound.value);
+  const more = request.crossing ? [] : client.lossesOfRewriting(inbound.value);
   return { status: 200, error: null, usage, lost: more.length === 0 ? lost : [...(lost ?? []), ...more] };
 }
 
@@ -98,7 +97,7 @@ export function estimatedInput(
   inbound: Inbound,
 ): number | undefined {
   if (usage !== undefined || error !== null || !request.crossing) return undefined;
-  return inbound.protocol.name === 'messages' ? inbound.estimate() : undefined;
+  return inbound.protocol.client.needsInputEstimate ? inbound.estimate() : undefined;
 }
 
 /** A failure in mid-stream in the words that a failure before the stream would have had. */
@@ -117,7 +116,7 @@ function gatewayError(
 export function responseHeaders(
   { target, dropped }: Contact,
   { attempts }: Trace,
-  client: Protocol,
+  client: ClientSide,
   admission: Admission,
   clock: Clock,
 ): HeaderList {

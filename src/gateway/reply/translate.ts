@@ -6,7 +6,7 @@ import { createEventRestorer, restoreReply, isIdentityMapping } from '../../cano
 import type { Usage } from '../../canonical/usage.ts';
 import type { Ids } from '../../ids.ts';
 import { rawJson } from '../../protocols/json/raw-json.ts';
-import type { Protocol, ReplyContext } from '../../protocols/protocol.ts';
+import type { ClientSide, ReplyContext } from '../../protocols/protocol.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import { createLosses, type Losses } from './losses.ts';
 import type { BuiltRequest } from '../outbound/build-request.ts';
@@ -15,11 +15,11 @@ import { redact } from '../outbound/redact.ts';
 
 export function createTranslation(
   prepared: BuiltRequest,
-  client: Protocol,
+  client: ClientSide,
   context: ReplyContext,
   ids: Ids,
 ): FrameWriter {
-  const decoder = prepared.protocol.createStreamDecoder({ ids, traits: prepared.target.traits });
+  const decoder = prepared.protocol.provider.createStreamDecoder({ ids, traits: prepared.target.traits });
   const restorer = isIdentityMapping(prepared.restore) ? undefined : createEventRestorer(prepared.restore);
   const encoder = client.createStreamEncoder(context);
   const losses = lossesFor(prepared, client, context);
@@ -88,7 +88,7 @@ export interface TranslatedReply {
 export function translateWhole(
   given: Reply,
   prepared: BuiltRequest,
-  client: Protocol,
+  client: ClientSide,
   context: ReplyContext,
 ): TranslatedReply {
   const reply = restoreReply(given, prepared.restore);
@@ -100,7 +100,7 @@ export function translateWhole(
 export function translateAsStream(
   given: Reply,
   prepared: BuiltRequest,
-  client: Protocol,
+  client: ClientSide,
   context: ReplyContext,
 ): TranslatedReply {
   const reply = restoreReply(given, prepared.restore);
@@ -111,7 +111,7 @@ export function translateAsStream(
   return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client, context) };
 }
 
-function lossesFor({ target }: BuiltRequest, client: Protocol, { request }: ReplyContext): Losses {
+function lossesFor({ target }: BuiltRequest, client: ClientSide, { request }: ReplyContext): Losses {
   const clean = (words: string): string => redact(words, target.provider);
   return createLosses(client, clean, request);
 }
@@ -119,7 +119,7 @@ function lossesFor({ target }: BuiltRequest, client: Protocol, { request }: Repl
 function lossesOf(
   reply: Reply,
   prepared: BuiltRequest,
-  client: Protocol,
+  client: ClientSide,
   context: ReplyContext,
 ): string[] | undefined {
   const losses = lossesFor(prepared, client, context);

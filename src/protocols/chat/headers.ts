@@ -8,7 +8,7 @@ export function authHeaders(apiKey: string): string[] {
   return ['authorization', `Bearer ${apiKey}`];
 }
 
-const NOTHING: ForwardedHeaders = { headers: [], query: '', beta: undefined };
+const NOTHING: ForwardedHeaders = { headers: [], query: '', longContext: false };
 
 /** Nothing in a client's headers means anything to a provider. */
 export function forwardedHeaders(): ForwardedHeaders {

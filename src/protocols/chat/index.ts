@@ -1,5 +1,5 @@
 // The chat-completions protocol, as the gateway uses it.
-import type { Protocol } from '../protocol.ts';
+import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
 import { readEnvelope } from './request/envelope.ts';
 import { encodeError, encodeStreamError } from './errors.ts';
 import { decodeError } from './provider-error.ts';
@@ -16,52 +16,50 @@ import { historyRules } from './request/server-rules.ts';
 import { holds, lossesOfRewriting } from './reply/losses.ts';
 import { wirePath } from './field-names.ts';
 
-export const chat: Protocol = {
-  name: 'chat',
-  client: {
-    setup: {
-      title: 'chat completions',
-      base: '/v1',
-      baseVariable: 'OPENAI_BASE_URL',
-      keyVariable: 'OPENAI_API_KEY',
-    },
-    keyHeaders,
-    ownHeaders: [],
-    // Nothing stands in its bodies alone: what no other protocol recognizes is read as chat.
-    recognizes: () => false,
-    hints,
-    forwardedHeaders,
-    asksForLongContext: () => false,
-    needsInputEstimate: false,
-    hasServerTools: false,
-    holds,
-    lossesOfRewriting,
+const path = '/chat/completions';
+
+const client: ClientSide = {
+  path,
+  setup: {
+    title: 'chat completions',
+    base: '/v1',
+    baseVariable: 'OPENAI_BASE_URL',
+    keyVariable: 'OPENAI_API_KEY',
   },
-  provider: {
-    authHeaders,
-    requestHeaders: [],
-    firstModels: '',
-    historyRules,
-  },
-  relay: { rewrite },
-  path: '/chat/completions',
+  keyHeaders,
+  ownHeaders: [],
+  // Nothing stands in its bodies alone: what no other protocol recognizes is read as chat.
+  recognizes: () => false,
   readEnvelope,
+  hints,
+  forwardedHeaders,
   decodeRequest,
   readAsked,
   wirePath,
-  encodeRequest,
-  decodeReply,
-  createStreamDecoder,
-  decodeError,
-  inspectReply,
+  hasServerTools: false,
   encodeReply,
   createStreamEncoder,
+  needsInputEstimate: false,
+  holds,
+  lossesOfRewriting,
   encodeError,
   encodeStreamError,
   keepAlive,
   limitHeaders,
-  commits,
-  createWatch,
-  isBroken,
-  isQuiet,
 };
+
+const provider: ProviderSide = {
+  path,
+  authHeaders,
+  requestHeaders: [],
+  firstModels: '',
+  historyRules,
+  encodeRequest,
+  decodeReply,
+  createStreamDecoder,
+  decodeError,
+};
+
+const relay: Relay = { rewrite, inspectReply, commits, isBroken, createWatch, isQuiet };
+
+export const chat: Protocol = { name: 'chat', client, provider, relay };

@@ -33,11 +33,11 @@ export function forwardedHeaders(given: ClientHeaders, query: string): Forwarded
   }
   const headers = [VERSION_HEADERS[0], versionOf(given) ?? USUAL_VERSION];
   if (beta !== '') headers.push(BETA_HEADER, beta);
-  return { headers, query: query === '?beta=true' ? query : '', beta: beta === '' ? undefined : beta };
-}
-
-export function asksForLongContext(beta: string | undefined): boolean {
-  return beta?.includes(LONG_CONTEXT) === true;
+  return {
+    headers,
+    query: query === '?beta=true' ? query : '',
+    longContext: beta.includes(LONG_CONTEXT),
+  };
 }
 
 function versionOf(headers: ClientHeaders): string | undefined {

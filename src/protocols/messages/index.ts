@@ -1,12 +1,11 @@
 // The messages protocol (POST /v1/messages) as the gateway knows protocols.
-import type { Protocol } from '../protocol.ts';
+import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
 import { tokenCounting } from './count-tokens.ts';
 import { hints, recognizes } from './request/hints.ts';
 import { rewrite } from './rewrite.ts';
 import { readEnvelope } from './request/envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import {
-  asksForLongContext,
   authHeaders,
   forwardedHeaders,
   keyHeaders,
@@ -27,53 +26,51 @@ import { wirePath } from './field-names.ts';
 
 export { readCountEnvelope } from './request/envelope.ts';
 
-export const messages: Protocol = {
-  name: 'messages',
-  client: {
-    setup: {
-      title: 'messages',
-      base: '',
-      baseVariable: 'ANTHROPIC_BASE_URL',
-      keyVariable: 'ANTHROPIC_API_KEY',
-    },
-    keyHeaders,
-    ownHeaders,
-    recognizes,
-    hints,
-    forwardedHeaders,
-    asksForLongContext,
-    needsInputEstimate: true,
-    hasServerTools: true,
-    holds,
-    lossesOfRewriting,
-    counting: tokenCounting,
+const path = '/messages';
+
+const client: ClientSide = {
+  path,
+  setup: {
+    title: 'messages',
+    base: '',
+    baseVariable: 'ANTHROPIC_BASE_URL',
+    keyVariable: 'ANTHROPIC_API_KEY',
   },
-  provider: {
-    authHeaders,
-    requestHeaders,
-    firstModels: '?limit=1000',
-    historyRules,
-  },
-  relay: { rewrite },
-  path: '/messages',
+  keyHeaders,
+  ownHeaders,
+  recognizes,
   readEnvelope,
+  hints,
+  forwardedHeaders,
   decodeRequest,
   readAsked,
   wirePath,
-  encodeRequest,
-  decodeReply,
-  createStreamDecoder,
-  decodeError,
-  inspectReply,
+  hasServerTools: true,
+  counting: tokenCounting,
   encodeReply,
   createStreamEncoder,
+  needsInputEstimate: true,
+  holds,
+  lossesOfRewriting,
   encodeError,
   encodeStreamError,
   keepAlive: PING,
   limitHeaders,
-  commits,
-  createWatch,
-  isBroken,
-  isQuiet,
+};
+
+const provider: ProviderSide = {
+  path,
+  authHeaders,
+  requestHeaders,
+  firstModels: '?limit=1000',
+  historyRules,
+  encodeRequest,
+  decodeReply,
+  createStreamDecoder,
+  decodeError,
   pausing: pauseTurn,
 };
+
+const relay: Relay = { rewrite, inspectReply, commits, isBroken, createWatch, isQuiet };
+
+export const messages: Protocol = { name: 'messages', client, provider, relay };

@@ -122,3 +122,14 @@ function endOfLine(text: string, from: number): number {
   LINE_END.lastIndex = from;
   return LINE_END.exec(text)?.index ?? -1;
 }
+
+/** Some servers forget the last blank line; what broke off in mid-frame is no frame. */
+export function isWholeFrame({ data, event }: Frame): boolean {
+  if (event === 'error' || data.trim() === '[DONE]') return true;
+  try {
+    JSON.parse(data);
+    return true;
+  } catch {
+    return false;
+  }
+}

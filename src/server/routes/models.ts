@@ -4,7 +4,12 @@ import { GatewayError } from '../../errors.ts';
 import type { Exchange } from '../../gateway/exchange.ts';
 import type { GatewayDeps } from '../../gateway/deps.ts';
 import { withoutKeys } from '../../log.ts';
-import { encodeModel, encodeModelList, type ListedModel } from '../../protocols/shared/model-list.ts';
+import {
+  encodeModel,
+  encodeModelList,
+  LIST_KEY_HEADERS,
+  type ListedModel,
+} from '../../protocols/shared/model-list.ts';
 import { faultOfName } from '../../protocols/shared/model-name.ts';
 import type { ModelEntry } from '../../routing/routing.ts';
 
@@ -15,7 +20,7 @@ const JSON_TYPE = ['content-type', 'application/json'];
 
 export async function listModels(exchange: Exchange, deps: GatewayDeps): Promise<void> {
   const key = await authenticate(
-    { headers: exchange.headers, endpoint: 'list' },
+    { headers: exchange.headers, endpoint: 'list', keyHeaders: LIST_KEY_HEADERS },
     deps.store,
     deps.clock.now(),
   );
@@ -27,7 +32,7 @@ export async function listModels(exchange: Exchange, deps: GatewayDeps): Promise
 
 export async function showModel(exchange: Exchange, deps: GatewayDeps, id: string): Promise<void> {
   const key = await authenticate(
-    { headers: exchange.headers, endpoint: 'list' },
+    { headers: exchange.headers, endpoint: 'list', keyHeaders: LIST_KEY_HEADERS },
     deps.store,
     deps.clock.now(),
   );

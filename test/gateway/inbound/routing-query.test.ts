@@ -45,7 +45,6 @@ it.each([
   ['interleaved-thinking-2025-05-14', false],
   [undefined, false],
 ])('the betas %s ask for the long window: %s', (beta, long) => {
-  const body = Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9, messages: [user('one')] }));
-  const inbound = readRequest(messages, body);
-  expect(routingQuery(inbound, { models: null, accountId: 1 }, beta).longContext).toBe(long);
+  const headers = beta === undefined ? {} : { 'anthropic-beta': beta };
+  expect(messages.client.forwardedHeaders(headers, '').longContext).toBe(long);
 });

@@ -36,9 +36,9 @@ it.each([
     config: { providers: { p: provider(`${scripted.url}/v1`, 'messages', ['m']) } },
   });
   const wire = protocols.messages;
-  const encoder = wire.createStreamEncoder(context('messages'));
+  const encoder = wire.client.createStreamEncoder(context('messages'));
   scripted.play(
-    { body: wire.encodeReply(REPLY, context('messages')) },
+    { body: wire.client.encodeReply(REPLY, context('messages')) },
     {
       headers: { 'content-type': 'text/event-stream' },
       steps: [

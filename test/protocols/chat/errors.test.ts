@@ -3,7 +3,7 @@ import { STATUS, GatewayError, type ErrorKind, type FailureKind } from '../../..
 import { chat } from '../../../src/protocols/chat/index.ts';
 
 const encode = (kind: ErrorKind, options = {}) =>
-  chat.encodeError(new GatewayError(kind, 'what happened', options), 'req_1').error;
+  chat.client.encodeError(new GatewayError(kind, 'what happened', options), 'req_1').error;
 
 describe('what chat clients read', () => {
   test.each<[ErrorKind, string, string | null]>([
@@ -52,14 +52,14 @@ describe('what chat clients read', () => {
     );
   });
   test('in mid-stream it is one data frame', () => {
-    const written = chat.encodeStreamError(new GatewayError('upstream', 'a\nb'), 'req_1');
+    const written = chat.client.encodeStreamError(new GatewayError('upstream', 'a\nb'), 'req_1');
     expect(written).toMatch(/^data: \{.*\}\n\n$/);
     expect(JSON.parse(written.slice(6))).toHaveProperty('error.message', 'a\nb');
   });
 });
 
 const decode = (status: number, body: unknown, headers: Record<string, string> = {}) =>
-  chat.decodeError(
+  chat.provider.decodeError(
     status,
     new Map(Object.entries(headers)),
     typeof body === 'string' ? body : JSON.stringify(body),

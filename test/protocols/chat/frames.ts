@@ -46,7 +46,7 @@ export function countingIds() {
 }
 
 export function decode(input: readonly unknown[], clean = true): StreamEvent[] {
-  const decoder = chat.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
+  const decoder = chat.provider.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
   const events = input.flatMap((data) => decoder.push(frame(data)));
   events.push(...decoder.finish(clean));
   return events;
@@ -66,7 +66,7 @@ export function context(over: Partial<GenerationRequest> = {}): ReplyContext {
 }
 
 export function encode(events: readonly StreamEvent[], over: Partial<GenerationRequest> = {}): string {
-  const encoder = chat.createStreamEncoder(context(over));
+  const encoder = chat.client.createStreamEncoder(context(over));
   return events.map((event) => encoder.push(event)).join('');
 }
 

@@ -116,19 +116,19 @@ const calls = fc.array(object, { minLength: 1, maxLength: 3 });
 /** A request's body, written for a provider of the other protocol. */
 function crossed(client: ProtocolName, body: string): Source {
   const to = client === 'chat' ? 'messages' : 'chat';
-  const request = protocols[client].decodeRequest(JSON.parse(body) as JsonObject, Buffer.from(body));
+  const request = protocols[client].client.decodeRequest(JSON.parse(body) as JsonObject, Buffer.from(body));
   const repaired = repairHistory(request, {
     rules: protocols[to].provider.historyRules,
     traits: DEFAULT_TRAITS,
   });
-  const encoded = protocols[to].encodeRequest(repaired.request, 'm', DEFAULT_TRAITS);
+  const encoded = protocols[to].provider.encodeRequest(repaired.request, 'm', DEFAULT_TRAITS);
   return read(requestBytes(encoded.body, body.length).toString());
 }
 
 function reply(provider: ProtocolName, body: string): { decoded: Reply; written: Source } {
   const client = provider === 'chat' ? 'messages' : 'chat';
-  const decoded = protocols[provider].decodeReply(JSON.parse(body), body);
-  return { decoded, written: read(rawJson(protocols[client].encodeReply(decoded, context(client)))) };
+  const decoded = protocols[provider].provider.decodeReply(JSON.parse(body), body);
+  return { decoded, written: read(rawJson(protocols[client].client.encodeReply(decoded, context(client)))) };
 }
 
 const chatCalls = (texts: readonly string[]): string =>
@@ -328,7 +328,7 @@ describe('arguments that are nested deeper than readers go', () => {
 
   it('reach a chat client, whose arguments are text, as they were written', () => {
     const body = messagesReply([deep]);
-    const [, call] = protocols.messages.decodeReply(JSON.parse(body), body).parts;
+    const [, call] = protocols.messages.provider.decodeReply(JSON.parse(body), body).parts;
     expect(call).toMatchObject({ type: 'tool_call', arguments: deep });
   });
 });

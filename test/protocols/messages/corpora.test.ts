@@ -35,12 +35,14 @@ describe('requests of real agents', () => {
     '$name passes the envelope and survives decode, encode and decode again',
     ({ request }) => {
       const counting = request.path.includes('count_tokens');
-      const envelope = counting ? readCountEnvelope(request.body) : messages.readEnvelope(request.body);
+      const envelope = counting
+        ? readCountEnvelope(request.body)
+        : messages.client.readEnvelope(request.body);
       expect(envelope.model).toBe(request.body.model);
       const before = structuredClone(request.body);
-      const decoded = messages.decodeRequest(request.body);
-      const { body, warnings } = messages.encodeRequest(decoded, envelope.model, traits);
-      const again = messages.decodeRequest(body);
+      const decoded = messages.client.decodeRequest(request.body);
+      const { body, warnings } = messages.provider.encodeRequest(decoded, envelope.model, traits);
+      const again = messages.client.decodeRequest(body);
       expect(request.body).toEqual(before);
       expect(warnings.filter((warning) => warning.effect === 'dropped')).toEqual([]);
       // Attribution is left out on purpose; sampling is not taken while thinking.

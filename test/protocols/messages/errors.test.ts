@@ -8,7 +8,7 @@ const NO_HEADERS = new Map<string, string>();
 
 function decode(status: number, body: unknown, headers: Record<string, string> = {}): ProviderFailure {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return messages.decodeError(status, new Map(Object.entries(headers)), text);
+  return messages.provider.decodeError(status, new Map(Object.entries(headers)), text);
 }
 
 describe('an error of the gateway', () => {
@@ -26,7 +26,7 @@ describe('an error of the gateway', () => {
     ['upstream', 'api_error'],
     ['unavailable', 'overloaded_error'],
   ])('of kind %s is a %s', (kind, type) => {
-    expect(messages.encodeError(new GatewayError(kind, 'why'), 'req_1')).toEqual({
+    expect(messages.client.encodeError(new GatewayError(kind, 'why'), 'req_1')).toEqual({
       type: 'error',
       error: { type, message: 'why' },
       request_id: 'req_1',
@@ -35,7 +35,7 @@ describe('an error of the gateway', () => {
 
   it('keeps details, which the official SDK acts on, and is not_found_error with 404', () => {
     const error = new GatewayError('model_not_found', 'why', { status: 404, details: { error_code: 'x' } });
-    expect(messages.encodeError(error, 'r').error).toEqual({
+    expect(messages.client.encodeError(error, 'r').error).toEqual({
       type: 'not_found_error',
       message: 'why',
       details: { error_code: 'x' },
@@ -58,14 +58,14 @@ describe('an error of the gateway', () => {
     ['the window is full', { limit: 4 }, 'prompt is too long: the window is full'],
   ])('of a context overflow is in the words that agents look for (%s)', (message, tokens, expected) => {
     const error = new GatewayError('context_overflow', message, { tokens });
-    expect(messages.encodeError(error, 'r').error).toEqual({
+    expect(messages.client.encodeError(error, 'r').error).toEqual({
       type: 'invalid_request_error',
       message: expected,
     });
   });
 
   it('is an error event in a stream', () => {
-    const text = messages.encodeStreamError(new GatewayError('unavailable', 'line\nbreak'), 'r');
+    const text = messages.client.encodeStreamError(new GatewayError('unavailable', 'line\nbreak'), 'r');
     expect(text.startsWith('event: error\ndata: ')).toBe(true);
     expect(dataOf(text)).toEqual([
       { type: 'error', error: { type: 'overloaded_error', message: 'line\nbreak' }, request_id: 'r' },
@@ -233,8 +233,8 @@ describe("a provider's error", () => {
 
   it('is no overflow because it speaks of tokens', () => {
     expect(decode(429, { error: { message: 'too many tokens per minute' } }).kind).toBe('rate_limited');
-    expect(messages.decodeError(400, NO_HEADERS, '{"error":{"message":"max_tokens is wrong"}}').kind).toBe(
-      'invalid_request',
-    );
+    expect(
+      messages.provider.decodeError(400, NO_HEADERS, '{"error":{"message":"max_tokens is wrong"}}').kind,
+    ).toBe('invalid_request');
   });
 });

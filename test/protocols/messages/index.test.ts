@@ -6,7 +6,7 @@ import { dataOf } from './support.ts';
 describe('the messages protocol', () => {
   it('tells the limit of the hour in its own headers', () => {
     const resetsAt = Date.UTC(2026, 9, 21, 8);
-    expect(messages.limitHeaders({ limit: 10, used: 12, resetsAt }, resetsAt - 1000)).toEqual([
+    expect(messages.client.limitHeaders({ limit: 10, used: 12, resetsAt }, resetsAt - 1000)).toEqual([
       'anthropic-ratelimit-requests-limit',
       '10',
       'anthropic-ratelimit-requests-remaining',
@@ -17,7 +17,7 @@ describe('the messages protocol', () => {
   });
 
   it('keeps a silent stream alive with an event that its readers pass over', () => {
-    expect(dataOf(messages.keepAlive)).toEqual([{ type: 'ping' }]);
-    expect(messages.keepAlive.startsWith('event: ping\n')).toBe(true);
+    expect(dataOf(messages.client.keepAlive)).toEqual([{ type: 'ping' }]);
+    expect(messages.client.keepAlive.startsWith('event: ping\n')).toBe(true);
   });
 });

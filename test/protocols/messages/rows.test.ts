@@ -19,14 +19,14 @@ it('the sequence that matched is told, whole and streamed', () => {
   const stop = { reason: 'stop_sequence', raw: 'stop_sequence', sequence: '###' };
   const sequence = { stop_sequence: '###' };
   expect(decodeAll([ended('stop_sequence', sequence), STOP]).at(-1)).toMatchObject({ stop });
-  const whole = messages.decodeReply({ content: [], stop_reason: 'stop_sequence', ...sequence });
+  const whole = messages.provider.decodeReply({ content: [], stop_reason: 'stop_sequence', ...sequence });
   expect(whole.stop).toEqual(stop);
 });
 
 it('a compaction is an end that this protocol knows, and keeps its name', () => {
-  const reply = messages.decodeReply({ content: [], stop_reason: 'compaction' });
-  expect(messages.encodeReply(reply, context()).stop_reason).toBe('compaction');
-  expect(chat.encodeReply(reply, context())).toHaveProperty('choices.0.finish_reason', 'stop');
+  const reply = messages.provider.decodeReply({ content: [], stop_reason: 'compaction' });
+  expect(messages.client.encodeReply(reply, context()).stop_reason).toBe('compaction');
+  expect(chat.client.encodeReply(reply, context())).toHaveProperty('choices.0.finish_reason', 'stop');
   expect(decodeAll([ended('compaction'), STOP]).at(-1)).toMatchObject({ type: 'end', stop: reply.stop });
 });
 
@@ -42,12 +42,12 @@ it('who made a call is written, the model itself where nobody is named', () => {
 
 it('usage alone begins no answer', () => {
   const usage = { type: 'message_delta', delta: { stop_reason: null }, usage: { output_tokens: 1 } };
-  expect(messages.commits(frame(usage))).toBe(false);
-  expect(messages.commits(frame({ ...usage, delta: { stop_reason: 'end_turn' } }))).toBe(true);
+  expect(messages.relay.commits(frame(usage))).toBe(false);
+  expect(messages.relay.commits(frame({ ...usage, delta: { stop_reason: 'end_turn' } }))).toBe(true);
 });
 
 it('an unknown word beside content is no silence', () => {
-  const watch = chat.createWatch({ usageAsked: true });
+  const watch = chat.relay.createWatch({ usageAsked: true });
   expect(watch(chatFrame(chunk({ content: 'a' }, { finish_reason: 'strange' })))).toEqual({ stopped: true });
   expect(watch(chatFrame(chunk({}, { finish_reason: 'strange' })))).toHaveProperty('silence');
 });

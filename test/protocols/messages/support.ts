@@ -38,7 +38,7 @@ export function dataOf(text: string): JsonObject[] {
 }
 
 export function decodeAll(values: readonly JsonObject[], clean = true): StreamEvent[] {
-  const decoder = messages.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
+  const decoder = messages.provider.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
   return [...values.flatMap((value) => decoder.push(frame(value))), ...decoder.finish(clean)];
 }
 
@@ -60,12 +60,12 @@ export function context(request: Partial<GenerationRequest> = {}): ReplyContext 
 }
 
 export function encodeAll(events: readonly StreamEvent[], request: Partial<GenerationRequest> = {}): string {
-  const encoder = messages.createStreamEncoder(context(request));
+  const encoder = messages.client.createStreamEncoder(context(request));
   return events.map((event) => encoder.push(event)).join('');
 }
 
 export function encode(request: Partial<GenerationRequest> = {}, traits: Partial<Traits> = {}) {
-  return messages.encodeRequest(chatRequest(request), 'target', { ...DEFAULT_TRAITS, ...traits });
+  return messages.provider.encodeRequest(chatRequest(request), 'target', { ...DEFAULT_TRAITS, ...traits });
 }
 
 /** Warnings as `effect field`, for tables. */

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../canonical/json.ts';
 import type { ReplyHolds } from '../../protocol.ts';
 
 export const holds: ReplyHolds = {
+  protocol: 'chat',
   // Where it has such members, they are not written anew.
   nativeParts: false,
   losesExtras: () => false,

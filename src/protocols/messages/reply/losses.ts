@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../canonical/json.ts';
 import type { ReplyHolds } from '../../protocol.ts';
 
 export const holds: ReplyHolds = {
+  protocol: 'messages',
   nativeParts: true,
   // What Gemini's chat endpoint wants back with a call.
   losesExtras: (extra) => extra.extra_content !== undefined,

@@ -24,12 +24,12 @@ function whole(message: JsonObject): string[] {
     message: { role: 'assistant', content: 'x', ...message },
     finish_reason: 'stop',
   };
-  return brief(chat.decodeReply({ id: 'c', model: 'm', choices: [choice] }).parts);
+  return brief(chat.provider.decodeReply({ id: 'c', model: 'm', choices: [choice] }).parts);
 }
 
 function history(message: JsonObject): string[] {
   const messages = [{ role: 'assistant', content: 'x', ...message }];
-  return brief(chat.decodeRequest({ model: 'm', messages }).messages[0]?.parts ?? []);
+  return brief(chat.client.decodeRequest({ model: 'm', messages }).messages[0]?.parts ?? []);
 }
 
 function events(deltas: readonly JsonObject[]): StreamEvent[] {
@@ -203,14 +203,14 @@ describe('what another family sealed', () => {
   test.each(['openai-responses-v1', 'google-gemini-v1', 'xai-responses-v1'])(
     "bears the gateway's mark in the format %s, and is taken out where a messages provider would get it",
     (format) => {
-      const reply = chat.decodeReply({
+      const reply = chat.provider.decodeReply({
         id: 'c',
         model: 'm',
         choices: [
           { index: 0, message: { role: 'assistant', content: 'x', ...both(format) }, finish_reason: 'stop' },
         ],
       });
-      const { content } = messages.encodeReply(reply, context()) as { content: JsonObject[] };
+      const { content } = messages.client.encodeReply(reply, context()) as { content: JsonObject[] };
       expect(content.map(({ type }) => type)).toEqual(['thinking', 'redacted_thinking', 'text']);
       expect(content[0]).toHaveProperty('signature', expect.stringMatching(/.s$/));
       expect(content[1]).toHaveProperty('data', expect.stringMatching(/.d$/));
@@ -385,7 +385,7 @@ describe('in a stream', () => {
   });
 
   test('reaches a messages client block by block, each with its own signature', () => {
-    const encoder = messages.createStreamEncoder(context());
+    const encoder = messages.client.createStreamEncoder(context());
     const written = events([
       { reasoning_content: 'a', ...blocks(block('a')) },
       blocks(block('', 's'), redacted('d'), block('b')),

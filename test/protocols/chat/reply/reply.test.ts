@@ -15,7 +15,7 @@ const completion = (message: JsonObject, finish: string | null = 'stop', over: J
 });
 const failure = (value: unknown) => {
   try {
-    chat.decodeReply(value);
+    chat.provider.decodeReply(value);
   } catch (error) {
     return (error as FailureError).failure;
   }
@@ -30,7 +30,9 @@ describe('reading', () => {
       reasoning_content: 'hm',
       tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '' } }],
     };
-    expect(chat.decodeReply(completion(message, 'tool_calls', { usage, service_tier: 'default' }))).toEqual({
+    expect(
+      chat.provider.decodeReply(completion(message, 'tool_calls', { usage, service_tier: 'default' })),
+    ).toEqual({
       id: 'chatcmpl-1',
       model: 'm-1',
       created: 5,
@@ -92,7 +94,7 @@ describe('reading', () => {
     ],
     ['no content', { content: '' }, []],
   ])('%s', (_what, message, parts) => {
-    expect(chat.decodeReply(completion(message)).parts).toEqual(parts);
+    expect(chat.provider.decodeReply(completion(message)).parts).toEqual(parts);
   });
   test('a call without an id gets one, the same each time', () => {
     const value = completion({
@@ -101,8 +103,8 @@ describe('reading', () => {
         { function: { name: 'f', arguments: '{}' } },
       ],
     });
-    const [first, second] = chat.decodeReply(value).parts;
-    expect(chat.decodeReply(value).parts).toEqual([first, second]);
+    const [first, second] = chat.provider.decodeReply(value).parts;
+    expect(chat.provider.decodeReply(value).parts).toEqual([first, second]);
     expect(first).toHaveProperty('id', expect.stringMatching(/^call_[0-9a-f]{24}$/));
     expect(second).not.toEqual(first);
   });
@@ -135,7 +137,7 @@ describe('reading', () => {
     expect(failure(value)).toMatchObject(expected);
   });
   test.each([null, false, ''])('an error of %j is none', (error) => {
-    expect(chat.decodeReply(completion({ content: 'a' }, 'stop', { error })).parts).toHaveLength(1);
+    expect(chat.provider.decodeReply(completion({ content: 'a' }, 'stop', { error })).parts).toHaveLength(1);
   });
 });
 
@@ -148,7 +150,7 @@ describe('writing', () => {
     ...over,
   });
   const message = (over: Partial<Reply>, request = {}) => {
-    const written = chat.encodeReply(reply(over), context(request)) as {
+    const written = chat.client.encodeReply(reply(over), context(request)) as {
       choices: { message: JsonObject; finish_reason: string }[];
     };
     const [choice] = written.choices;
@@ -158,7 +160,7 @@ describe('writing', () => {
 
   test('the whole shape', () => {
     expect(
-      chat.encodeReply(reply({ usage: { input: 1, output: 2 }, serviceTier: 'standard' }), context()),
+      chat.client.encodeReply(reply({ usage: { input: 1, output: 2 }, serviceTier: 'standard' }), context()),
     ).toEqual({
       id: `chatcmpl-${'1'.padStart(24, '0')}`,
       object: 'chat.completion',
@@ -241,10 +243,15 @@ describe('writing', () => {
     expect(written).not.toHaveProperty('tool_calls');
   });
   test('what matched is told where it is known', () => {
-    const written = chat.encodeReply(reply({ stop: { reason: 'stop_sequence', sequence: '##' } }), context());
+    const written = chat.client.encodeReply(
+      reply({ stop: { reason: 'stop_sequence', sequence: '##' } }),
+      context(),
+    );
     expect(written).toHaveProperty('choices.0.stop_reason', '##');
   });
   test('a tier that chat does not know is left out', () => {
-    expect(chat.encodeReply(reply({ serviceTier: 'batch' }), context())).not.toHaveProperty('service_tier');
+    expect(chat.client.encodeReply(reply({ serviceTier: 'batch' }), context())).not.toHaveProperty(
+      'service_tier',
+    );
   });
 });

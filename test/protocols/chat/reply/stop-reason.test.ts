@@ -15,7 +15,7 @@ const REFUSED = { content: null, refusal: 'no' };
 /** Of one message, whole and in one chunk. */
 function stopsOf(message: JsonObject, finish: string, more: JsonObject = {}): StopReason[] {
   const choice = { index: 0, finish_reason: finish, ...more };
-  const whole = chat.decodeReply({ choices: [{ ...choice, message }] });
+  const whole = chat.provider.decodeReply({ choices: [{ ...choice, message }] });
   const last = decode([{ choices: [{ ...choice, delta: message }] }, DONE]).at(-1);
   return [whole.stop, ...(last?.type === 'end' ? [last.stop] : [])];
 }
@@ -51,9 +51,12 @@ test.each<[string, JsonObject, StopReason['reason']]>([
 });
 
 test('a filter beside calls stays a filter for either client: none of the calls is to be run', () => {
-  const reply = chat.decodeReply({ choices: [{ message: CALLS, finish_reason: 'content_filter' }] });
-  expect(chat.encodeReply(reply, context())).toHaveProperty('choices.0.finish_reason', 'content_filter');
-  expect(messages.encodeReply(reply, context())).toMatchObject({
+  const reply = chat.provider.decodeReply({ choices: [{ message: CALLS, finish_reason: 'content_filter' }] });
+  expect(chat.client.encodeReply(reply, context())).toHaveProperty(
+    'choices.0.finish_reason',
+    'content_filter',
+  );
+  expect(messages.client.encodeReply(reply, context())).toMatchObject({
     stop_reason: 'refusal',
     stop_details: { type: 'refusal', category: null, explanation: null },
   });
@@ -65,8 +68,8 @@ test('a refusal is explained to clients of messages in its own words', () => {
   expect(streamed).toEqual(whole);
   const pieces = [chunk({ refusal: 'no' }), chunk({ refusal: ' way' }, { finish_reason: 'stop' }), DONE];
   expect(decode(pieces).at(-1)).toMatchObject({ stop: { explanation: 'no way' } });
-  const reply = chat.decodeReply({ choices: [{ message: REFUSED, finish_reason: 'stop' }] });
-  expect(messages.encodeReply(reply, context())).toMatchObject({
+  const reply = chat.provider.decodeReply({ choices: [{ message: REFUSED, finish_reason: 'stop' }] });
+  expect(messages.client.encodeReply(reply, context())).toMatchObject({
     content: [{ type: 'text', text: 'no' }],
     stop_details: { explanation: 'no' },
   });
@@ -86,7 +89,7 @@ test.each([
     type: 'error',
     failure: { kind },
   });
-  const whole = () => chat.decodeReply({ choices: [{ message: TEXT, finish_reason: finish }] });
+  const whole = () => chat.provider.decodeReply({ choices: [{ message: TEXT, finish_reason: finish }] });
   expect(whole).toThrow(FailureError);
 });
 
@@ -102,7 +105,7 @@ describe('towards chat', () => {
     ['tool_calls', 'stop'],
   ])('%s without calls is %s, whole and streamed', (reason, finish) => {
     const stop = { reason };
-    const body = chat.encodeReply({ id: '', model: 'm', parts: [], stop }, context());
+    const body = chat.client.encodeReply({ id: '', model: 'm', parts: [], stop }, context());
     expect(body).toHaveProperty('choices.0.finish_reason', finish);
     expect(
       encode([
@@ -119,7 +122,7 @@ describe('towards chat', () => {
         { type: 'end', stop },
       ]),
     ).toContain('"finish_reason":"stop","stop_reason":"###"');
-    const body = chat.encodeReply({ id: '', model: 'm', parts: [], stop }, context());
+    const body = chat.client.encodeReply({ id: '', model: 'm', parts: [], stop }, context());
     expect(body).toHaveProperty('choices.0.stop_reason', '###');
   });
 });
@@ -127,6 +130,6 @@ describe('towards chat', () => {
 test('an error without a type is one: whole, in a stream, and for a relay', () => {
   const error = { error: { message: 'busy' } };
   expect(decode([error])).toEqual([{ type: 'error', failure: { kind: 'failed', message: 'busy' } }]);
-  expect(() => chat.decodeReply(error)).toThrow('busy');
-  expect(() => chat.inspectReply({ choices: [], ...error })).toThrow('busy');
+  expect(() => chat.provider.decodeReply(error)).toThrow('busy');
+  expect(() => chat.relay.inspectReply({ choices: [], ...error })).toThrow('busy');
 });

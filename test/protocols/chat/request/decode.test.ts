@@ -6,7 +6,7 @@ import { CHAT_FIELDS } from '../../../../src/protocols/chat/fields.ts';
 import { READERS } from '../../../../src/protocols/chat/request/decode.ts';
 
 const decode = (over: JsonObject = {}) =>
-  chat.decodeRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...over });
+  chat.client.decodeRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...over });
 const parts = (...messages: JsonObject[]) => decode({ messages }).messages;
 const native = (over: JsonObject) => decode(over).native.map(({ path, fate }) => [path, fate]);
 const refusal = (over: JsonObject) => {
@@ -191,7 +191,7 @@ describe('what has no canonical name', () => {
     const value = { model: 'm', messages: [{ role: 'user', content: 'hi' }] } as JsonObject;
     for (const name of Object.keys(over))
       Object.defineProperty(value, name, { value: over[name], enumerable: true });
-    expect(chat.decodeRequest(value).native.map(({ path, fate }) => [path, fate])).toEqual(expected);
+    expect(chat.client.decodeRequest(value).native.map(({ path, fate }) => [path, fate])).toEqual(expected);
   });
 });
 

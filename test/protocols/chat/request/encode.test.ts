@@ -41,7 +41,7 @@ const base: GenerationRequest = {
   native: [],
 };
 const encode = (over: Partial<GenerationRequest> = {}, traits: Partial<Traits> = {}) =>
-  chat.encodeRequest({ ...base, ...over }, 'm-1', { ...DEFAULT_TRAITS, ...traits });
+  chat.provider.encodeRequest({ ...base, ...over }, 'm-1', { ...DEFAULT_TRAITS, ...traits });
 const history = (messages: Message[], traits: Partial<Traits> = {}) =>
   encode({ messages }, traits).body.messages as JsonObject[];
 const dropped = (over: Partial<GenerationRequest>, traits: Partial<Traits> = {}) =>
@@ -619,12 +619,14 @@ const requests = readdirSync(FOLDER)
 describe('requests of real agents', () => {
   test('there are some', () => expect(requests.length).toBeGreaterThan(10));
   test.each(requests)('%s survives the way through the canonical form', (_name, body) => {
-    expect(chat.readEnvelope(body).model).toBe(body.model);
-    const decoded = chat.decodeRequest(body);
-    const { body: written, warnings } = chat.encodeRequest(decoded, 'm-1', DEFAULT_TRAITS);
+    expect(chat.client.readEnvelope(body).model).toBe(body.model);
+    const decoded = chat.client.decodeRequest(body);
+    const { body: written, warnings } = chat.provider.encodeRequest(decoded, 'm-1', DEFAULT_TRAITS);
     expect(warnings.filter(({ effect }) => effect === 'dropped')).toEqual([]);
-    expect(chat.decodeRequest(written)).toEqual({ ...withOneTextAsString(decoded), model: 'm-1' });
-    expect(chat.encodeRequest(chat.decodeRequest(written), 'm-1', DEFAULT_TRAITS).body).toEqual(written);
+    expect(chat.client.decodeRequest(written)).toEqual({ ...withOneTextAsString(decoded), model: 'm-1' });
+    expect(
+      chat.provider.encodeRequest(chat.client.decodeRequest(written), 'm-1', DEFAULT_TRAITS).body,
+    ).toEqual(written);
   });
 });
 

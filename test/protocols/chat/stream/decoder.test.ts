@@ -317,19 +317,19 @@ describe('never a fake success', () => {
     expect(brief(decode(chunks, clean)).at(-1)).toBe(`error ${reason}`);
   });
   test('an error event, whatever its data', () => {
-    const decoder = chat.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
+    const decoder = chat.provider.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
     expect(decoder.push(frame('busy', 'error'))).toEqual([
       { type: 'error', failure: { kind: 'failed', message: 'busy' } },
     ]);
   });
   test('nothing follows the last event', () => {
-    const decoder = chat.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
+    const decoder = chat.provider.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
     decoder.push(frame({ error: 'x' }));
     expect(decoder.push(frame(chunk({ content: 'a' })))).toEqual([]);
     expect(decoder.finish(true)).toEqual([]);
   });
   test('comments are nothing', () => {
-    const decoder = chat.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
+    const decoder = chat.provider.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
     expect(decoder.push(comment)).toEqual([]);
   });
 });
@@ -429,7 +429,7 @@ describe('an empty finish reason with every chunk', () => {
     expect(events.at(-1)).toEqual(ended('length', 'length'));
   });
   test('an answer that only had such is cut off', () => {
-    const decoder = chat.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
+    const decoder = chat.provider.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
     decoder.push(frame(text('a')));
     expect(decoder.stopped()).toBe(false);
     expect(brief(decoder.finish(true)).at(-1)).toMatch(/^error/);
@@ -463,7 +463,7 @@ describe('servers of parallel calls that reuse an index', () => {
 });
 
 test('what was told of usage is known before the end', () => {
-  const decoder = chat.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
+  const decoder = chat.provider.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
   expect(decoder.usage()).toBeUndefined();
   decoder.push(frame(chunk({ content: 'a' }, { usage })));
   expect(decoder.usage()).toMatchObject({ input: 10, output: 2 });
@@ -493,7 +493,7 @@ describe('usage that is told before the end', () => {
   test('is the input of message_start, which else is an estimate', () => {
     const input = (stream: JsonObject[]) => {
       const events = decode([...stream, finish('stop'), DONE]);
-      const encoder = messages.createStreamEncoder(context());
+      const encoder = messages.client.createStreamEncoder(context());
       return /"input_tokens":(\d+)/.exec(events.map((event) => encoder.push(event)).join(''))?.[1];
     };
     expect(input([chunk({ content: 'a' }, { usage: first })])).toBe('5');

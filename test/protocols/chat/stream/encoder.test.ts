@@ -222,7 +222,8 @@ describe('the official SDK reads', () => {
     await expect(readWithSdk(stream)).rejects.toThrow('broken');
   });
   test('a comment between chunks as nothing', async () => {
-    const stream = encode([START, ...text]) + chat.keepAlive + encode([START, end]).replace(/^.*?\n\n/s, '');
+    const stream =
+      encode([START, ...text]) + chat.client.keepAlive + encode([START, end]).replace(/^.*?\n\n/s, '');
     const completion = await readWithSdk(stream);
     expect(completion.choices[0]?.message.content).toBe('Hello "☃"\n');
   });
@@ -301,7 +302,7 @@ describe('laws', () => {
     fc.assert(
       fc.property(answer, (made) => {
         const reply = collect(eventsOf(made));
-        expect(chat.decodeReply(chat.encodeReply(reply, context(asked)))).toEqual(reply);
+        expect(chat.provider.decodeReply(chat.client.encodeReply(reply, context(asked)))).toEqual(reply);
       }),
     );
   });
@@ -312,7 +313,7 @@ describe('laws', () => {
         const completion = await readWithSdk(encode(eventsOf(made), asked));
         // It keeps only the last piece of a member that it does not know.
         const known = (part: Reply['parts'][number]) => part.type !== 'reasoning';
-        expect(chat.decodeReply(completion).parts.filter(known)).toEqual(reply.parts.filter(known));
+        expect(chat.provider.decodeReply(completion).parts.filter(known)).toEqual(reply.parts.filter(known));
       }),
       { numRuns: 25 },
     );

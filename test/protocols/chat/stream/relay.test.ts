@@ -8,7 +8,7 @@ import { chunk, comment, DONE, finish, frame } from '../frames.ts';
 const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
 const onlyUsage = { id: 'x', choices: [], usage };
 const saw = (data: unknown, usageAsked = true, event = '') =>
-  chat.createWatch({ usageAsked })(frame(data, event));
+  chat.relay.createWatch({ usageAsked })(frame(data, event));
 
 describe('what commits a stream', () => {
   test.each<[boolean, string, unknown]>([
@@ -27,9 +27,9 @@ describe('what commits a stream', () => {
     [true, 'a finish', finish('stop')],
     [true, 'an error', { error: { message: 'no' } }],
   ])('%s: %s', (expected, _what, data) => {
-    expect(chat.commits(frame(data))).toBe(expected);
+    expect(chat.relay.commits(frame(data))).toBe(expected);
   });
-  test('a comment does not', () => expect(chat.commits(comment)).toBe(false));
+  test('a comment does not', () => expect(chat.relay.commits(comment)).toBe(false));
 });
 
 describe('the watch', () => {
@@ -98,7 +98,7 @@ describe('the watch', () => {
     expect(saw('{"choices":[],"usage":{"prompt_to').failure?.reason).toBe('malformed');
   });
   test('a comment is nothing', () => {
-    expect(chat.createWatch({ usageAsked: true })(comment)).toEqual({});
+    expect(chat.relay.createWatch({ usageAsked: true })(comment)).toEqual({});
   });
 });
 
@@ -117,7 +117,7 @@ test.each([
 
 test('limit headers tell what remains, never less than nothing', () => {
   const resetsAt = 1_000_000;
-  expect(chat.limitHeaders({ limit: 10, used: 3, resetsAt }, resetsAt - 63_000)).toEqual([
+  expect(chat.client.limitHeaders({ limit: 10, used: 3, resetsAt }, resetsAt - 63_000)).toEqual([
     'x-ratelimit-limit-requests',
     '10',
     'x-ratelimit-remaining-requests',
@@ -125,7 +125,7 @@ test('limit headers tell what remains, never less than nothing', () => {
     'x-ratelimit-reset-requests',
     '1m3s',
   ]);
-  expect(chat.limitHeaders({ limit: 10, used: 12, resetsAt }, resetsAt)).toContain('0');
+  expect(chat.client.limitHeaders({ limit: 10, used: 12, resetsAt }, resetsAt)).toContain('0');
 });
 
 describe('a whole reply that is relayed', () => {
@@ -134,8 +134,8 @@ describe('a whole reply that is relayed', () => {
     ...over,
   });
   test('its usage is read', () => {
-    expect(chat.inspectReply(reply({ usage }))).toEqual({ usage: { input: 10, output: 2 } });
-    expect(chat.inspectReply(reply())).toEqual({});
+    expect(chat.relay.inspectReply(reply({ usage }))).toEqual({ usage: { input: 10, output: 2 } });
+    expect(chat.relay.inspectReply(reply())).toEqual({});
   });
   test.each<[string, unknown, string | undefined]>([
     ['no choices', { choices: [] }, 'empty'],
@@ -145,7 +145,7 @@ describe('a whole reply that is relayed', () => {
     ['an error', { error: { message: 'x' } }, undefined],
   ])('%s is a failure', (_what, value, reason) => {
     try {
-      chat.inspectReply(value);
+      chat.relay.inspectReply(value);
       expect.unreachable();
     } catch (error) {
       expect((error as FailureError).failure.reason).toBe(reason);

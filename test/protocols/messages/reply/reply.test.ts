@@ -34,7 +34,7 @@ const WIRE: JsonObject = {
 
 function failureOf(value: unknown): unknown {
   try {
-    messages.decodeReply(value);
+    messages.provider.decodeReply(value);
   } catch (error) {
     if (error instanceof FailureError) return error.failure;
     throw error;
@@ -44,11 +44,11 @@ function failureOf(value: unknown): unknown {
 
 describe('a whole answer', () => {
   it('is the same after it was read and written again', () => {
-    expect(messages.encodeReply(messages.decodeReply(WIRE), context())).toEqual(WIRE);
+    expect(messages.client.encodeReply(messages.provider.decodeReply(WIRE), context())).toEqual(WIRE);
   });
 
   it('is inspected without being decoded', () => {
-    const { usage } = messages.decodeReply(WIRE);
+    const { usage } = messages.provider.decodeReply(WIRE);
     expect(usage).toEqual({
       input: 3,
       cacheRead: 20,
@@ -57,12 +57,12 @@ describe('a whole answer', () => {
       output: 8,
       reasoning: 2,
     });
-    expect(messages.inspectReply(WIRE)).toEqual({ usage });
-    expect(messages.inspectReply({ ...WIRE, usage: undefined })).toEqual({});
+    expect(messages.relay.inspectReply(WIRE)).toEqual({ usage });
+    expect(messages.relay.inspectReply({ ...WIRE, usage: undefined })).toEqual({});
   });
 
   it('keeps the order of arguments', () => {
-    expect(messages.decodeReply(WIRE).parts[3]).toMatchObject({ arguments: '{"z":1,"a":[]}' });
+    expect(messages.provider.decodeReply(WIRE).parts[3]).toMatchObject({ arguments: '{"z":1,"a":[]}' });
   });
 
   it.each<[string, unknown, object]>([
@@ -78,11 +78,11 @@ describe('a whole answer', () => {
     ['an error of another form', { error: 'the prompt is too long' }, { kind: 'context_overflow' }],
   ])('is a failure where it is %s', (_, value, failure) => {
     expect(failureOf(value)).toMatchObject(failure);
-    expect(() => messages.inspectReply(value)).toThrow(FailureError);
+    expect(() => messages.relay.inspectReply(value)).toThrow(FailureError);
   });
 
   it('may be empty', () => {
-    expect(messages.decodeReply({ ...WIRE, content: [], stop_reason: 'end_turn' })).toMatchObject({
+    expect(messages.provider.decodeReply({ ...WIRE, content: [], stop_reason: 'end_turn' })).toMatchObject({
       parts: [],
       stop: { reason: 'end' },
     });
@@ -150,12 +150,12 @@ describe('a whole answer', () => {
     ['empty text', { parts: [{ type: 'text', text: '' }] }, { content: [] }],
     ['the tier', { serviceTier: 'default' }, { usage: { service_tier: 'standard' } }],
   ])('is written with %s', (_, part, expected) => {
-    expect(messages.encodeReply({ ...reply, ...part }, context())).toMatchObject(expected);
+    expect(messages.client.encodeReply({ ...reply, ...part }, context())).toMatchObject(expected);
   });
 
   it('hides thinking from a client that asked for it, but not its signature', () => {
-    const wire = messages.encodeReply(
-      messages.decodeReply(WIRE),
+    const wire = messages.client.encodeReply(
+      messages.provider.decodeReply(WIRE),
       context({ reasoning: { display: 'omitted' } }),
     );
     expect((wire.content as JsonObject[])[0]).toEqual({ type: 'thinking', thinking: '', signature: 's' });

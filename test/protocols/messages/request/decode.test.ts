@@ -7,7 +7,7 @@ import { messages } from '../../../../src/protocols/messages/index.ts';
 import { MESSAGES_FIELDS } from '../../../../src/protocols/messages/fields.ts';
 
 function decode(value: JsonObject = {}): GenerationRequest {
-  return messages.decodeRequest({
+  return messages.client.decodeRequest({
     model: 'm',
     max_tokens: 5,
     messages: [{ role: 'user', content: 'hi' }],
@@ -371,7 +371,7 @@ describe('the ledger of fields', () => {
       'messages.name',
       'cacheKey',
     ] as const) {
-      expect(known).toContain(messages.wirePath(field));
+      expect(known).toContain(messages.client.wirePath(field));
     }
   });
 });

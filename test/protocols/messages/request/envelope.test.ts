@@ -9,7 +9,7 @@ const GOOD = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'h
 
 function refusal(value: JsonObject): GatewayError | undefined {
   try {
-    messages.readEnvelope(value);
+    messages.client.readEnvelope(value);
     return undefined;
   } catch (error) {
     if (error instanceof GatewayError) return error;
@@ -111,6 +111,6 @@ describe('the envelope', () => {
     ],
     ['a format in its older place', { output_format: { type: 'json_schema' } }, { structuredOutput: true }],
   ])('finds that a request needs %s', (_, value, needs) => {
-    expect(messages.readEnvelope({ ...GOOD, ...value }).needs).toEqual({ ...NO_NEEDS, ...needs });
+    expect(messages.client.readEnvelope({ ...GOOD, ...value }).needs).toEqual({ ...NO_NEEDS, ...needs });
   });
 });

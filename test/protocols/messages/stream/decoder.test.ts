@@ -376,7 +376,7 @@ describe('the end of a stream', () => {
     });
   });
   it('is a failure where a frame is not JSON', () => {
-    const decoder = messages.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
+    const decoder = messages.provider.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
     expect(decoder.push(frameOf('message_start', '{"type":'))).toMatchObject([failed('malformed')]);
     expect(decoder.push(frameOf('ping', '{"type":"ping"}'))).toEqual([]);
     expect(decoder.finish(true)).toEqual([]);
@@ -402,7 +402,7 @@ describe('the end of a stream', () => {
     expect(events.at(-1)).toMatchObject({ usage: { input: 50, output: 9 } });
   });
   it('closes what is open with the stop reason, not with message_stop', () => {
-    const decoder = messages.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
+    const decoder = messages.provider.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
     const push = (value: JsonObject) => decoder.push(frameOf('', JSON.stringify(value)));
     push(START);
     push(begin(0, { type: 'text', text: 'a' }));
@@ -432,7 +432,7 @@ describe('the end of a stream', () => {
     expect(last([START, { type: 'error' }])).toMatchObject(failedWith('failed'));
   });
   it('knows frames without an event name, and passes over [DONE], comments and unknown events', () => {
-    const decoder = messages.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
+    const decoder = messages.provider.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
     const push = (event: string, data: string) => decoder.push(frameOf(event, data)).map((item) => item.type);
     expect(push('', JSON.stringify(START))).toEqual(['start']);
     expect(push('', '[DONE]')).toEqual([]);

@@ -50,7 +50,7 @@ function tool(index: number, id: string, name: string): StreamEvent {
 
 describe('a written stream', () => {
   it('starts with the whole message, its nulls and a ping, and holds back until content comes', () => {
-    const encoder = messages.createStreamEncoder(context());
+    const encoder = messages.client.createStreamEncoder(context());
     expect(encoder.push(START)).toBe('');
     expect(encoder.push({ type: 'text_start', index: 0 })).toBe('');
     const [start, ping] = dataOf(encoder.push({ type: 'text_delta', index: 0, text: 'a' }));
@@ -254,7 +254,7 @@ describe('a written stream', () => {
   });
 
   it('writes no end after an error, and nothing after the end', () => {
-    const encoder = messages.createStreamEncoder(context());
+    const encoder = messages.client.createStreamEncoder(context());
     const frames = [
       START,
       { type: 'text_start', index: 0 } as const,
@@ -393,7 +393,7 @@ describe('any answer', () => {
     fc.assert(
       fc.property(fc.array(block, { maxLength: 6 }), (blocks) => {
         const events = eventsOf(blocks, false);
-        const decoder = messages.createStreamDecoder({ ids: context().ids, traits: DEFAULT_TRAITS });
+        const decoder = messages.provider.createStreamDecoder({ ids: context().ids, traits: DEFAULT_TRAITS });
         const again = framesOf(encodeAll(events)).flatMap((frame) => decoder.push(frame));
         const content = (list: readonly StreamEvent[]) => list.slice(1, -1);
         expect(content(again)).toEqual(content(events));
@@ -413,8 +413,8 @@ describe('any answer', () => {
     fc.assert(
       fc.property(fc.array(block, { maxLength: 6 }), (blocks) => {
         const events = eventsOf(blocks, true);
-        const whole = messages.decodeReply(messages.encodeReply(collect(events), context()));
-        const decoder = messages.createStreamDecoder({ ids: context().ids, traits: DEFAULT_TRAITS });
+        const whole = messages.provider.decodeReply(messages.client.encodeReply(collect(events), context()));
+        const decoder = messages.provider.createStreamDecoder({ ids: context().ids, traits: DEFAULT_TRAITS });
         const streamed = collect(framesOf(encodeAll(events)).flatMap((frame) => decoder.push(frame)));
         expect(streamed).toEqual(whole);
       }),

@@ -27,7 +27,7 @@ const delta: JsonObject = {
 
 describe('the watch on a relayed stream', () => {
   it('tells usage over the whole stream, the stop and the end', () => {
-    const watch = messages.createWatch({ usageAsked: true });
+    const watch = messages.relay.createWatch({ usageAsked: true });
     const first = { input: 10, cacheWrite: 4, cacheWrite1h: 1, output: 1 };
     expect(watch(frame(start))).toEqual({ usage: first });
     expect(watch(frame(delta))).toEqual({ usage: { ...first, output: 30, reasoning: 6 }, stopped: true });
@@ -72,7 +72,7 @@ describe('the watch on a relayed stream', () => {
     ],
     ['an error that is no JSON', 'error', 'busy', { failure: { kind: 'failed', message: 'busy' } }],
   ])('sees %s', (_, event, data, sighting) => {
-    expect(messages.createWatch({ usageAsked: true })(frameOf(event, data))).toEqual(sighting);
+    expect(messages.relay.createWatch({ usageAsked: true })(frameOf(event, data))).toEqual(sighting);
   });
 
   it.each<[JsonObject, boolean]>([
@@ -96,11 +96,11 @@ describe('the watch on a relayed stream', () => {
     [delta, true],
     [{ type: 'error', error: {} }, true],
   ])('%j commits: %s', (value, expected) => {
-    expect(messages.commits(frame(value))).toBe(expected);
+    expect(messages.relay.commits(frame(value))).toBe(expected);
   });
 
   it('is not committed by a comment', () => {
-    expect(messages.commits(frameOf('', ''))).toBe(false);
+    expect(messages.relay.commits(frameOf('', ''))).toBe(false);
   });
 });
 

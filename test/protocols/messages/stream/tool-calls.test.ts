@@ -77,7 +77,7 @@ describe('arguments in one piece', () => {
       stop: { reason: 'tool_calls' },
       parts: [{ type: 'tool_call', id: 'c', name: 'f', arguments: args }],
     };
-    const whole = messages.encodeReply(reply, context()).content as JsonObject[];
+    const whole = messages.client.encodeReply(reply, context()).content as JsonObject[];
     const [given] = await inputs(encodeAll(replay(reply)));
     expect(given).toEqual(whole[0]?.input);
     expect(given).toEqual(argumentsToObject(args).value);
@@ -103,7 +103,7 @@ describe('arguments in pieces', () => {
   });
 
   it('that begin like no object wait for their end', () => {
-    const encoder = messages.createStreamEncoder(context());
+    const encoder = messages.client.createStreamEncoder(context());
     encoder.push(START);
     encoder.push({ type: 'tool_start', index: 0, id: 'c', name: 'f' });
     expect(encoder.push({ type: 'tool_delta', index: 0, text: '[1' })).toBe('');
