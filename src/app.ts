@@ -20,7 +20,7 @@ import { createGatewayServer } from './server/server.ts';
 import { SIM_MODELS, startSim, type Sim } from './sim/sim.ts';
 import type { Store } from './store/store.ts';
 
-export interface AppOptions {
+interface AppOptions {
   config: Config;
   /** Reads the configuration anew; rejects where it is invalid. */
   reload: () => Promise<Config>;

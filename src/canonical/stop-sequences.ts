@@ -7,7 +7,7 @@ interface Sequence {
   borders: Uint32Array;
 }
 
-export type Sequences = readonly Sequence[];
+type Sequences = readonly Sequence[];
 
 export function sequencesOf(texts: readonly string[]): Sequences {
   return texts.filter((text) => text !== '').map((text) => ({ text, borders: bordersOf(text) }));

@@ -22,7 +22,7 @@ export interface ProviderReport {
   checks: Step[];
 }
 
-export interface CheckOptions {
+interface CheckOptions {
   survey: Inventory;
   deep: boolean;
   probe: ProbeDeps;

@@ -6,7 +6,7 @@ import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { isInteractive } from './ui/style.ts';
 
 /** Gives a named, empty command its options, its examples and its action. */
-export type Define = (command: Command, context: Context) => void;
+type Define = (command: Command, context: Context) => void;
 
 interface Row {
   name: string;

@@ -7,7 +7,7 @@ import { say } from './ui/lines.ts';
 import { clean, formatCount, shortened } from './ui/style.ts';
 
 /** What `serve` may add to the flags that every command has. */
-export interface ListenFlags {
+interface ListenFlags {
   hosts?: string[] | undefined;
   port?: number | undefined;
   log?: 'pretty' | 'json' | 'off' | undefined;

@@ -161,13 +161,13 @@ function locate(document: Document, wanted: Path): { offset: number; path: Path 
 // A file that is not YAML: which of the parser's complaints are worth a line, and in which words.
 
 /** What the parser says: its code, and where in the text. */
-export interface SyntaxFault {
+interface SyntaxFault {
   code: string;
   pos: readonly [number, number];
 }
 
 /** A text in quotes: where its first quote is, and all of it. */
-export interface Quoted {
+interface Quoted {
   start: number;
   source: string;
 }
@@ -176,7 +176,7 @@ export interface Quoted {
  * YAML's own messages repeat the text, which may be a secret: said in our own words. One slip breaks much of what follows,
  * so only the first counts, and every key that is there twice. `quoted`: what is in quotes in the text.
  */
-export function syntaxFaults(
+function syntaxFaults(
   errors: readonly SyntaxFault[],
   text: string,
   quoted: () => readonly Quoted[],

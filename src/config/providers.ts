@@ -19,7 +19,7 @@ const TIMEOUT: ProviderConfig['timeout'] = {
 const SIM_TIMEOUT = 3000;
 
 /** A provider of the file as it will be used, a reason to leave it out, or what is wrong with it. */
-export type Resolved =
+type Resolved =
   { provider: ProviderConfig; warning?: string } | { leftOut: string } | { faults: ConfigFault[] };
 
 /** `variables`: those that its `api_key` was read from. */
@@ -66,7 +66,7 @@ export function resolveProvider(
 }
 
 /** A provider that is all preset: found in the environment, or as a local server. */
-export function presetProvider(
+function presetProvider(
   preset: Preset,
   source: ProviderConfig['source'],
   key: Pick<Key, 'value' | 'from'>,
@@ -178,7 +178,7 @@ interface Key {
 }
 
 /** The key of a preset's environment variables. A gateway's own key is never sent to a provider. */
-export function presetKey(preset: Preset | undefined, env: Env): Key {
+function presetKey(preset: Preset | undefined, env: Env): Key {
   let ignored: string | undefined;
   for (const name of preset?.keys ?? []) {
     const value = env[name]?.trim() ?? '';
@@ -239,7 +239,7 @@ function defined<T extends object>(value: T): T {
 
 // A provider's base URL, as an official SDK takes it: some SDKs want it with /v1, some without, so both are understood.
 
-export type BaseUrl = { url: string } | { fault: string };
+type BaseUrl = { url: string } | { fault: string };
 
 const RIGHT = 'write it as for an official SDK, like http://127.0.0.1:11434/v1';
 

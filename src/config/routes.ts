@@ -21,7 +21,7 @@ interface Known {
 }
 
 /** Provider and model, split at the first `/`; a model's name may hold more of them. */
-export function splitTarget(text: string): TargetRef | undefined {
+function splitTarget(text: string): TargetRef | undefined {
   const slash = text.indexOf('/');
   if (slash <= 0 || slash === text.length - 1) return undefined;
   return { provider: text.slice(0, slash), model: text.slice(slash + 1) };

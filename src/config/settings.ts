@@ -17,8 +17,8 @@ export interface Flags {
   log?: Config['log'];
 }
 
-export const DEFAULT_HOSTS: readonly string[] = ['127.0.0.1', '::1'];
-export const DEFAULT_PORT = 8787;
+const DEFAULT_HOSTS: readonly string[] = ['127.0.0.1', '::1'];
+const DEFAULT_PORT = 8787;
 /** The tier without a limit. */
 export const UNLIMITED = 'unlimited';
 /** Requests an hour. */
@@ -45,7 +45,7 @@ interface Given {
   defaultDatabase: string;
 }
 
-export interface Settings {
+interface Settings {
   listen: Config['listen'];
   database: string;
   /** Neither a flag nor the environment beats the file's. */

@@ -4,7 +4,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 
-export interface WatchOptions {
+interface WatchOptions {
   file: string;
   /** Called once a change, never again before it has finished. What it throws is its own to report. */
   reload: () => Promise<void> | void;
@@ -13,7 +13,7 @@ export interface WatchOptions {
   clock: Clock;
 }
 
-export interface ConfigWatch {
+interface ConfigWatch {
   /** No call begins after this. */
   close(): void;
 }

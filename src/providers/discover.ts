@@ -16,7 +16,7 @@ const MAX_REPLY = 8 * 1024 * 1024;
 const MAX_PAGES = 10;
 const LONGEST_NAME = 256;
 
-export interface DiscoveredModels {
+interface DiscoveredModels {
   provider: ProviderConfig;
   models: string[];
 }

@@ -9,7 +9,7 @@ import { reusedConnectionClosed } from './connector.ts';
 import { decodedBody } from './decoded-body.ts';
 
 /** Milliseconds. `firstByte` and `idle` hold for streams, `whole` for a reply that is not streamed. */
-export interface Timeouts {
+interface Timeouts {
   connect: number;
   firstByte: number;
   idle: number;

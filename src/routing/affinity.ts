@@ -1,7 +1,7 @@
 // Where conversations were answered last: a provider's prompt cache and its thinking signatures are there. Bounded.
 import type { Target } from './catalog.ts';
 
-export interface AffinityEntry {
+interface AffinityEntry {
   asked: string;
   /** The target's key. */
   key: string;

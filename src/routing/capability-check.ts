@@ -4,7 +4,7 @@ import type { ProtocolName } from '../canonical/request.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Target } from './targets.ts';
 
-export interface Fit {
+interface Fit {
   passed: boolean;
   /** What it can't take, in words for the client: `images`. */
   lacks: string[];

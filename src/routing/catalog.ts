@@ -35,7 +35,7 @@ export function protocolFor({ provider: { protocols } }: Target, client?: Protoc
   return client !== undefined && protocols.includes(client) ? client : (protocols[0] ?? PROTOCOL_NAMES[0]);
 }
 
-export interface CatalogOptions {
+interface CatalogOptions {
   providers: Providers;
   routes: Config['routes'];
   discovered: Discovered;

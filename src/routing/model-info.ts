@@ -8,7 +8,7 @@ import { readPriceBook, type PriceRows } from './price-book.ts';
 import { modelRules, WIRE_TRAITS } from './model-rules.ts';
 import type { Price, Rate } from './price.ts';
 
-export interface KnownModel {
+interface KnownModel {
   traits: Traits;
   family: string;
   price?: Price;

@@ -26,7 +26,7 @@ export const WIRE_TRAITS = [
   'promptCache',
 ] as const satisfies readonly (keyof Traits)[];
 
-export interface ModelRules {
+interface ModelRules {
   /** Models of one family may be given each other's thinking. */
   family: string;
   traits: Partial<Traits>;

@@ -3,7 +3,7 @@
 import type { Effort } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 
-export interface ModelRow {
+interface ModelRow {
   match: RegExp;
   family?: string;
   traits: Partial<Traits>;

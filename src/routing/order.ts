@@ -12,7 +12,7 @@ export interface Candidate {
   pace: number;
 }
 
-export interface Preference {
+interface Preference {
   strategy: RouteConfig['strategy'];
   /** The target that answered this conversation last. */
   sticky: string | undefined;

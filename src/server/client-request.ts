@@ -7,7 +7,7 @@ import { readBody } from './body.ts';
 import type { Connections, UnderWay } from './connections.ts';
 import { ClientResponse } from './respond.ts';
 
-export interface ClientRequestOptions {
+interface ClientRequestOptions {
   requestId: string;
   clock: Clock;
   connections: Connections;

@@ -40,7 +40,7 @@ interface Connection {
   stalledMs: number;
 }
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   clock: Clock;
   /** Milliseconds without a byte taken after which a client is dropped: `limits.write_timeout` as it is now. */
   writeTimeout: () => number;

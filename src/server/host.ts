@@ -35,7 +35,7 @@ export function createHostCheck(): (rawHeaders: readonly string[], listen: Liste
 }
 
 /** `host` as the header says it, with or without a port. */
-export function isOwnHost(host: string | undefined, listen: Listen): boolean {
+function isOwnHost(host: string | undefined, listen: Listen): boolean {
   const name = hostName(host ?? '');
   if (name === undefined) return false;
   if (name === 'localhost' || name.endsWith('.localhost') || isLoopbackAddress(name)) return true;

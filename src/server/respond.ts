@@ -13,7 +13,7 @@ const ONE_WRITE_BYTES = 16 * 1024;
 /** The SDKs read milliseconds first, and sleep any length: only for waits that a person would sit through. */
 const SHORT_WAIT_S = 60;
 
-export interface ResponseWriter extends Sink {
+interface ResponseWriter extends Sink {
   /** Whatever was said so far, the client learns of the error: as a status, or as its protocol's error event. */
   fail(error: GatewayError, protocol: Protocol): void;
 }

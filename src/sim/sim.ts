@@ -21,7 +21,7 @@ import type { Exchange } from './respond.ts';
 
 export { SIM_MODELS };
 
-export interface SimOptions {
+interface SimOptions {
   clock?: Clock;
   ids: Ids;
   log?: Logger;

@@ -9,7 +9,7 @@ export function tokensOf(texts: readonly string[]): number {
 }
 
 /** What is left of the limit on output tokens. */
-export interface TokenBudget {
+interface TokenBudget {
   /** Returns the start of `text` that still fits; never splits a character. */
   take(text: string): string;
   /** Takes the whole text, or returns false and takes nothing. */

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { systemClock, type Clock } from '../clock.ts';
 import { StoreError, type Store } from './store.ts';
 
-export interface StoreOptions {
+interface StoreOptions {
   clock?: Clock;
 }
 

@@ -21,13 +21,13 @@ function levelOf(share: number): 'green' | 'yellow' | 'red' {
   return share >= 0.8 ? 'yellow' : 'green';
 }
 
-export interface HourCount {
+interface HourCount {
   /** Where the hour begins, milliseconds since the epoch. */
   hour: number;
   requests: number;
 }
 
-export interface ChartOptions {
+interface ChartOptions {
   /** Lines of the bars alone. */
   height: number;
   width: number;

@@ -4,7 +4,7 @@ import { clean, isInteractive } from './style.ts';
 import { truncate } from './table.ts';
 
 /** A row for each name, in the order in which they were given, each with its own spinner. */
-export interface Spinners {
+interface Spinners {
   /** The row stops and shows how it ended. */
   done(name: string, ok: boolean): void;
   /** Takes the row away and writes what comes in its place, above the rows that are left. */

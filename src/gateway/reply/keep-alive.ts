@@ -10,7 +10,7 @@ import { responseHeaders } from './respond.ts';
 /** Counted from when the request was read. */
 const OPEN_AFTER_MS = 10_000;
 
-export interface Silence {
+interface Silence {
   /** The answer has begun, or the request is over. */
   end(): void;
 }

@@ -35,7 +35,7 @@ export interface FrameWriter {
 /** Some servers keep a stream open after the finish; what may still come is usage. */
 const SETTLE_MS = 5000;
 
-export interface PumpOptions {
+interface PumpOptions {
   /** Frames that came before the commit. */
   held: readonly Frame[];
   source: FrameSource;

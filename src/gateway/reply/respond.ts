@@ -15,7 +15,7 @@ import type { Inbound } from '../inbound/read-request.ts';
 import { createRelay } from './relay.ts';
 import { createTranslation, translateAsStream, translateWhole } from './translate.ts';
 
-export interface RespondOptions {
+interface RespondOptions {
   inbound: Inbound;
   answer: ProviderAnswer;
   admission: Admission;

@@ -79,7 +79,7 @@ function known(usage: Usage | undefined): Usage | undefined {
 }
 
 /** An answer as it was written for the client. */
-export interface TranslatedReply {
+interface TranslatedReply {
   text: string;
   usage: Usage | undefined;
   lost: string[] | undefined;

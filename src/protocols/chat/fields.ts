@@ -3,7 +3,7 @@
 import type { JsonValue } from '../../canonical/json.ts';
 import type { CanonicalField, NativeField } from '../../canonical/request.ts';
 
-export type Fate = 'carried' | 'mapped' | 'left out' | 'quiet' | 'rejected';
+type Fate = 'carried' | 'mapped' | 'left out' | 'quiet' | 'rejected';
 
 export interface Entry {
   fate: Fate;

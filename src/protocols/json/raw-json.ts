@@ -59,7 +59,7 @@ export function rawObjectJson(value: JsonObject | JsonValue[]): string {
 export const MAX_LEVELS = 512;
 
 /** Whether an object may be written otherwise than it was read, as far as the object shows. `deep`: too many levels to say. */
-export type Likeness = 'same' | 'other' | 'deep';
+type Likeness = 'same' | 'other' | 'deep';
 
 /** A number may have been written in many ways, and names that look like indexes come first whatever their place was. */
 export function likeness(value: JsonValue | undefined, levels = MAX_LEVELS): Likeness {

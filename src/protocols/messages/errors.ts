@@ -204,7 +204,7 @@ function plainText(body: string): string {
 }
 
 /** Milliseconds that the provider asks to wait. A date counts from the answer's own `date`: no clock of ours is asked. */
-export function readRetryAfter(headers: ReadonlyMap<string, string>): number | undefined {
+function readRetryAfter(headers: ReadonlyMap<string, string>): number | undefined {
   const exact = headers.get('retry-after-ms');
   if (exact !== undefined && exact.trim() !== '' && Number(exact) >= 0) return Math.ceil(Number(exact));
   const value = headers.get('retry-after')?.trim() ?? '';

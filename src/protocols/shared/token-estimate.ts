@@ -1,7 +1,6 @@
 // Tokens without a tokeniser: four bytes of text make about one. Good enough to choose a target, to answer a count and to fill a
 // figure that a provider did not tell; never used to refuse anything.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import type { ReplyPart } from '../../canonical/reply.ts';
 
 const BYTES_PER_TOKEN = 4;
 /** What providers count for one picture of usual size. */
@@ -117,16 +116,4 @@ function mediaTokens(value: JsonObject): number | undefined {
 
 function bySize(base64Length: number, bytesPerToken: number): number {
   return Math.ceil((base64Length * 3) / 4 / bytesPerToken);
-}
-
-/** Output tokens of an answer. */
-export function estimateReply(parts: readonly ReplyPart[]): number {
-  let bytes = 0;
-  for (const part of parts) {
-    if (part.type === 'text' || part.type === 'reasoning') bytes += Buffer.byteLength(part.text);
-    else if (part.type === 'tool_call')
-      bytes += Buffer.byteLength(part.name) + Buffer.byteLength(part.arguments);
-    else bytes += Buffer.byteLength(JSON.stringify(part.value));
-  }
-  return estimateText(bytes);
 }

@@ -13,7 +13,7 @@ export interface Run {
   frames(): Frame[];
 }
 
-export interface Splitter {
+interface Splitter {
   /** The frames that `chunk` completes. Every blank line ends one: a comment or a bare blank line is a frame without data. */
   push(chunk: Buffer): Frame[];
   /**

@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  estimateBody,
-  estimateReply,
-  estimateText,
-  isAtLeast,
-} from '../../../src/protocols/shared/token-estimate.ts';
+import { estimateBody, estimateText, isAtLeast } from '../../../src/protocols/shared/token-estimate.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 
 const WORDS = 'the quick brown fox jumps over the lazy dog '.repeat(100);
@@ -96,19 +91,6 @@ describe('estimateBody', () => {
   it('takes any JSON', () => {
     expect(estimateBody({})).toBe(0);
     expect(estimateBody({ messages: null, tools: 'x', system: [null, 1, [true]] })).toBeLessThan(5);
-  });
-});
-
-describe('estimateReply', () => {
-  it('counts text, thinking and calls', () => {
-    expect(
-      estimateReply([
-        { type: 'text', text: 'abcd' },
-        { type: 'reasoning', text: 'abcd' },
-        { type: 'tool_call', id: 'ignored', name: 'ab', arguments: '{}' },
-      ]),
-    ).toBe(3);
-    expect(estimateReply([])).toBe(0);
   });
 });
 

@@ -229,7 +229,7 @@ interface Turn {
   next: number;
 }
 
-export interface LegacyResults {
+interface LegacyResults {
   /** An id for a legacy call, which has none: made by count, so that the same history gives the same ids. */
   nextId(): string;
   /** `at`: the place of the call's message. */
@@ -240,7 +240,7 @@ export interface LegacyResults {
   idFor(name: string): string;
 }
 
-export function createLegacyResults(): LegacyResults {
+function createLegacyResults(): LegacyResults {
   let count = 0;
   /** The turns that called a name and wait for results, the newest last. */
   const open = new Map<string, Turn[]>();

@@ -232,7 +232,7 @@ const SCHEMAS: readonly (readonly [kind: RegExp, description: string, parameters
 ];
 
 /** Undefined: it is not one of them. */
-export function clientTool(tool: NativeTool): FunctionTool | undefined {
+function clientTool(tool: NativeTool): FunctionTool | undefined {
   const known = SCHEMAS.find(([kind]) => kind.test(tool.kind));
   if (!known || tool.name === undefined) return undefined;
   const [, description, parameters] = known;
@@ -241,6 +241,6 @@ export function clientTool(tool: NativeTool): FunctionTool | undefined {
 }
 
 /** The client runs these as well, but their arguments are known to the provider alone. */
-export function isUnknownClientTool(tool: NativeTool): boolean {
+function isUnknownClientTool(tool: NativeTool): boolean {
   return /^(?:bash|text_editor|memory|computer|browser_toolset|mcp_toolset)(?:_|$)/.test(tool.kind);
 }

@@ -16,7 +16,7 @@ const LOWER_BOUNDS: readonly (readonly [tokens: number, effort: Effort])[] = [
   [4096, 'low'],
 ];
 
-export function effortOfBudget(tokens: number): Effort {
+function effortOfBudget(tokens: number): Effort {
   return LOWER_BOUNDS.find(([bound]) => tokens >= bound)?.[1] ?? 'minimal';
 }
 
@@ -40,7 +40,7 @@ function nearest(effort: Effort, efforts: readonly Effort[]): Effort | undefined
   return best;
 }
 
-export type ChosenEffort =
+type ChosenEffort =
   /** Nothing is asked, or nothing need be said. */
   | { say: 'nothing' }
   /** It was asked for, and this model has no such thing. */

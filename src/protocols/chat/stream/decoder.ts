@@ -336,7 +336,7 @@ export function createStreamDecoder({ ids }: { ids: Ids; traits: Traits }): Stre
 
 // A frame of a chat stream as the chunk that it should hold, or as the failure that it is.
 
-export type Chunk = { value: JsonObject } | { failure: ProviderFailure };
+type Chunk = { value: JsonObject } | { failure: ProviderFailure };
 
 export function readChunk(frame: Frame): Chunk {
   if (frame.event === 'error') return { failure: failureOfEvent(frame.data) };
@@ -354,7 +354,7 @@ export function readChunk(frame: Frame): Chunk {
 
 // Which chunks of a chat stream are a piece of text and nothing else.
 
-export function createTextShape(): DeltaTemplate {
+function createTextShape(): DeltaTemplate {
   return new DeltaTemplate(/"content": ?"/, isTextAlone);
 }
 
@@ -376,7 +376,7 @@ function isTextAlone(value: JsonObject, text: string): boolean {
 // The thoughts of a stream whose blocks are over. A signature that comes after other content has no place any more: its block
 // was closed on the client's side, and text is not held back for what may never come.
 
-export interface ClosedReasoning {
+interface ClosedReasoning {
   /** A block that is over. */
   add(block: OpenReasoning): void;
   /** A block, over or not, whose seal is told. */
@@ -388,7 +388,7 @@ export interface ClosedReasoning {
   lost(): boolean;
 }
 
-export function createClosedReasoning(): ClosedReasoning {
+function createClosedReasoning(): ClosedReasoning {
   const keys = new Set<string | number>();
   const sealed = new Map<string, OpenReasoning>();
   let last: OpenReasoning | undefined;

@@ -145,7 +145,7 @@ function encodeInput(call: ToolCallPart): JsonObject {
 }
 
 /** Text of white space alone would be refused when it comes back: it goes with the next text, or nowhere. */
-export function encodeContent(parts: readonly ReplyPart[], hideThinking = false): JsonObject[] {
+function encodeContent(parts: readonly ReplyPart[], hideThinking = false): JsonObject[] {
   const blocks: JsonObject[] = [];
   let blank = '';
   for (const part of parts) {

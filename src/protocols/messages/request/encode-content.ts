@@ -17,7 +17,7 @@ import { encodeDocument, encodeImage } from './media.ts';
 import type { WireCacheControl } from '../wire-types.ts';
 
 /** Providers refuse blocks of text without a visible character. */
-export function isBlank(text: string): boolean {
+function isBlank(text: string): boolean {
   const first = text.charCodeAt(0);
   // Most texts begin with a letter: they need not be trimmed.
   if (first > 0x20 && first < 0x7f) return false;

@@ -110,7 +110,7 @@ function finishPrefill(turns: WireTurn[], prefill: boolean, encoding: EncodeCont
     last.content = [...last.content.slice(0, -1), { ...block, text: block.text.trimEnd() }];
 }
 
-export interface EncodedTurns {
+interface EncodedTurns {
   system: JsonObject[];
   turns: WireTurn[];
 }

@@ -8,7 +8,7 @@ import { addedTool } from '../wire-types.ts';
 
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|advisor|mcp_toolset)/;
 
-export function isServerTool(type: string): boolean {
+function isServerTool(type: string): boolean {
   return SERVER_TOOL.test(type);
 }
 

@@ -48,7 +48,7 @@ export function nativeBlock(part: NativePart): Pending {
 }
 
 /** Each function gives the frames that are due. */
-export interface BlockWriter {
+interface BlockWriter {
   /** The block goes out as soon as none before it is open. */
   enqueue(block: Pending): string;
   /** A `delta` of the block, as JSON. */
