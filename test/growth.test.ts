@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
 import ts from 'typescript';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { estimateBody } from '../src/protocols/shared/token-estimate.ts';
 import { createCustomToolInput } from '../src/canonical/custom-tool-input.ts';
 import { replay } from '../src/canonical/collect.ts';
@@ -33,6 +33,9 @@ import { fasterThanLinear } from './helpers/growth.ts';
 import { BOTH, context, mover, NOTHING, send } from './translation/pipeline.ts';
 import { cross } from './translation/cross.ts';
 import { provider } from './routing/fixtures.ts';
+
+// Processor time is measured: where others load the machine, a test waits long for its own.
+vi.setConfig({ testTimeout: 120_000 });
 
 const SOURCE = join(import.meta.dirname, '..', 'src');
 /** Folders and files that read what strangers wrote. */
