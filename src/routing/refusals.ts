@@ -2,6 +2,7 @@
 import { GatewayError, LONG_WAIT_S } from '../errors.ts';
 import type { Config } from '../config/config.ts';
 import { didYouMeanAll } from '../config/did-you-mean.ts';
+import { withoutKeys } from '../log.ts';
 import type { Target } from './catalog.ts';
 
 const MOST_SHOWN = 120;
@@ -16,7 +17,8 @@ interface Known {
 }
 
 export function unknownModel(name: string, known: Known): GatewayError {
-  const shown = name.length > MOST_SHOWN ? `${name.slice(0, MOST_SHOWN)}…` : name;
+  const safe = withoutKeys(name);
+  const shown = safe.length > MOST_SHOWN ? `${safe.slice(0, MOST_SHOWN)}…` : safe;
   const why = reasonOf(name, known.leftOut) ?? hint(name, known);
   return new GatewayError('model_not_found', `There is no model \`${shown}\` here${why}`, { param: 'model' });
 }

@@ -1,6 +1,7 @@
 // A provider and one of its models, made once for each name that is asked for.
 import type { Traits } from '../canonical/traits.ts';
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
+import { withoutKeys } from '../log.ts';
 import type { ModelInfo } from './model-info.ts';
 import type { Price } from './price.ts';
 
@@ -50,6 +51,8 @@ export function createTargets(facts: ModelInfo, discovered: Discovered, now: num
       const model = provider.models.find(({ id }) => id === name);
       return model && make(provider, name, model);
     }
+    // A key of the gateway in the wrong place is no provider's to see.
+    if (withoutKeys(name) !== name) return undefined;
     // What the built-in provider has is certain.
     const has = provider.source !== 'builtin' || discovered.get(provider.name)?.includes(name) !== false;
     return has ? make(provider, name) : undefined;
