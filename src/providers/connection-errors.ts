@@ -69,7 +69,9 @@ const SETTINGS_FRAME = /^\0\0.\x04\0\0\0\0\0/s;
 
 function proxyFailure({ status, cause }: ProxyFailed): ProviderFailure {
   if (status === 407) {
-    const message = 'the proxy wants a user name and a password: HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT';
+    // Not as a URL: what stands before its @ would be taken out as a secret.
+    const message =
+      'the proxy wants a user name and a password: put USER:PASSWORD@ before its host in HTTPS_PROXY or HTTP_PROXY';
     return { kind: 'failed', message, reason: 'proxy_auth' };
   }
   if (status !== undefined)

@@ -113,7 +113,7 @@ test.each([
   [
     'wants a password',
     'HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n',
-    'the proxy wants a user',
+    'the proxy wants a user name and a password: put USER:PASSWORD@ before its host in HTTPS_PROXY',
     'proxy_auth',
   ],
   ['can not connect', 'HTTP/1.1 502 No\r\ncontent-length: 0\r\n\r\n', 'the proxy answered 502 to', 'proxy'],
