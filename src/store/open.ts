@@ -1,6 +1,6 @@
 // Which engine keeps the data is read from the location alone; the engine is loaded only then, so that a command without
 // a database does not pay for it.
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { systemClock, type Clock } from '../clock.ts';
 import { StoreError, type Store } from './store.ts';
@@ -19,7 +19,16 @@ export async function openStore(location: string, options: StoreOptions = {}): P
 
 /** Whether there is a file to open; whether a server has such a database, only opening it can tell. */
 export function databaseExists(location: string): boolean {
-  return schemeOf(location) !== undefined || existsSync(resolve(location));
+  return schemeOf(location) !== undefined || stands(resolve(location));
+}
+
+/** A file that this user may not look at is there: opening it says so. */
+function stands(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
 }
 
 function schemeOf(location: string): string | undefined {

@@ -39,8 +39,20 @@ export function createFile(file: string): void {
     throw new StoreError('unavailable', `the database ${file} is not a file; name a file`);
   }
   if (existing !== undefined) return;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   closeSync(openSync(file, 'a', 0o600));
+}
+
+/** With its parents, one by one: in a place that takes no folders (/proc) Node's own `recursive` never returns. */
+function makeFolder(folder: string): void {
+  if (statOf(folder) !== undefined) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process made it meanwhile.
+    if (statOf(folder)?.isDirectory() !== true) throw error;
+  }
 }
 
 /** What a database consists of: its log and the index of that hold the same data. */
