@@ -36,7 +36,7 @@ it.each(['chat', 'messages'] as const)(
       headers: { authorization: `Bearer ${own.key}` },
     });
     expect(status).toBe(404);
-    expect(JSON.stringify(upstream.requests)).not.toContain('sk-gw-');
+    expect(upstream.requests.map(({ bytes }) => bytes.toString()).join('')).not.toContain('sk-gw-');
   },
 );
 
