@@ -22,8 +22,10 @@ export interface Connections {
   end(request: UnderWay): void;
   /** Whether bytes that are no HTTP may be answered: nothing else is, or will be, written on it. */
   isSilent(socket: Socket): boolean;
-  /** Closes those on which nothing is under way, not even half a head: the oldest first, `most` of them. Says how many. */
-  closeIdle(most?: number, except?: Socket): number;
+  /** Closes those on which nothing is under way, not even half a head. */
+  closeIdle(): void;
+  /** Closes those that were answered and are kept, the oldest first, `most` of them. Returns how many. */
+  closeServed(most: number): number;
   cancelAll(reason: Error): void;
   /** Resolves when the last byte of every answer has left. */
   allAnswered(): Promise<void>;
@@ -116,11 +118,17 @@ export function createConnections({ clock, writeTimeout, onDropped }: Connection
       // What is wrong with the body of a request is its answer; behind one that is complete it would pass for it.
       return requests.every(({ response }) => !response.headersSent && !response.req.complete);
     },
-    closeIdle(most = Infinity, except = undefined) {
+    closeIdle() {
+      for (const [socket, { requests, restedAt }] of open) {
+        if (requests.length === 0 && socket.bytesRead === restedAt) socket.destroy();
+      }
+    },
+    closeServed(most) {
       let closed = 0;
       for (const [socket, { requests, restedAt }] of open) {
         if (closed >= most) break;
-        if (socket === except || requests.length > 0 || socket.bytesRead !== restedAt) continue;
+        // The request of a new connection may be on its way.
+        if (restedAt === 0 || requests.length > 0 || socket.bytesRead !== restedAt) continue;
         socket.destroy();
         closed += 1;
       }

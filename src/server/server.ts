@@ -104,8 +104,8 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     sink.fail(new GatewayError('internal', 'the gateway failed; its log says more'), protocol);
   }
 
-  function makeRoom(newest?: Socket): void {
-    if (connections.closeIdle(ROOM, newest) === 0) deps.client.closeIdle();
+  function makeRoom(): void {
+    if (connections.closeServed(ROOM) === 0) deps.client.closeIdle();
   }
 
   function listenOn(host: string, port: number): Promise<number> {
@@ -149,7 +149,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     server.on('connection', (socket: Socket) => {
       connections.add(socket);
       // libuv closes the next one without a word where there is no descriptor for it.
-      if (!descriptorsLeft()) makeRoom(socket);
+      if (!descriptorsLeft()) makeRoom();
     });
     return new Promise((resolve, reject) => {
       server.once('error', reject);
