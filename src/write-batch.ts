@@ -1,6 +1,6 @@
 // Writes to several sockets leave together, at the end of a turn of the event loop or two: a peer that sleeps is woken by the
 // first write and is still awake for the next. A write that is alone leaves at once.
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 
 /** Milliseconds without a write, after which the next one counts as alone if the last one was. */
 const ALONE_MS = 0.25;
@@ -49,4 +49,37 @@ function flush(): void {
   batchSize = sockets.size + alone;
   alone = 0;
   for (const socket of sockets) socket.uncork();
+}
+
+/** What is larger is not copied into a text. */
+const ONE_TEXT_BYTES = 16 * 1024;
+
+/**
+ * From now on the small pieces that `socket` holds leave as one text. An override of an inner method, for its figures:
+ * docs/decisions/0007-write-batches.md.
+ */
+export function joinSmallPieces(socket: Socket): void {
+  socket._writev = writePieces;
+}
+
+interface Piece {
+  chunk: Buffer | string;
+  encoding: BufferEncoding;
+}
+
+function writePieces(this: Socket, pieces: Piece[], callback: (error?: Error | null) => void): void {
+  const text = this.writableLength > ONE_TEXT_BYTES ? undefined : joined(pieces);
+  if (text === undefined) Socket.prototype._writev?.call(this, pieces, callback);
+  else this._write(text, 'latin1', callback);
+}
+
+/** The pieces as a text of a character a byte; undefined where one of them is text that is not. */
+function joined(pieces: readonly Piece[]): string | undefined {
+  let text = '';
+  for (const { chunk, encoding } of pieces) {
+    if (typeof chunk !== 'string') text += chunk.toString('latin1');
+    else if (encoding === 'latin1' || chunk === '') text += chunk;
+    else return undefined;
+  }
+  return text;
 }

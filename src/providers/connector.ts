@@ -1,6 +1,7 @@
 // Connecting to a provider, so that later it can be told whether a connection that broke had served before.
 import type { buildConnector } from 'undici';
 import { skipContinue } from './interim.ts';
+import { joinSmallPieces } from '../write-batch.ts';
 
 /** undici tells how many bytes a failed socket had read before: more than none means that it had served a reply. */
 export function reusedConnectionClosed(error: unknown): boolean {
@@ -20,6 +21,7 @@ export function watched(connect: buildConnector.connector): buildConnector.conne
       const [failed, socket] = connected;
       if (failed === null) {
         skipContinue(socket);
+        joinSmallPieces(socket);
         socket.prependListener('error', (error: Error) => {
           if (socket.bytesRead > 0) brokeAfterUse.add(error);
         });

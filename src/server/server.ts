@@ -8,6 +8,7 @@ import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import type { GatewayDeps } from '../gateway/deps.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
 import { answerBadHttp, isTimeout } from './bad-request.ts';
+import { joinSmallPieces } from '../write-batch.ts';
 import { ClientRequest } from './client-request.ts';
 import { createConnections } from './connections.ts';
 import { createHostCheck, hostOf } from './host.ts';
@@ -147,6 +148,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       });
     });
     server.on('connection', (socket: Socket) => {
+      joinSmallPieces(socket);
       connections.add(socket);
       // libuv closes the next one without a word where there is no descriptor for it.
       if (!descriptorsLeft()) makeRoom();
