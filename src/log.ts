@@ -126,9 +126,10 @@ export const silentLog: Logger = {
 };
 
 /** More of a secret than a person is shown to recognise it by. A path may hold it percent-encoded; before an ellipsis its end was cut off. */
-const KEY = /sk(?:-|%2[dD])gw(?:-|%2[dD])(?:[0-9A-Za-z]{10,}|[0-9A-Za-z]+(?=…))/g;
+const KEY =
+  /(?:s|%73)(?:k|%6b)(?:-|%2d)(?:g|%67)(?:w|%77)(?:-|%2d)(?:(?:[0-9A-Za-z]|%[0-9a-f]{2}){10,}|(?:[0-9A-Za-z]|%[0-9a-f]{2})+(?=…))/gi;
 
 /** Keys of this gateway in places where no key belongs, such as a model's name or a path, are never written down nor sent back. */
 export function withoutKeys(text: string): string {
-  return text.includes('gw') ? text.replace(KEY, 'sk-gw-[redacted]') : text;
+  return text.includes('gw') || text.includes('%') ? text.replace(KEY, 'sk-gw-[redacted]') : text;
 }

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { displayWidth } from '../src/cli/ui/table.ts';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { createLog } from '../src/log.ts';
+import { createLog, withoutKeys } from '../src/log.ts';
 
 /** A reader that takes nothing until it is told to. */
 function stalled() {
@@ -257,4 +257,11 @@ describe('any other record in the log for people', () => {
     expect(lines.length).toBeGreaterThan(2);
     for (const line of lines.slice(1)) expect(line).toMatch(/^ {15}\S/);
   });
+});
+
+it('finds a key whose letters are percent-encoded', () => {
+  const secret = 'A1b2C3d4E5f6G7h8I9j0';
+  for (const key of [`%73k-gw-${secret}`, `sk-%67%77%2D${secret}`, `sk-gw-%41${secret.slice(1)}`]) {
+    expect(withoutKeys(`/v1/${key}`)).toBe('/v1/sk-gw-[redacted]');
+  }
 });
