@@ -1,17 +1,17 @@
 // The providers and models as a server would know them: the configuration, what is found on this machine, what providers
 // list. For commands that answer without a running server.
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { createClients } from '../app.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
-import { LOCAL_CANDIDATES } from '../config/providers.ts';
+import { LOCAL_CANDIDATES, shownProviders } from '../config/providers.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import { listModels, probeLocal } from '../providers/discover.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
 import type { Context } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean } from './ui/style.ts';
-import { readConfig, sayRead } from './with-store.ts';
-import { shownProviders } from './shown-providers.ts';
+import { readConfig, sayRead, withStore } from './with-store.ts';
 
 export interface Inventory {
   config: Config;
@@ -70,4 +70,18 @@ export async function learnModels(
       }
     }),
   );
+}
+
+// What running servers know of targets: those that cool down or fail. Without a database there is no server.
+
+/** `provider/model` -> `cooling` or `failing`. */
+export type States = ReadonlyMap<string, string>;
+
+export async function readStates(command: Command, context: Context): Promise<States> {
+  const config = await readConfig(command, context);
+  if (!existsSync(config.database)) return new Map();
+  return withStore(command, context, async (store) => {
+    const known = await store.listHealth(context.clock.now());
+    return new Map(known.map(({ target, state }) => [target, state]));
+  });
 }

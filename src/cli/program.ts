@@ -137,9 +137,8 @@ export async function execute(argv: readonly string[], context: Context): Promis
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const { debug } = program.opts<GlobalOptions>();
-    const { errorLines: explainFailure } = await import('./ui/error-lines.ts');
-    const { say } = await import('./ui/lines.ts');
-    const { lines, exitCode } = explainFailure(error, debug === true);
+    const { errorLines, say } = await import('./ui/lines.ts');
+    const { lines, exitCode } = errorLines(error, debug === true);
     for (const line of lines) say(context.stderr, `gateway: ${line}`);
     return exitCode;
   }

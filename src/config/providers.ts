@@ -278,3 +278,11 @@ export function findProviders(env: Env): Pick<Config, 'providers' | 'warnings' |
   }
   return { providers, warnings, leftOut };
 }
+
+// Which providers are worth a line: the built-in one only where the file names it or there is no other.
+
+export function shownProviders(all: readonly ProviderConfig[], config: Config): readonly ProviderConfig[] {
+  const named = new Set(config.providers.map(({ name }) => name));
+  const shown = all.filter(({ name, source }) => named.has(name) || source !== 'builtin');
+  return shown.length > 0 ? shown : all;
+}

@@ -5,9 +5,8 @@ import path from 'node:path';
 import type { Config } from './config.ts';
 import type { ConfigFault } from './config-error.ts';
 import type { Env } from './load-source.ts';
-import { parseWhole } from './duration-size.ts';
+import { parseWhole, HOST } from './scalars.ts';
 import type { FileConfig } from './schema.ts';
-import { HOST } from './scalars.ts';
 
 export interface Flags {
   config?: string;

@@ -9,9 +9,7 @@ import type { Ids } from '../ids.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
 import { behaviourOf } from './behaviours.ts';
 import type { Behaviour } from './behaviours.ts';
-import { echoReply, eventsOf, inputTokens, textReply } from './model.ts';
-import type { ReplyIdentity } from './model.ts';
-import { wordsOf } from './tokens.ts';
+import { echoReply, eventsOf, inputTokens, textReply, type ReplyIdentity, wordsOf } from './model.ts';
 
 export interface Exchange {
   protocol: Protocol;

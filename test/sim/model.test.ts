@@ -10,8 +10,7 @@ import type {
   GenerationRequest,
   ToolChoice,
 } from '../../src/canonical/request.ts';
-import { echoReply, eventsOf, inputTokens } from '../../src/sim/model.ts';
-import { wordsOf } from '../../src/sim/tokens.ts';
+import { echoReply, eventsOf, inputTokens, wordsOf } from '../../src/sim/model.ts';
 import { ask, conversation, tool, user } from './requests.ts';
 
 const IDENTITY = { id: 'id', created: 0 };

@@ -25,10 +25,10 @@ export function defineCheck(check: Command, context: Context): void {
 
 async function runCheck(options: Options, command: Command, context: Context): Promise<void> {
   const { json = false, deep = false } = options;
-  const { withInventory: withSurvey } = await import('../inventory.ts');
+  const { withInventory } = await import('../inventory.ts');
   const { checkProvider } = await import('../check-provider.ts');
   const style = await createStyle(context.stdout, context.env);
-  const reports = await withSurvey(command, context, async (survey) => {
+  const reports = await withInventory(command, context, async (survey) => {
     const probe = { client: survey.client, ids: context.ids };
     const names = survey.providers.map(({ name }) => name);
     const spinners = await createSpinners(context, names, json);

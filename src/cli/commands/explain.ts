@@ -1,4 +1,6 @@
 // Which target would answer a request, and why each other would not.
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { NO_NEEDS } from '../../canonical/traits.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
@@ -7,9 +9,12 @@ import { GatewayError } from '../../errors.ts';
 import { MAX_ATTEMPTS } from '../../gateway/outbound/fallback.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { RoutingQuery, Resolution } from '../../routing/routing.ts';
-import type { Context } from '../context.ts';
+import { type Context, CliError } from '../context.ts';
 import { clean, createStyle, printJson, printLines, type Style } from '../ui/style.ts';
-import type { States } from '../states.ts';
+import type { States } from '../inventory.ts';
+import { isObject, type JsonObject } from '../../canonical/json.ts';
+import { readRequest, type Inbound } from '../../gateway/inbound/read-request.ts';
+import { protocolOfBody } from '../../protocols/registry.ts';
 
 interface Options {
   file?: string;
@@ -42,10 +47,9 @@ async function runExplain(
   command: Command,
   context: Context,
 ): Promise<void> {
-  const { learnModels, withInventory: withSurvey } = await import('../inventory.ts');
-  const { readStates } = await import('../states.ts');
+  const { learnModels, readStates, withInventory } = await import('../inventory.ts');
   const states = await readStates(command, context);
-  const explained = await withSurvey(command, context, async (survey): Promise<Explained> => {
+  const explained = await withInventory(command, context, async (survey): Promise<Explained> => {
     await learnModels(survey, context);
     const { question, droppedFor } = await askedOf(model, options.file, context.cwd);
     const verdicts = judge(survey.routing.resolve(question), droppedFor, states);
@@ -84,7 +88,6 @@ async function askedOf(model: string, file: string | undefined, cwd: string): Pr
     };
     return { question, droppedFor: () => [] };
   }
-  const { readRequestFile } = await import('../args/request-file.ts');
   const { routingQuery: questionOf } = await import('../../gateway/inbound/routing-query.ts');
   const { buildRequest: prepare } = await import('../../gateway/outbound/build-request.ts');
   const inbound = await readRequestFile(file, cwd, model);
@@ -167,4 +170,36 @@ async function printVerdicts(
     ...(dropped.length > 0 ? [style.dim(`         left out: ${dropped.map(clean).join(', ')}`)] : []),
   ]);
   printLines(stdout, [`${clean(model)}: strategy ${strategy}${read}`, ...lines]);
+}
+
+// A request's body from a file, read as the gateway reads it, under the model's name of the command line.
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'is not there; check the name',
+  EISDIR: 'is a folder; name the file in it',
+  EACCES: 'may not be read; give this user the permission',
+};
+
+/** Throws CliError for a file that is none, GatewayError for a body that the gateway would refuse. */
+async function readRequestFile(file: string, cwd: string, model: string): Promise<Inbound> {
+  const text = await readFile(resolve(cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    const code = error.code ?? error.message;
+    throw new CliError(
+      `${file} ${UNREADABLE[code] ?? `can't be read (${code}); name a file with a request's JSON`}`,
+    );
+  });
+  const value = { ...parse(text, file), model };
+  return readRequest(protocolOfBody(value), Buffer.from(JSON.stringify(value)));
+}
+
+function parse(text: string, file: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new CliError(`${file} is not valid JSON: ${(error as Error).message}`);
+  }
+  if (!isObject(value))
+    throw new CliError(`${file} is not a JSON object; write a request's body, as a client sends it`);
+  return value;
 }

@@ -4,7 +4,7 @@ import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { Key, Permission, Store, StoreReader } from '../../store/store.ts';
-import { parseModels, parseName, parsePermissions } from '../args/values.ts';
+import { parseModels, parseName, parsePermissions, parseExpiry } from '../args/values.ts';
 import { CliError, type Context } from '../context.ts';
 import {
   clean,
@@ -28,7 +28,6 @@ import {
   withStore,
 } from '../with-store.ts';
 import { table, wrapText, type Cell } from '../ui/table.ts';
-import { parseExpiry } from '../args/time.ts';
 
 interface CreateOptions {
   account?: string;
@@ -126,7 +125,7 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
 
 /** Two accounts that a person takes for one have two limits. */
 async function warnOfLookalike(account: string, store: Store, { stderr }: Context): Promise<void> {
-  const { lookalike } = await import('../args/account-name.ts');
+  const { lookalike } = await import('../args/key-warnings.ts');
   const other = lookalike(
     account,
     (await store.listAccounts()).map(({ name }) => name),
@@ -136,7 +135,7 @@ async function warnOfLookalike(account: string, store: Store, { stderr }: Contex
 }
 
 async function warnOfModels(models: readonly string[], config: Config, { stderr }: Context): Promise<void> {
-  const { uselessModels } = await import('../args/model-list.ts');
+  const { uselessModels } = await import('../args/key-warnings.ts');
   for (const line of uselessModels(models, config)) say(stderr, shortened(`warning: ${clean(line)}`));
 }
 

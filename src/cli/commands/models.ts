@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { ModelEntry } from '../../routing/listing.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatShort, printJson, printLines, widthOf } from '../ui/style.ts';
-import { readStates, type States } from '../states.ts';
-import type { Inventory } from '../inventory.ts';
+import type { Inventory, States } from '../inventory.ts';
 import { table, type Cell } from '../ui/table.ts';
 
 export function defineModels(models: Command, context: Context): void {
@@ -12,12 +11,12 @@ export function defineModels(models: Command, context: Context): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway models --json')
     .action(async (options: { json?: boolean }, command: Command) => {
-      const { learnModels, withInventory: withSurvey } = await import('../inventory.ts');
+      const { learnModels, readStates, withInventory } = await import('../inventory.ts');
       const read = async (survey: Inventory): Promise<ModelEntry[]> => {
         await learnModels(survey, context);
         return survey.routing.models(null);
       };
-      const entries = await withSurvey(command, context, read, { database: true });
+      const entries = await withInventory(command, context, read, { database: true });
       const states = await readStates(command, context);
       if (options.json)
         printJson(

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { clean, isoTime, printJson } from '../ui/style.ts';
 import { limitOf, unknownAccount, withReadStore } from '../with-store.ts';
-import { parseSince } from '../args/time.ts';
+import { parseSince } from '../args/values.ts';
 
 const GROUPINGS = ['account', 'key', 'model', 'hour'] as const satisfies readonly Grouping[];
 

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { clean, createStyle, printLines, shellWord, widthOf, type Style } from './style.ts';
 import { version } from '../program.ts';
 import { limitText } from '../with-store.ts';
-import { shownProviders } from '../shown-providers.ts';
+import { shownProviders } from '../../config/providers.ts';
 import { assignTier, commandLines, withCommand } from './lines.ts';
 import { displayWidth, wrapText, wrapWords } from './table.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseExpiry, parseSince } from '../../../src/cli/args/time.ts';
+import { parseExpiry, parseSince } from '../../../src/cli/args/values.ts';
 import { NOW } from '../harness.ts';
 
 const iso = (at: number) => new Date(at).toISOString();

@@ -1,7 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Part } from '../../src/canonical/request.ts';
-import { sizeOf } from '../../src/sim/media.ts';
-import { promptOf } from '../../src/sim/prompt.ts';
+import { sizeOf, promptOf } from '../../src/sim/prompt.ts';
 import { ask } from './requests.ts';
 
 const png = Buffer.concat([
