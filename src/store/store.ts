@@ -105,6 +105,22 @@ export interface TargetHealth {
   until: number;
 }
 
+/** What an account may ask for again for a while, under an id of its own. `data` is opaque to the store. */
+export interface StoredItem {
+  accountId: number;
+  id: string;
+  at: number;
+  /** When it expires. */
+  until: number;
+  data: Uint8Array;
+}
+
+/** Bytes of items, of one account and of all together. */
+export interface ItemBounds {
+  account: number;
+  all: number;
+}
+
 export interface Store {
   /** What the user is told it is: the file's path, or the URL without its secret. */
   readonly location: string;
@@ -149,6 +165,16 @@ export interface Store {
   /** Deletes usage rows and hourly counts older than `keep` milliseconds, in small steps, so that nobody waits. A clock
    *  that is ahead of the newest of them is not believed, and the newest hour stays. */
   prune(now: number, keep: number): Promise<void>;
+  /** Writes items, in place of those with the same id, then deletes the oldest above a bound. One transaction. */
+  storeItems(items: readonly StoredItem[], bounds: ItemBounds): Promise<void>;
+  /** The account's items of these ids that have not expired at `now`, in the order of `ids`. */
+  findItems(accountId: number, ids: readonly string[], now: number): Promise<StoredItem[]>;
+  /** Sets a later expiry. */
+  extendItems(accountId: number, ids: readonly string[], until: number): Promise<void>;
+  /** Gives the number of items that were deleted. */
+  deleteItems(accountId: number, ids: readonly string[]): Promise<number>;
+  /** Deletes expired items, in small steps. */
+  pruneItems(now: number): Promise<void>;
   /** Rejects where the database cannot be read now; does not wait for a lock. */
   ping(): Promise<void>;
   /** Housekeeping while nobody waits: SQLite's passive checkpoint. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
-import type { NewKey, Store, UsageRow } from '../../src/store/store.ts';
+import type { NewKey, Store, StoredItem, UsageRow } from '../../src/store/store.ts';
 
 export const HOUR = Date.parse('2026-11-21T14:00:00Z');
 
@@ -428,6 +428,79 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       await store.admit(1, HOUR, 10);
       await store.idle();
       expect(await store.used(1, HOUR)).toBe(1);
+    });
+  });
+
+  describe(`${name}: items`, () => {
+    const BOUNDS = { account: 1_000_000, all: 2_000_000 };
+    const item = (id: string, change: Partial<StoredItem> = {}): StoredItem => ({
+      accountId: 1,
+      id,
+      at: HOUR,
+      until: HOUR + HOUR_MS,
+      data: Buffer.from(`data of ${id}`),
+      ...change,
+    });
+    const idsOf = async (accountId: number, ids: string[], now = HOUR): Promise<string[]> =>
+      (await store.findItems(accountId, ids, now)).map(({ id }) => id);
+
+    beforeEach(async () => {
+      await store.createKey(newKey());
+      await store.createKey(newKey({ id: 'key_two', account: 'bob' }));
+    });
+
+    it('gives back what was stored, in the order of the ids that were asked for', async () => {
+      await store.storeItems([item('a'), item('b')], BOUNDS);
+      const found = await store.findItems(1, ['b', 'missing', 'a'], HOUR);
+      expect(found.map(({ id, data }) => [id, Buffer.from(data).toString()])).toEqual([
+        ['b', 'data of b'],
+        ['a', 'data of a'],
+      ]);
+    });
+
+    it('shows no account the items of another', async () => {
+      await store.storeItems([item('a'), item('a', { accountId: 2, data: Buffer.from('of bob') })], BOUNDS);
+      expect(Buffer.from((await store.findItems(2, ['a'], HOUR))[0]?.data ?? []).toString()).toBe('of bob');
+      expect(await store.deleteItems(2, ['a', 'b'])).toBe(1);
+      expect(await idsOf(2, ['a'])).toEqual([]);
+      expect(await idsOf(1, ['a'])).toEqual(['a']);
+    });
+
+    it('replaces an item of the same id', async () => {
+      await store.storeItems([item('a')], BOUNDS);
+      await store.storeItems([item('a', { data: Buffer.from('newer') })], BOUNDS);
+      const found = await store.findItems(1, ['a'], HOUR);
+      expect(found.map(({ data }) => Buffer.from(data).toString())).toEqual(['newer']);
+    });
+
+    it('finds no expired item, extends one that is asked for, and prunes the others', async () => {
+      await store.storeItems([item('a'), item('b')], BOUNDS);
+      await store.extendItems(1, ['b'], HOUR + 2 * HOUR_MS);
+      expect(await idsOf(1, ['a', 'b'], HOUR + HOUR_MS)).toEqual(['b']);
+      await store.extendItems(1, ['b'], HOUR + 1);
+      await store.pruneItems(HOUR + HOUR_MS);
+      expect(await idsOf(1, ['a', 'b'])).toEqual(['b']);
+    });
+
+    it('deletes the oldest items of an account that is above its bound', async () => {
+      const data = Buffer.alloc(1000);
+      const items = Array.from({ length: 10 }, (_, at) => item(`i${at}`, { at: HOUR + at, data }));
+      await store.storeItems([item('other', { accountId: 2, at: HOUR - 1 })], BOUNDS);
+      await store.storeItems(items, { ...BOUNDS, account: 5000 });
+      const ids = items.map(({ id }) => id);
+      expect(await idsOf(1, ids)).toEqual(['i6', 'i7', 'i8', 'i9']);
+      expect(await idsOf(2, ['other'])).toEqual(['other']);
+    });
+
+    it('deletes the oldest items of all accounts above the bound of all', async () => {
+      const data = Buffer.alloc(1000);
+      await store.storeItems([item('old', { accountId: 2, at: HOUR - 1, data })], BOUNDS);
+      await store.storeItems([item('a', { data }), item('b', { at: HOUR + 1, data })], {
+        ...BOUNDS,
+        all: 3000,
+      });
+      expect(await idsOf(2, ['old'])).toEqual([]);
+      expect(await idsOf(1, ['a', 'b'])).toEqual(['a', 'b']);
     });
   });
 }

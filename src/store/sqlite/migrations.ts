@@ -131,6 +131,31 @@ export const MIGRATIONS: readonly Migration[] = [
       INSERT INTO old_usage SELECT coalesce(min(id), 0), coalesce(max(id) + 1, 0) FROM usage;
     `,
   },
+  {
+    name: '0005-items',
+    sql: `
+      CREATE TABLE items (
+        account_id INTEGER NOT NULL REFERENCES accounts (id),
+        id TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        until INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        data BLOB NOT NULL,
+        PRIMARY KEY (account_id, id)
+      ) STRICT;
+      CREATE INDEX items_of_account ON items (account_id, at, id, bytes);
+      CREATE INDEX items_by_age ON items (at, id, account_id, bytes);
+      CREATE INDEX items_until ON items (until);
+      CREATE TABLE item_bytes (account_id INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
+      CREATE TRIGGER item_stored AFTER INSERT ON items BEGIN
+        INSERT INTO item_bytes VALUES (new.account_id, new.bytes)
+        ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;
+      END;
+      CREATE TRIGGER item_deleted AFTER DELETE ON items BEGIN
+        UPDATE item_bytes SET bytes = bytes - old.bytes WHERE account_id = old.account_id;
+      END;
+    `,
+  },
 ];
 
 /** Brings the schema up to date. Several processes may do it at once: the first one does it, the others see it done. */

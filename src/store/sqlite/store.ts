@@ -5,6 +5,7 @@ import type { Account, Store, TargetHealth } from '../store.ts';
 import { createAdmissions, prepareAdmissions } from './admissions.ts';
 import { connect } from './connection.ts';
 import { loadEngine, type Db } from './engine.ts';
+import { prepareItems, pruneItems } from './items.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareUsage, prune } from './usage.ts';
 
@@ -47,6 +48,11 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     publishHealth: (outOfTurn, well) => run((sql) => sql.publishHealth(outOfTurn, well)),
     listHealth: (now) => run((sql) => sql.listHealth.all(now)),
     prune: (now, keep) => prune(connection, now, keep),
+    storeItems: (rows, bounds) => run(({ items }) => items.store(rows, bounds)),
+    findItems: (accountId, ids, now) => run(({ items }) => items.find(accountId, ids, now)),
+    extendItems: (accountId, ids, until) => run(({ items }) => items.extend(accountId, ids, until)),
+    deleteItems: (accountId, ids) => run(({ items }) => items.remove(accountId, ids)),
+    pruneItems: (now) => pruneItems(connection, now),
     ping: () => connection.runOnce((sql) => void sql.ping.get()),
     idle: () => run((_, db) => void db.pragma('wal_checkpoint(PASSIVE)')),
     async close() {
@@ -64,6 +70,7 @@ function prepare(db: Db) {
     ...keys,
     ...prepareHealth(db),
     usage: prepareUsage(db, keys.touchKey),
+    items: prepareItems(db),
     ping: db.prepare('SELECT count(*) FROM migrations'),
   };
 }

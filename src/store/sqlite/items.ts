@@ -1,0 +1,103 @@
+// Items that an account may ask for again: written in batches, bounded in bytes, the oldest deleted first. Triggers keep the
+// sum of bytes of each account, so that a batch reads one row for it.
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import type { ItemBounds, StoredItem } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { Db } from './engine.ts';
+
+const DELETED_AT_ONCE = 200;
+/** Beside the data: the ids, the times and SQLite's own bytes of a row and its index entries. */
+const ROW_BYTES = 200;
+
+interface ItemRow {
+  account_id: number;
+  id: string;
+  at: number;
+  until: number;
+  data: Buffer;
+}
+
+export function prepareItems(db: Db) {
+  const remove = db.prepare<[account: number, id: string]>(
+    'DELETE FROM items WHERE account_id = ? AND id = ?',
+  );
+  const insert = db.prepare<[number, string, number, number, number, Uint8Array]>(
+    'INSERT INTO items (account_id, id, at, until, bytes, data) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const find = db.prepare<[account: number, id: string, now: number], ItemRow>(
+    'SELECT account_id, id, at, until, data FROM items WHERE account_id = ? AND id = ? AND until > ?',
+  );
+  const extend = db.prepare<[until: number, account: number, id: string, until: number]>(
+    'UPDATE items SET until = ? WHERE account_id = ? AND id = ? AND until < ?',
+  );
+  const bytesOf = db.prepare<[number], number>('SELECT bytes FROM item_bytes WHERE account_id = ?').pluck();
+  const bytesOfAll = db.prepare<[], number>('SELECT coalesce(sum(bytes), 0) FROM item_bytes').pluck();
+  const oldestOf = db.prepare<[number], ItemRow & { bytes: number }>(
+    'SELECT account_id, id, bytes FROM items WHERE account_id = ? ORDER BY at, id',
+  );
+  const oldestOfAll = db.prepare<[], ItemRow & { bytes: number }>(
+    'SELECT account_id, id, bytes FROM items ORDER BY at, id',
+  );
+
+  /** Deletes rows in the order of `rows` until `excess` bytes are free. */
+  function free(excess: number, rows: IterableIterator<ItemRow & { bytes: number }>): void {
+    const ids: [number, string][] = [];
+    let freed = 0;
+    for (const row of rows) {
+      if (freed >= excess) break;
+      freed += row.bytes;
+      ids.push([row.account_id, row.id]);
+    }
+    for (const [account, id] of ids) remove.run(account, id);
+  }
+
+  const store = db.transaction((items: readonly StoredItem[], bounds: ItemBounds): void => {
+    for (const { accountId, id, at, until, data } of items) {
+      remove.run(accountId, id);
+      insert.run(accountId, id, at, until, data.length + ROW_BYTES, data);
+    }
+    for (const account of new Set(items.map(({ accountId }) => accountId))) {
+      const excess = (bytesOf.get(account) ?? 0) - bounds.account;
+      if (excess > 0) free(excess, oldestOf.iterate(account));
+    }
+    const excess = (bytesOfAll.get() ?? 0) - bounds.all;
+    if (excess > 0) free(excess, oldestOfAll.iterate());
+  });
+  const extendAll = db.transaction((account: number, ids: readonly string[], until: number): void => {
+    for (const id of ids) extend.run(until, account, id, until);
+  });
+  const removeAll = db.transaction((account: number, ids: readonly string[]): number =>
+    ids.reduce((removed, id) => removed + remove.run(account, id).changes, 0),
+  );
+
+  return {
+    store: (items: readonly StoredItem[], bounds: ItemBounds) => store.immediate(items, bounds),
+    find: (account: number, ids: readonly string[], now: number): StoredItem[] =>
+      ids.flatMap((id) => {
+        const row = find.get(account, id, now);
+        return row === undefined ? [] : [toItem(row)];
+      }),
+    extend: (account: number, ids: readonly string[], until: number) =>
+      extendAll.immediate(account, ids, until),
+    remove: (account: number, ids: readonly string[]) => removeAll.immediate(account, ids),
+    prune: db.prepare<[now: number, most: number]>(
+      'DELETE FROM items WHERE (account_id, id) IN (SELECT account_id, id FROM items WHERE until <= ? LIMIT ?)',
+    ),
+  };
+}
+
+function toItem({ account_id: accountId, id, at, until, data }: ItemRow): StoredItem {
+  return { accountId, id, at, until, data };
+}
+
+type ItemConnection = Connection<{ items: ReturnType<typeof prepareItems> }>;
+
+/** Deletes expired items in steps; requests go first between two of them. */
+export async function pruneItems(connection: ItemConnection, now: number): Promise<void> {
+  for (;;) {
+    if (connection.closed) return;
+    const { changes } = await connection.run(({ items }) => items.prune.run(now, DELETED_AT_ONCE));
+    if (changes < DELETED_AT_ONCE) return;
+    await yieldToOthers();
+  }
+}

@@ -1,0 +1,166 @@
+// Items of accounts: sealed with a key beside the database, found while they still wait, and by their account alone.
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { HOUR_MS, systemClock } from '../../src/clock.ts';
+import type { Logger } from '../../src/log.ts';
+import { createSealedItems, type SealedItems } from '../../src/store/sealed-items.ts';
+import { StoreError, type Store } from '../../src/store/store.ts';
+import { manualClock } from '../helpers/clock.ts';
+import { newKey } from './contract.ts';
+import { contentsOf, opened, temporaryFile } from './support.ts';
+
+const SECRET = 'what the model answered';
+const quiet: Logger = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  flush: () => undefined,
+};
+
+function sealedItems(
+  store: Pick<Store, 'storeItems' | 'findItems' | 'extendItems' | 'deleteItems'>,
+  file: string,
+  clock = manualClock(),
+  log = quiet,
+): SealedItems {
+  return createSealedItems({ store, keyFile: `${file}.key`, keepMs: () => HOUR_MS, clock, log });
+}
+
+async function withAccounts(file: string): Promise<Store> {
+  const store = await opened(file, { clock: systemClock });
+  await store.createKey(newKey());
+  await store.createKey(newKey({ id: 'key_two', account: 'bob' }));
+  return store;
+}
+
+const found = async (items: SealedItems, account: number, id: string): Promise<string | undefined> =>
+  (await items.find(account, [id])).get(id);
+
+describe('sealed items', () => {
+  it('are found at once, after they are written, and by another process with the same key file', async () => {
+    const file = temporaryFile();
+    const store = await withAccounts(file);
+    const items = sealedItems(store, file);
+    items.put(1, [{ id: 'resp_1', text: SECRET }]);
+    expect(await found(items, 1, 'resp_1')).toBe(SECRET);
+    expect(await items.flush()).toBe(0);
+    expect(await found(items, 1, 'resp_1')).toBe(SECRET);
+    expect(await found(sealedItems(store, file), 1, 'resp_1')).toBe(SECRET);
+  });
+
+  it('do not show their text in any file', async () => {
+    const file = temporaryFile();
+    const items = sealedItems(await withAccounts(file), file);
+    items.put(1, [{ id: 'resp_1', text: SECRET }]);
+    await items.flush();
+    expect(JSON.stringify(contentsOf(dirname(file)))).not.toContain(SECRET);
+    expect(statSync(`${file}.key`).mode & 0o777).toBe(0o600);
+  });
+
+  it('are not found by another account, even where its row is copied to that account', async () => {
+    const file = temporaryFile();
+    const store = await withAccounts(file);
+    const items = sealedItems(store, file);
+    items.put(1, [{ id: 'a', text: SECRET }]);
+    await items.flush();
+    const [row] = await store.findItems(1, ['a'], 0);
+    if (row === undefined) throw new Error('not stored');
+    await store.storeItems([{ ...row, accountId: 2 }], { account: 1e6, all: 1e6 });
+    expect(await found(items, 2, 'a')).toBeUndefined();
+  });
+
+  it('are forgotten, not an error, where the key file was replaced', async () => {
+    const file = temporaryFile();
+    const store = await withAccounts(file);
+    const items = sealedItems(store, file);
+    items.put(1, [{ id: 'a', text: SECRET }]);
+    await items.flush();
+    writeFileSync(`${file}.key`, Buffer.alloc(32).toString('base64'));
+    expect(await found(sealedItems(store, file), 1, 'a')).toBeUndefined();
+  });
+
+  it('expire, and last longer where they are extended', async () => {
+    const file = temporaryFile();
+    const clock = manualClock();
+    const items = sealedItems(await withAccounts(file), file, clock);
+    items.put(1, [
+      { id: 'a', text: 'a' },
+      { id: 'b', text: 'b' },
+    ]);
+    await items.flush();
+    clock.advance(HOUR_MS / 2);
+    await items.extend(1, ['b']);
+    clock.advance(HOUR_MS / 2);
+    expect(await found(items, 1, 'a')).toBeUndefined();
+    expect(await found(items, 1, 'b')).toBe('b');
+  });
+
+  it('are deleted whether they wait or are written', async () => {
+    const file = temporaryFile();
+    const items = sealedItems(await withAccounts(file), file);
+    items.put(1, [{ id: 'a', text: 'a' }]);
+    await items.flush();
+    items.put(1, [{ id: 'b', text: 'b' }]);
+    expect(await items.delete(1, ['a', 'b', 'c'])).toBe(2);
+    expect((await items.find(1, ['a', 'b'])).size).toBe(0);
+  });
+
+  it('wait while the database is away, and the log says so once', async () => {
+    const file = temporaryFile();
+    const store = await withAccounts(file);
+    const clock = manualClock();
+    const errors: string[] = [];
+    let away = true;
+    const flaky = {
+      ...store,
+      storeItems: (...given: Parameters<Store['storeItems']>) =>
+        away ? Promise.reject(new StoreError('unavailable', 'away')) : store.storeItems(...given),
+    };
+    const log: Logger = { ...quiet, error: (message) => void errors.push(message) };
+    const items = sealedItems(flaky, file, clock, log);
+    items.put(1, [{ id: 'a', text: 'a' }]);
+    expect(await items.flush()).toBe(1);
+    expect(await items.flush()).toBe(1);
+    expect(errors).toHaveLength(1);
+    expect(await found(items, 1, 'a')).toBe('a');
+    away = false;
+    expect(await items.flush()).toBe(0);
+    expect((await store.findItems(1, ['a'], clock.now())).length).toBe(1);
+  });
+});
+
+describe('a sealed text', () => {
+  it('opens for its account alone, and not once it was changed', async () => {
+    const file = temporaryFile();
+    const items = sealedItems(await withAccounts(file), file);
+    const sealed = items.seal(1, SECRET);
+    expect(sealed).toMatch(/^gw1\.[A-Za-z0-9_-]+$/);
+    expect(items.unseal(1, sealed)).toBe(SECRET);
+    expect(items.unseal(2, sealed)).toBeUndefined();
+    expect(items.unseal(1, `${sealed.slice(0, -2)}AA`)).toBeUndefined();
+    expect(items.unseal(1, 'gw1.')).toBeUndefined();
+    expect(items.unseal(1, 'gAAAAAB of a provider')).toBeUndefined();
+  });
+});
+
+describe('the key file', () => {
+  it('is narrowed to its owner, and refused where it holds something else', async () => {
+    const file = temporaryFile();
+    const store = await withAccounts(file);
+    sealedItems(store, file).seal(1, 'x');
+    const made = readFileSync(`${file}.key`, 'utf8');
+    chmodSync(`${file}.key`, 0o644);
+    sealedItems(store, file).seal(1, 'x');
+    expect(statSync(`${file}.key`).mode & 0o777).toBe(0o600);
+    expect(readFileSync(`${file}.key`, 'utf8')).toBe(made);
+    writeFileSync(`${file}.key`, 'short');
+    expect(() => sealedItems(store, file).seal(1, 'x')).toThrow(/does not hold a key of 32 bytes/);
+  });
+
+  it('is named where it cannot be made', async () => {
+    const store = await withAccounts(temporaryFile());
+    const missing = join(dirname(temporaryFile()), 'missing', 'gateway.db');
+    expect(() => sealedItems(store, missing).seal(1, 'x')).toThrow(StoreError);
+  });
+});
