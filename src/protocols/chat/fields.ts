@@ -1,173 +1,173 @@
-// Every member of a chat request and its fate towards another protocol. Decoding takes the fates from here, so that this list
-// can't say one thing and the code do another.
-import type { JsonValue } from '../../canonical/json.ts';
-import type { CanonicalField, NativeField } from '../../canonical/request.ts';
-
-type Fate = 'carried' | 'mapped' | 'left out' | 'quiet' | 'rejected';
-
-export interface Entry {
-  fate: Fate;
-  /** Where it stands in the canonical request. */
-  canonical?: CanonicalField;
-  note: string;
-  /** A value that asks for nothing: left out without a word. */
-  neutral?: (value: JsonValue) => boolean;
-}
-
-const isZero = (value: JsonValue) => value === 0;
-const isFalse = (value: JsonValue) => value === false;
-const isEmpty = (value: JsonValue) =>
-  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+// The ledger of chat's request fields, and what chat clients call the canonical places.
+import type { CanonicalField } from '../../canonical/request.ts';
+import {
+  CARRIED,
+  createLedger,
+  isEmpty,
+  isFalse,
+  isZero,
+  LEFT_OUT,
+  MAPPED,
+  QUIET,
+  REJECTED,
+  type LedgerRows,
+  type WirePaths,
+} from '../shared/ledger.ts';
 
 export const CHAT_FIELDS = {
-  model: { fate: 'carried', note: 'after routing' },
-  messages: { fate: 'carried', canonical: 'messages', note: 'see messages[].…' },
-  stream: { fate: 'carried', note: '' },
-  stream_options: { fate: 'mapped', note: 'its members apart' },
-  'stream_options.include_usage': { fate: 'carried', note: 'decides whether a usage chunk is written' },
-  'stream_options.include_obfuscation': { fate: 'quiet', note: 'of the transport only' },
-  max_completion_tokens: { fate: 'carried', canonical: 'maxOutputTokens', note: 'before max_tokens' },
-  max_tokens: { fate: 'mapped', canonical: 'maxOutputTokens', note: 'the older name' },
-  temperature: { fate: 'carried', canonical: 'temperature', note: '' },
-  top_p: { fate: 'carried', canonical: 'topP', note: '' },
-  top_k: { fate: 'carried', canonical: 'topK', note: 'an extension of compatible servers' },
-  stop: { fate: 'carried', canonical: 'stop', note: 'empty strings are dropped' },
-  tools: { fate: 'carried', canonical: 'tools', note: 'function, custom' },
-  'tools[].function.strict': { fate: 'carried', canonical: 'tools.strict', note: '' },
-  'tools[].cache_control': { fate: 'carried', canonical: 'tools.cache', note: 'an extension' },
-  tool_choice: { fate: 'carried', canonical: 'toolChoice', note: 'allowed_tools too' },
-  parallel_tool_calls: { fate: 'carried', canonical: 'parallelToolCalls', note: '' },
-  functions: { fate: 'mapped', canonical: 'tools', note: 'legacy; the answer takes the legacy form' },
-  function_call: { fate: 'mapped', canonical: 'toolChoice', note: 'legacy' },
-  reasoning_effort: { fate: 'carried', canonical: 'reasoning.effort', note: 'a string, or {effort}' },
-  reasoning: { fate: 'mapped', canonical: 'reasoning', note: 'effort, max_tokens, enabled, exclude' },
-  thinking: { fate: 'mapped', canonical: 'reasoning', note: 'type, budget_tokens, reasoning_effort' },
-  enable_thinking: { fate: 'mapped', canonical: 'reasoning', note: '' },
-  chat_template_kwargs: {
-    fate: 'mapped',
-    canonical: 'reasoning',
-    note: 'enable_thinking alone; the rest is left out',
-  },
-  thinking_budget: { fate: 'mapped', canonical: 'reasoning.budgetTokens', note: "an extension, Qwen's" },
-  think: { fate: 'mapped', canonical: 'reasoning', note: "an extension, Ollama's: a truth or an effort" },
-  include_reasoning: {
-    fate: 'mapped',
-    canonical: 'reasoning',
-    note: 'an extension; false hides the thinking',
-  },
-  cache_control: { fate: 'carried', canonical: 'cache', note: 'an extension; marks the whole request' },
-  response_format: {
-    fate: 'carried',
-    canonical: 'responseFormat',
-    note: 'json_schema, json_object; text is the default',
-  },
-  safety_identifier: { fate: 'carried', canonical: 'user', note: 'before user' },
-  user: { fate: 'mapped', canonical: 'user', note: 'the older name' },
-  service_tier: { fate: 'carried', canonical: 'serviceTier', note: '' },
-  prompt_cache_key: { fate: 'carried', canonical: 'cacheKey', note: '' },
-  web_search_options: { fate: 'carried', canonical: 'webSearch', note: '' },
-  'web_search_options.search_context_size': { fate: 'carried', canonical: 'webSearch.contextSize', note: '' },
+  model: CARRIED,
+  messages: CARRIED,
+  stream: CARRIED,
+  stream_options: MAPPED,
+  'stream_options.include_usage': CARRIED,
+  'stream_options.include_obfuscation': QUIET,
+  max_completion_tokens: CARRIED,
+  max_tokens: MAPPED,
+  temperature: CARRIED,
+  top_p: CARRIED,
+  top_k: CARRIED,
+  stop: CARRIED,
+  tools: CARRIED,
+  'tools[].function.strict': CARRIED,
+  'tools[].cache_control': CARRIED,
+  tool_choice: CARRIED,
+  parallel_tool_calls: CARRIED,
+  functions: MAPPED,
+  function_call: MAPPED,
+  reasoning_effort: CARRIED,
+  reasoning: MAPPED,
+  thinking: MAPPED,
+  enable_thinking: MAPPED,
+  chat_template_kwargs: MAPPED,
+  thinking_budget: MAPPED,
+  think: MAPPED,
+  include_reasoning: MAPPED,
+  cache_control: CARRIED,
+  response_format: CARRIED,
+  safety_identifier: CARRIED,
+  user: MAPPED,
+  service_tier: CARRIED,
+  prompt_cache_key: CARRIED,
+  web_search_options: CARRIED,
+  'web_search_options.search_context_size': CARRIED,
 
-  n: { fate: 'rejected', note: 'more than one answer', neutral: (value) => value === 1 },
-  logprobs: { fate: 'rejected', note: 'where true', neutral: isFalse },
-  top_logprobs: { fate: 'quiet', note: 'has no effect without logprobs' },
+  n: { ...REJECTED, neutral: (value) => value === 1 },
+  logprobs: { ...REJECTED, neutral: isFalse },
+  top_logprobs: QUIET,
   modalities: {
-    fate: 'rejected',
-    note: 'where more than text is asked for',
+    ...REJECTED,
     neutral: (value) => Array.isArray(value) && value.every((item) => item === 'text'),
   },
-  audio: { fate: 'rejected', note: 'the voice of an answer' },
+  audio: REJECTED,
 
-  logit_bias: { fate: 'left out', note: 'of one tokenizer', neutral: isEmpty },
-  seed: { fate: 'left out', note: '' },
-  frequency_penalty: { fate: 'left out', note: '', neutral: isZero },
-  presence_penalty: { fate: 'left out', note: '', neutral: isZero },
-  prediction: { fate: 'left out', note: 'only speed is lost' },
-  verbosity: { fate: 'left out', note: '' },
-  store: { fate: 'left out', note: '', neutral: isFalse },
-  moderation: { fate: 'left out', note: '' },
-  metadata: { fate: 'left out', note: '', neutral: isEmpty },
-  prompt_cache_options: { fate: 'left out', note: '' },
-  prompt_cache_retention: { fate: 'quiet', note: '' },
-  extra_body: { fate: 'left out', note: 'an extension', neutral: isEmpty },
-  provider: { fate: 'left out', note: 'an extension' },
-  models: { fate: 'left out', note: 'an extension' },
-  route: { fate: 'left out', note: 'an extension' },
-  transforms: { fate: 'left out', note: 'an extension' },
-  plugins: { fate: 'left out', note: 'an extension' },
+  logit_bias: { ...LEFT_OUT, neutral: isEmpty },
+  seed: LEFT_OUT,
+  frequency_penalty: { ...LEFT_OUT, neutral: isZero },
+  presence_penalty: { ...LEFT_OUT, neutral: isZero },
+  prediction: LEFT_OUT,
+  verbosity: LEFT_OUT,
+  store: { ...LEFT_OUT, neutral: isFalse },
+  moderation: LEFT_OUT,
+  metadata: { ...LEFT_OUT, neutral: isEmpty },
+  prompt_cache_options: LEFT_OUT,
+  prompt_cache_retention: QUIET,
+  extra_body: { ...LEFT_OUT, neutral: isEmpty },
+  provider: LEFT_OUT,
+  models: LEFT_OUT,
+  route: LEFT_OUT,
+  transforms: LEFT_OUT,
+  plugins: LEFT_OUT,
 
-  'messages[].role': { fate: 'carried', note: 'developer as system, tool and function as tool results' },
-  'messages[].content': { fate: 'carried', note: '' },
-  'messages[].name': {
-    fate: 'carried',
-    canonical: 'messages.name',
-    note: 'quiet on tool messages, read on function messages',
-  },
-  'messages[].prefix': {
-    fate: 'carried',
-    canonical: 'messages.prefix',
-    note: 'an extension; on the last message, which the model goes on from anyway where it can',
-  },
-  'messages[].refusal': { fate: 'carried', note: 'as text' },
-  'messages[].tool_calls': { fate: 'carried', canonical: 'messages.toolCall', note: 'function, custom' },
-  'messages[].tool_call_id': { fate: 'carried', canonical: 'messages.toolResult', note: '' },
-  'messages[].function_call': { fate: 'mapped', canonical: 'messages.toolCall', note: 'legacy' },
-  'messages[].audio': {
-    fate: 'carried',
-    canonical: 'messages.audio',
-    note: 'a reference to an earlier answer',
-  },
-  'messages[].annotations': { fate: 'carried', canonical: 'messages.citations', note: '' },
-  'messages[].reasoning_content': { fate: 'carried', canonical: 'messages.reasoning', note: 'an extension' },
-  'messages[].reasoning': { fate: 'mapped', canonical: 'messages.reasoning', note: 'an extension' },
-  'messages[].reasoning_details': {
-    fate: 'mapped',
-    canonical: 'messages.reasoning',
-    note: 'an extension; signed thinking goes back to who signed it',
-  },
-  'messages[].thinking_blocks': {
-    fate: 'mapped',
-    canonical: 'messages.reasoning',
-    note: 'an extension; signed thinking goes back to who signed it',
-  },
-  'messages[].cache_control': {
-    fate: 'mapped',
-    canonical: 'messages.cache',
-    note: 'an extension; marks the last part',
-  },
-  'messages[].content[].text': { fate: 'carried', note: '' },
-  'messages[].content[].refusal': { fate: 'carried', note: 'as text' },
-  'messages[].content[].image_url': {
-    fate: 'carried',
-    canonical: 'messages.image',
-    note: 'an object, or the URL itself',
-  },
-  'messages[].content[].image_url.detail': { fate: 'carried', canonical: 'messages.image.detail', note: '' },
-  'messages[].content[].file': {
-    fate: 'carried',
-    canonical: 'messages.document',
-    note: 'file_data, file_id',
-  },
-  'messages[].content[].file.filename': { fate: 'carried', canonical: 'messages.document.title', note: '' },
-  'messages[].content[].input_audio': { fate: 'carried', canonical: 'messages.audio', note: '' },
-  'messages[].content[].prompt_cache_breakpoint': { fate: 'carried', canonical: 'messages.cache', note: '' },
-  'messages[].content[].cache_control': { fate: 'mapped', canonical: 'messages.cache', note: 'an extension' },
-  'messages[].content[].type': { fate: 'rejected', note: 'an unknown type of part' },
-} as const satisfies Record<string, Entry>;
+  'messages[].role': CARRIED,
+  'messages[].content': CARRIED,
+  'messages[].name': CARRIED,
+  'messages[].prefix': CARRIED,
+  'messages[].refusal': CARRIED,
+  'messages[].tool_calls': CARRIED,
+  'messages[].tool_call_id': CARRIED,
+  'messages[].function_call': MAPPED,
+  'messages[].audio': CARRIED,
+  'messages[].annotations': CARRIED,
+  'messages[].reasoning_content': CARRIED,
+  'messages[].reasoning': MAPPED,
+  'messages[].reasoning_details': MAPPED,
+  'messages[].thinking_blocks': MAPPED,
+  'messages[].cache_control': MAPPED,
+  'messages[].content[].text': CARRIED,
+  'messages[].content[].refusal': CARRIED,
+  'messages[].content[].image_url': CARRIED,
+  'messages[].content[].image_url.detail': CARRIED,
+  'messages[].content[].file': CARRIED,
+  'messages[].content[].file.filename': CARRIED,
+  'messages[].content[].input_audio': CARRIED,
+  'messages[].content[].prompt_cache_breakpoint': CARRIED,
+  'messages[].content[].cache_control': MAPPED,
+  'messages[].content[].type': REJECTED,
+} as const satisfies LedgerRows;
 
-const ENTRIES: Readonly<Record<string, Entry | undefined>> = CHAT_FIELDS;
+export const { nativeField, addNativeFields } = createLedger('chat', CHAT_FIELDS);
 
-const NATIVE_FATE = {
-  carried: 'report',
-  mapped: 'report',
-  'left out': 'report',
-  quiet: 'quiet',
-  rejected: 'reject',
-} as const satisfies Record<Fate, NativeField['fate']>;
+const PATHS = {
+  maxOutputTokens: 'max_completion_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  stop: 'stop',
+  tools: 'tools',
+  'tools.strict': 'tools[].function.strict',
+  'tools.cache': 'tools[].cache_control',
+  'tools.deferred': 'tools',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'parallel_tool_calls',
+  reasoning: 'reasoning_effort',
+  'reasoning.budgetTokens': 'thinking.budget_tokens',
+  'reasoning.effort': 'reasoning_effort',
+  responseFormat: 'response_format',
+  'responseFormat.strict': 'response_format.json_schema.strict',
+  user: 'safety_identifier',
+  serviceTier: 'service_tier',
+  cache: 'cache_control',
+  cacheKey: 'prompt_cache_key',
+  webSearch: 'web_search_options',
+  'webSearch.contextSize': 'web_search_options.search_context_size',
+  'messages.name': 'messages[].name',
+  'messages.prefix': 'messages[].prefix',
+  'messages.cache': 'messages[].content[].cache_control',
+  'messages.reasoning': 'messages[].reasoning_content',
+  'messages.redacted': 'messages[].reasoning_details',
+  'messages.image': 'messages[].content[].image_url',
+  'messages.image.detail': 'messages[].content[].image_url.detail',
+  'messages.document': 'messages[].content[].file',
+  'messages.document.context': 'messages[].content[].file',
+  'messages.document.citations': 'messages[].content[].file',
+  'messages.document.title': 'messages[].content[].file.filename',
+  'messages.audio': 'messages[].content[].input_audio',
+  'messages.citations': 'messages[].annotations',
+  'messages.toolResult': 'messages[].content',
+  'messages.toolResult.isError': 'messages[].content',
+  'messages.toolCall': 'messages[].tool_calls',
+  'messages.toolCall.extra': 'messages[].tool_calls[].extra_content',
+  'messages.native': 'messages[].content[]',
+  messages: 'messages',
+} as const satisfies WirePaths;
 
-/** A member without a canonical name; one that the ledger doesn't know is reported. */
-export function nativeField(path: string, value: JsonValue): NativeField {
-  const entry = Object.hasOwn(ENTRIES, path) ? ENTRIES[path] : undefined;
-  const fate = entry?.neutral?.(value) ? 'quiet' : NATIVE_FATE[entry?.fate ?? 'left out'];
-  return { protocol: 'chat', path, name: path.slice(path.lastIndexOf('.') + 1), value, fate };
+export function wirePath(field: CanonicalField): string {
+  return PATHS[field];
+}
+
+const FIELDS: ReadonlyMap<string, CanonicalField> = new Map(
+  Object.entries(PATHS)
+    .map(([field, path]) => [path, field as CanonicalField] as const)
+    .reverse(),
+);
+
+const OTHER_NAMES: Readonly<Record<string, CanonicalField | undefined>> = {
+  max_tokens: 'maxOutputTokens',
+  user: 'user',
+  reasoning: 'messages.reasoning',
+};
+
+/** The canonical place behind a wire name, for fields that a server refuses by name. */
+export function fieldAt(path: string): CanonicalField | undefined {
+  return FIELDS.get(path) ?? OTHER_NAMES[path];
 }

@@ -14,7 +14,7 @@ import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { historyRules } from './request/server-rules.ts';
 import { holds, lossesOfRewriting } from './reply/losses.ts';
-import { wirePath } from './field-names.ts';
+import { wirePath } from './fields.ts';
 
 const path = '/chat/completions';
 

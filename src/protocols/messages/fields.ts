@@ -1,30 +1,18 @@
-// Every field of a request, and what becomes of it for a provider of another protocol. Decoding takes the fate of what has no
-// canonical name from here, so that the ledger can't say one thing and the code do another.
-import type { JsonObject, JsonValue } from '../../canonical/json.ts';
-import type { NativeField } from '../../canonical/request.ts';
+// The ledger of the messages protocol's request fields, and what its clients call the canonical places.
+import type { CanonicalField } from '../../canonical/request.ts';
+import {
+  CARRIED,
+  createLedger,
+  isEmpty,
+  isFalse,
+  LEFT_OUT,
+  MAPPED,
+  QUIET,
+  REJECTED,
+  type LedgerRows,
+  type WirePaths,
+} from '../shared/ledger.ts';
 
-/**
- * carried: the same notion on the other side · mapped: in another form · left out: and named to the client · quiet: left out
- * without a word, nothing is lost by it · rejected: a 400, since the answer would mean something else.
- */
-interface Row {
-  fate: 'carried' | 'mapped' | 'left out' | 'quiet' | 'rejected';
-  /** With `rejected`: what to say. */
-  message?: string;
-  /** With `rejected`: members of the error that clients act on. */
-  details?: Record<string, unknown>;
-}
-
-const CARRIED: Row = { fate: 'carried' };
-const MAPPED: Row = { fate: 'mapped' };
-const LEFT_OUT: Row = { fate: 'left out' };
-const QUIET: Row = { fate: 'quiet' };
-
-function rejected(message: string, details?: Record<string, unknown>): Row {
-  return details === undefined ? { fate: 'rejected', message } : { fate: 'rejected', message, details };
-}
-
-/** Wire paths without indexes. A field that is not here is left out and named. */
 export const MESSAGES_FIELDS = {
   model: CARRIED,
   max_tokens: CARRIED,
@@ -45,21 +33,25 @@ export const MESSAGES_FIELDS = {
   cache_control: MAPPED,
   context_management: LEFT_OUT,
   fallbacks: LEFT_OUT,
-  speed: LEFT_OUT,
+  speed: { ...LEFT_OUT, neutral: (value) => value === 'standard' },
   diagnostics: QUIET,
   user_profile_id: QUIET,
   workspace_id: QUIET,
   betas: QUIET,
-  container: rejected('a container lives at one provider and cannot be carried to another'),
-  inference_geo: rejected('a promise of where the model runs cannot be kept by this provider'),
-  compaction: rejected('compaction is not known to this provider'),
-  thread: rejected('threads are not known to this provider: send the whole conversation', {
-    error_code: 'thread_unsupported_request',
-    unsupported: ['thread'],
-  }),
-  fallback_credit_token: rejected('a credit token is of no use at another provider'),
-  billing_policy: rejected('a billing policy cannot be kept by this provider'),
-  mcp_servers: rejected('MCP servers are not connected by this provider'),
+  container: { ...REJECTED, message: 'a container lives at one provider and cannot be carried to another' },
+  inference_geo: {
+    ...REJECTED,
+    message: 'a promise of where the model runs cannot be kept by this provider',
+  },
+  compaction: { ...REJECTED, message: 'compaction is not known to this provider' },
+  thread: {
+    ...REJECTED,
+    message: 'threads are not known to this provider: send the whole conversation',
+    details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+  },
+  fallback_credit_token: { ...REJECTED, message: 'a credit token is of no use at another provider' },
+  billing_policy: { ...REJECTED, message: 'a billing policy cannot be kept by this provider' },
+  mcp_servers: { ...REJECTED, neutral: isEmpty, message: 'MCP servers are not connected by this provider' },
 
   'metadata.user_id': CARRIED,
   'thinking.type': MAPPED,
@@ -82,9 +74,12 @@ export const MESSAGES_FIELDS = {
   'tools[].strict': CARRIED,
   'tools[].cache_control': MAPPED,
   'tools[].defer_loading': MAPPED,
-  'tools[].input_examples': LEFT_OUT,
-  'tools[].allowed_callers': LEFT_OUT,
-  'tools[].eager_input_streaming': LEFT_OUT,
+  'tools[].input_examples': { ...LEFT_OUT, neutral: isEmpty },
+  'tools[].allowed_callers': {
+    ...LEFT_OUT,
+    neutral: (value) => Array.isArray(value) && value.every((caller) => caller === 'direct'),
+  },
+  'tools[].eager_input_streaming': { ...LEFT_OUT, neutral: isFalse },
   'tools[].max_characters': LEFT_OUT,
   'tools[].user_location': MAPPED,
   'tools[].user_location.type': MAPPED,
@@ -120,63 +115,54 @@ export const MESSAGES_FIELDS = {
   'messages[].content[].content': MAPPED,
   'messages[].content[].is_error': MAPPED,
   'messages[].content[].transformations': LEFT_OUT,
-} as const satisfies Record<string, Row>;
+} as const satisfies LedgerRows;
 
-/** What is asked of every member of every block: has it a canonical name? By the path up to the last name, then by that name. */
-const NAMED: ReadonlyMap<string, ReadonlySet<string>> = namesByPrefix();
-const ROWS: ReadonlyMap<string, Row> = new Map(Object.entries(MESSAGES_FIELDS));
-const NONE: ReadonlySet<string> = new Set();
+export const { nativeField, addNativeFields } = createLedger('messages', MESSAGES_FIELDS);
 
-function namesByPrefix(): Map<string, Set<string>> {
-  const names = new Map<string, Set<string>>();
-  for (const [path, { fate }] of Object.entries(MESSAGES_FIELDS)) {
-    if (fate !== 'carried' && fate !== 'mapped') continue;
-    const cut = path.lastIndexOf('.') + 1;
-    const inner = names.get(path.slice(0, cut)) ?? new Set<string>();
-    names.set(path.slice(0, cut), inner.add(path.slice(cut)));
-  }
-  return names;
-}
+const PATHS = {
+  maxOutputTokens: 'max_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  stop: 'stop_sequences',
+  tools: 'tools[]',
+  'tools.strict': 'tools[].strict',
+  'tools.cache': 'tools[].cache_control',
+  'tools.deferred': 'tools[].defer_loading',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
+  reasoning: 'thinking',
+  'reasoning.budgetTokens': 'thinking.budget_tokens',
+  'reasoning.effort': 'output_config.effort',
+  responseFormat: 'output_config.format',
+  'responseFormat.strict': 'output_config.format',
+  user: 'metadata.user_id',
+  serviceTier: 'service_tier',
+  cache: 'cache_control',
+  cacheKey: 'cache_control',
+  webSearch: 'tools[]',
+  'webSearch.contextSize': 'tools[]',
+  'messages.name': 'messages[].name',
+  'messages.prefix': 'messages[].content',
+  'messages.cache': 'messages[].content[].cache_control',
+  'messages.reasoning': 'messages[].content[].thinking',
+  'messages.redacted': 'messages[].content[].data',
+  'messages.image': 'messages[].content[].source',
+  'messages.image.detail': 'messages[].content[].source',
+  'messages.document': 'messages[].content[].source',
+  'messages.document.context': 'messages[].content[].context',
+  'messages.document.citations': 'messages[].content[].citations',
+  'messages.document.title': 'messages[].content[].title',
+  'messages.audio': 'messages[].content[]',
+  'messages.citations': 'messages[].content[].citations',
+  'messages.toolResult': 'messages[].content[].content',
+  'messages.toolResult.isError': 'messages[].content[].is_error',
+  'messages.toolCall': 'messages[].content[].input',
+  'messages.toolCall.extra': 'messages[].content[].caller',
+  'messages.native': 'messages[].content[]',
+  messages: 'messages[]',
+} as const satisfies WirePaths;
 
-const FATES = { 'left out': 'report', quiet: 'quiet', rejected: 'reject' } as const;
-
-const isEmptyList = (value: JsonValue): boolean => Array.isArray(value) && value.length === 0;
-
-const NEUTRAL: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
-  ['speed', (value) => value === 'standard'],
-  ['mcp_servers', isEmptyList],
-  ['tools[].input_examples', isEmptyList],
-  ['tools[].eager_input_streaming', (value) => value === false],
-  [
-    'tools[].allowed_callers',
-    (value) => Array.isArray(value) && value.every((caller) => caller === 'direct'),
-  ],
-]);
-
-/** A value that says nothing: the field might as well not be there. */
-function isNeutral(path: string, value: JsonValue | undefined): boolean {
-  if (value === undefined || value === null) return true;
-  return NEUTRAL.get(path)?.(value) === true;
-}
-
-/** Adds the members of `object` that have no canonical name, with the fate of each. `prefix` ends before the member's name. */
-export function addNativeFields(fields: NativeField[], object: JsonObject, prefix: string): void {
-  const named = NAMED.get(prefix) ?? NONE;
-  for (const name in object) {
-    if (named.has(name)) continue;
-    const value = object[name];
-    const path = prefix + name;
-    if (value !== undefined && !isNeutral(path, value)) {
-      fields.push(nativeField(path, name, value, ROWS.get(path)));
-    }
-  }
-}
-
-/** One field by its path, where its value, and not its name, has no canonical form. */
-export function nativeField(path: string, name: string, value: JsonValue, row: Row = LEFT_OUT): NativeField {
-  const fate = row.fate === 'carried' || row.fate === 'mapped' ? 'report' : FATES[row.fate];
-  const field: NativeField = { protocol: 'messages', path, name, value, fate };
-  if (row.message !== undefined) field.message = row.message;
-  if (row.details !== undefined) field.details = row.details;
-  return field;
+export function wirePath(field: CanonicalField): string {
+  return PATHS[field];
 }

@@ -22,7 +22,7 @@ import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder, PING } from './stream/encoder.ts';
 import { historyRules } from './request/encode-messages.ts';
 import { holds, lossesOfRewriting } from './reply/losses.ts';
-import { wirePath } from './field-names.ts';
+import { wirePath } from './fields.ts';
 
 export { readCountEnvelope } from './request/envelope.ts';
 

@@ -12,7 +12,7 @@ import type {
   TextPart,
 } from '../../../canonical/request.ts';
 import { refuse } from './envelope.ts';
-import { nativeField } from '../fields.ts';
+import { addNativeFields } from '../fields.ts';
 import { thinkingChunkText } from '../reply/reasoning.ts';
 
 /** Wire paths are for refusals and for parts that may be refused later: not written for every part. */
@@ -31,52 +31,37 @@ export function cacheMark(source: JsonObject): CacheMark | undefined {
   return isObject(breakpoint) ? {} : undefined;
 }
 
-/** Members that are read, by the type of the part. */
-const PART_MEMBERS: ReadonlyMap<unknown, readonly string[]> = new Map([
-  ['text', ['text']],
-  ['image_url', ['image_url']],
-  ['file', ['file']],
-  ['input_audio', ['input_audio']],
-  ['refusal', ['refusal']],
-  ['thinking', ['thinking', 'signature']],
-  ['redacted_thinking', ['data']],
+const EVERY_PART = ['type', 'cache_control', 'prompt_cache_breakpoint'] as const;
+const NO_MEMBERS: ReadonlySet<string> = new Set(EVERY_PART);
+
+/** Members that are decoded, by the type of the part. */
+const PART_MEMBERS: ReadonlyMap<unknown, ReadonlySet<string>> = new Map([
+  ['text', new Set([...EVERY_PART, 'text'])],
+  ['image_url', new Set([...EVERY_PART, 'image_url'])],
+  ['file', new Set([...EVERY_PART, 'file'])],
+  ['input_audio', new Set([...EVERY_PART, 'input_audio'])],
+  ['refusal', new Set([...EVERY_PART, 'refusal'])],
+  ['thinking', new Set([...EVERY_PART, 'thinking', 'signature'])],
+  ['redacted_thinking', new Set([...EVERY_PART, 'data'])],
 ]);
-const EVERY_PART: ReadonlySet<string> = new Set(['type', 'cache_control', 'prompt_cache_breakpoint']);
 
-/** Members of what stands inside a part. */
-const INNER_MEMBERS: Readonly<Record<string, readonly string[]>> = {
-  image_url: ['url', 'detail'],
-  file: ['file_data', 'file_id', 'filename'],
-  input_audio: ['data', 'format'],
-};
+/** Members of the object inside a part. */
+const INNER_MEMBERS: ReadonlyMap<unknown, ReadonlySet<string>> = new Map([
+  ['image_url', new Set(['url', 'detail'])],
+  ['file', new Set(['file_data', 'file_id', 'filename'])],
+  ['input_audio', new Set(['data', 'format'])],
+]);
 
-const PART = 'messages[].content[]';
+const PART = 'messages[].content[].';
 
 /** What no member of the canonical part stands for goes to `native`. */
 function addPartFields(native: NativeField[], part: JsonObject): void {
-  const known = PART_MEMBERS.get(part.type) ?? [];
-  for (const name in part) {
-    if (EVERY_PART.has(name)) continue;
-    if (!known.includes(name)) addField(native, `${PART}.${name}`, part[name]);
-  }
-  const [inner = ''] = known;
-  const value = part[inner];
-  const members = INNER_MEMBERS[inner];
-  if (members !== undefined && isObject(value)) addUnread(native, `${PART}.${inner}`, value, members);
-}
-
-function addField(native: NativeField[], path: string, value: JsonValue | undefined): void {
-  if (value !== null && value !== undefined) native.push(nativeField(path, value));
-}
-
-/** Adds the members of `value` that are not among `read`. */
-export function addUnread(
-  native: NativeField[],
-  path: string,
-  value: JsonObject,
-  read: readonly string[],
-): void {
-  for (const name in value) if (!read.includes(name)) addField(native, `${path}.${name}`, value[name]);
+  addNativeFields(native, part, PART, PART_MEMBERS.get(part.type) ?? NO_MEMBERS);
+  const { type } = part;
+  if (typeof type !== 'string') return;
+  const members = INNER_MEMBERS.get(type);
+  const inner = part[type];
+  if (members !== undefined && isObject(inner)) addNativeFields(native, inner, `${PART}${type}.`, members);
 }
 
 function withMark<P extends TextPart | ImagePart | DocumentPart>(part: P, source: JsonObject): P {

@@ -11,9 +11,9 @@ import type {
   ToolResultPart,
 } from '../../../canonical/request.ts';
 import { decodeAnnotation } from '../reply/citations.ts';
-import { addUnread, cacheMark, decodeContent, messagePath } from './decode-content.ts';
+import { cacheMark, decodeContent, messagePath } from './decode-content.ts';
 import { refuse } from './envelope.ts';
-import { nativeField } from '../fields.ts';
+import { addNativeFields, nativeField } from '../fields.ts';
 import { argumentsText } from '../stream/tool-calls.ts';
 import { reasoningParts } from '../reply/reasoning.ts';
 
@@ -63,12 +63,9 @@ function decodeMessage(source: JsonObject, at: number, legacy: LegacyResults): M
   }
   const mark = cacheMark(source);
   if (mark) markLast(message.parts, mark);
-  for (const name in source) {
-    if (READ_MEMBERS.has(name)) continue;
-    const value = source[name];
-    if (value === null || value === undefined) continue;
-    addNative(message, nativeField(`messages[].${name}`, value));
-  }
+  const unread: NativeField[] = [];
+  addNativeFields(unread, source, 'messages[].', READ_MEMBERS);
+  if (unread.length > 0) message.native = [...(message.native ?? []), ...unread];
   return message;
 }
 
@@ -159,8 +156,19 @@ function addCitations(parts: Part[], annotations: JsonValue | undefined): void {
   if (citations.length > 0) text.citations = citations;
 }
 
-const CALL_MEMBERS = ['id', 'type', 'index', 'function', 'custom', 'cache_control', 'extra_content'] as const;
-const BODY_MEMBERS = { function: ['name', 'arguments'], custom: ['name', 'input'] } as const;
+const CALL_MEMBERS: ReadonlySet<string> = new Set([
+  'id',
+  'type',
+  'index',
+  'function',
+  'custom',
+  'cache_control',
+  'extra_content',
+]);
+const BODY_MEMBERS: Readonly<Record<'function' | 'custom', ReadonlySet<string>>> = {
+  function: new Set(['name', 'arguments']),
+  custom: new Set(['name', 'input']),
+};
 const CALL = 'messages[].tool_calls[]';
 
 function callPath(at: number, index: number): string {
@@ -188,9 +196,9 @@ function readCall(
   const cache = cacheMark(value);
   if (cache) call.cache = cache;
   if (isObject(value.extra_content)) call.extra = { extra_content: value.extra_content };
-  addUnread(native, CALL, value, CALL_MEMBERS);
+  addNativeFields(native, value, `${CALL}.`, CALL_MEMBERS);
   const kind = custom ? 'custom' : 'function';
-  addUnread(native, `${CALL}.${kind}`, body, BODY_MEMBERS[kind]);
+  addNativeFields(native, body, `${CALL}.${kind}.`, BODY_MEMBERS[kind]);
   return call;
 }
 
@@ -203,7 +211,7 @@ function readLegacyCall(
   if (typeof value.name !== 'string') {
     throw refuse(`${messagePath(at)}.function_call.name`, 'must be a string');
   }
-  addUnread(native, 'messages[].function_call', value, BODY_MEMBERS.function);
+  addNativeFields(native, value, 'messages[].function_call.', BODY_MEMBERS.function);
   const id = legacy.nextId();
   legacy.called(value.name, id, at);
   return { type: 'tool_call', id, name: value.name, arguments: argumentsText(value.arguments) };

@@ -10,7 +10,7 @@ import type {
 } from '../../../canonical/request.ts';
 import { cacheMark } from './decode-content.ts';
 import { refuse } from './envelope.ts';
-import { nativeField } from '../fields.ts';
+import { addNativeFields } from '../fields.ts';
 
 const FUNCTION_MEMBERS: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'strict']);
 const CUSTOM_MEMBERS: ReadonlySet<string> = new Set(['name', 'description', 'format']);
@@ -24,11 +24,7 @@ const TOOL_MEMBERS: ReadonlySet<string> = new Set([
 
 function unknownMembers(source: JsonObject, known: ReadonlySet<string>, path: string): NativeField[] {
   const natives: NativeField[] = [];
-  for (const name in source) {
-    const value = source[name];
-    if (known.has(name) || value === null || value === undefined) continue;
-    natives.push(nativeField(`${path}.${name}`, value));
-  }
+  addNativeFields(natives, source, `${path}.`, known);
   return natives;
 }
 

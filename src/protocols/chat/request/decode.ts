@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import { LOCATION_MEMBERS, type GenerationRequest, type ResponseFormat } from '../../../canonical/request.ts';
 import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import { cacheMark } from './decode-content.ts';
-import { nativeField } from '../fields.ts';
+import { addNativeFields, nativeField } from '../fields.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeReasoning } from './reasoning.ts';
 import type { ReplyOptions } from '../../protocol.ts';
@@ -48,11 +48,7 @@ const readStop: Reader = (value, request) => {
 
 const readStreamOptions: Reader = (value, request) => {
   if (!isObject(value)) return false;
-  for (const name in value) {
-    const option = value[name];
-    if (option === null || option === undefined || name === 'include_usage') continue;
-    request.native.push(nativeField(`stream_options.${name}`, option));
-  }
+  addNativeFields(request.native, value, 'stream_options.');
   return true;
 };
 

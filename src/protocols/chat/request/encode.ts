@@ -12,7 +12,7 @@ import { encodeMessages } from './encode-messages.ts';
 import { chooseEffort } from './reasoning.ts';
 import { putFormat } from './response-format.ts';
 import { encodeToolChoice, encodeTools } from './encode-tools.ts';
-import { fieldAt } from '../field-names.ts';
+import { fieldAt } from '../fields.ts';
 
 const MAX_USER = 64;
 

@@ -24,7 +24,7 @@ function decodeSystem(system: JsonValue | undefined, native: NativeField[]): Mes
   const parts = decodeParts(system, () => 'system', native).flatMap((part) => {
     const rest = part.type === 'text' ? withoutAttribution(part.text) : undefined;
     if (part.type !== 'text' || rest === undefined || rest === part.text) return [part];
-    native.push(nativeField('system[]', 'system', part.text, { fate: 'quiet' }));
+    native.push({ ...nativeField('system[]', part.text, 'system'), fate: 'quiet' });
     return rest === '' ? [] : [{ ...part, text: rest }];
   });
   return parts.length === 0 ? [] : [{ role: 'system', parts }];
@@ -68,7 +68,7 @@ function decodeReasoning(value: JsonObject, native: NativeField[]): Reasoning | 
   if (isObject(thinking)) {
     addNativeFields(native, thinking, 'thinking.');
     if (isMode(thinking.type)) reasoning.mode = MODES[thinking.type];
-    else native.push(nativeField('thinking', 'thinking', thinking));
+    else native.push(nativeField('thinking', thinking));
     const budget = count(thinking.budget_tokens);
     const display = text(thinking.display);
     if (budget !== undefined) reasoning.budgetTokens = budget;
@@ -76,7 +76,7 @@ function decodeReasoning(value: JsonObject, native: NativeField[]): Reasoning | 
   }
   if (isObject(output) && output.effort !== undefined && output.effort !== null) {
     if (isEffort(output.effort)) reasoning.effort = output.effort;
-    else native.push(nativeField('output_config.effort', 'effort', output.effort));
+    else native.push(nativeField('output_config.effort', output.effort));
   }
   const later = laterEffort(value.messages);
   if (later !== undefined) reasoning.effort = later;
@@ -108,10 +108,10 @@ function decodeFormat(value: JsonObject, native: NativeField[]): ResponseFormat 
     if (name !== undefined) result.name = name;
     const unread: NativeField[] = [];
     addNativeFields(unread, format, 'output_config.format.');
-    for (const field of unread) native.push(nativeField(`${path}.${field.name}`, field.name, field.value));
+    for (const field of unread) native.push(nativeField(`${path}.${field.name}`, field.value, field.name));
     return result;
   }
-  native.push(nativeField(path, path.slice(path.indexOf('.') + 1), format));
+  native.push(nativeField(path, format));
   return undefined;
 }
 
