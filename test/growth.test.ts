@@ -30,7 +30,7 @@ import { createSplitter } from '../src/protocols/sse/splitter.ts';
 import { makeFrame } from '../src/protocols/sse/frame.ts';
 import { argumentsToObject, fitToolName } from '../src/protocols/shared/tool-names.ts';
 import { fasterThanLinear } from './helpers/growth.ts';
-import { BOTH, context, mover, NOTHING, send } from './translation/pipeline.ts';
+import { BOTH, type OneOfBoth, context, mover, NOTHING, send } from './translation/pipeline.ts';
 import { cross } from './translation/cross.ts';
 import { provider } from './routing/fixtures.ts';
 
@@ -308,7 +308,7 @@ const MESSAGES_REQUESTS: Record<string, (items: number) => JsonObject> = {
   }),
 };
 
-const WHOLE: Record<ProtocolName, (items: number) => JsonObject> = {
+const WHOLE: Record<OneOfBoth, (items: number) => JsonObject> = {
   chat: (items) => ({
     id: 'c',
     choices: [
@@ -336,7 +336,7 @@ const WHOLE: Record<ProtocolName, (items: number) => JsonObject> = {
   }),
 };
 
-function wholeAnswer(speaks: ProtocolName, items: number): () => unknown {
+function wholeAnswer(speaks: OneOfBoth, items: number): () => unknown {
   const source = Buffer.from(JSON.stringify(WHOLE[speaks](items)));
   const client = speaks === 'chat' ? 'messages' : 'chat';
   return () => {

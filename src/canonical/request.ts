@@ -1,9 +1,9 @@
-// What a client asks for, whatever its protocol: a union of both protocols, so that decoding loses nothing.
+// What a client asks for, whatever its protocol: a union of all protocols, so that decoding loses nothing.
 // What has no canonical name rides in `native`, tagged with its protocol. Absent stays absent; nothing is defaulted here.
 import type { JsonObject, JsonValue } from './json.ts';
 
 /** The wire protocols; where nothing says which one, it is the first. Kept apart from the registry, which loads them all. */
-export const PROTOCOL_NAMES = ['chat', 'messages'] as const;
+export const PROTOCOL_NAMES = ['chat', 'messages', 'responses'] as const;
 export type ProtocolName = (typeof PROTOCOL_NAMES)[number];
 
 /** A prompt-cache mark on a part, a tool or the whole request. */
@@ -246,6 +246,8 @@ export interface GenerationRequest {
   webSearch?: WebSearch;
   /** chat's legacy `functions`/`function_call` were used: the answer takes that form. */
   legacyFunctions?: true;
+  /** Members of the request as the client wrote them, for protocols whose answers repeat them. Never part of the meaning. */
+  asked?: JsonObject;
   native: NativeField[];
 }
 

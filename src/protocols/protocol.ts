@@ -45,7 +45,7 @@ export interface StreamEncoder {
 /** What an answer depends on of the request. */
 export type ReplyOptions = Pick<
   GenerationRequest,
-  'includeUsage' | 'legacyFunctions' | 'reasoning' | 'responseFormat'
+  'includeUsage' | 'legacyFunctions' | 'reasoning' | 'responseFormat' | 'asked'
 >;
 
 /** The id of an answer as the provider gave it, and as the client got it. */

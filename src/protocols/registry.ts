@@ -4,8 +4,9 @@ import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { chat } from './chat/index.ts';
 import { messages } from './messages/index.ts';
 import type { ClientHeaders, Protocol } from './protocol.ts';
+import { responses } from './responses/index.ts';
 
-export const protocols: Readonly<Record<ProtocolName, Protocol>> = { chat, messages };
+export const protocols: Readonly<Record<ProtocolName, Protocol>> = { chat, messages, responses };
 
 export const allProtocols: readonly Protocol[] = PROTOCOL_NAMES.map((name) => protocols[name]);
 const USUAL = protocols[PROTOCOL_NAMES[0]];

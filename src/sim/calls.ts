@@ -7,7 +7,7 @@ import { valueFor } from './schema-value.ts';
 
 type CallableTool = FunctionTool | CustomTool;
 
-const ID_PREFIX = { chat: 'call_', messages: 'toolu_' } as const satisfies Record<
+const ID_PREFIX = { chat: 'call_', messages: 'toolu_', responses: 'call_' } as const satisfies Record<
   GenerationRequest['protocol'],
   string
 >;

@@ -18,7 +18,7 @@ export interface Exchange {
   ids: Ids;
 }
 
-const ID_PREFIX = { chat: 'chatcmpl-', messages: 'msg_' } as const satisfies Record<
+const ID_PREFIX = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const satisfies Record<
   GenerationRequest['protocol'],
   string
 >;

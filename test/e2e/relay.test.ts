@@ -45,7 +45,7 @@ function post(path: string, body: string, headers: Record<string, string> = {}):
 }
 
 /** A body that no serialiser would write again alike. */
-const ODD: Record<ProtocolName, string> = {
+const ODD: Record<'chat' | 'messages', string> = {
   chat: `{ "x_first" : [1.0, 1e3, -0],\n "messages":[{"content":"gr\\u00fc\\u00df \\/ 😀","role":"user"}],\t"model":"fake-chat-1" , "x_big":12345678901234567890 }`,
   messages: `{ "x_first" : [1.0, 1e3, -0],\n "max_tokens": 16.0, "messages":[{"content":[{"type":"text","text":"gr\\u00fc\\u00df \\/ 😀","cache_control":{"type":"ephemeral"}}],"role":"user"}],\t"model":"fake-messages-1" , "x_big":12345678901234567890 }`,
 };

@@ -9,6 +9,9 @@ export const WHOLE: Record<ProtocolName, string> = {
   messages: `{ "id":"msg_7","type" : "message","role":"assistant","model":"served-by-7",
   "content":[ {"type":"text","text":"gr\\u00fc\\u00df \\ud83d\\ude00 dich","x_member":[1.0,2e3]} ],"stop_reason":"end_turn",
   "stop_sequence":null,"usage":{"input_tokens":5,"output_tokens":7},"x_vendor":{"a":null} }`,
+  responses: `{ "id":"resp_7","object" : "response","created_at":1,"status":"completed","model":"served-by-7",
+  "output":[ {"type":"message","id":"msg_7","role":"assistant","status":"completed","content":[{"type":"output_text","text":"gr\\u00fc\\u00df \\ud83d\\ude00 dich","annotations":[],"x_member":[1.0,2e3]}]} ],
+  "usage":{"input_tokens":5,"output_tokens":7,"total_tokens":12},"x_vendor":{"a":null} }`,
 };
 
 export const STREAM: Record<ProtocolName, string> = {
@@ -35,6 +38,20 @@ export const STREAM: Record<ProtocolName, string> = {
     'event: message_stop\ndata: {"type":"message_stop"}',
   ]
     .map((frame) => `${frame}\n\n`)
+    .join(''),
+  responses: [
+    '{"type":"response.created","sequence_number":0,"response":{"id":"resp_7","object":"response","created_at":1,"status":"in_progress","model":"served-by-7","output":[]}}',
+    '{"type":"response.in_progress","sequence_number":1,"response":{"id":"resp_7","object":"response","created_at":1,"status":"in_progress","model":"served-by-7","output":[]}}',
+    '{"type":"response.output_item.added","sequence_number":2,"output_index":0,"item":{"type":"message","id":"msg_7","role":"assistant","status":"in_progress","content":[]}}',
+    '{"type":"response.content_part.added","sequence_number":3,"item_id":"msg_7","output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}}',
+    '{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_7","output_index":0,"content_index":0,"delta":"grüß 😀 ","x_vendor": 1.0}',
+    '{"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_7","output_index":0,"content_index":0,"delta":"dich"}',
+    '{"type":"response.output_text.done","sequence_number":6,"item_id":"msg_7","output_index":0,"content_index":0,"text":"grüß 😀 dich"}',
+    '{"type":"response.content_part.done","sequence_number":7,"item_id":"msg_7","output_index":0,"content_index":0,"part":{"type":"output_text","text":"grüß 😀 dich","annotations":[]}}',
+    '{"type":"response.output_item.done","sequence_number":8,"output_index":0,"item":{"type":"message","id":"msg_7","role":"assistant","status":"completed","content":[{"type":"output_text","text":"grüß 😀 dich","annotations":[]}]}}',
+    '{"type":"response.completed","sequence_number":9,"response":{"id":"resp_7","object":"response","created_at":1,"status":"completed","model":"served-by-7","output":[{"type":"message","id":"msg_7","role":"assistant","status":"completed","content":[{"type":"output_text","text":"grüß 😀 dich","annotations":[]}]}],"usage":{"input_tokens":5,"output_tokens":7,"total_tokens":12}}}',
+  ]
+    .map((data) => `event: ${String((JSON.parse(data) as { type: string }).type)}\ndata: ${data}\n\n`)
     .join(''),
 };
 

@@ -9,6 +9,18 @@ const event = (type: string, members: object = {}): string =>
 
 const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_sequence: null };
 
+const RESPONSE = {
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  model: 'm',
+  status: 'in_progress',
+  output: [],
+};
+const PLACE = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+const ITEM = { type: 'message', id: 'msg_1', role: 'assistant' };
+const RESPONSE_USAGE = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
+
 /** What a stream begins with before there is content. */
 export const START: Record<ProtocolName, string> = {
   chat: chunk({ delta: { role: 'assistant', content: '' } }),
@@ -16,11 +28,18 @@ export const START: Record<ProtocolName, string> = {
     event('message_start', {
       message: { ...MESSAGE, content: [], stop_reason: null, usage: { input_tokens: 5, output_tokens: 1 } },
     }) + event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+  responses:
+    event('response.created', { response: RESPONSE }) + event('response.in_progress', { response: RESPONSE }),
 };
 
-export const PING: Record<ProtocolName, string> = { chat: ': processing\n\n', messages: event('ping') };
+export const PING: Record<ProtocolName, string> = {
+  chat: ': processing\n\n',
+  messages: event('ping'),
+  responses: event('response.in_progress', { response: RESPONSE }),
+};
 
 export function content(protocol: ProtocolName, text: string): string {
+  if (protocol === 'responses') return event('response.output_text.delta', { ...PLACE, delta: text });
   return protocol === 'chat'
     ? chunk({ delta: { content: text } })
     : event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } });
@@ -35,11 +54,18 @@ export const FINISH: Record<ProtocolName, string> = {
       delta: { stop_reason: 'end_turn', stop_sequence: null },
       usage: { output_tokens: 2 },
     }),
+  responses: event('response.output_item.done', {
+    output_index: 0,
+    item: { ...ITEM, status: 'completed', content: [{ type: 'output_text', text: '', annotations: [] }] },
+  }),
 };
 
 export const TERMINAL: Record<ProtocolName, string> = {
   chat: 'data: [DONE]\n\n',
   messages: event('message_stop'),
+  responses: event('response.completed', {
+    response: { ...RESPONSE, status: 'completed', usage: RESPONSE_USAGE },
+  }),
 };
 
 export function streamOf(protocol: ProtocolName, text: string): string {
@@ -47,6 +73,11 @@ export function streamOf(protocol: ProtocolName, text: string): string {
 }
 
 export function wholeOf(protocol: ProtocolName, text: string): object {
+  if (protocol === 'responses') {
+    const content = [{ type: 'output_text', text, annotations: [] }];
+    const output = [{ ...ITEM, status: 'completed', content }];
+    return { ...RESPONSE, status: 'completed', output, usage: RESPONSE_USAGE };
+  }
   return protocol === 'chat'
     ? {
         id: 'chatcmpl-1',
@@ -66,9 +97,9 @@ export function wholeOf(protocol: ProtocolName, text: string): object {
 
 /** An error as each protocol writes it, as a body. */
 export function errorBody(protocol: ProtocolName, type: string, message = 'the provider says so'): object {
-  return protocol === 'chat'
-    ? { error: { message, type, param: null, code: null } }
-    : { type: 'error', error: { type, message } };
+  return protocol === 'messages'
+    ? { type: 'error', error: { type, message } }
+    : { error: { message, type, param: null, code: null } };
 }
 
 /** The same inside a stream. */

@@ -42,6 +42,7 @@ export interface SeenError {
 export const PATHS: Record<ProtocolName, string> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
+  responses: '/v1/responses',
 };
 
 export function send(to: { url: string; key: string }, question: Question): Promise<Response> {

@@ -14,7 +14,9 @@ import type { ReplyContext } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 
-export const BOTH: readonly ProtocolName[] = ['chat', 'messages'];
+export const BOTH = ['chat', 'messages'] as const;
+/** The two protocols that an older test compares. */
+export type OneOfBoth = (typeof BOTH)[number];
 /** Always the same, so that two runs can be compared. */
 export const ids: Ids = { random: (length) => 'x'.repeat(length) };
 export const NOTHING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };

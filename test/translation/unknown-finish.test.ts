@@ -1,22 +1,21 @@
 // A finish that nobody knows: an end where there is an answer, a failure where there is none.
 import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject } from '../../src/canonical/json.ts';
-import type { ProtocolName } from '../../src/canonical/request.ts';
 import { createLosses } from '../../src/gateway/reply/losses.ts';
 import { FailureError } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 import { streamOf, wholeOf } from '../gateway/wire.ts';
-import { BOTH, collected, context, eventsIn, mover, send, written } from './pipeline.ts';
+import { BOTH, type OneOfBoth, collected, context, eventsIn, mover, send, written } from './pipeline.ts';
 
-const KNOWN: Record<ProtocolName, string> = { chat: '"stop"', messages: '"end_turn"' };
+const KNOWN: Record<OneOfBoth, string> = { chat: '"stop"', messages: '"end_turn"' };
 
-function ended<Kind extends object>(protocol: ProtocolName, value: Kind, word: string): Kind {
+function ended<Kind extends object>(protocol: OneOfBoth, value: Kind, word: string): Kind {
   return JSON.parse(JSON.stringify(value).replace(KNOWN[protocol], JSON.stringify(word))) as Kind;
 }
 
 /** An answer of these words, in either form. */
-function answers(protocol: ProtocolName, said: string, word: string) {
+function answers(protocol: OneOfBoth, said: string, word: string) {
   const stream = streamOf(protocol, said).replace(KNOWN[protocol], JSON.stringify(word));
   return { stream, whole: ended(protocol, wholeOf(protocol, said), word) as JsonObject };
 }

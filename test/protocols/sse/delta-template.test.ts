@@ -6,7 +6,7 @@ import type { ProtocolName } from '../../../src/canonical/request.ts';
 import { isObject } from '../../../src/canonical/json.ts';
 import { createSplitter, type Frame } from '../../../src/protocols/sse/splitter.ts';
 import { DeltaTemplate } from '../../../src/protocols/sse/delta-template.ts';
-import { BOTH, cutAt, eventsIn, mover, NOTHING, send } from '../../translation/pipeline.ts';
+import { BOTH, type OneOfBoth, cutAt, eventsIn, mover, NOTHING, send } from '../../translation/pipeline.ts';
 
 /** A JSON string in one of the ways to write it. */
 const written = fc
@@ -95,12 +95,12 @@ const MESSAGES: fc.Arbitrary<string> = fc.oneof(
   ),
 );
 
-const START: Record<ProtocolName, string> = {
+const START: Record<OneOfBoth, string> = {
   chat: 'data: {"id":"c","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}',
   messages:
     'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}',
 };
-const FRAMES: Record<ProtocolName, fc.Arbitrary<string>> = { chat: CHAT, messages: MESSAGES };
+const FRAMES: Record<OneOfBoth, fc.Arbitrary<string>> = { chat: CHAT, messages: MESSAGES };
 
 function stream(frames: readonly string[], end: string, comments: boolean): Buffer {
   const numbered = frames.map((frame, at) => `${comments ? `: ${at}\n` : ''}${frame}\n\n`).join('');

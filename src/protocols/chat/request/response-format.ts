@@ -6,7 +6,7 @@ import { refuse } from './envelope.ts';
 import { isStrictSchema } from './encode-tools.ts';
 
 const NAME = 'structured_output';
-const PATH = { chat: 'response_format', messages: 'output_config.format' } as const;
+const PATH = { chat: 'response_format', messages: 'output_config.format', responses: 'text.format' } as const;
 
 /** The name of the tool that stands for structured output, where one has to. `body`: with its tools and the choice. */
 export function putFormat(body: JsonObject, encoding: EncodeContext): string | undefined {

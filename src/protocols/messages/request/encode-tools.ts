@@ -164,7 +164,11 @@ export function encodeTools(thinkingOn: boolean, encoding: EncodeContext): Encod
   return choice === undefined ? { tools } : { tools, choice };
 }
 
-const FORMAT_PATH = { chat: 'response_format', messages: 'output_config.format' } as const;
+const FORMAT_PATH = {
+  chat: 'response_format',
+  messages: 'output_config.format',
+  responses: 'text.format',
+} as const;
 
 export function rejectFormat(encoding: EncodeContext): never {
   reject(

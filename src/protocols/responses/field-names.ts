@@ -1,0 +1,50 @@
+// What this protocol's clients call the canonical places, for the names in warnings.
+import type { CanonicalField } from '../../canonical/request.ts';
+
+const PATHS = {
+  maxOutputTokens: 'max_output_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  stop: 'stop',
+  tools: 'tools[]',
+  'tools.strict': 'tools[].strict',
+  'tools.cache': 'tools[]',
+  'tools.deferred': 'tools[].defer_loading',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'parallel_tool_calls',
+  reasoning: 'reasoning',
+  'reasoning.budgetTokens': 'reasoning',
+  'reasoning.effort': 'reasoning.effort',
+  responseFormat: 'text.format',
+  'responseFormat.strict': 'text.format.strict',
+  user: 'safety_identifier',
+  serviceTier: 'service_tier',
+  cache: 'prompt_cache_options',
+  cacheKey: 'prompt_cache_key',
+  webSearch: 'tools[]',
+  'webSearch.contextSize': 'tools[].search_context_size',
+  'messages.name': 'input[]',
+  'messages.prefix': 'input[]',
+  'messages.cache': 'input[].content[].prompt_cache_breakpoint',
+  'messages.reasoning': 'input[]',
+  'messages.redacted': 'input[]',
+  'messages.image': 'input[].content[]',
+  'messages.image.detail': 'input[].content[].detail',
+  'messages.document': 'input[].content[]',
+  'messages.document.context': 'input[].content[]',
+  'messages.document.citations': 'input[].content[]',
+  'messages.document.title': 'input[].content[].filename',
+  'messages.audio': 'input[].content[]',
+  'messages.citations': 'input[].content[].annotations',
+  'messages.toolResult': 'input[].output',
+  'messages.toolResult.isError': 'input[].output',
+  'messages.toolCall': 'input[]',
+  'messages.toolCall.extra': 'input[]',
+  'messages.native': 'input[]',
+  messages: 'input',
+} as const satisfies Record<CanonicalField, string>;
+
+export function wirePath(field: CanonicalField): string {
+  return PATHS[field];
+}

@@ -1,0 +1,64 @@
+// The responses protocol (POST /v1/responses), as the gateway uses it.
+import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
+import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { wirePath } from './field-names.ts';
+import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
+import { holds, lossesOfRewriting } from './reply/losses.ts';
+import { decodeReply, encodeReply, inspectReply } from './reply/reply.ts';
+import { tokenCounting } from './count-tokens.ts';
+import { decodeRequest, readAsked } from './request/decode.ts';
+import { encodeRequest, historyRules } from './request/encode.ts';
+import { readEnvelope } from './request/envelope.ts';
+import { hints, recognizes } from './request/hints.ts';
+import { rewrite } from './rewrite.ts';
+import { createStreamDecoder } from './stream/decoder.ts';
+import { createStreamEncoder } from './stream/encoder.ts';
+import { commits, createWatch, isBroken, isQuiet, keepAlive } from './stream/relay.ts';
+
+const path = '/responses';
+
+const client: ClientSide = {
+  path,
+  setup: {
+    title: 'responses',
+    base: '/v1',
+    baseVariable: 'OPENAI_BASE_URL',
+    keyVariable: 'OPENAI_API_KEY',
+  },
+  keyHeaders,
+  ownHeaders: [],
+  recognizes,
+  readEnvelope,
+  hints,
+  forwardedHeaders,
+  decodeRequest,
+  readAsked,
+  wirePath,
+  hasServerTools: true,
+  counting: tokenCounting,
+  encodeReply,
+  createStreamEncoder,
+  needsInputEstimate: false,
+  holds,
+  lossesOfRewriting,
+  encodeError,
+  encodeStreamError,
+  keepAlive,
+  limitHeaders,
+};
+
+const provider: ProviderSide = {
+  path,
+  authHeaders,
+  requestHeaders: [],
+  firstModels: '',
+  historyRules,
+  encodeRequest,
+  decodeReply,
+  createStreamDecoder,
+  decodeError,
+};
+
+const relay: Relay = { rewrite, inspectReply, commits, isBroken, createWatch, isQuiet };
+
+export const responses: Protocol = { name: 'responses', client, provider, relay };
