@@ -18,6 +18,7 @@ import type { Call, ProviderReply } from './providers/exchange.ts';
 import { createRouting } from './routing/routing.ts';
 import { createGatewayServer } from './server/server.ts';
 import { SIM_MODELS, startSim, type Sim } from './sim/sim.ts';
+import { createSealedItems } from './store/sealed-items.ts';
 import type { Store } from './store/store.ts';
 
 interface AppOptions {
@@ -101,11 +102,19 @@ export async function startApp(options: AppOptions): Promise<App> {
     }
   }
 
+  const items = createSealedItems({
+    store,
+    keyFile: `${store.location}.key`,
+    keepMs: () => config.responses.keep,
+    clock,
+    log,
+  });
   const discovered = discover();
   const deps: GatewayDeps = {
     config: () => config,
     observers: [usage, createRequestLog(log)],
     store,
+    items,
     routing,
     discovered,
     client,
@@ -119,7 +128,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
   async function release(): Promise<number> {
     cancelled = true;
-    const unwritten = await usage.flush();
+    const [unwritten] = await Promise.all([usage.flush(), items.flush()]);
     await client.close();
     return unwritten;
   }
@@ -144,6 +153,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   void discovered.then(() => repeat(LIST_EVERY_MS, refreshLists));
   repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }));
   repeat(PRUNE_EVERY_MS, () => store.prune(clock.now(), config.usage.keep));
+  repeat(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()));
   void loadFacts();
 
   async function applyReload(): Promise<void> {

@@ -26,6 +26,8 @@ export interface Config {
   defaultTier: string;
   strict: boolean;
   usage: { keep: number };
+  /** Whether answers of the responses protocol are stored for later requests, and for how long. */
+  responses: { store: boolean; keep: number };
   limits: {
     maxBody: number;
     maxReply: number;

@@ -19,7 +19,15 @@ import { resolveRoutes } from './routes.ts';
 import type { FileConfig } from './schema.ts';
 import { readSchema } from './schema.ts';
 import type { Flags } from './settings.ts';
-import { DEFAULT_KEEP, DEFAULT_TIER, DEFAULT_TIERS, limitsOf, resolveSettings, setting } from './settings.ts';
+import {
+  DEFAULT_ITEMS_KEEP,
+  DEFAULT_KEEP,
+  DEFAULT_TIER,
+  DEFAULT_TIERS,
+  limitsOf,
+  resolveSettings,
+  setting,
+} from './settings.ts';
 
 export { ConfigError } from './config-error.ts';
 
@@ -135,6 +143,10 @@ function assemble(
     defaultTier: values?.default_tier ?? DEFAULT_TIER,
     strict: values?.strict ?? false,
     usage: { keep: values?.usage?.keep ?? DEFAULT_KEEP },
+    responses: {
+      store: values?.responses?.store !== 'off',
+      keep: values?.responses?.keep ?? DEFAULT_ITEMS_KEEP,
+    },
     limits: limitsOf(values?.limits),
     maintenance: values?.maintenance ?? false,
     log: settings.log,

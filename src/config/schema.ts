@@ -189,6 +189,7 @@ const file = mapping({
   default_tier: may(TIER),
   strict: may(TRUTH),
   usage: maybe(mapping({ keep: may(KEEP) })),
+  responses: maybe(mapping({ store: may(choice('on', 'off')), keep: may(duration(1)) })),
   limits: maybe(
     mapping({
       max_body: may(SIZE),

@@ -32,6 +32,7 @@ export const DEFAULT_TIERS: Readonly<Record<string, number>> = {
 export const DEFAULT_TIER = 'free';
 /** 90 days. */
 export const DEFAULT_KEEP = 90 * 86_400_000;
+export const DEFAULT_ITEMS_KEEP = 86_400_000;
 const LOG_FORMATS = ['pretty', 'json', 'off'] as const;
 
 interface Given {

@@ -5,6 +5,7 @@ import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Routing } from '../routing/routing.ts';
+import type { SealedItems } from '../store/sealed-items.ts';
 import type { Store } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
 import type { InFlightLimit } from './in-flight-limit.ts';
@@ -14,6 +15,8 @@ export interface GatewayDeps {
   /** The configuration as it is now: a request reads it once. */
   config: () => Config;
   store: Store;
+  /** What accounts may ask for again, and what is sealed for them. */
+  items: SealedItems;
   routing: Routing;
   /** Resolves when the local servers were looked for. */
   discovered: Promise<void>;

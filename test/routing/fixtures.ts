@@ -71,6 +71,7 @@ export function config(
     tiers: new Map(),
     strict: false,
     usage: { keep: 0 },
+    responses: { store: true, keep: 86_400_000 },
     limits: {
       maxBody: 1,
       maxReply: 1,
