@@ -1,5 +1,6 @@
-// The database as the gateway sees it. Asynchronous, so that an engine on the network fits; times are milliseconds since
-// the epoch (UTC). Every method rejects with StoreError where the database cannot be reached, is damaged or is busy too long.
+// The interface between the gateway and its database. It is asynchronous, so that a database server can implement it too.
+// Times are milliseconds since the epoch (UTC). Every method rejects with StoreError if the database cannot be reached, is
+// damaged, or stays locked for too long.
 import type { ProtocolName } from '../canonical/request.ts';
 
 export type Permission = ProtocolName;
@@ -11,15 +12,15 @@ export interface Account {
   createdAt: number;
 }
 
-/** A key without its plaintext: only its SHA-256 and the visible beginning are kept. */
+/** A key without its plaintext: the database stores only its SHA-256 and its first characters. */
 export interface Key {
-  /** What the CLI shows and takes: `key_` and base62. */
+  /** The ID that the CLI prints and accepts: `key_` and base62. */
   id: string;
   accountId: number;
   account: string;
   /** The account's tier at the time of reading. */
   tier: string;
-  /** The first characters, to recognise it by. */
+  /** The first characters of the plaintext, by which a person recognises the key. */
   prefix: string;
   label: string | null;
   permissions: Permission[];
@@ -37,7 +38,7 @@ export interface NewKey {
   hash: string;
   prefix: string;
   account: string;
-  /** For an account that does not exist yet. */
+  /** The tier of the account, if the account does not exist yet. */
   tier: string;
   label: string | null;
   permissions: Permission[];
@@ -46,7 +47,7 @@ export interface NewKey {
   expiresAt: number | null;
 }
 
-/** How an admitted request ended. `error` null: it was fully answered. */
+/** How an admitted request ended. `error` is null if it was fully answered. */
 export interface UsageRow {
   at: number;
   accountId: number;
@@ -59,7 +60,7 @@ export interface UsageRow {
   model: string | null;
   status: number;
   streamed: boolean;
-  /** Tokens; null: unknown, never 0 for it. */
+  /** Tokens. null: unknown; an unknown number is never recorded as 0. */
   input: number | null;
   cacheRead: number | null;
   cacheWrite: number | null;
@@ -69,18 +70,18 @@ export interface UsageRow {
   /** Milliseconds. */
   firstByteMs: number | null;
   durationMs: number;
-  /** An error kind, `client_closed`, `truncated`, …; null where fully answered. */
+  /** An error kind, `client_closed`, `truncated`, …; null: fully answered. */
   error: string | null;
 }
 
 export interface Totals {
-  /** Admissions, where the grouping is by account and hour alone: a crash loses none of them. By key and by model: usage rows. */
+  /** By account and by hour: admissions, of which a crash loses none. By key and by model: usage rows. */
   requests: number;
   /** Not fully answered. */
   errors: number;
-  /** Answered requests whose usage is unknown: left out of the sums. */
+  /** Answered requests whose usage is unknown. The sums of tokens do not include them. */
   unknown: number;
-  /** Requests whose usage is known and whose cost is not. */
+  /** Requests whose usage is known but whose cost is not. */
   unpriced: number;
   inputTokens: number;
   outputTokens: number;
@@ -89,19 +90,19 @@ export interface Totals {
 
 export type Grouping = 'account' | 'key' | 'model' | 'hour';
 
-/** Of one account. `group` holds the names of the grouping: `{account}`, `{key}`, `{model, provider}` or `{hour}` (ISO time). */
+/** The totals of one group of one account. `group` names the group: `{account}`, `{key}`, `{model, provider}` or `{hour}` (ISO time). */
 export interface GroupedTotals {
   accountId: number;
   group: Record<string, string | null>;
   totals: Totals;
 }
 
-/** A target that is out of turn: `cooling` after a rate limit, `failing` while its breaker is open. */
+/** A target that requests avoid for now: `cooling` after a rate limit, `failing` while its circuit breaker is open. */
 export interface TargetHealth {
   /** `provider/model`. */
   target: string;
   state: 'cooling' | 'failing';
-  /** When it is due again, or this is too old to be believed. */
+  /** From this time on the target is tried again, and the entry is out of date. */
   until: number;
 }
 
@@ -122,48 +123,48 @@ export interface ItemBounds {
 }
 
 export interface Store {
-  /** What the user is told it is: the file's path, or the URL without its secret. */
+  /** The name of the database in messages: the file's path, or the URL without its password. */
   readonly location: string;
 
-  /** Counts one more request of the account in the hour that begins at `hour`, if it is below `limit`: exact over any number
-   *  of servers on one database, and committed when it is told. Gives the count with this one, or undefined where the limit
-   *  is reached (nothing changed then). */
+  /** Counts one more request of the account in the hour that begins at `hour`, if the count is below `limit`. Exact for any
+   *  number of servers on one database; the promise resolves after the commit. Resolves to the new count, or to undefined if
+   *  the limit is reached (then nothing changes). */
   admit(accountId: number, hour: number, limit: number): Promise<number | undefined>;
   /** Requests admitted in that hour. */
   used(accountId: number, hour: number): Promise<number>;
 
-  /** Looks a key up by its hash (hex), revoked and expired ones too. */
+  /** Finds a key by its hash (hex). Revoked and expired keys are found too. */
   findKey(hash: string): Promise<Key | undefined>;
-  /** Creates the account (with `tier`) if it is new, then the key; gives the key as stored. One transaction. */
+  /** Creates the account (with `tier`) if it is new, then the key. Resolves to the stored key. One transaction. */
   createKey(key: NewKey): Promise<Key>;
   /** Oldest first. */
   listKeys(account?: string): Promise<Key[]>;
-  /** Sets `revokedAt` if it is not set; gives the key, or undefined where there is none of that id. */
+  /** Sets `revokedAt` if it is null. Resolves to the key, or to undefined if no key has this ID. */
   revokeKey(id: string, at: number): Promise<Key | undefined>;
 
   findAccount(name: string): Promise<Account | undefined>;
   listAccounts(): Promise<(Account & { keys: number })[]>;
-  /** undefined: no such account. */
+  /** Resolves to undefined if the account does not exist. */
   assignTier(account: string, tier: string): Promise<Account | undefined>;
 
-  /** Remembers the rows, and when their keys were last used. One transaction for the batch. */
+  /** Adds the rows and sets `lastUsedAt` of their keys. One transaction for the batch. */
   recordUsage(rows: readonly UsageRow[]): Promise<void>;
-  /** Admissions of each hour, oldest first, hours without any left out; of one account or of all. Here and in the totals
-   *  the window begins with the whole hour that holds `since`, so that both are of the same time. */
+  /** Admissions of each hour, oldest first, of one account or of all. Hours without admissions are left out. Here and in the
+   *  totals, the window begins at the start of the hour that contains `since`, so that both cover the same time. */
   admissionsByHour(
     accountId: number | undefined,
     since: number,
   ): Promise<{ accountId: number; hour: number; requests: number }[]>;
-  /** A usage row counts for the hour in which its request ended, an admission for the one in which it began. */
+  /** A usage row counts in the hour in which its request ended, an admission in the hour in which it began. */
   totals(accountId: number | undefined, since: number): Promise<Totals>;
-  /** Of one account or of all, each for itself: one look, however many there are. */
+  /** The totals of each group, of one account or of all accounts, in one query. */
   totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<GroupedTotals[]>;
-  /** What a server has learnt: targets out of turn, and those that are well again. One transaction. */
-  publishHealth(outOfTurn: readonly TargetHealth[], well: readonly string[]): Promise<void>;
-  /** Those still out of turn at `now`, over all servers on this database. */
+  /** Stores the targets that a server avoids, and removes those that have recovered. One transaction. */
+  publishHealth(unhealthy: readonly TargetHealth[], recovered: readonly string[]): Promise<void>;
+  /** Targets that some server on this database avoids at `now`. */
   listHealth(now: number): Promise<TargetHealth[]>;
-  /** Deletes usage rows and hourly counts older than `keep` milliseconds, in small steps, so that nobody waits. A clock
-   *  that is ahead of the newest of them is not believed, and the newest hour stays. */
+  /** Deletes usage rows and hourly counts older than `keep` milliseconds, in small steps, so that no request waits. Age is
+   *  measured from the newest recorded time if `now` is later, so that a wrong clock deletes nothing; the newest hour stays. */
   prune(now: number, keep: number): Promise<void>;
   /** Writes items, in place of those with the same id, then deletes the oldest above a bound. One transaction. */
   storeItems(items: readonly StoredItem[], bounds: ItemBounds): Promise<void>;
@@ -175,20 +176,20 @@ export interface Store {
   deleteItems(accountId: number, ids: readonly string[]): Promise<number>;
   /** Deletes expired items, in small steps. */
   pruneItems(now: number): Promise<void>;
-  /** Rejects where the database cannot be read now; does not wait for a lock. */
+  /** Rejects if the database cannot be read now. Does not wait for a lock. */
   ping(): Promise<void>;
-  /** Housekeeping while nobody waits: SQLite's passive checkpoint. */
+  /** Maintenance for a time without requests: in SQLite, a passive checkpoint. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What commands that only read need of it. */
+/** The methods that commands use that only read. */
 export type StoreReader = Pick<
   Store,
   'findAccount' | 'listAccounts' | 'listKeys' | 'admissionsByHour' | 'totalsBy'
 >;
 
-/** A database that is not there yet. */
+/** Stands for a database that does not exist yet. */
 export const NO_STORE: StoreReader = {
   findAccount: () => Promise.resolve(undefined),
   listAccounts: () => Promise.resolve([]),
@@ -197,8 +198,8 @@ export const NO_STORE: StoreReader = {
   totalsBy: () => Promise.resolve([]),
 };
 
-/** `busy`: locked by another process for too long; `unavailable`: gone, full, not readable; `damaged`: its content is broken;
- *  `foreign`: not our schema, or a newer one. */
+/** `busy`: another process locks it for too long. `unavailable`: missing, full or not readable. `damaged`: its content is
+ *  corrupt. `foreign`: another program's schema, or a newer one. */
 export type StoreFault = 'busy' | 'unavailable' | 'damaged' | 'foreign';
 
 export class StoreError extends Error {

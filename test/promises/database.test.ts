@@ -2,7 +2,7 @@
 import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test, onTestFinished } from 'vitest';
-import { loadEngine } from '../../src/store/sqlite/engine.ts';
+import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { content, FINISH, START, TERMINAL, wholeOf } from '../gateway/wire.ts';
 import { ask, send } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
@@ -10,7 +10,7 @@ import { gateway, provider, type TestGateway } from '../helpers/gateway.ts';
 import { scriptedProvider } from '../helpers/scripted-provider.ts';
 
 // The same copy of SQLite as the store's: two copies in one process don't see each other's locks.
-const Database = await loadEngine();
+const Database = await loadDriver();
 
 async function place() {
   const upstream = await scriptedProvider();

@@ -2,7 +2,7 @@
 import { copyFileSync } from 'node:fs';
 import type * as Fs from 'node:fs';
 import { expect, it, vi } from 'vitest';
-import { loadEngine, type Engine } from '../../src/store/sqlite/engine.ts';
+import { loadDriver, type Driver } from '../../src/store/sqlite/driver.ts';
 import { inspectFile } from '../../src/store/sqlite/file.ts';
 import { openStore } from '../../src/store/open.ts';
 import { HOUR, usageRow } from './contract.ts';
@@ -20,7 +20,7 @@ vi.mock('node:fs', async (importOriginal) => {
   return { ...fs, readSync };
 });
 
-const engine = await loadEngine();
+const driver = await loadDriver();
 
 async function database(rows: number): Promise<string> {
   const file = temporaryFile();
@@ -37,7 +37,7 @@ it('a sound database that grows meanwhile is not called damaged', async () => {
     between.run = () => undefined;
     copyFileSync(grown, file);
   };
-  expect(() => inspectFile(engine, file)).not.toThrow();
+  expect(() => inspectFile(driver, file)).not.toThrow();
 });
 
 it('nor is one that grows at every look: a query will find what is wrong', async () => {
@@ -49,7 +49,7 @@ it('nor is one that grows at every look: a query will find what is wrong', async
     copyFileSync(sizes[looks++ % 2] ?? '', file);
     throw Object.assign(new Error('torn'), { code: 'SQLITE_CORRUPT' });
   };
-  expect(() => inspectFile(always as unknown as Engine, file)).not.toThrow();
+  expect(() => inspectFile(always as unknown as Driver, file)).not.toThrow();
 });
 
 it('a fault that is found twice in a file at rest is told', async () => {
@@ -60,6 +60,6 @@ it('a fault that is found twice in a file at rest is told', async () => {
     checks += 1;
     throw Object.assign(new Error('malformed'), { code: 'SQLITE_CORRUPT' });
   };
-  expect(() => inspectFile(broken as unknown as Engine, file)).toThrow('it is damaged');
+  expect(() => inspectFile(broken as unknown as Driver, file)).toThrow('it is damaged');
   expect(checks).toBe(2);
 });

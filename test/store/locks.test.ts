@@ -1,13 +1,13 @@
 // Another program keeps the database locked: what needs the lock waits for it, and nothing else does.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { loadEngine } from '../../src/store/sqlite/engine.ts';
+import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { HOUR, newKey, usageRow } from './contract.ts';
 import { faultOf, opened, temporaryFile } from './support.ts';
 
 // The same copy of SQLite as the store's: two copies in one process don't see each other's locks.
-const Database = await loadEngine();
+const Database = await loadDriver();
 
 /** Locked until the returned function is called. */
 function lock(file: string): () => void {

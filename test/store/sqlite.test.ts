@@ -19,13 +19,13 @@ import { createKey } from '../../src/accounts/key.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createIds } from '../../src/ids.ts';
 import { openStore } from '../../src/store/open.ts';
-import { loadEngine } from '../../src/store/sqlite/engine.ts';
+import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { HOUR, newKey, storeContract, usageRow } from './contract.ts';
 import { contentsOf, faultOf, opened, temporaryFile } from './support.ts';
 
 // The same copy of SQLite as the store's: two copies in one process don't see each other's locks.
-const Database = await loadEngine();
+const Database = await loadDriver();
 
 const folder = mkdtempSync(join(tmpdir(), 'gateway-contract-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

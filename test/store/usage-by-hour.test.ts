@@ -2,13 +2,13 @@
 import { expect, it, vi } from 'vitest';
 import { readUsage } from '../../src/cli/commands/usage.ts';
 import { HOUR_MS } from '../../src/clock.ts';
-import { loadEngine } from '../../src/store/sqlite/engine.ts';
+import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import type { Grouping, Store, UsageRow } from '../../src/store/store.ts';
 import { HOUR, newKey, usageRow } from './contract.ts';
 import { opened, temporaryFile } from './support.ts';
 
-const Database = await loadEngine();
+const Database = await loadDriver();
 
 const ROWS: readonly UsageRow[] = [
   usageRow(),

@@ -1,32 +1,33 @@
-// One connection to the database's file, and what must hold of it while it lives: it is still the file that the path
-// names, a lock of another process does not hold up every request, and its log does not grow without end.
+// One connection to the database file. It notices when another file takes the path, retries while another process locks
+// the database, and bounds the size of the write-ahead log.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { StoreError } from '../store.ts';
-import type { Db, Engine } from './engine.ts';
+import type { Db, Driver } from './driver.ts';
 import { isBusy, storeError } from './errors.ts';
 import { createFile, identityOf, inspectFile, keepPrivate } from './file.ts';
 import { countApplied, migrate } from './migrations.ts';
 
-/** Processes that make a new database at once get in each other's way. */
+/** Processes that create the same database at the same time lock each other out. */
 const OPEN_TRIES = 100;
-const OPEN_AGAIN_MS = 20;
-/** 32 MiB of log at most, where nobody is ever idle. */
-const MOST_LOG_PAGES = 8192;
-const MOST_LOG_BYTES = 64 * 1024 * 1024;
-const LOOK_EVERY_MS = 200;
+const OPEN_RETRY_MS = 20;
+/** SQLite's own checkpoint after 32 MiB of log, for a server that is never idle. */
+const MAX_LOG_PAGES = 8192;
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
+/** How often the connection checks that the path still names its file. */
+const IDENTITY_CHECK_MS = 200;
 
 export interface Connection<Statements> {
-  /** Runs `task` now, with the prepared statements, and again while another process keeps the database locked; rejects
-   *  with StoreError. */
+  /** Runs `task` now, with the prepared statements. Repeats it while another process locks the database. Rejects with
+   *  StoreError. */
   run: <Result>(task: (statements: Statements, db: Db) => Result) => Promise<Result>;
-  /** The same without a wait for a lock. */
+  /** Runs `task` once, and rejects if the database is locked. */
   runOnce: <Result>(task: (statements: Statements, db: Db) => Result) => Promise<Result>;
   readonly closed: boolean;
   close(): void;
 }
 
-interface Link<Statements> {
+interface OpenDatabase<Statements> {
   db: Db;
   statements: Statements;
   identity: string | undefined;
@@ -34,7 +35,7 @@ interface Link<Statements> {
 }
 
 interface ConnectionOptions<Statements> {
-  engine: Engine;
+  driver: Driver;
   file: string;
   clock: Clock;
   prepare: (db: Db) => Statements;
@@ -44,36 +45,36 @@ export async function connect<Statements>(
   options: ConnectionOptions<Statements>,
 ): Promise<Connection<Statements>> {
   const { file, clock } = options;
-  let link = await openPatiently(options);
+  let open = await openWithRetries(options);
   let closed = false;
-  let lookedAt = clock.monotonic();
-  const afterLock = createLockQueue(clock);
+  let checkedAt = clock.monotonic();
+  const retryWhileLocked = createLockQueue(clock);
 
-  /** A file that is gone is waited for: nothing may be counted where it is lost. */
-  function current(): Link<Statements> {
+  /** Throws while the file is missing: a count written to a deleted file would be lost. */
+  function current(): OpenDatabase<Statements> {
     if (closed) throw new StoreError('unavailable', `the database ${file} was closed`);
     const now = clock.monotonic();
-    if (now - lookedAt < LOOK_EVERY_MS) return link;
+    if (now - checkedAt < IDENTITY_CHECK_MS) return open;
     const identity = identityOf(file);
     if (identity === undefined) {
       throw new StoreError('unavailable', `the database ${file} is gone; it was moved or deleted`);
     }
-    if (identity !== link.identity) replace();
-    lookedAt = now;
-    return link;
+    if (identity !== open.identity) reopen();
+    checkedAt = now;
+    return open;
   }
 
-  /** A database that was made anew is opened anew. The log of the old one beside a new file would be read as its own:
-   *  that is for a person to mend (https://www.sqlite.org/howtocorrupt.html). */
-  function replace(): void {
-    if (identityOf(`${file}-wal`) === link.logIdentity) {
+  /** Opens the new file that stands at the path. SQLite would read the old file's log as the new file's and corrupt it, so
+   *  with the old log still there this fails (https://www.sqlite.org/howtocorrupt.html). */
+  function reopen(): void {
+    if (identityOf(`${file}-wal`) === open.logIdentity) {
       const how =
         'was replaced while it was in use; stop every gateway, then put it in place without its -wal and -shm';
       throw new StoreError('unavailable', `the database ${file} ${how}`);
     }
-    const next = open(options);
-    link.db.close();
-    link = next;
+    const next = openOnce(options);
+    open.db.close();
+    open = next;
   }
 
   type Task<Result> = (statements: Statements, db: Db) => Result;
@@ -92,7 +93,7 @@ export async function connect<Statements>(
       try {
         return Promise.resolve(attempt(task));
       } catch (error) {
-        return isBusy(error) ? afterLock(() => attempt(task)).catch(rejected) : rejected(error);
+        return isBusy(error) ? retryWhileLocked(() => attempt(task)).catch(rejected) : rejected(error);
       }
     },
     runOnce<Result>(task: Task<Result>): Promise<Result> {
@@ -108,29 +109,36 @@ export async function connect<Statements>(
     close() {
       if (closed) return;
       closed = true;
-      link.db.close();
+      open.db.close();
     },
   };
 }
 
-async function openPatiently<Statements>(options: ConnectionOptions<Statements>): Promise<Link<Statements>> {
+async function openWithRetries<Statements>(
+  options: ConnectionOptions<Statements>,
+): Promise<OpenDatabase<Statements>> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return open(options);
+      return openOnce(options);
     } catch (error) {
       if (!isBusy(error) || tries === OPEN_TRIES) throw asError(storeError(error, options.file));
-      await sleep(OPEN_AGAIN_MS);
+      await sleep(OPEN_RETRY_MS);
     }
   }
 }
 
-function open<Statements>({ engine, file, clock, prepare }: ConnectionOptions<Statements>): Link<Statements> {
+function openOnce<Statements>({
+  driver,
+  file,
+  clock,
+  prepare,
+}: ConnectionOptions<Statements>): OpenDatabase<Statements> {
   createFile(file);
-  inspectFile(engine, file);
+  inspectFile(driver, file);
   const identity = identityOf(file);
-  const db = new engine(file, { timeout: 0, fileMustExist: true });
+  const db = new driver(file, { timeout: 0, fileMustExist: true });
   try {
-    // Before anything is written: a database of another program stays as it is.
+    // Before the first write, so that a database of another program stays unchanged.
     countApplied(db, file);
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new StoreError(
@@ -139,8 +147,8 @@ function open<Statements>({ engine, file, clock, prepare }: ConnectionOptions<St
       );
     }
     db.pragma('synchronous = NORMAL');
-    db.pragma(`wal_autocheckpoint = ${MOST_LOG_PAGES}`);
-    db.pragma(`journal_size_limit = ${MOST_LOG_BYTES}`);
+    db.pragma(`wal_autocheckpoint = ${MAX_LOG_PAGES}`);
+    db.pragma(`journal_size_limit = ${MAX_LOG_BYTES}`);
     migrate(db, file, clock.now());
     keepPrivate(file);
     const statements = prepare(db);
@@ -155,30 +163,30 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-// Tasks that met a lock of another process. They are tried again by a timer, in their order: a wait inside the engine would
-// hold up everything else that this process does.
+// Tasks that failed because another process locks the database. A timer repeats them in their order: a wait inside SQLite
+// would block the whole process.
 
-/** Most locks last for microseconds, so the first tries come quickly. */
-const AGAIN_MS = [1, 1, 2, 5, 10];
-const LATER_MS = 20;
-/** A task is given up after so long. */
-const PATIENCE_MS = 2000;
+/** Delays before the first retries: most locks last for microseconds. */
+const RETRY_MS = [1, 1, 2, 5, 10];
+const LATER_RETRY_MS = 20;
+/** After this time a task fails. */
+const LOCK_TIMEOUT_MS = 2000;
 
 interface Waiting {
-  /** Throws where it fails; a lock is one failure of several. */
+  /** Throws if the task fails, because of a lock or for another reason. */
   attempt: () => void;
   reject: (error: unknown) => void;
   giveUpAt: number;
 }
 
-/** The returned function settles as `task` does, with the error of the lock after two seconds of it. */
+/** The returned function settles as `task` does; if the lock lasts two seconds, it rejects with the lock's error. */
 function createLockQueue(clock: Clock): <Result>(task: () => Result) => Promise<Result> {
   const waiting: Waiting[] = [];
   let tries = 0;
 
-  // A timer that keeps the process alive: a command has nothing else to wait for.
+  // The timer keeps the process alive: a command has nothing else to wait for.
   function schedule(): void {
-    setTimeout(tryAll, AGAIN_MS[tries] ?? LATER_MS);
+    setTimeout(tryAll, RETRY_MS[tries] ?? LATER_RETRY_MS);
     tries += 1;
   }
 
@@ -200,7 +208,7 @@ function createLockQueue(clock: Clock): <Result>(task: () => Result) => Promise<
 
   return (task) =>
     new Promise((resolve, reject) => {
-      const giveUpAt = clock.monotonic() + PATIENCE_MS;
+      const giveUpAt = clock.monotonic() + LOCK_TIMEOUT_MS;
       if (waiting.push({ attempt: () => resolve(task()), reject, giveUpAt }) === 1) schedule();
     });
 }

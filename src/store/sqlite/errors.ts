@@ -1,10 +1,10 @@
-// What the engine and the file system throw, as the three kinds that the gateway acts upon.
+// Turns errors of SQLite and of the file system into StoreErrors whose messages say what to do.
 import { StoreError } from '../store.ts';
 
 const RIGHTS = 'let this user write the file and its folder, or choose another with --database';
 const PATH = 'correct the path';
 
-/** What it is; what mends it. */
+/** Error code of the file system -> the cause, and what the user can do. */
 const SYSTEM: Record<string, string> = {
   EACCES: `permission denied; ${RIGHTS}`,
   EPERM: `not permitted; ${RIGHTS}`,
@@ -21,7 +21,8 @@ const SYSTEM: Record<string, string> = {
   EIO: 'reading or writing it failed; check the disk',
 };
 
-const ENGINE: readonly (readonly [prefix: string, reason: string])[] = [
+/** Beginning of SQLite's error code -> the same. */
+const SQLITE: readonly (readonly [prefix: string, reason: string])[] = [
   ['SQLITE_BUSY', 'another process keeps it locked; end that one, or try again'],
   ['SQLITE_LOCKED', 'another process keeps it locked; end that one, or try again'],
   ['SQLITE_FULL', 'no space left; free some'],
@@ -42,18 +43,18 @@ export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error instanceof StoreError ? error.cause : error));
 }
 
-/** A fault that is not of the database (a key that exists already, a mistake in the code) stays what it is. */
+/** Returns an error that the database did not cause (a duplicate key, a mistake in the code) unchanged. */
 export function storeError(error: unknown, file: string): unknown {
   if (error instanceof StoreError) return error;
   const code = codeOf(error);
   if (/^SQLITE_(CORRUPT|NOTADB|IOERR_CORRUPTFS)/.test(code)) return damagedInUse(file, error);
-  const reason = SYSTEM[code] ?? ENGINE.find(([prefix]) => code.startsWith(prefix))?.[1];
+  const reason = SYSTEM[code] ?? SQLITE.find(([prefix]) => code.startsWith(prefix))?.[1];
   if (reason === undefined) return error;
   const kind = isBusy(error) ? 'busy' : 'unavailable';
   return new StoreError(kind, `the database ${file} is not usable now (${code}): ${reason}`, error);
 }
 
-/** Found before the engine touched it. */
+/** The check before opening found the damage, so the gateway has changed nothing. */
 export function damaged(file: string, cause: unknown, how: string): StoreError {
   return new StoreError(
     'damaged',
@@ -62,7 +63,7 @@ export function damaged(file: string, cause: unknown, how: string): StoreError {
   );
 }
 
-/** Met by a query: it has been in use. */
+/** A query found the damage: the file has been in use. */
 function damagedInUse(file: string, cause: unknown): StoreError {
   return new StoreError(
     'damaged',

@@ -1,5 +1,5 @@
-// The database's file before the engine touches it: made for its owner's eyes only, and looked at first, because opening
-// a damaged file may change it (a journal is rolled back, a log is written into it).
+// The database file before SQLite opens it. A new file is readable by its owner alone; an existing file is checked first,
+// because opening a damaged file may change it (SQLite rolls back a journal, or writes a log into it).
 import {
   chmodSync,
   closeSync,
@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreError } from '../store.ts';
-import type { Db, Engine } from './engine.ts';
+import type { Db, Driver } from './driver.ts';
 import { damaged } from './errors.ts';
 
 // https://www.sqlite.org/fileformat2.html#the_database_header
@@ -29,10 +29,10 @@ const AT = {
   validFor: 92,
 };
 const PAYLOAD_FRACTIONS = Buffer.from([64, 32, 32]);
-/** A file up to this size is read through at each start: some milliseconds. */
-const CHECKED_BYTES = 4 * 1024 * 1024;
+/** A file up to this size is checked completely at each start. */
+const MAX_CHECKED_BYTES = 4 * 1024 * 1024;
 
-/** The engine gives its side files (`-wal`, `-shm`) the permissions of the file itself. */
+/** SQLite gives its side files (`-wal`, `-shm`) the permissions of the file itself. */
 export function createFile(file: string): void {
   const existing = statOf(file);
   if (existing?.isFile() === false) {
@@ -43,34 +43,34 @@ export function createFile(file: string): void {
   closeSync(openSync(file, 'a', 0o600));
 }
 
-/** With its parents, one by one: in a place that takes no folders (/proc) Node's own `recursive` never returns. */
+/** Creates the parents one by one: Node's `recursive` never returns in a place without folders (/proc). */
 function makeFolder(folder: string): void {
   if (statOf(folder) !== undefined) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process made it meanwhile.
+    // Another process may have created it meanwhile.
     if (statOf(folder)?.isDirectory() !== true) throw error;
   }
 }
 
-/** What a database consists of: its log and the index of that hold the same data. */
-const ENDS = ['', '-wal', '-shm'] as const;
+/** The database file, its log and the index of the log: all three hold the data. */
+const SUFFIXES = ['', '-wal', '-shm'] as const;
 
-/** A database that was copied or made with a wider mode is narrowed, where it is ours to narrow. */
+/** Removes the rights of other users from a database that was copied or created with them. */
 export function keepPrivate(file: string): void {
-  for (const end of ENDS) {
+  for (const end of SUFFIXES) {
     if (((statOf(file + end)?.mode ?? 0) & 0o077) === 0) continue;
     try {
       chmodSync(file + end, 0o600);
     } catch {
-      // Another user's file: who may read it is theirs to decide.
+      // Another user owns the file and decides who may read it.
     }
   }
 }
 
-/** Which file stands at the path: another one is told by it. undefined: none. */
+/** Device and inode: they differ if another file takes the path. undefined: no file. */
 export function identityOf(file: string): string | undefined {
   const stat = statOf(file);
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
@@ -80,19 +80,20 @@ function statOf(file: string): Stats | undefined {
   return statSync(file, { throwIfNoEntry: false });
 }
 
-/** Another process that writes shows a file of two times: a fault counts where it is found twice in a file at rest. */
-const MOST_LOOKS = 5;
+/** While another process writes, a read can mix old and new content: damage counts only if it is found twice in a file that
+ *  did not change in between. */
+const MAX_CHECKS = 5;
 
-/** Throws StoreError `damaged`, having changed nothing. An empty file is a database that is not made yet. A file that never
- *  rests is in use: what is wrong with it is found out with the first query. */
-export function inspectFile(engine: Engine, file: string): void {
-  let seen: string | undefined;
-  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+/** Throws StoreError `damaged`; changes nothing. An empty file is a new database. A file that changes all the time is in
+ *  use: the first query then reports damage. */
+export function inspectFile(driver: Driver, file: string): void {
+  let previous: string | undefined;
+  for (let checks = 0; checks < MAX_CHECKS; checks += 1) {
     const before = stateOf(file);
-    const fault = findFault(engine, file);
+    const fault = findFault(driver, file);
     if (fault === undefined) return;
-    if (before === seen && stateOf(file) === seen) throw damaged(file, fault.cause, fault.how);
-    seen = before;
+    if (before === previous && stateOf(file) === previous) throw damaged(file, fault.cause, fault.how);
+    previous = before;
   }
 }
 
@@ -112,7 +113,7 @@ interface Fault {
 
 const BROKEN = 'it is damaged, or not a SQLite database';
 
-function findFault(engine: Engine, file: string): Fault | undefined {
+function findFault(driver: Driver, file: string): Fault | undefined {
   const descriptor = openSync(file, 'r');
   const header = Buffer.alloc(HEADER_BYTES);
   let size: number;
@@ -125,12 +126,12 @@ function findFault(engine: Engine, file: string): Fault | undefined {
   }
   const pageSize = readPageSize(header);
   if (pageSize === undefined) return { how: BROKEN };
-  // What is missing in the file may stand in a log that a crashed process left, or that a running one writes.
+  // Pages that the file lacks may be in a log that a crashed process left, or that a running one writes.
   if (hasContent(`${file}-journal`)) return undefined;
   const logged = hasContent(`${file}-wal`);
   if (!logged && size < pageSize * countPages(header)) return { how: 'its end is missing' };
-  if (size > CHECKED_BYTES) return undefined;
-  const cause = logged ? checkWithLog(engine, file) : checkCopy(engine, file);
+  if (size > MAX_CHECKED_BYTES) return undefined;
+  const cause = logged ? checkWithLog(driver, file) : checkCopy(driver, file);
   return cause === undefined ? undefined : { how: BROKEN, cause };
 }
 
@@ -139,8 +140,8 @@ function hasContent(file: string): boolean {
 }
 
 function readPageSize(header: Buffer): number | undefined {
-  const told = header.readUInt16BE(AT.pageSize);
-  const size = told === 1 ? 65_536 : told;
+  const stored = header.readUInt16BE(AT.pageSize);
+  const size = stored === 1 ? 65_536 : stored;
   const versions = [header[AT.writeVersion], header[AT.readVersion]];
   const sound =
     header.subarray(0, MAGIC.length).equals(MAGIC) &&
@@ -151,23 +152,23 @@ function readPageSize(header: Buffer): number | undefined {
   return sound ? size : undefined;
 }
 
-/** 0 where the header does not tell it reliably. */
+/** 0 if the header's count is not reliable. */
 function countPages(header: Buffer): number {
   const reliable = header.readUInt32BE(AT.changes) === header.readUInt32BE(AT.validFor);
   return reliable ? header.readUInt32BE(AT.pages) : 0;
 }
 
-/** Checks a copy in memory. Its header is told that it has no log, which a database in memory cannot have. */
-function checkCopy(engine: Engine, file: string): unknown {
+/** Checks a copy in memory. The copy's header says "no log", because a database in memory cannot have one. */
+function checkCopy(driver: Driver, file: string): unknown {
   const bytes = readFileSync(file);
   bytes[AT.writeVersion] = 1;
   bytes[AT.readVersion] = 1;
-  return check(() => new engine(bytes));
+  return check(() => new driver(bytes));
 }
 
-/** With a log the file alone is half the truth. A reader reads both, and writes neither. */
-function checkWithLog(engine: Engine, file: string): unknown {
-  return check(() => new engine(file, { readonly: true, fileMustExist: true }));
+/** Opens the file for reading: SQLite then reads the file and its log, and writes neither. */
+function checkWithLog(driver: Driver, file: string): unknown {
+  return check(() => new driver(file, { readonly: true, fileMustExist: true }));
 }
 
 function check(open: () => Db): unknown {

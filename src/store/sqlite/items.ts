@@ -3,7 +3,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { ItemBounds, StoredItem } from '../store.ts';
 import type { Connection } from './connection.ts';
-import type { Db } from './engine.ts';
+import type { Db } from './driver.ts';
 
 const DELETED_AT_ONCE = 200;
 /** Beside the data: the ids, the times and SQLite's own bytes of a row and its index entries. */

@@ -1,7 +1,7 @@
-// Keys and their accounts. A request finds its key by hash: that row is read once, and again whenever another process
-// may have written.
+// Accounts and their keys. Every request looks up its key by hash, so found keys are cached until another process may have
+// written (docs/decisions/0006).
 import type { Key, NewKey, Permission } from '../store.ts';
-import type { Db } from './engine.ts';
+import type { Db } from './driver.ts';
 
 interface KeyRow {
   id: string;
@@ -67,7 +67,7 @@ export function prepareKeys(db: Db) {
     forgetKeys: forget,
     listKeys: (account?: string): Key[] =>
       (account === undefined ? listKeys.all() : listKeysOf.all(account)).map(toKey),
-    // A transaction that reads and then writes takes its lock at once: a later one would fail without a wait.
+    // `immediate` takes the write lock at the start: a transaction that reads first would fail instead of waiting.
     createKey: (key: NewKey): Key => toKey(create.immediate(key)),
     revokeKey(id: string, at: number): Key | undefined {
       forget();
@@ -81,40 +81,40 @@ export function prepareKeys(db: Db) {
   };
 }
 
-/** As many keys as a cache holds before it begins anew. */
-const MOST_KEPT = 10_000;
+/** The cache is emptied when it holds this many keys. */
+const MAX_CACHED = 10_000;
 
 /**
- * Rows by hash, kept while no other connection has written: `PRAGMA data_version` asks for that in 1.2 µs, where the row
- * with its account costs 6 (https://www.sqlite.org/pragma.html#pragma_data_version), and is asked once in a turn of the
- * event loop. What this connection writes to keys and accounts, it tells with `forget`.
+ * Caches keys by hash. `PRAGMA data_version` changes when another connection commits
+ * (https://www.sqlite.org/pragma.html#pragma_data_version); it is read once in a turn of the event loop, and a change empties
+ * the cache. This connection's own writes to keys and accounts must call `forget`.
  */
 function prepareFind(db: Db) {
   const read = db.prepare<[Buffer], KeyRow>(`${KEY} WHERE hash = ?`);
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
-  const kept = new Map<string, Key>();
+  const cached = new Map<string, Key>();
   let version: number | undefined;
-  let fresh = false;
+  let checked = false;
 
-  function freshen(): void {
+  function checkVersion(): void {
     const current = dataVersion.get();
-    if (current !== version || kept.size >= MOST_KEPT) kept.clear();
+    if (current !== version || cached.size >= MAX_CACHED) cached.clear();
     version = current;
-    fresh = true;
-    setImmediate(() => (fresh = false));
+    checked = true;
+    setImmediate(() => (checked = false));
   }
 
   return {
     find: (hash: string): Key | undefined => {
-      if (!fresh) freshen();
-      let key = kept.get(hash);
+      if (!checked) checkVersion();
+      let key = cached.get(hash);
       if (key !== undefined) return key;
       const row = read.get(Buffer.from(hash, 'hex'));
       if (row === undefined) return undefined;
-      kept.set(hash, (key = toKey(row)));
+      cached.set(hash, (key = toKey(row)));
       return key;
     },
-    forget: () => kept.clear(),
+    forget: () => cached.clear(),
   };
 }
 

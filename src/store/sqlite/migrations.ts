@@ -1,7 +1,7 @@
-// The schema as a list of steps that is only ever added to. A database whose applied steps are not a beginning of this
-// list is not touched: it belongs to a newer gateway, or to another program.
+// The schema as a list of steps. New steps are appended; released steps never change. A database whose applied steps are
+// not a prefix of this list belongs to a newer gateway or to another program, and stays unchanged.
 import { StoreError } from '../store.ts';
-import type { Db } from './engine.ts';
+import type { Db } from './driver.ts';
 
 interface Migration {
   name: string;
@@ -11,8 +11,8 @@ interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0001-accounts-keys-usage',
-    // Times are milliseconds since the epoch. Usage rows name accounts and keys without a foreign key: a batch of them
-    // is never refused for the sake of one. Counts lie together by account, so that an admission is one look-up.
+    // Times are milliseconds since the epoch. Usage rows have no foreign key to accounts and keys, so that one bad row never
+    // rejects a batch. Counts are stored by account, so that an admission is one look-up.
     sql: `
       CREATE TABLE accounts (
         id INTEGER PRIMARY KEY,
@@ -67,7 +67,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     name: '0002-health',
-    // What running servers know of targets that are out of turn, for those who look from outside.
+    // Targets that running servers avoid, for other processes that ask.
     sql: `
       CREATE TABLE health (
         target TEXT PRIMARY KEY,
@@ -78,15 +78,14 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     name: '0003-usage-without-account-index',
-    // Sums are over a span of time, which its own index finds. This one cost each row 0.6 µs of 3.9, and spared the sum of
-    // one account a third (28 instead of 44 ms over 300,000 rows).
+    // Sums cover a span of time, for which `usage_at` suffices. This index made each insert slower by a sixth.
     sql: 'DROP INDEX usage_account;',
   },
   {
     name: '0004-usage-by-hour',
-    // Sums by hour, so that a report reads hours and not requests. A trigger keeps them: whoever adds a usage row, an older
-    // gateway too. Rows that are there already (`old_usage`: those from `next` on, before `last`) are added later, in
-    // small steps. Provider and model are '' where no target was reached.
+    // Sums by hour, so that a report reads hours and not requests. A trigger updates them for every inserted row, also for
+    // rows of an older gateway. Existing rows (`old_usage`: IDs from `next` on, below `last`) are added later, in small steps.
+    // Provider and model are '' if no target was reached.
     sql: `
       CREATE TABLE usage_hours (
         hour INTEGER NOT NULL,
@@ -158,7 +157,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Brings the schema up to date. Several processes may do it at once: the first one does it, the others see it done. */
+/** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */
 export function migrate(
   db: Db,
   file: string,
@@ -180,7 +179,7 @@ export function migrate(
   }).immediate();
 }
 
-/** How many steps are applied; throws StoreError `foreign`. Reads only. */
+/** The number of applied steps. Reads only. Throws StoreError `foreign`. */
 export function countApplied(db: Db, file: string, migrations: readonly Migration[] = MIGRATIONS): number {
   const tables = db
     .prepare<[], string>(

@@ -1,10 +1,10 @@
-// The store on a SQLite file: accounts, keys and admissions, one prepared statement each. Every admission is committed
-// before it is told, so a killed process has counted what it let through.
+// The Store on a SQLite file: connects the interface with the prepared statements of each area. An admission resolves after
+// its commit, so that a killed process has counted every request that it admitted.
 import type { Clock } from '../../clock.ts';
 import type { Account, Store, TargetHealth } from '../store.ts';
 import { createAdmissions, prepareAdmissions } from './admissions.ts';
 import { connect } from './connection.ts';
-import { loadEngine, type Db } from './engine.ts';
+import { loadDriver, type Db } from './driver.ts';
 import { prepareItems, pruneItems } from './items.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareUsage, prune } from './usage.ts';
@@ -17,8 +17,8 @@ interface AccountRow {
 }
 
 export async function openSqlite(file: string, clock: Clock): Promise<Store> {
-  const engine = await loadEngine();
-  const connection = await connect({ engine, file, clock, prepare });
+  const driver = await loadDriver();
+  const connection = await connect({ driver, file, clock, prepare });
   const run = connection.run;
   const admissions = createAdmissions(connection);
   return {
@@ -45,7 +45,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     admissionsByHour: (accountId, since) => run(({ usage }) => usage.byHour(accountId, since)),
     totals: (accountId, since) => run(({ usage }) => usage.totals(accountId, since)),
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
-    publishHealth: (outOfTurn, well) => run((sql) => sql.publishHealth(outOfTurn, well)),
+    publishHealth: (unhealthy, recovered) => run((sql) => sql.publishHealth(unhealthy, recovered)),
     listHealth: (now) => run((sql) => sql.listHealth.all(now)),
     prune: (now, keep) => prune(connection, now, keep),
     storeItems: (rows, bounds) => run(({ items }) => items.store(rows, bounds)),
@@ -56,7 +56,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     ping: () => connection.runOnce((sql) => void sql.ping.get()),
     idle: () => run((_, db) => void db.pragma('wal_checkpoint(PASSIVE)')),
     async close() {
-      await admissions.settle();
+      await admissions.flush();
       connection.close();
     },
   };
@@ -98,13 +98,13 @@ function prepareHealth(db: Db) {
      ON CONFLICT DO UPDATE SET state = excluded.state, until = excluded.until`,
   );
   const remove = db.prepare<[string]>('DELETE FROM health WHERE target = ?');
-  const publish = db.transaction((outOfTurn: readonly TargetHealth[], well: readonly string[]): void => {
-    for (const target of well) remove.run(target);
-    for (const { target, state, until } of outOfTurn) set.run(target, state, until);
+  const publish = db.transaction((unhealthy: readonly TargetHealth[], recovered: readonly string[]): void => {
+    for (const target of recovered) remove.run(target);
+    for (const { target, state, until } of unhealthy) set.run(target, state, until);
   });
   return {
-    publishHealth: (outOfTurn: readonly TargetHealth[], well: readonly string[]) =>
-      publish.immediate(outOfTurn, well),
+    publishHealth: (unhealthy: readonly TargetHealth[], recovered: readonly string[]) =>
+      publish.immediate(unhealthy, recovered),
     listHealth: db.prepare<[number], TargetHealth>('SELECT * FROM health WHERE until > ? ORDER BY target'),
   };
 }

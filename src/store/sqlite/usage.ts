@@ -1,16 +1,17 @@
-// Usage rows: written in batches, summed up for people, deleted in small steps. A trigger sums new rows up by the hour, so
-// that reports read hours, not requests. Requests are admissions wherever those are known; by key and by model they are rows.
+// Usage rows: written in batches, summed for reports, deleted in small steps. A trigger of the schema adds each new row to
+// the sums of its hour, so that reports read hours, not requests. `requests` counts admissions in sums by account and by
+// hour, and usage rows in sums by key and by model, because admissions name neither.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Statement } from 'better-sqlite3';
 import { HOUR_MS } from '../../clock.ts';
 import type { GroupedTotals, Grouping, Totals, UsageRow } from '../store.ts';
 import type { Connection } from './connection.ts';
-import type { Db } from './engine.ts';
+import type { Db } from './driver.ts';
 
-/** A client chooses its model's name, and may choose a long one. */
-const MOST_NAME = 256;
-const PRUNED_AT_ONCE = 500;
-const ROLLED_AT_ONCE = 500;
+/** A client chooses the model's name, and may choose a long one. */
+const MAX_NAME_LENGTH = 256;
+const PRUNE_STEP = 500;
+const ROLL_UP_STEP = 500;
 
 interface Sums {
   requests: number | null;
@@ -29,7 +30,7 @@ interface Window {
   account?: number;
 }
 
-/** Those from `next` on, before `last`. */
+/** Row IDs from `next` on, below `last`. */
 interface Ids {
   next: number;
   last: number;
@@ -38,10 +39,10 @@ interface Ids {
 const NONE: Ids = { next: 0, last: 0 };
 
 interface Group {
-  /** What a group's name is made of: the member's name, and its expression. */
+  /** Columns that identify a group: the name in the result, and the SQL expression. */
   members: Readonly<Record<string, string>>;
   order: string;
-  /** Requests are admissions; else usage rows. */
+  /** `requests` counts admissions; otherwise usage rows. */
   admitted: boolean;
 }
 
@@ -62,7 +63,8 @@ const GROUPS = {
 
 const KNOWN = 'input IS NOT NULL AND output IS NOT NULL';
 
-/** Rows from before the trigger, as it would have them. By their ids: `+at` keeps the index of times out of it. */
+/** Rows older than the trigger, in the form that the trigger writes. Found by ID: `+at` keeps SQLite from using the index of
+ *  times. */
 const OLD_ROWS = `
   SELECT at - at % ${HOUR_MS} AS hour, account_id, key_id, coalesce(provider, '') AS provider, coalesce(model, '') AS model,
     1 AS requests, error IS NOT NULL AS errors, error IS NULL AND NOT (${KNOWN}) AS unknown,
@@ -92,7 +94,7 @@ function sumsOf(group: Group | undefined, ofAccount: boolean): string {
   if (group === undefined) return `SELECT ${sums} ${from}`;
   const members = Object.entries(group.members);
   const named = members.map(([name, expression]) => `${expression} AS ${name}`).join(', ');
-  // By number: a member may bear the name of a column.
+  // By number, because a member can have the same name as a column.
   const numbers = ['1', ...members.map((_, index) => String(index + 2))].join(', ');
   return `SELECT account_id, ${named}, ${sums} ${from} GROUP BY ${numbers} ORDER BY ${group.order}`;
 }
@@ -121,10 +123,10 @@ export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void)
     accountId === undefined ? { since: hourOf(since) } : { since: hourOf(since), account: accountId };
 
   const unrolled = db.prepare<[], Ids>('SELECT next, last FROM old_usage');
-  /** Made when first asked for: a server never asks. */
+  /** Prepared at first use: only commands ask for sums. */
   const sums = new Map<string, ReturnType<typeof prepareSums>>();
   const prepareSums = (sql: string) => db.prepare<[Window & Ids], GroupRow>(sql);
-  // One transaction: what is rolled up meanwhile is seen once.
+  // One transaction, so that a row that is rolled up at the same time counts once.
   const sumUp = db.transaction((group: Group | undefined, window: Window): GroupRow[] => {
     const sql = sumsOf(group, window.account !== undefined);
     const statement = sums.get(sql) ?? prepareSums(sql);
@@ -149,7 +151,7 @@ export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void)
   };
 }
 
-/** Sums up some of the rows from before the trigger; false where none is left. */
+/** Adds some of the rows older than the trigger to the hourly sums; false if no row is left. */
 function prepareRollUp(db: Db, unrolled: Statement<[], Ids>): () => boolean {
   let finished = false;
   const add = db.prepare<[Window & Ids]>(
@@ -165,7 +167,7 @@ function prepareRollUp(db: Db, unrolled: Statement<[], Ids>): () => boolean {
   const step = db.transaction((): boolean => {
     const { next, last } = unrolled.get() ?? NONE;
     if (next >= last) return false;
-    const end = Math.min(last, next + ROLLED_AT_ONCE);
+    const end = Math.min(last, next + ROLL_UP_STEP);
     add.run({ next, last: end, since: 0 });
     advance.run(end);
     return true;
@@ -178,7 +180,7 @@ function prepareRollUp(db: Db, unrolled: Statement<[], Ids>): () => boolean {
 
 function preparePrune(db: Db) {
   return {
-    /** The time of the newest row or count; undefined: there is none. */
+    /** The time of the newest row or count; null or undefined: there is none. */
     newest: db
       .prepare<[], number | null>(
         `SELECT max(time) FROM (
@@ -201,16 +203,16 @@ function preparePrune(db: Db) {
   };
 }
 
-/** By position: 1.5 µs a row, where names, looked up one by one, take 3. */
+/** Values by position, because the driver binds named values more slowly. */
 function valuesOf(row: UsageRow): (string | number | null)[] {
   return [
     row.at,
     row.accountId,
     row.keyId,
     row.endpoint,
-    row.modelAsked.slice(0, MOST_NAME),
+    row.modelAsked.slice(0, MAX_NAME_LENGTH),
     row.provider,
-    row.model?.slice(0, MOST_NAME) ?? null,
+    row.model?.slice(0, MAX_NAME_LENGTH) ?? null,
     row.status,
     row.streamed ? 1 : 0,
     row.input,
@@ -252,7 +254,7 @@ function toTotals(row: Sums | undefined): Totals {
 
 type UsageConnection = Connection<{ usage: ReturnType<typeof prepareUsage> }>;
 
-/** Runs a step until it says that nothing is left; between two, others go first. */
+/** Repeats a step until it returns false. Other work of the event loop runs between two steps. */
 async function inSteps(
   connection: UsageConnection,
   step: (usage: ReturnType<typeof prepareUsage>) => boolean,
@@ -260,16 +262,16 @@ async function inSteps(
   while (!connection.closed && (await connection.run(({ usage }) => step(usage)))) await yieldToOthers();
 }
 
-/** A clock that is ahead of all that was ever recorded is not believed, and the newest hour stays whatever is asked. */
+/** Measures age from the newest recorded time if the clock is later, and never deletes the newest hour. */
 export async function prune(connection: UsageConnection, now: number, keep: number): Promise<void> {
   await inSteps(connection, (usage) => usage.rollUp());
   if (connection.closed) return;
   const newest = await connection.run(({ usage }) => usage.newest.get() ?? 0);
   const trusted = Math.min(now, newest);
   const before = Math.min(trusted - keep, hourOf(trusted));
-  const full = ({ changes }: { changes: number }): boolean => changes === PRUNED_AT_ONCE;
-  await inSteps(connection, (usage) => full(usage.pruneRows.run(before, PRUNED_AT_ONCE)));
-  await inSteps(connection, (usage) => full(usage.pruneSums.run(hourOf(before), PRUNED_AT_ONCE)));
+  const full = ({ changes }: { changes: number }): boolean => changes === PRUNE_STEP;
+  await inSteps(connection, (usage) => full(usage.pruneRows.run(before, PRUNE_STEP)));
+  await inSteps(connection, (usage) => full(usage.pruneSums.run(hourOf(before), PRUNE_STEP)));
   if (connection.closed) return;
   for (const id of await connection.run(({ usage }) => usage.accountIds.all())) {
     if (connection.closed) return;

@@ -1,21 +1,21 @@
-// The SQLite engine: one package with prebuilt binaries inside, for Node 22 and newer, and one whose binary is fetched or
-// compiled when it is installed, with the same interface. Both are optional: either is enough.
+// Loads the package that contains SQLite. Two packages with the same interface are optional dependencies, and either is
+// enough: one contains prebuilt binaries, for Node 22 and newer; the other fetches or compiles its binary when it is installed.
 import type Database from 'better-sqlite3';
 import { StoreError } from '../store.ts';
 
-export type Engine = typeof Database;
+export type Driver = typeof Database;
 export type Db = Database.Database;
 
 const PREBUILT = 'better-sqlite3-napi';
 const COMPILED = 'better-sqlite3';
-/** With an older one it crashes the process. */
+/** With an older Node, the package crashes the process. */
 const FIRST_NODE_WITH_PREBUILT = 22;
 
-/** `load` and `node` (its version) are given by tests. Rejects with StoreError where no engine can be loaded. */
-export async function loadEngine(
+/** Tests pass their own `load` and `node` (Node's version). Rejects with StoreError if no package can be loaded. */
+export async function loadDriver(
   load: (name: string) => Promise<unknown> = (name) => import(name),
   node: string = process.versions.node,
-): Promise<Engine> {
+): Promise<Driver> {
   const hasPrebuilt = Number.parseInt(node, 10) >= FIRST_NODE_WITH_PREBUILT;
   const reasons: string[] = [];
   let cause: unknown;
@@ -41,14 +41,14 @@ function reasonOf(error: unknown): string {
   const { code, message = '' } = error as { code?: string; message?: string };
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') return 'is not installed';
   if (code === 'ERR_DLOPEN_FAILED') return 'is built for another Node or system';
-  // The package's own search for its binary names every path that it tried.
+  // The package's own message lists every path that it tried.
   if (message.startsWith('Could not locate the bindings file')) return 'has no binary';
   return message.split('\n')[0] ?? '';
 }
 
-/** The binary is loaded with the first database, so a broken one is found only by opening one. */
-function usable(module: unknown): Engine {
-  const engine = (module as { default: Engine }).default;
-  new engine(':memory:').close();
-  return engine;
+/** Opening a database loads the binary, so only this shows whether it works. */
+function usable(module: unknown): Driver {
+  const driver = (module as { default: Driver }).default;
+  new driver(':memory:').close();
+  return driver;
 }

@@ -1,19 +1,19 @@
 // Which of the two SQLite packages is taken, and what a user reads where neither can be.
 import { expect, it } from 'vitest';
-import { loadEngine, type Engine } from '../../src/store/sqlite/engine.ts';
+import { loadDriver, type Driver } from '../../src/store/sqlite/driver.ts';
 
 const working = class {
   close(): void {
     // Nothing was opened.
   }
-} as unknown as Engine;
+} as unknown as Driver;
 
 function failing(code: string, message = ''): Error {
   return Object.assign(new Error(message), { code });
 }
 
 /** The packages that are installed; `tried` gets the names that were asked for. */
-function packages(installed: Record<string, Engine | Error>, tried: string[] = []) {
+function packages(installed: Record<string, Driver | Error>, tried: string[] = []) {
   return (name: string): Promise<unknown> => {
     tried.push(name);
     const found = installed[name] ?? failing('ERR_MODULE_NOT_FOUND');
@@ -23,19 +23,19 @@ function packages(installed: Record<string, Engine | Error>, tried: string[] = [
 
 it('takes the prebuilt package alone where Node can run it', async () => {
   const tried: string[] = [];
-  expect(await loadEngine(packages({ 'better-sqlite3-napi': working }, tried), '22.22.2')).toBe(working);
+  expect(await loadDriver(packages({ 'better-sqlite3-napi': working }, tried), '22.22.2')).toBe(working);
   expect(tried).toEqual(['better-sqlite3-napi']);
 });
 
 it('takes the compiled one where there is no prebuilt one for this system', async () => {
   const installed = { 'better-sqlite3-napi': failing('ERR_DLOPEN_FAILED'), 'better-sqlite3': working };
-  expect(await loadEngine(packages(installed), '24.17.0')).toBe(working);
+  expect(await loadDriver(packages(installed), '24.17.0')).toBe(working);
 });
 
 it('never loads the prebuilt one on Node 20, which it crashes', async () => {
   const tried: string[] = [];
   const installed = { 'better-sqlite3-napi': working, 'better-sqlite3': working };
-  await loadEngine(packages(installed, tried), '20.20.2');
+  await loadDriver(packages(installed, tried), '20.20.2');
   expect(tried).toEqual(['better-sqlite3']);
 });
 
@@ -56,7 +56,7 @@ it.each([
     '(better-sqlite3 is built for another Node or system); install Node 22 or newer',
   ],
 ])('says in one line what is missing and how to mend it (Node %s)', async (node, installed, words) => {
-  const error = (await loadEngine(packages(installed), node).catch((reason: unknown) => reason)) as Error;
+  const error = (await loadDriver(packages(installed), node).catch((reason: unknown) => reason)) as Error;
   expect(error.message).toContain(`the SQLite engine could not be loaded ${words}`);
   expect(error.message).not.toMatch(/\n|\/home/);
 });
