@@ -6,7 +6,7 @@ import { LOCAL_CANDIDATES, simProvider } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
 import { createDatabaseHealth } from './gateway/database-health.ts';
 import { createInFlightLimit } from './gateway/in-flight-limit.ts';
-import type { GatewayDeps } from './gateway/deps.ts';
+import type { GatewayDeps } from './gateway/exchange.ts';
 import { createHealthPublisher } from './observe/health-publisher.ts';
 import { createRequestLog } from './observe/request-log.ts';
 import { createUsageRecorder } from './observe/usage-recorder.ts';

@@ -53,7 +53,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'protocols/messages/wire-types',
     'protocols/messages/request/envelope',
   ],
-  '@pydantic/genai-prices': ['routing/price-book', 'routing/model-info'],
+  '@pydantic/genai-prices': ['routing/price'],
   pino: ['log.ts'],
   'prom-client': ['observe/metrics'],
   'node:http': ['server/', 'sim/'],

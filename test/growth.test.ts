@@ -14,7 +14,7 @@ import { wellFormedJson } from '../src/canonical/surrogates.ts';
 import { didYouMeanAll } from '../src/config/did-you-mean.ts';
 import { GatewayError } from '../src/errors.ts';
 import { errorOf } from '../src/gateway/outbound/fallback-policy.ts';
-import { headerList, headerText } from '../src/gateway/reply/header-text.ts';
+import { headerList, headerText } from '../src/gateway/reply/respond.ts';
 import { readRequest } from '../src/gateway/inbound/read-request.ts';
 import { redact } from '../src/gateway/outbound/redact.ts';
 import { withoutKeys } from '../src/log.ts';

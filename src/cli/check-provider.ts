@@ -17,7 +17,7 @@ import type { Ids } from '../ids.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { ProviderClient } from '../providers/client.ts';
-import type { ReplyBody } from '../providers/exchange.ts';
+import type { ReplyBody } from '../providers/read-body.ts';
 
 export interface Step {
   check: 'reachable' | 'key' | 'models' | 'streaming' | 'tools';

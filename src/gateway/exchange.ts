@@ -1,5 +1,17 @@
-// One request as the server hands it to the gateway: what the client sent, and where its answer goes.
+// What the stations of the line are given: the parts of the program, which app.ts puts together once, and each request as the
+// server hands it over.
 import type { Cancellation } from '../cancellation.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { Ids } from '../ids.ts';
+import type { Logger } from '../log.ts';
+import type { ProviderClient } from '../providers/client.ts';
+import type { Routing } from '../routing/routing.ts';
+import type { SealedItems } from '../store/sealed-items.ts';
+import type { Store } from '../store/store.ts';
+import type { DatabaseHealth } from './database-health.ts';
+import type { InFlightLimit } from './in-flight-limit.ts';
+import type { Observer } from './trace.ts';
 
 /** Flat list of header names (lower case) and values. */
 export type HeaderList = string[];
@@ -35,4 +47,23 @@ export interface Exchange {
 /** The client closed the connection: nobody is left to answer. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
+}
+
+export interface GatewayDeps {
+  /** The configuration as it is now: a request reads it once. */
+  config: () => Config;
+  store: Store;
+  /** What accounts may ask for again, and what is sealed for them. */
+  items: SealedItems;
+  routing: Routing;
+  /** Resolves when the local servers were looked for. */
+  discovered: Promise<void>;
+  client: ProviderClient;
+  /** Called at the end of each admitted request, in this order. */
+  observers: readonly Observer[];
+  gate: InFlightLimit;
+  database: DatabaseHealth;
+  clock: Clock;
+  ids: Ids;
+  log: Logger;
 }

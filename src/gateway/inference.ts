@@ -3,15 +3,12 @@ import { admit } from '../accounts/admission.ts';
 import { authenticate } from '../accounts/authenticate.ts';
 import { GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import type { GatewayDeps } from './deps.ts';
-import { ClientGone, type Exchange } from './exchange.ts';
+import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
 import { readRequest } from './inbound/read-request.ts';
-import { resolveTargets } from './inbound/resolve-targets.ts';
-import { routingQuery } from './inbound/routing-query.ts';
+import { resolveTargets, routingQuery } from './inbound/routing-query.ts';
 import { buildFirst } from './outbound/build-request.ts';
 import { askTargets } from './outbound/fallback.ts';
-import { keepAliveInSilence } from './reply/keep-alive.ts';
-import { estimatedInput, respond } from './reply/respond.ts';
+import { keepAliveInSilence, estimatedInput, respond } from './reply/respond.ts';
 import { createTrace, finishTrace, type Outcome } from './trace.ts';
 
 /**

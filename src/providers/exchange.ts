@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import { FailureError, type ProviderFailure } from '../errors.ts';
 import { connectionError } from './connection-errors.ts';
 import { reusedConnectionClosed } from './connector.ts';
-import { decodedBody } from './decoded-body.ts';
+import { decodedBody, type BodyReader, type ReplyBody } from './read-body.ts';
 
 /** Milliseconds. `firstByte` and `idle` hold for streams, `whole` for a reply that is not streamed. */
 interface Timeouts {
@@ -24,24 +24,6 @@ export interface Call {
   body?: Buffer;
   stream: boolean;
   timeout: Timeouts;
-}
-
-export interface BodyReader {
-  chunk(bytes: Buffer): void;
-  /** The body is over. `clean`: as HTTP says (its last chunk, or its length met); else it just stopped. */
-  end(clean: boolean): void;
-  fail(failure: ProviderFailure): void;
-}
-
-export interface ReplyBody {
-  /** Called once, before anything is waited for after `open`: what came with the head is kept for it. */
-  start(reader: BodyReader): void;
-  pause(): void;
-  resume(): void;
-  /** Ends the exchange; the reader hears no more. */
-  abort(): void;
-  /** The reader heard enough: what still comes is thrown away, and the connection kept if the end comes soon. */
-  release(): void;
 }
 
 export interface ProviderReply {

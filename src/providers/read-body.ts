@@ -1,7 +1,27 @@
-// A provider's whole reply in memory, within a bound. A body that just stopped is a failure, never a short answer.
-import { FailureError } from '../errors.ts';
-import type { ReplyBody } from './exchange.ts';
+// The body of a provider's reply: decoded, as chunks for one reader or as a whole in memory.
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import { FailureError, type ProviderFailure } from '../errors.ts';
 
+export interface BodyReader {
+  chunk(bytes: Buffer): void;
+  /** The body is over. `clean`: as HTTP says (its last chunk, or its length met); else it just stopped. */
+  end(clean: boolean): void;
+  fail(failure: ProviderFailure): void;
+}
+
+export interface ReplyBody {
+  /** Called once, before anything is waited for after `open`: what came with the head is kept for it. */
+  start(reader: BodyReader): void;
+  pause(): void;
+  resume(): void;
+  /** Ends the exchange; the reader hears no more. */
+  abort(): void;
+  /** The reader heard enough: what still comes is thrown away, and the connection kept if the end comes soon. */
+  release(): void;
+}
+
+/** Reads a whole reply of at most `limit` bytes. A body that just stopped rejects with FailureError, it is never a short answer. */
 export function readBody(body: ReplyBody, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -23,3 +43,112 @@ export function readBody(body: ReplyBody, limit: number): Promise<Buffer> {
     });
   });
 }
+
+type CreateDecoder = (first: Buffer) => Transform;
+
+const DECODERS: Record<string, CreateDecoder> = {
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  br: () => createBrotliDecompress(),
+  // With or without zlib's own header, whose first four bits are an 8.
+  deflate: ([byte = 0]) => ((byte & 0x0f) === 8 ? createInflate() : createInflateRaw()),
+};
+
+/**
+ * The body decoded: some proxies and servers compress although no compression was asked for. The body itself if it has no encoding,
+ * or one that is not known.
+ */
+export function decodedBody(body: ReplyBody, encoding: string | undefined): ReplyBody {
+  if (encoding === undefined) return body;
+  const create = DECODERS[encoding.trim().toLowerCase()];
+  return create === undefined ? body : new DecodedBody(body, create);
+}
+
+class DecodedBody implements ReplyBody {
+  readonly #body: ReplyBody;
+  readonly #create: CreateDecoder;
+  #decoder: Transform | undefined;
+  #paused = false;
+  #over = false;
+
+  constructor(body: ReplyBody, create: CreateDecoder) {
+    this.#body = body;
+    this.#create = create;
+  }
+
+  start(reader: BodyReader): void {
+    /** How the encoded body ended. */
+    let clean = false;
+    let broken: ProviderFailure | undefined;
+    const end = (tell: () => void): void => {
+      if (this.#over) return;
+      this.#over = true;
+      tell();
+    };
+    const open = (first: Buffer): Transform => {
+      const decoder = this.#create(first);
+      decoder.on('data', (bytes: Buffer) => {
+        if (!this.#over) reader.chunk(bytes);
+      });
+      decoder.on('drain', () => {
+        if (!this.#paused) this.#body.resume();
+      });
+      decoder.on('end', () => end(() => (broken === undefined ? reader.end(clean) : reader.fail(broken))));
+      decoder.on('error', () => {
+        this.#body.abort();
+        end(() => reader.fail(broken ?? UNDECODABLE));
+      });
+      if (this.#paused) decoder.pause();
+      return decoder;
+    };
+    this.#body.start({
+      chunk: (bytes) => {
+        this.#decoder ??= open(bytes);
+        if (!this.#decoder.write(bytes)) this.#body.pause();
+      },
+      end: (isClean) => {
+        clean = isClean;
+        if (this.#decoder === undefined) end(() => reader.end(clean));
+        else this.#decoder.end();
+      },
+      // What came is decoded and delivered first.
+      fail: (failure) => {
+        broken = failure;
+        if (this.#decoder === undefined) end(() => reader.fail(failure));
+        else this.#decoder.end();
+      },
+    });
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#decoder?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#decoder?.resume();
+    if (this.#decoder?.writableNeedDrain !== true) this.#body.resume();
+  }
+
+  abort(): void {
+    this.#stop();
+    this.#body.abort();
+  }
+
+  release(): void {
+    this.#stop();
+    this.#body.release();
+  }
+
+  #stop(): void {
+    this.#over = true;
+    this.#decoder?.destroy();
+  }
+}
+
+const UNDECODABLE: ProviderFailure = {
+  kind: 'failed',
+  message: "the provider's answer could not be decoded as its content-encoding says",
+  reason: 'encoding',
+};

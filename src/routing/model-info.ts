@@ -1,12 +1,9 @@
-// Everything known about one provider's model, put together: rules and windows from our rows, prices and further windows
-// from the price book, which is read after the server listens.
-import type { MatchLogic, ModelPrice } from '@pydantic/genai-prices';
+// Everything known about one provider's model: rules and windows from the rows of models.data.ts, prices and further windows from
+// the price book, which is read after the server listens.
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
-import type { Traits } from '../canonical/traits.ts';
-import { DEFAULT_TRAITS } from '../canonical/traits.ts';
-import { readPriceBook, type PriceRows } from './price-book.ts';
-import { modelRules, WIRE_TRAITS } from './model-rules.ts';
-import type { Price, Rate } from './price.ts';
+import { type Traits, DEFAULT_TRAITS } from '../canonical/traits.ts';
+import { bookPrice, filePrice, findModel, readPriceBook, type Price, type PriceRows } from './price.ts';
+import { MODEL_ROWS } from './models.data.ts';
 
 interface KnownModel {
   traits: Traits;
@@ -17,25 +14,25 @@ interface KnownModel {
 export interface ModelInfo {
   /** `now`: prices change on a date. */
   about(provider: ProviderConfig, upstream: string, model: ModelConfig | undefined, now: number): KnownModel;
-  /** Reads these providers' prices; until then none are known. Resolves to whether anything changed. */
+  /** Reads these providers' prices, which are unknown until then. Resolves to whether anything changed. */
   load(providers: readonly ProviderConfig[]): Promise<boolean>;
 }
 
 export function createModelInfo(): ModelInfo {
-  const shelves = new Map<string, PriceRows>();
+  const rowsByAddress = new Map<string, PriceRows>();
 
   return {
     about(provider, upstream, model, now) {
-      const facts = modelRules(upstream);
-      const info = findModel(shelves.get(addressOf(provider)), upstream);
-      const traits = mergeTraits(provider, upstream, facts.traits, info?.context_window, model);
-      const price = filePrice(model) ?? (info && bookPrice(info, now));
-      return { traits, family: facts.family, ...(price && { price }) };
+      const rules = modelRules(upstream);
+      const row = findModel(rowsByAddress.get(addressOf(provider)), upstream);
+      const traits = mergeTraits(provider, upstream, rules.traits, row?.context_window, model);
+      const price = filePrice(model) ?? (row && bookPrice(row, now));
+      return { traits, family: rules.family, ...(price && { price }) };
     },
     async load(providers) {
-      const unread = [...new Set(providers.map(addressOf))].filter((url) => !shelves.has(url));
+      const unread = [...new Set(providers.map(addressOf))].filter((url) => !rowsByAddress.has(url));
       if (unread.length === 0) return false;
-      for (const [url, shelf] of await readPriceBook(unread)) shelves.set(url, shelf);
+      for (const [url, rows] of await readPriceBook(unread)) rowsByAddress.set(url, rows);
       return true;
     },
   };
@@ -91,62 +88,64 @@ function defined(traits: Partial<Traits>): Partial<Traits> {
   return Object.fromEntries(Object.entries(traits).filter(([, value]) => value !== undefined));
 }
 
-function filePrice(model: ModelConfig | undefined): Price | undefined {
-  if (model?.price === undefined) return undefined;
-  const { input, output, cacheRead, cacheWrite } = model.price;
-  return {
-    ...rate('input', input),
-    ...rate('output', output),
-    ...rate('cacheRead', cacheRead),
-    ...rate('cacheWrite', cacheWrite),
-  };
+/** The parts of `Traits` that belong to a server's wire; all others belong to the model (`toolIds`: a template's own rule). */
+export const WIRE_TRAITS = [
+  'maxTokensField',
+  'systemRole',
+  'userField',
+  'streamUsage',
+  'topK',
+  'webSearchOptions',
+  'toolResultImages',
+  'strictAlternation',
+  'userAfterTool',
+  'thoughtSignatures',
+  'reasoningField',
+  'replayReasoning',
+  'cacheMarks',
+  'cacheKey',
+  'rejectFields',
+  'imageUrl',
+  'pdfInput',
+  'serverTools',
+  'promptCache',
+] as const satisfies readonly (keyof Traits)[];
+
+interface ModelRules {
+  /** Models of one family may be given each other's thinking. */
+  family: string;
+  traits: Partial<Traits>;
 }
 
-type BookModel = PriceRows[number];
-type BookRate = ModelPrice[string];
-
-function bookPrice(info: BookModel, now: number): Price | undefined {
-  const prices = Array.isArray(info.prices) ? priceAt(info.prices, now) : info.prices;
-  if (prices?.['input_mtok'] === undefined) return undefined;
-  return {
-    ...rate('input', prices['input_mtok']),
-    ...rate('output', prices['output_mtok']),
-    ...rate('cacheRead', prices['cache_read_mtok']),
-    ...rate('cacheWrite', prices['cache_write_mtok']),
-    ...rate('cacheWrite1h', prices['cache_write_1h_mtok']),
-  };
+/**
+ * A model's name in one form: without path, date, version mark and size or price tag, with dashes for dots and at-signs. Providers
+ * write one model in many ways (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`).
+ */
+export function plainName(upstream: string): string {
+  return upstream
+    .toLowerCase()
+    .replace(/^.*[/\\]/, '')
+    .replace(/^(?:[a-z]{2,6}\.)?(?:anthropic|openai|google|meta|mistral|deepseek|qwen)\./, '')
+    .replace(/:[^:]*$/, '')
+    .replace(/[.@_]/g, '-')
+    .replace(/-v\d+$/, '')
+    .replace(/-(?:20\d{6}|20\d\d-\d\d-\d\d|latest)(?=-|$)/, '')
+    .replace(
+      /^claude-(\d)(?:-(\d))?-(sonnet|opus|haiku|fable)(?=-|$)/,
+      (_, major: string, minor: string | undefined, line: string) =>
+        minor === undefined ? `claude-${line}-${major}` : `claude-${line}-${major}-${minor}`,
+    );
 }
 
-/** The last entry that holds now; prices by the hour of the day are not followed. */
-function priceAt(prices: Extract<BookModel['prices'], unknown[]>, now: number): ModelPrice | undefined {
-  return prices.findLast(
-    ({ constraint }) =>
-      constraint === undefined ||
-      (constraint.type === 'start_date' && Date.parse(constraint.start_date) <= now),
-  )?.prices;
-}
-
-function rate(name: keyof Price, value: BookRate): Price {
-  if (value === undefined) return {};
-  const made: Rate =
-    typeof value === 'number'
-      ? { base: value }
-      : { base: value.base, steps: value.tiers.map(({ start, price }) => ({ above: start, rate: price })) };
-  return { [name]: made };
-}
-
-// The package's own look-up checks units at each call (0.4 ms); a provider may list hundreds of models.
-function findModel(shelf: PriceRows | undefined, upstream: string): BookModel | undefined {
-  const name = upstream.toLowerCase();
-  return shelf?.find(({ match }) => matches(match, name));
-}
-
-function matches(logic: MatchLogic, name: string): boolean {
-  if ('or' in logic) return logic.or.some((part) => matches(part, name));
-  if ('and' in logic) return logic.and.every((part) => matches(part, name));
-  if ('equals' in logic) return name === logic.equals.toLowerCase();
-  if ('starts_with' in logic) return name.startsWith(logic.starts_with.toLowerCase());
-  if ('ends_with' in logic) return name.endsWith(logic.ends_with.toLowerCase());
-  if ('contains' in logic) return name.includes(logic.contains.toLowerCase());
-  return new RegExp(logic.regex).test(name);
+/** Rows stand from the general to the particular: a later row that matches overrides an earlier one. */
+export function modelRules(upstream: string): ModelRules {
+  const name = plainName(upstream);
+  let family = name;
+  const traits: Partial<Traits> = {};
+  for (const row of MODEL_ROWS) {
+    if (!row.match.test(name)) continue;
+    if (row.family !== undefined) family = row.family;
+    Object.assign(traits, row.traits);
+  }
+  return { family, traits };
 }

@@ -6,14 +6,20 @@ import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { order, waitOf } from './order.ts';
 import type { Candidate } from './order.ts';
-import { createCatalog } from './catalog.ts';
-import type { Catalog, Entry, Target } from './catalog.ts';
+import {
+  createCatalog,
+  type Catalog,
+  type Entry,
+  type Target,
+  admits,
+  createListing,
+  type Listing,
+  type ModelEntry,
+} from './catalog.ts';
 import { createModelInfo } from './model-info.ts';
 import { checkCapabilities } from './capability-check.ts';
 import { createHealth } from './health.ts';
 import type { Health } from './health.ts';
-import { admits, createListing } from './listing.ts';
-import type { Listing, ModelEntry } from './listing.ts';
 import { mergeProviders, type Providers } from './targets.ts';
 import { allCooling, noneAdmitted, noneFits, unknownModel } from './refusals.ts';
 import { createAffinity } from './affinity.ts';

@@ -3,9 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as TcpServer, type AddressInfo, type Socket } from 'node:net';
 import { descriptorsLeft } from '../descriptors.ts';
 import { GatewayError } from '../errors.ts';
-import { ClientGone } from '../gateway/exchange.ts';
+import { ClientGone, type GatewayDeps } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
-import type { GatewayDeps } from '../gateway/deps.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
 import { answerBadHttp, isTimeout } from './bad-request.ts';
 import { joinSmallPieces } from '../write-batch.ts';

@@ -2,10 +2,8 @@ import { findProvider } from '@pydantic/genai-prices';
 import { describe, expect, it, test } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
-import { createModelInfo } from '../../src/routing/model-info.ts';
-import { readPriceBook } from '../../src/routing/price-book.ts';
-import { modelRules, plainName } from '../../src/routing/model-rules.ts';
-import { costOf } from '../../src/routing/price.ts';
+import { createModelInfo, modelRules, plainName } from '../../src/routing/model-info.ts';
+import { readPriceBook, costOf } from '../../src/routing/price.ts';
 import { createRouting } from '../../src/routing/routing.ts';
 import { config, fakeClock, provider, question } from './fixtures.ts';
 

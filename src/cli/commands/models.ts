@@ -1,6 +1,6 @@
 // Every name that a client may put in `model`, and what stands behind it.
 import type { Command } from 'commander';
-import type { ModelEntry } from '../../routing/listing.ts';
+import type { ModelEntry } from '../../routing/catalog.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatShort, printJson, printLines, widthOf } from '../ui/style.ts';
 import type { Inventory, States } from '../inventory.ts';

@@ -1,18 +1,21 @@
-// What routing asks about a request: its needs, and which conversation it belongs to.
+// What routing is asked about a request, and the targets that it answers with. If all of several targets cool down for a short
+// time, the request waits for the first of them.
 import type { Key } from '../../store/store.ts';
-import type { RoutingQuery } from '../../routing/routing.ts';
+import type { RoutingQuery, Resolution, Routing } from '../../routing/routing.ts';
 import type { Inbound } from './read-request.ts';
+import type { Cancellation } from '../../cancellation.ts';
+import type { Clock } from '../../clock.ts';
 
-/** `longContext`: of the client's headers. */
+/** `longContext`: the client's headers ask for the long context window. */
 export function routingQuery(
   inbound: Inbound,
   key: Pick<Key, 'models' | 'accountId'>,
   longContext = false,
 ): RoutingQuery {
-  return new InboundQuestion(inbound, key, longContext);
+  return new InboundQuery(inbound, key, longContext);
 }
 
-class InboundQuestion implements RoutingQuery {
+class InboundQuery implements RoutingQuery {
   readonly protocol: RoutingQuery['protocol'];
   readonly model: string;
   readonly needs: RoutingQuery['needs'];
@@ -43,4 +46,34 @@ class InboundQuestion implements RoutingQuery {
     const { protocol, value } = this.#inbound;
     return (this.#conversation ??= protocol.client.hints.conversation(value));
   }
+}
+
+/** The targets in the order to try. Throws GatewayError as `routing.resolve` does; rejects with the cancellation's reason. */
+export async function resolveTargets(
+  query: RoutingQuery,
+  cancellation: Cancellation,
+  { routing, clock }: { routing: Routing; clock: Clock },
+): Promise<Resolution> {
+  const resolution = routing.resolve(query);
+  if (resolution.waitMs === undefined) return resolution;
+  await pause(resolution.waitMs, cancellation, clock);
+  return routing.resolve(query);
+}
+
+function pause(ms: number, cancellation: Cancellation, clock: Clock): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (cancellation.reason !== undefined) {
+      reject(cancellation.reason);
+      return;
+    }
+    const cancelTimer = clock.after(ms, () => {
+      cancellation.unsubscribe(onCancel);
+      resolve();
+    });
+    function onCancel(): void {
+      cancelTimer();
+      reject(cancellation.reason ?? new Error('cancelled'));
+    }
+    cancellation.subscribe(onCancel);
+  });
 }

@@ -17,15 +17,13 @@ import {
   type FailedAttempt,
   type RequestFigures,
 } from './fallback-policy.ts';
-import { aggregateStream } from './aggregate-stream.ts';
-import { openFrames, type ReplyLimits } from './provider-frames.ts';
+import { aggregateStream, openFrames, type ReplyLimits } from './provider-frames.ts';
 import { ContinuedFrames, wholeTurn, type ContinueTurn } from './continue-turn.ts';
 import { buildRequest, type BuiltRequest } from './build-request.ts';
-import type { ForwardedHeaders } from '../../protocols/protocol.ts';
+import type { ForwardedHeaders, Protocol } from '../../protocols/protocol.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { Trace } from '../trace.ts';
-import { readBody } from '../../providers/read-body.ts';
-import { readErrorReply } from './error-reply.ts';
+import { readBody, type ReplyBody } from '../../providers/read-body.ts';
 import { redact } from './redact.ts';
 
 export const MAX_ATTEMPTS = 3;
@@ -231,5 +229,45 @@ function logFailure(log: Logger, trace: Trace, target: Target, failure: Provider
     status: failure.status,
     key_from: failure.kind === 'provider_key' ? target.provider.keyFrom : undefined,
     message: redact(failure.message, target.provider),
+  });
+}
+
+/** Much longer than any error that a person reads. */
+const MAX_ERROR_BODY = 64 * 1024;
+/** An error is short: a provider that stops in the middle of it will not go on. */
+const ERROR_BODY_MS = 5000;
+
+/**
+ * What a reply with another status than 200 means. A body that breaks or never ends does not hide the status. Rejects only if the
+ * request was aborted.
+ */
+async function readErrorReply(
+  reply: ProviderReply,
+  protocol: Protocol,
+  clock: Clock,
+): Promise<ProviderFailure> {
+  const { status } = reply;
+  const text = await errorText(reply.body, clock);
+  if (status < 300) {
+    return { kind: 'failed', message: `unexpected status ${status}`, status, reason: 'status' };
+  }
+  return { ...protocol.provider.decodeError(status, reply.headers(), text), status };
+}
+
+function errorText(body: ReplyBody, clock: Clock): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ERROR_BODY_MS, () => {
+      body.abort();
+      resolve('');
+    });
+    readBody(body, MAX_ERROR_BODY)
+      .then(
+        (bytes) => resolve(bytes.toString('utf8')),
+        (error: Error) => {
+          if (error instanceof FailureError && error.failure.reason !== 'aborted') resolve('');
+          else reject(error);
+        },
+      )
+      .finally(cancel);
   });
 }

@@ -8,8 +8,7 @@ import type { Ids } from '../../ids.ts';
 import type { StreamDecoder } from '../../protocols/protocol.ts';
 import { createSplitter, type Frame } from '../../protocols/sse/splitter.ts';
 import type { ProviderReply } from '../../providers/exchange.ts';
-import type { FrameSource } from './provider-frames.ts';
-import { checkReply } from './reply-limits.ts';
+import { type FrameSource, checkReply } from './provider-frames.ts';
 import type { BuiltRequest } from './build-request.ts';
 
 export interface WholeReply {

@@ -1,10 +1,17 @@
-// A provider's stream as frames, with one reader at a time: `forward` reads until the commit, then relay or translate goes on.
+// A provider's stream as frames, with one reader at a time: `readUntilCommit` reads until the commit, then relay or translate
+// reads on. The limits hold before anything is parsed.
 import { append } from '../../canonical/append.ts';
 import { FrameTooLarge, createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
 import { isWholeFrame } from '../../protocols/sse/frame.ts';
-import type { ProviderFailure } from '../../errors.ts';
-import type { ReplyBody } from '../../providers/exchange.ts';
-import { unparsable } from './reply-limits.ts';
+import { type ProviderFailure, FailureError } from '../../errors.ts';
+import type { ReplyBody } from '../../providers/read-body.ts';
+import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
+import { measureJson } from '../../protocols/json/splice.ts';
+import { createCollector } from '../../canonical/collect.ts';
+import type { StreamEvent } from '../../canonical/events.ts';
+import type { Reply } from '../../canonical/reply.ts';
+import type { Ids } from '../../ids.ts';
+import type { BuiltRequest } from './build-request.ts';
 
 export interface ReplyLimits {
   /** Bytes of a whole reply, and of one event of a stream. */
@@ -127,3 +134,85 @@ function firstUnparsable(frames: readonly Frame[], maxValues: number): ProviderF
 function ended({ bytes, text, event, data }: Frame): Frame {
   return { bytes: Buffer.concat([bytes, Buffer.from('\n\n')]), text: `${text}\n\n`, event, data };
 }
+
+/** No shorter JSON has more than MAX_LEVELS levels: each takes two brackets. */
+const SHORT = 2 * MAX_LEVELS;
+
+/**
+ * Why a provider's JSON must not be parsed; undefined: it may be. Bytes within their limit can hold millions of values or levels,
+ * each of which takes a hundred times its bytes in memory. `ascii`: the bytes as text, if they are ASCII.
+ */
+export function unparsable(bytes: Buffer, maxValues: number, ascii?: string): ProviderFailure | undefined {
+  // Each value takes a character, and a separator after it.
+  if (bytes.length <= SHORT && bytes.length <= 2 * maxValues) return undefined;
+  const { tooDeep, values } = measureJson(bytes, MAX_LEVELS, ascii);
+  if (tooDeep) return tooLarge(`is nested deeper than ${MAX_LEVELS} levels`);
+  return values > maxValues ? tooLarge(`holds more than ${maxValues} JSON values`) : undefined;
+}
+
+/** Throws FailureError for a reply that is not parsed. */
+export function checkReply(bytes: Buffer, maxValues: number, ascii?: string): void {
+  const failure = unparsable(bytes, maxValues, ascii);
+  if (failure !== undefined) throw new FailureError(failure);
+}
+
+function tooLarge(how: string): ProviderFailure {
+  return { kind: 'failed', message: `the provider's answer ${how}`, reason: 'too_large' };
+}
+
+/**
+ * Reads a stream to its end and collects it into a whole reply: some servers stream although no stream was asked for. Rejects with
+ * FailureError if the stream fails, breaks off or grows beyond `limit` bytes.
+ */
+export function aggregateStream(
+  source: FrameSource,
+  prepared: BuiltRequest,
+  ids: Ids,
+  limit: number,
+): Promise<Reply> {
+  const decoder = prepared.protocol.provider.createStreamDecoder({ ids, traits: prepared.target.traits });
+  const collector = createCollector();
+  let length = 0;
+  return new Promise((resolve, reject) => {
+    /** Whether the answer is complete, one way or the other. */
+    function take(events: readonly StreamEvent[]): boolean {
+      for (const event of events) {
+        collector.push(event);
+        if (event.type !== 'end' && event.type !== 'error') continue;
+        const result = collector.result();
+        if ('reply' in result) {
+          source.release();
+          resolve(result.reply);
+        } else {
+          source.abort();
+          reject(new FailureError(result.failure));
+        }
+        return true;
+      }
+      return false;
+    }
+
+    source.read({
+      frames(frames) {
+        for (const frame of frames) {
+          length += frame.bytes.length;
+          if (take(decoder.push(frame))) return;
+        }
+        if (length <= limit) return;
+        source.abort();
+        const message = `the provider's answer is larger than ${limit} bytes`;
+        reject(new FailureError({ kind: 'failed', message, reason: 'too_large' }));
+      },
+      end(clean) {
+        if (!take(decoder.finish(clean))) reject(new FailureError(TRUNCATED));
+      },
+      fail: (failure) => reject(new FailureError(failure)),
+    });
+  });
+}
+
+export const TRUNCATED: ProviderFailure = {
+  kind: 'failed',
+  message: "the provider's stream ended before the answer was complete",
+  reason: 'truncated',
+};

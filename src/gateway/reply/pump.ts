@@ -6,7 +6,7 @@ import type { Usage } from '../../canonical/usage.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Outcome, Trace } from '../trace.ts';
-import type { FrameReader, FrameSource } from '../outbound/provider-frames.ts';
+import { TRUNCATED, type FrameReader, type FrameSource } from '../outbound/provider-frames.ts';
 
 /** What one network chunk's frames are to the client, and whether the answer ended with them. */
 export interface PumpStep {
@@ -198,8 +198,4 @@ class Pump implements FrameReader {
   }
 }
 
-export const TRUNCATED: ProviderFailure = {
-  kind: 'failed',
-  message: "the provider's stream ended before the answer was complete",
-  reason: 'truncated',
-};
+export { TRUNCATED };

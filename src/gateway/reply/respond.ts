@@ -8,12 +8,12 @@ import type { Target } from '../../routing/catalog.ts';
 import type { Exchange, HeaderList } from '../exchange.ts';
 import { errorOf } from '../outbound/fallback-policy.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
-import { headerList, headerText } from './header-text.ts';
 import type { Contact, Outcome, Trace } from '../trace.ts';
 import { pump } from './pump.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import { createRelay } from './relay.ts';
 import { createTranslation, translateAsStream, translateWhole } from './translate.ts';
+import { wellFormed } from '../../canonical/surrogates.ts';
 
 interface RespondOptions {
   inbound: Inbound;
@@ -139,6 +139,65 @@ function namesOf(target: Target): HeaderList {
       headerText(target.model),
     ];
     names.set(target, list);
+  }
+  return list;
+}
+
+/** Counted from the time at which the request was read. */
+const OPEN_AFTER_MS = 10_000;
+
+interface Silence {
+  /** To be called when the answer starts or the request is over. */
+  end(): void;
+}
+
+const NO_SILENCE: Silence = { end: () => undefined };
+
+/**
+ * Opens a stream with keep-alives alone if its provider stays silent: clients and proxies measure silence until the first byte of
+ * the body.
+ */
+export function keepAliveInSilence(
+  request: { inbound: Inbound; first: Contact; admission: Admission; exchange: Exchange; readAt: number },
+  trace: Trace,
+  clock: Clock,
+): Silence {
+  const { inbound, first, admission, exchange, readAt } = request;
+  if (!inbound.stream) return NO_SILENCE;
+  const { client } = inbound.protocol;
+  const waitMs = Math.max(OPEN_AFTER_MS - (clock.monotonic() - readAt), 0);
+  const end = clock.after(waitMs, () => {
+    if (exchange.cancellation.reason !== undefined) return;
+    const headers = responseHeaders(trace.contact ?? first, trace, client, admission, clock);
+    exchange.sink.open(headers, client.keepAlive);
+    exchange.sink.write(client.keepAlive);
+  });
+  return { end };
+}
+
+/** Characters of a header's value, without the count of the names that it leaves out. */
+const MAX_HEADER_TEXT = 2048;
+
+/** Percent-encodes what a header can't hold. */
+function encoded(text: string): string {
+  return withoutKeys(wellFormed(text)).replace(/[^\x21-\x7e ]/gu, (char) => encodeURIComponent(char));
+}
+
+/** A client's or provider's word as the value of a header: percent-encoded where HTTP needs it, cut at the limit. */
+export function headerText(text: string): string {
+  const whole = encoded(text.slice(0, MAX_HEADER_TEXT));
+  return whole.length <= MAX_HEADER_TEXT ? whole : whole.slice(0, MAX_HEADER_TEXT).replace(/%[^%]{0,1}$/, '');
+}
+
+/** The names, separated by commas, and how many are beyond the limit: `a,b,… and 3 more`. */
+export function headerList(names: readonly string[]): string {
+  let list = '';
+  for (const [index, name] of names.entries()) {
+    const next = `${index === 0 ? '' : ','}${headerText(name)}`;
+    if (list.length + next.length > MAX_HEADER_TEXT) {
+      return `${list}${list === '' ? '' : ','}${encoded('…')} and ${names.length - index} more`;
+    }
+    list += next;
   }
   return list;
 }

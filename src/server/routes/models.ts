@@ -1,8 +1,7 @@
 // The names that a key may send: all of them, or one.
 import { authenticate } from '../../accounts/authenticate.ts';
 import { GatewayError } from '../../errors.ts';
-import type { Exchange } from '../../gateway/exchange.ts';
-import type { GatewayDeps } from '../../gateway/deps.ts';
+import type { Exchange, GatewayDeps } from '../../gateway/exchange.ts';
 import { withoutKeys } from '../../log.ts';
 import {
   encodeModel,
