@@ -9,7 +9,7 @@ import {
   LIST_KEY_HEADERS,
   type ListedModel,
 } from '../../protocols/shared/model-list.ts';
-import { faultOfName } from '../../protocols/shared/model-name.ts';
+import { faultOfModelName } from '../../protocols/shared/envelope.ts';
 import type { ModelEntry } from '../../routing/routing.ts';
 
 /** Characters of a name in an error. */
@@ -36,7 +36,7 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
     deps.clock.now(),
   );
   await deps.discovered;
-  const entry = faultOfName(id) === undefined ? deps.routing.model(id, key.models) : undefined;
+  const entry = faultOfModelName(id) === undefined ? deps.routing.model(id, key.models) : undefined;
   if (entry === undefined) {
     const shown = id.length > MOST_SHOWN ? `${id.slice(0, MOST_SHOWN)}…` : id;
     const message = `the model ${JSON.stringify(shown)} does not exist here, or this key may not use it`;

@@ -11,7 +11,7 @@ import type { ReplyContext } from '../../protocol.ts';
 import { stopOfWord } from '../../shared/finish-words.ts';
 import { keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import { decodeAnnotation, encodeCitation, pagesBeside } from './citations.ts';
-import { chatExtra } from '../request/encode-context.ts';
+import { chatExtra } from '../request/call-extra.ts';
 import { isFilled } from '../zero-values.ts';
 import { failureIn, failureOf, malformed, throwFailure } from '../provider-error.ts';
 import { decodeStop, encodeFinish, encodeServiceTier, failureOfSilence, isFinish } from './stop-reason.ts';

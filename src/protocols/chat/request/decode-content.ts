@@ -11,7 +11,7 @@ import type {
   ReasoningPart,
   TextPart,
 } from '../../../canonical/request.ts';
-import { refuse } from './envelope.ts';
+import { refuse } from '../../shared/envelope.ts';
 import { addNativeFields } from '../fields.ts';
 import { thinkingChunkText } from '../reply/reasoning.ts';
 
@@ -104,8 +104,7 @@ function readImage(part: JsonObject, message: number, index: number): ImagePart 
   const { image_url: image } = part;
   const url = isObject(image) ? image.url : image;
   const at = partPath(message, index);
-  if (typeof url !== 'string' || url === '')
-    throw refuse(`${at}.image_url.url`, 'must be a non-empty string');
+  if (typeof url !== 'string' || url === '') refuse(`${at}.image_url.url`, 'must be a non-empty string');
   const read: ImagePart = { type: 'image', source: mediaSource(url), at };
   if (isObject(image) && typeof image.detail === 'string') read.detail = image.detail;
   return withMark(read, part);
@@ -137,7 +136,7 @@ function readFile(part: JsonObject, message: number, index: number): DocumentPar
   } else if (typeof file.file_id === 'string' && file.file_id !== '') {
     source = { kind: 'file', id: file.file_id };
   } else {
-    throw refuse(`${at}.file`, 'needs file_data or file_id');
+    refuse(`${at}.file`, 'needs file_data or file_id');
   }
   const read: DocumentPart = { type: 'document', source, at };
   if (filename !== undefined) read.title = filename;
@@ -147,19 +146,18 @@ function readFile(part: JsonObject, message: number, index: number): DocumentPar
 function readAudio(part: JsonObject, message: number, index: number): AudioPart {
   const at = partPath(message, index);
   const audio = isObject(part.input_audio) ? part.input_audio : {};
-  if (typeof audio.data !== 'string') throw refuse(`${at}.input_audio.data`, 'must be a string');
+  if (typeof audio.data !== 'string') refuse(`${at}.input_audio.data`, 'must be a string');
   const format = typeof audio.format === 'string' ? audio.format : 'wav';
   return { type: 'audio', source: { kind: 'base64', format, data: audio.data }, at };
 }
 
 function readText(part: JsonObject, message: number, index: number): TextPart {
-  if (typeof part.text !== 'string') throw refuse(`${partPath(message, index)}.text`, 'must be a string');
+  if (typeof part.text !== 'string') refuse(`${partPath(message, index)}.text`, 'must be a string');
   return withMark<TextPart>({ type: 'text', text: part.text }, part);
 }
 
 function readRefusal(part: JsonObject, message: number, index: number): TextPart {
-  if (typeof part.refusal !== 'string')
-    throw refuse(`${partPath(message, index)}.refusal`, 'must be a string');
+  if (typeof part.refusal !== 'string') refuse(`${partPath(message, index)}.refusal`, 'must be a string');
   return { type: 'text', text: part.refusal, refusal: true };
 }
 
@@ -190,13 +188,13 @@ export function decodeContent(content: JsonValue | undefined, at: number, native
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   if (!Array.isArray(content)) return [];
   return content.map((part, index) => {
-    if (!isObject(part)) throw refuse(partPath(at, index), 'must be an object');
+    if (!isObject(part)) refuse(partPath(at, index), 'must be an object');
     const { type } = part;
     addPartFields(native, part);
     if (type === 'text') return readText(part, at, index);
     const read = typeof type === 'string' && Object.hasOwn(READERS, type) ? READERS[type] : undefined;
     if (read) return read(part, at, index);
     const what = JSON.stringify(type ?? null);
-    throw refuse(`${partPath(at, index)}.type`, `${what} cannot be carried to this provider`);
+    refuse(`${partPath(at, index)}.type`, `${what} cannot be carried to this provider`);
   });
 }

@@ -12,7 +12,7 @@ import type {
 } from '../../../canonical/request.ts';
 import { decodeAnnotation } from '../reply/citations.ts';
 import { cacheMark, decodeContent, messagePath } from './decode-content.ts';
-import { refuse } from './envelope.ts';
+import { refuse } from '../../shared/envelope.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { argumentsText } from '../stream/tool-calls.ts';
 import { reasoningParts } from '../reply/reasoning.ts';
@@ -38,10 +38,10 @@ const READ_MEMBERS: ReadonlySet<string> = new Set([
 
 export function decodeMessages(messages: JsonValue | undefined): Message[] {
   const legacy = createLegacyResults();
-  if (!Array.isArray(messages)) throw refuse('messages', 'must be an array');
+  if (!Array.isArray(messages)) refuse('messages', 'must be an array');
   const last = messages.length - 1;
   return messages.map((message, at) => {
-    if (!isObject(message)) throw refuse(messagePath(at), 'must be an object');
+    if (!isObject(message)) refuse(messagePath(at), 'must be an object');
     const decoded = decodeMessage(message, at, legacy);
     if (at === last && message.prefix === true && message.role === 'assistant') decoded.prefix = true;
     else if (message.prefix === true) addNative(decoded, nativeField('messages[].prefix', true));
@@ -95,7 +95,7 @@ function readRole(source: JsonObject, at: number, legacy: LegacyResults, native:
     case 'user':
       return { role: 'user', parts: decodeContent(source.content, at, native) };
     default:
-      throw refuse(`${messagePath(at)}.role`, 'is not known');
+      refuse(`${messagePath(at)}.role`, 'is not known');
   }
 }
 
@@ -181,11 +181,11 @@ function readCall(
   index: number,
   native: NativeField[],
 ): ToolCallPart {
-  if (!isObject(value)) throw refuse(callPath(at, index), 'must be an object');
+  if (!isObject(value)) refuse(callPath(at, index), 'must be an object');
   const custom = isObject(value.custom) ? value.custom : undefined;
   const body = custom ?? value.function;
-  if (!isObject(body)) throw refuse(`${callPath(at, index)}.function`, 'must be an object');
-  if (typeof body.name !== 'string') throw refuse(`${callPath(at, index)}.function.name`, 'must be a string');
+  if (!isObject(body)) refuse(`${callPath(at, index)}.function`, 'must be an object');
+  if (typeof body.name !== 'string') refuse(`${callPath(at, index)}.function.name`, 'must be a string');
   const call: ToolCallPart = {
     type: 'tool_call',
     id: textOr(value.id),
@@ -209,7 +209,7 @@ function readLegacyCall(
   native: NativeField[],
 ): ToolCallPart {
   if (typeof value.name !== 'string') {
-    throw refuse(`${messagePath(at)}.function_call.name`, 'must be a string');
+    refuse(`${messagePath(at)}.function_call.name`, 'must be a string');
   }
   addNativeFields(native, value, 'messages[].function_call.', BODY_MEMBERS.function);
   const id = legacy.nextId();

@@ -9,7 +9,7 @@ import type {
   ToolChoice,
 } from '../../../canonical/request.ts';
 import { cacheMark } from './decode-content.ts';
-import { refuse } from './envelope.ts';
+import { refuse } from '../../shared/envelope.ts';
 import { addNativeFields } from '../fields.ts';
 
 const FUNCTION_MEMBERS: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'strict']);
@@ -29,9 +29,9 @@ function unknownMembers(source: JsonObject, known: ReadonlySet<string>, path: st
 }
 
 function readFunction(source: JsonValue | undefined, at: string, path: string): FunctionTool {
-  if (!isObject(source)) throw refuse(at, 'must be an object');
+  if (!isObject(source)) refuse(at, 'must be an object');
   const { name, description, parameters, strict } = source;
-  if (typeof name !== 'string' || name === '') throw refuse(`${at}.name`, 'must be a non-empty string');
+  if (typeof name !== 'string' || name === '') refuse(`${at}.name`, 'must be a non-empty string');
   const tool: FunctionTool = { type: 'function', name };
   if (typeof description === 'string') tool.description = description;
   if (isObject(parameters)) tool.parameters = parameters;
@@ -42,9 +42,9 @@ function readFunction(source: JsonValue | undefined, at: string, path: string): 
 }
 
 function readCustom(source: JsonValue | undefined, at: string): CustomTool {
-  if (!isObject(source)) throw refuse(at, 'must be an object');
+  if (!isObject(source)) refuse(at, 'must be an object');
   const { name, description, format } = source;
-  if (typeof name !== 'string' || name === '') throw refuse(`${at}.name`, 'must be a non-empty string');
+  if (typeof name !== 'string' || name === '') refuse(`${at}.name`, 'must be a non-empty string');
   const tool: CustomTool = { type: 'custom', name };
   if (typeof description === 'string') tool.description = description;
   if (isObject(format)) tool.format = format;
@@ -54,10 +54,10 @@ function readCustom(source: JsonValue | undefined, at: string): CustomTool {
 }
 
 function readTool(value: JsonValue, at: string): Tool {
-  if (!isObject(value)) throw refuse(at, 'must be an object');
+  if (!isObject(value)) refuse(at, 'must be an object');
   const type = value.type ?? 'function';
   if (type !== 'function' && type !== 'custom') {
-    if (typeof type !== 'string') throw refuse(`${at}.type`, 'must be a string');
+    if (typeof type !== 'string') refuse(`${at}.type`, 'must be a string');
     const native: Tool = { type: 'native', protocol: 'chat', kind: type, value };
     if (typeof value.name === 'string') native.name = value.name;
     return native;
@@ -78,7 +78,7 @@ export function decodeTools(tools: JsonValue, functions: JsonValue | undefined):
   const names = new Set<string>();
   const add = (tool: Tool, at: string) => {
     if (tool.type !== 'native') {
-      if (names.has(tool.name)) throw refuse(at, `the name ${JSON.stringify(tool.name)} is given twice`);
+      if (names.has(tool.name)) refuse(at, `the name ${JSON.stringify(tool.name)} is given twice`);
       names.add(tool.name);
     }
     read.push(tool);
@@ -120,16 +120,16 @@ function readAllowed(value: JsonObject): ToolChoice {
 export function decodeToolChoice(value: JsonValue): ToolChoice {
   if (typeof value === 'string') {
     const choice = CHOICES[value];
-    if (!choice) throw refuse('tool_choice', `${JSON.stringify(value)} is not known`);
+    if (!choice) refuse('tool_choice', `${JSON.stringify(value)} is not known`);
     return choice;
   }
-  if (!isObject(value)) throw refuse('tool_choice', 'must be a string or an object');
+  if (!isObject(value)) refuse('tool_choice', 'must be a string or an object');
   if (value.type === 'allowed_tools') return readAllowed(value);
   const name = nameIn(value);
   if (name !== undefined) return { type: 'tool', name };
   // Some clients write the words as messages clients do: `{"type":"auto"}`.
   const choice = typeof value.type === 'string' ? CHOICES[value.type] : undefined;
-  if (!choice) throw refuse('tool_choice', 'names no tool');
+  if (!choice) refuse('tool_choice', 'names no tool');
   return choice;
 }
 
@@ -145,10 +145,10 @@ export function applyLegacy(root: JsonObject, request: GenerationRequest): void 
   request.parallelToolCalls = false;
   if (choice === undefined || choice === null || request.toolChoice) return;
   if (typeof choice !== 'string' && !isObject(choice))
-    throw refuse('function_call', 'must be a string or an object');
+    refuse('function_call', 'must be a string or an object');
   const named = isObject(choice) ? nameIn(choice) : undefined;
   const known = typeof choice === 'string' ? CHOICES[choice] : undefined;
   if (named !== undefined) request.toolChoice = { type: 'tool', name: named };
   else if (known) request.toolChoice = known;
-  else throw refuse('function_call', 'names no function');
+  else refuse('function_call', 'names no function');
 }

@@ -12,11 +12,10 @@ import type {
   Part,
   TextPart,
 } from '../../../canonical/request.ts';
-import type { GatewayError } from '../../../errors.ts';
-import type { EncodeContext } from './encode-context.ts';
-import { refuse } from './envelope.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
+import { refuse } from '../../shared/envelope.ts';
 
-function refusal(at: string | undefined, why: string): GatewayError {
+function refusePart(at: string | undefined, why: string): never {
   return refuse(at ?? 'messages', why);
 }
 
@@ -43,10 +42,9 @@ function dataUrl({ mediaType, data }: { mediaType: string; data: string }, encod
 
 function encodeImage(part: ImagePart, encoding: EncodeContext): JsonObject {
   const { source } = part;
-  if (source.kind === 'file')
-    throw refusal(part.at, 'a file of another provider cannot be carried to this one');
+  if (source.kind === 'file') refusePart(part.at, 'a file of another provider cannot be carried to this one');
   if (source.kind === 'url' && !encoding.traits.imageUrl) {
-    throw refusal(part.at, 'this provider takes no image by URL, send its data');
+    refusePart(part.at, 'this provider takes no image by URL, send its data');
   }
   const image: JsonObject = { url: source.kind === 'url' ? source.url : dataUrl(source, encoding) };
   if (part.detail !== undefined) image.detail = part.detail;
@@ -65,9 +63,9 @@ function encodeFile(part: DocumentPart, encoding: EncodeContext): JsonObject {
   }
   if (source.kind !== 'base64') {
     const what = source.kind === 'url' ? 'a document by URL' : 'a file of another provider';
-    throw refusal(at, `${what} cannot be carried to this provider`);
+    refusePart(at, `${what} cannot be carried to this provider`);
   }
-  if (!encoding.traits.pdfInput) throw refusal(at, 'this provider takes no documents');
+  if (!encoding.traits.pdfInput) refusePart(at, 'this provider takes no documents');
   const filename = part.title ?? `document.${EXTENSIONS[source.mediaType] ?? 'bin'}`;
   const file = { filename, file_data: `data:${source.mediaType};base64,${source.data}` };
   return { type: 'file', file, ...encodeMark(part.cache, encoding) };
@@ -93,8 +91,7 @@ function encodeDocument(part: DocumentPart, encoding: EncodeContext): JsonObject
 
 function encodeAudio(part: AudioPart): JsonObject {
   const { source, at } = part;
-  if (source.kind !== 'base64')
-    throw refusal(at, 'an earlier audio answer cannot be carried to this provider');
+  if (source.kind !== 'base64') refusePart(at, 'an earlier audio answer cannot be carried to this provider');
   return { type: 'input_audio', input_audio: { data: source.data, format: source.format } };
 }
 
@@ -151,7 +148,7 @@ export function nativeText(part: NativePart, encoding: EncodeContext): string | 
     return undefined;
   }
   if (!DROPPED_KINDS.test(kind)) {
-    throw refuse(`${at ?? 'messages'}.type`, `${JSON.stringify(kind)} cannot be carried to this provider`);
+    refuse(`${at ?? 'messages'}.type`, `${JSON.stringify(kind)} cannot be carried to this provider`);
   }
   encoding.warn('dropped', 'messages.native', `chat has no ${kind}`);
   return undefined;

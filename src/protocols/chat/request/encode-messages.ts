@@ -4,7 +4,8 @@ import { append } from '../../../canonical/append.ts';
 import { withoutAttribution } from '../../shared/attribution.ts';
 import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
-import { signedExtra, type EncodeContext } from './encode-context.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
+import { signedExtra } from './call-extra.ts';
 import { alternate, bridgeTools, isMarked, limitMarks, markLast, merge } from './server-rules.ts';
 import { encodeMark, encodeUserPart, lossOf, nativeText } from './encode-content.ts';
 

@@ -2,8 +2,8 @@
 // clients list them always. Only where the choice forces one is that a refusal.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
-import type { EncodeContext } from './encode-context.ts';
-import { refuse } from './envelope.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
+import { refuse } from '../../shared/envelope.ts';
 
 export function encodeTools(encoding: EncodeContext): JsonObject[] {
   const wire: JsonObject[] = [];
@@ -65,7 +65,7 @@ function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext):
   const known = clientTool(tool);
   if (known) return encodeFunction(known, encoding);
   if (isUnknownClientTool(tool)) {
-    throw refuse(`tools[${index}].type`, `${JSON.stringify(tool.kind)} cannot be carried to this provider`);
+    refuse(`tools[${index}].type`, `${JSON.stringify(tool.kind)} cannot be carried to this provider`);
   }
   // A web search stands in `web_search_options`, which tells whether it was left out.
   if (tool.kind.startsWith('web_search_') && encoding.request.webSearch && encoding.traits.webSearchOptions) {
@@ -135,11 +135,11 @@ export function encodeToolChoice(
   const choice = encoding.request.toolChoice;
   if (!choice) return undefined;
   if (choice.type === 'tool' && isNativeOnly(choice.name, encoding)) {
-    throw refuse('tool_choice', `the tool ${JSON.stringify(choice.name)} cannot be carried to this provider`);
+    refuse('tool_choice', `the tool ${JSON.stringify(choice.name)} cannot be carried to this provider`);
   }
   if (sent.length === 0) {
     if (choice.type === 'required' && encoding.request.tools?.length) {
-      throw refuse('tool_choice', 'none of the tools can be carried to this provider');
+      refuse('tool_choice', 'none of the tools can be carried to this provider');
     }
     return undefined;
   }

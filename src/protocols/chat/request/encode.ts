@@ -6,8 +6,8 @@ import type { GenerationRequest } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { EncodedRequest } from '../../protocol.ts';
-import { createEncodeContext, type EncodeContext } from './encode-context.ts';
-import { refuse } from './envelope.ts';
+import { createEncodeContext, fitUser, type EncodeContext } from '../../shared/encode-context.ts';
+import { refuse } from '../../shared/envelope.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { chooseEffort } from './reasoning.ts';
 import { putFormat } from './response-format.ts';
@@ -17,7 +17,7 @@ import { fieldAt } from '../fields.ts';
 const MAX_USER = 64;
 
 export function encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest {
-  const encoding = createEncodeContext(request, traits);
+  const encoding = createEncodeContext({ protocol: 'chat', request, traits, toolIds: traits.toolIds });
   const body: JsonObject = { model, messages: encodeMessages(encoding) };
   putTools(body, encoding);
   const structuredTool = putFormat(body, encoding);
@@ -49,8 +49,7 @@ function putLimit(body: JsonObject, encoding: EncodeContext): void {
   const { request, traits } = encoding;
   const asked = request.maxOutputTokens;
   if (asked === undefined) return;
-  if (asked === 0)
-    throw refuse('max_tokens', '0 (filling the cache alone) cannot be carried to this provider');
+  if (asked === 0) refuse('max_tokens', '0 (filling the cache alone) cannot be carried to this provider');
   const limit = Math.min(asked, traits.maxOutput ?? asked);
   if (limit < asked) encoding.warn('changed', 'maxOutputTokens', `lowered to the model's ${limit}`);
   body[traits.maxTokensField] = limit;
@@ -121,8 +120,7 @@ function putIdentity(body: JsonObject, encoding: EncodeContext): void {
   const { request, traits } = encoding;
   const { user, serviceTier, cacheKey } = request;
   if (user !== undefined) {
-    body[traits.userField] = user.length > MAX_USER ? hash(user) : user;
-    if (user.length > MAX_USER) encoding.warn('changed', 'user', 'too long: its hash is sent');
+    body[traits.userField] = fitUser(user, MAX_USER, encoding);
   }
   if (serviceTier !== undefined) {
     const tier = request.protocol === 'chat' ? serviceTier : TIERS[serviceTier];

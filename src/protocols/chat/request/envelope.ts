@@ -1,27 +1,16 @@
 // What the gateway reads of a chat request, relayed or not. On the path of every request: one shallow pass, no schema library.
 // Exactly what CONTRACT section 3 calls "Validated" is checked here, and nothing else.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Needs } from '../../../canonical/traits.ts';
-import { faultOfName } from '../../shared/model-name.ts';
-import { GatewayError } from '../../../errors.ts';
+import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
+import { readModelName, refuse } from '../../shared/envelope.ts';
 import type { Envelope } from '../../protocol.ts';
 
 const ROLES: ReadonlySet<unknown> = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);
 
-/** A 400 that names the field, in its message and as `param`. */
-export function refuse(param: string, message: string, details?: Record<string, unknown>): GatewayError {
-  return new GatewayError('invalid_request', `${param}: ${message}`, { param, details });
-}
-
 export function readEnvelope(value: JsonObject): Envelope {
-  const { model } = value;
-  if (typeof model !== 'string' || model === '') throw refuse('model', 'must be a non-empty string');
-  const unusable = faultOfName(model);
-  if (unusable !== undefined) throw refuse('model', unusable);
+  const model = readModelName(value);
   const needs: Needs = {
-    image: false,
-    document: false,
-    audio: false,
+    ...NO_NEEDS,
     tools: isFilled(value.tools) || isFilled(value.functions),
     thinking: asksToThink(value),
     structuredOutput: asksForStructure(value.response_format),
@@ -34,13 +23,13 @@ export function readEnvelope(value: JsonObject): Envelope {
 }
 
 function readMessages(messages: JsonValue | undefined, needs: Needs): void {
-  if (!Array.isArray(messages)) throw refuse('messages', 'must be an array');
-  if (messages.length === 0) throw refuse('messages', 'must not be empty');
+  if (!Array.isArray(messages)) refuse('messages', 'must be an array');
+  if (messages.length === 0) refuse('messages', 'must not be empty');
   for (let i = 0; i < messages.length; i++) {
     const message = messages[i];
-    if (!isObject(message)) throw refuse(`messages[${i}]`, 'must be an object');
+    if (!isObject(message)) refuse(`messages[${i}]`, 'must be an object');
     if (!ROLES.has(message.role)) {
-      throw refuse(`messages[${i}].role`, `must be one of ${[...ROLES].join(', ')}`);
+      refuse(`messages[${i}].role`, `must be one of ${[...ROLES].join(', ')}`);
     }
     const { content } = message;
     if (Array.isArray(content)) readParts(content, needs);
@@ -52,7 +41,7 @@ function readMessages(messages: JsonValue | undefined, needs: Needs): void {
 function checkNoContent(message: JsonObject, i: number): void {
   const where = `messages[${i}].content`;
   const { content } = message;
-  if (content !== undefined && content !== null) throw refuse(where, 'must be a string or an array');
+  if (content !== undefined && content !== null) refuse(where, 'must be a string or an array');
   const instead =
     message.role === 'function' ||
     (message.role === 'assistant' &&
@@ -61,7 +50,7 @@ function checkNoContent(message: JsonObject, i: number): void {
         typeof message.refusal === 'string' ||
         isObject(message.audio)));
   if (!instead)
-    throw refuse(
+    refuse(
       where,
       'must be a string or an array (null only where the assistant calls tools or refuses, and in a function message)',
     );
@@ -127,6 +116,6 @@ const OPTIONS: readonly (readonly [name: string, check: Check, message: string])
 function checkOptions(value: JsonObject): void {
   for (const [name, check, message] of OPTIONS) {
     const option = value[name];
-    if (option !== undefined && option !== null && !check(option)) throw refuse(name, message);
+    if (option !== undefined && option !== null && !check(option)) refuse(name, message);
   }
 }

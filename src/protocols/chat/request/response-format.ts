@@ -1,12 +1,10 @@
 // The form of the answer towards a chat provider: its own `response_format`, or a tool that the model must call.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { ResponseFormat } from '../../../canonical/request.ts';
-import type { EncodeContext } from './encode-context.ts';
-import { refuse } from './envelope.ts';
+import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
 import { isStrictSchema } from './encode-tools.ts';
 
 const NAME = 'structured_output';
-const PATH = { chat: 'response_format', messages: 'output_config.format', responses: 'text.format' } as const;
 
 /** The name of the tool that stands for structured output, where one has to. `body`: with its tools and the choice. */
 export function putFormat(body: JsonObject, encoding: EncodeContext): string | undefined {
@@ -33,9 +31,9 @@ function encodeFormat(format: ResponseFormat, encoding: EncodeContext): JsonObje
 
 /** The tool must be called, or, where the client has tools of its own that may be, any of them. */
 function forceTool(format: ResponseFormat, body: JsonObject, encoding: EncodeContext): string | undefined {
-  const { request, traits } = encoding;
+  const { traits } = encoding;
   if (traits.tools === false || traits.forcedTools === 'never') {
-    throw refuse(PATH[request.protocol], 'this model gives no structured output and takes no forced tool');
+    refuseFormat(encoding, 'this model gives no structured output and takes no forced tool');
   }
   const { tool_choice: choice } = body;
   if (choice === 'required' || isObject(choice)) {

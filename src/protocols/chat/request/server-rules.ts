@@ -1,7 +1,7 @@
 // What a server takes of a history, and the form that it insists on once it is written: few cache marks, roles in turn.
 import type { HistoryRules } from '../../../canonical/history.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { EncodeContext } from './encode-context.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
 
 export const historyRules: HistoryRules = {
   // Which turns those are, the encoder knows.

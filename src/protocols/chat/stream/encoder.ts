@@ -7,7 +7,7 @@ import type { Citation } from '../../../canonical/request.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { encodeCitation } from '../reply/citations.ts';
-import { chatExtra } from '../request/encode-context.ts';
+import { chatExtra } from '../request/call-extra.ts';
 import { encodeStreamFailure } from '../errors.ts';
 import { encodeFinish, encodeServiceTier } from '../reply/stop-reason.ts';
 import { gapBetween, separates } from '../reply/paragraphs.ts';

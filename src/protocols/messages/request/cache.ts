@@ -3,7 +3,7 @@ import { append } from '../../../canonical/append.ts';
 import { isAtLeast } from '../../shared/token-estimate.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { CacheMark } from '../../../canonical/request.ts';
-import type { EncodeContext } from './encode-context.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
 import { list, type WireCacheControl, type WireTurn } from '../wire-types.ts';
 
 /** More marks are refused. */

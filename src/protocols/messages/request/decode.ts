@@ -14,7 +14,7 @@ import {
 import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import type { ReplyOptions } from '../../protocol.ts';
 import { decodeCache, decodeParts } from './decode-content.ts';
-import { refuse } from './envelope.ts';
+import { refuse } from '../../shared/envelope.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { addUnlikeInputs } from '../reply/reply.ts';
 import { count, list, text } from '../wire-types.ts';

@@ -9,10 +9,11 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../../canonical/request.ts';
-import { argumentsToObject, fitToolId } from '../../shared/tool-names.ts';
+import { argumentsToObject } from '../../shared/tool-names.ts';
 import { cacheControl } from './cache.ts';
 import { encodeCitations } from '../reply/citations.ts';
-import { reject, type EncodeContext } from './encode-context.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
+import { refuse } from '../../shared/envelope.ts';
 import { encodeDocument, encodeImage } from './media.ts';
 import type { WireCacheControl } from '../wire-types.ts';
 
@@ -61,7 +62,7 @@ function encodeCall(part: ToolCallPart, encoding: EncodeContext): JsonObject {
     encoding.warn('changed', 'messages.toolCall', 'arguments that are no JSON object were wrapped in one');
   const block: JsonObject = {
     type: 'tool_use',
-    id: fitToolId(part.id, 'messages'),
+    id: encoding.toolId(part.id),
     name: encoding.toolName(part.name),
     input: value,
   };
@@ -80,7 +81,7 @@ function encodeResult(part: ToolResultPart, encoding: EncodeContext): JsonObject
     typeof part.content === 'string' ? part.content : encodeParts(part.content, 'user', encoding);
   const block: JsonObject = {
     type: 'tool_result',
-    tool_use_id: fitToolId(part.callId, 'messages'),
+    tool_use_id: encoding.toolId(part.callId),
     content: content.length === 0 ? '' : content,
   };
   if (part.isError !== undefined) block.is_error = part.isError;
@@ -101,7 +102,7 @@ function encodePart(part: Part, role: Message['role'], encoding: EncodeContext):
       return marked(encodeDocument(part, inner, encoding), part);
     }
     case 'audio':
-      return reject(part.at, 'audio cannot be carried to this provider');
+      return refuse(part.at, 'audio cannot be carried to this provider');
     case 'tool_call':
       return encodeCall(part, encoding);
     case 'tool_result':
@@ -109,7 +110,7 @@ function encodePart(part: Part, role: Message['role'], encoding: EncodeContext):
     case 'native':
       return part.protocol === 'messages'
         ? structuredClone(part.value)
-        : reject(part.at, `a part of type "${part.kind}" cannot be carried to this provider`);
+        : refuse(part.at, `a part of type "${part.kind}" cannot be carried to this provider`);
   }
 }
 

@@ -5,7 +5,7 @@ import { append as extend } from '../../../canonical/append.ts';
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { Message } from '../../../canonical/request.ts';
 import { encodeParts } from './encode-content.ts';
-import { leaveOut, type EncodeContext } from './encode-context.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
 import type { WireTurn } from '../wire-types.ts';
 
 /** Sealed thinking alone, by way of whichever protocol it was handed out; blank text is refused. */
@@ -81,7 +81,7 @@ function encodeTurns(messages: readonly Message[], encoding: EncodeContext): Wir
   for (const message of messages) {
     if (message.name !== undefined)
       encoding.warn('dropped', 'messages.name', 'messages have no author names');
-    leaveOut(message.native, encoding);
+    encoding.leaveOut(message.native);
     const content = encodeParts(message.parts, message.role, encoding);
     if (message.role === 'system') appendSystem(turns, content, encoding);
     else append(turns, message.role, content);
@@ -122,7 +122,7 @@ export function encodeMessages(encoding: EncodeContext): EncodedTurns {
   for (const message of messages.slice(0, split)) {
     if (message.name !== undefined)
       encoding.warn('dropped', 'messages.name', 'messages have no author names');
-    leaveOut(message.native, encoding);
+    encoding.leaveOut(message.native);
     extend(system, encodeParts(message.parts, 'system', encoding));
   }
   return { system, turns: encodeTurns(messages.slice(split), encoding) };

@@ -8,7 +8,7 @@ import type {
   ToolChoice,
 } from '../../../canonical/request.ts';
 import { cacheControl } from './cache.ts';
-import { clientPath, leaveOut, reject, type EncodeContext } from './encode-context.ts';
+import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 
 /** By default its newer versions are called by code that the model writes, which older models and chat clients know nothing of. */
@@ -31,8 +31,7 @@ function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject
   result.input_schema = strict && foreign ? sanitise(schema) : schema;
   if (strict) result.strict = true;
   if (tool.deferred !== undefined) result.defer_loading = tool.deferred;
-  for (const field of tool.native ?? []) if (field.protocol === 'messages') result[field.name] = field.value;
-  leaveOut(tool.native, encoding);
+  encoding.natives(tool.native, result, 'tools[].');
   if (tool.cache !== undefined) result.cache_control = cacheControl(tool.cache);
   return result;
 }
@@ -47,7 +46,7 @@ function encodeCustom(tool: CustomTool, encoding: EncodeContext): JsonObject {
     description: description.filter((line) => line !== '').join('\n\n') || 'Takes free text.',
     input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
   };
-  leaveOut(tool.native, encoding);
+  encoding.leaveOut(tool.native);
   if (tool.cache !== undefined) result.cache_control = cacheControl(tool.cache);
   return result;
 }
@@ -164,15 +163,9 @@ export function encodeTools(thinkingOn: boolean, encoding: EncodeContext): Encod
   return choice === undefined ? { tools } : { tools, choice };
 }
 
-const FORMAT_PATH = {
-  chat: 'response_format',
-  messages: 'output_config.format',
-  responses: 'text.format',
-} as const;
-
 export function rejectFormat(encoding: EncodeContext): never {
-  reject(
-    clientPath(FORMAT_PATH, encoding),
+  return refuseFormat(
+    encoding,
     'this model gives no structured output for this schema and takes no forced tool',
   );
 }

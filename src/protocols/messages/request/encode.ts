@@ -1,12 +1,11 @@
 // The canonical request as the body for a provider of this protocol, after the history was repaired: members in a fixed order,
 // the same bytes for the same request, since prompt caches go by them.
-import { createHash } from 'node:crypto';
-import { isObject, type JsonObject } from '../../../canonical/json.ts';
+import type { JsonObject } from '../../../canonical/json.ts';
 import type { GenerationRequest } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../protocol.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
-import { createEncodeContext, leaveOut, type EncodeContext } from './encode-context.ts';
+import { createEncodeContext, fitUser, type EncodeContext } from '../../shared/encode-context.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 import type { WireTurn } from '../wire-types.ts';
 import { encodeReasoning, thinkingRoom, thinkingTakenOff, type Thinking } from './reasoning.ts';
@@ -86,15 +85,9 @@ const TIERS: ReadonlyMap<string, string> = new Map(
 /** The longest `metadata.user_id`. */
 const MAX_USER = 256;
 
-function fitUser(user: string, encoding: EncodeContext): string {
-  if (user.length <= MAX_USER) return user;
-  encoding.warn('changed', 'user', 'too long: its hash is sent');
-  return createHash('sha256').update(user).digest('hex');
-}
-
 function encodeIdentity(body: JsonObject, encoding: EncodeContext): void {
   const { user, serviceTier, cacheKey } = encoding.request;
-  if (user !== undefined) body.metadata = { user_id: fitUser(user, encoding) };
+  if (user !== undefined) body.metadata = { user_id: fitUser(user, MAX_USER, encoding) };
   if (serviceTier !== undefined) {
     const tier = TIERS.get(serviceTier);
     if (tier === undefined) encoding.warn('dropped', 'serviceTier', `no such tier here: ${serviceTier}`);
@@ -157,22 +150,9 @@ function refusesLastThinking({ thinking, on }: Thinking, turns: readonly WireTur
   return thinking?.type === 'disabled' || (!on && turns.at(-1)?.role === 'assistant');
 }
 
-/** Fields that only this protocol has, back where they stood: nothing is lost on the way to a provider that knows them. */
-function restoreNative(body: JsonObject, request: GenerationRequest): void {
-  for (const { protocol, path, name, value } of request.native) {
-    if (protocol !== 'messages' || path.includes('[')) continue;
-    let inner = body;
-    for (const step of path.split('.').slice(0, -1)) {
-      const next = inner[step];
-      inner = inner[step] = isObject(next) ? { ...next } : {};
-    }
-    inner[name] = value;
-  }
-}
-
 export function encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest {
-  const encoding = createEncodeContext(request, traits);
-  leaveOut(request.native, encoding);
+  const encoding = createEncodeContext({ protocol: 'messages', request, traits, toolIds: 'messages' });
+  encoding.leaveOut(request.native);
   const { system, turns } = encodeMessages(encoding);
   const maxTokens = encodeMaxTokens(encoding);
   const asked = encodeReasoning(maxTokens, lacksThinking(turns), encoding);
@@ -197,7 +177,7 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   }
   encodeIdentity(body, encoding);
   if (request.cache !== undefined) body.cache_control = cacheControl(request.cache);
-  restoreNative(body, request);
+  encoding.natives(request.native, body);
   body.stream = request.stream;
 
   const custom = (request.tools ?? []).filter((tool) => tool.type === 'custom').map((tool) => tool.name);

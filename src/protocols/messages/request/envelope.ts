@@ -1,20 +1,15 @@
 // What the gateway checks of every request of this protocol, and what the request asks of a model, in one shallow pass:
 // on the hot path of relayed requests, so hand-written. Everything else is the provider's to judge.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { faultOfName } from '../../shared/model-name.ts';
-import { GatewayError } from '../../../errors.ts';
-import type { Envelope, Needs } from '../../protocol.ts';
+import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
+import type { Envelope } from '../../protocol.ts';
+import { readModelName, refuse } from '../../shared/envelope.ts';
 import { addedTool } from '../wire-types.ts';
 
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|advisor|mcp_toolset)/;
 
 function isServerTool(type: string): boolean {
   return SERVER_TOOL.test(type);
-}
-
-/** Refuses the request in the words of this protocol: the field first. */
-export function refuse(field: string, problem: string): never {
-  throw new GatewayError('invalid_request', `${field}: ${problem}`, { param: field });
 }
 
 function checkNumber(value: JsonObject, field: string, least: number, most: number, whole: boolean): void {
@@ -108,19 +103,8 @@ function checkOptions(value: JsonObject): void {
 
 /** The envelope of `/messages/count_tokens`: nothing is generated, so `max_tokens` is not required. */
 export function readCountEnvelope(value: JsonObject): Envelope {
-  const { model } = value;
-  if (typeof model !== 'string' || model === '') refuse('model', 'must be a non-empty string');
-  const unusable = faultOfName(model);
-  if (unusable !== undefined) refuse('model', unusable);
-  const needs: Needs = {
-    image: false,
-    document: false,
-    audio: false,
-    tools: false,
-    thinking: false,
-    structuredOutput: false,
-    serverTools: false,
-  };
+  const model = readModelName(value);
+  const needs: Needs = { ...NO_NEEDS };
   checkTurns(value, needs);
   checkOptions(value);
   if (Array.isArray(value.tools)) lookAtTools(value.tools, needs);

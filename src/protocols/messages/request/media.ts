@@ -2,21 +2,21 @@
 import type { JsonObject } from '../../../canonical/json.ts';
 import { detectMediaType } from '../../../canonical/media-type.ts';
 import type { DocumentPart, ImagePart, MediaSource } from '../../../canonical/request.ts';
-import type { EncodeContext } from './encode-context.ts';
-import { reject } from './encode-context.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
+import { refuse } from '../../shared/envelope.ts';
 
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
 function urlSource(url: string, what: string, at: string | undefined, encoding: EncodeContext): JsonObject {
   if (!encoding.traits.imageUrl)
-    reject(at, `this provider takes no ${what} by URL, and the gateway fetches none`);
+    refuse(at, `this provider takes no ${what} by URL, and the gateway fetches none`);
   return { type: 'url', url };
 }
 
 /** Files live at one provider: their ids mean nothing at another. */
 function fileSource(id: string, what: string, at: string | undefined, encoding: EncodeContext): JsonObject {
   if (encoding.request.protocol !== 'messages')
-    reject(at, `${what} by file id cannot be carried to another provider`);
+    refuse(at, `${what} by file id cannot be carried to another provider`);
   return { type: 'file', file_id: id };
 }
 
@@ -30,7 +30,7 @@ function imageSource(source: MediaSource, at: string | undefined, encoding: Enco
       const declared = source.mediaType.toLowerCase().replace(/^image\/jpg$/, 'image/jpeg');
       const type = detectMediaType(source.data) ?? declared;
       if (!IMAGE_TYPES.has(type))
-        reject(at, `an image of type ${type || 'unknown'} is not taken: jpeg, png, gif or webp are`);
+        refuse(at, `an image of type ${type || 'unknown'} is not taken: jpeg, png, gif or webp are`);
       if (type !== declared)
         encoding.warn('changed', 'messages.image', `declared as ${declared}, is ${type}`);
       return { type: 'base64', media_type: type, data: source.data };
@@ -58,8 +58,8 @@ function fileDocument(
   const type = detectMediaType(source.data) ?? source.mediaType.toLowerCase();
   if (type.startsWith('text/')) return textSource(Buffer.from(source.data, 'base64').toString('utf8'));
   if (type !== 'application/pdf')
-    reject(at, `a document of type ${type || 'unknown'} is not taken: PDF and plain text are`);
-  if (!encoding.traits.pdfInput) reject(at, 'this provider takes no PDF');
+    refuse(at, `a document of type ${type || 'unknown'} is not taken: PDF and plain text are`);
+  if (!encoding.traits.pdfInput) refuse(at, 'this provider takes no PDF');
   return { type: 'base64', media_type: 'application/pdf', data: source.data };
 }
 
@@ -85,7 +85,7 @@ export function encodeDocument(
       case 'base64':
         return fileDocument(source, at, encoding);
       case 'url':
-        if (!encoding.traits.pdfInput) reject(at, 'this provider takes no PDF');
+        if (!encoding.traits.pdfInput) refuse(at, 'this provider takes no PDF');
         return urlSource(source.url, 'document', at, encoding);
       case 'file':
         return fileSource(source.id, 'a document', at, encoding);

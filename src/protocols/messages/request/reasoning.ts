@@ -1,7 +1,7 @@
 // Thinking towards a model of this protocol: one table between efforts and budgets, and what each model takes.
 import type { JsonObject } from '../../../canonical/json.ts';
 import { EFFORTS, type Effort, type Reasoning } from '../../../canonical/request.ts';
-import type { EncodeContext } from './encode-context.ts';
+import type { EncodeContext } from '../../shared/encode-context.ts';
 
 /** Tokens to think with. Backwards each value is a lower bound, so that a round trip is stable. */
 export const BUDGETS = {

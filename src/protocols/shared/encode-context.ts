@@ -1,0 +1,124 @@
+// What the parts of a request encoder share while they write a body: the request, what the target takes, and what they collect
+// (warnings, changed tool names). One for each request that is encoded.
+import { createHash } from 'node:crypto';
+import { isObject, type JsonObject } from '../../canonical/json.ts';
+import type { GenerationRequest, NativeField, ProtocolName, Warning } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
+import { refuse } from './envelope.ts';
+import { fitToolId, fitToolName, type ToolIdRule } from './tool-names.ts';
+
+/** Characters of a tool's name, on every wire. */
+const MAX_TOOL_NAME = 64;
+
+export interface EncodeContext {
+  readonly request: GenerationRequest;
+  readonly traits: Traits;
+  readonly warnings: Warning[];
+  /** Names on the wire -> the client's, where they differ. */
+  readonly toolNames: ReadonlyMap<string, string>;
+  /** Reports an effect on a field once for each detail, however many parts it meets. */
+  warn(effect: Warning['effect'], field: Warning['field'], detail: string): void;
+  /** A tool's name as the wire takes it; a change is noted in `toolNames`, so that answers can be mapped back. */
+  toolName(name: string): string;
+  toolId(id: string): string;
+  /** Treats fields of other protocols as their own ledger said: reports them, or refuses the request. */
+  leaveOut(fields: readonly NativeField[] | undefined): void;
+  /** The same, and puts fields of this protocol back where they stood. `prefix`: the path of `into`. */
+  natives(fields: readonly NativeField[] | undefined, into: JsonObject, prefix?: string): void;
+}
+
+interface EncodeTarget {
+  /** Whose body is written. */
+  protocol: ProtocolName;
+  request: GenerationRequest;
+  traits: Traits;
+  toolIds: ToolIdRule;
+}
+
+export function createEncodeContext({ protocol, request, traits, toolIds }: EncodeTarget): EncodeContext {
+  const { warnings, warn } = createWarnings();
+  const toolNames = new Map<string, string>();
+
+  function leaveOut(fields: readonly NativeField[] = []): void {
+    for (const field of fields) {
+      if (field.protocol === protocol) continue;
+      if (field.fate === 'reject') {
+        refuse(field.path, field.message ?? 'cannot be carried to this provider', field.details);
+      }
+      const effect = field.fate === 'report' ? 'dropped' : 'quiet';
+      warn(effect, { path: field.path }, `unknown to the ${protocol} protocol`);
+    }
+  }
+
+  return {
+    request,
+    traits,
+    warnings,
+    toolNames,
+    warn,
+    toolName(name) {
+      const fitted = fitToolName(name, MAX_TOOL_NAME);
+      if (fitted !== name) toolNames.set(fitted, name);
+      return fitted;
+    },
+    toolId: (id) => fitToolId(id, toolIds),
+    leaveOut,
+    natives(fields = [], into, prefix = '') {
+      leaveOut(fields);
+      for (const field of fields) {
+        const path = field.path.slice(prefix.length);
+        // A member of a list's item has no place of its own any more.
+        if (field.protocol === protocol && !path.includes('[')) putBack(into, path, field);
+      }
+    },
+  };
+}
+
+function createWarnings(): { warnings: Warning[] } & Pick<EncodeContext, 'warn'> {
+  const warnings: Warning[] = [];
+  const seen = new Set<string>();
+  let last: Warning | undefined;
+  return {
+    warnings,
+    warn(effect, field, detail) {
+      // A thousand parts may give the same warning in a row: no key is built for those.
+      if (field === last?.field && effect === last.effect && detail === last.detail) return;
+      const key = `${effect} ${typeof field === 'string' ? field : `:${field.path}`} ${detail}`;
+      last = { effect, field, detail };
+      if (seen.has(key)) return;
+      seen.add(key);
+      warnings.push(last);
+    },
+  };
+}
+
+function putBack(into: JsonObject, path: string, field: NativeField): void {
+  const dot = path.length > field.name.length ? path.indexOf('.') : -1;
+  if (dot === -1) {
+    into[path] ??= field.value;
+    return;
+  }
+  const name = path.slice(0, dot);
+  const inner = into[name];
+  const copy: JsonObject = isObject(inner) ? { ...inner } : {};
+  into[name] = copy;
+  putBack(copy, path.slice(dot + 1), field);
+}
+
+/** What clients of each protocol call the form of the answer, for a refusal. */
+const FORMAT_PATH = {
+  chat: 'response_format',
+  messages: 'output_config.format',
+  responses: 'text.format',
+} as const satisfies Record<ProtocolName, string>;
+
+export function refuseFormat({ request }: EncodeContext, problem: string): never {
+  return refuse(FORMAT_PATH[request.protocol], problem);
+}
+
+/** An end user's id, or its hash where it has more characters than the wire takes. */
+export function fitUser(user: string, longest: number, encoding: EncodeContext): string {
+  if (user.length <= longest) return user;
+  encoding.warn('changed', 'user', 'too long: its hash is sent');
+  return createHash('sha256').update(user).digest('hex');
+}
