@@ -79,7 +79,7 @@ function proxyFailure({ status, cause }: ProxyFailed): ProviderFailure {
   const { kind, reason } = connectionError(cause instanceof Error ? cause : new Error('unknown'), false);
   return {
     kind,
-    message: `the proxy that the environment names failed (${reason ?? kind})`,
+    message: `the proxy that HTTPS_PROXY or HTTP_PROXY names failed (${reason ?? kind}): start it, or correct or unset the variable`,
     reason: 'proxy',
   };
 }

@@ -11,7 +11,8 @@ export interface Proxies {
   noProxy?: string;
 }
 
-const SCHEMES = ['http:', 'https:', 'socks5:', 'socks:'];
+const SCHEMES = ['http:', 'https:'];
+const MEND = 'write http://HOST:PORT of an HTTP proxy, or unset it';
 
 /** Throws a ConfigError where a proxy's address can't be read. */
 export function readProxies(env: Env): Proxies {
@@ -22,9 +23,9 @@ export function readProxies(env: Env): Proxies {
     if (name === undefined || value === undefined) return undefined;
     // `proxy.corp:3128`, as curl takes it.
     const url = /^[a-z][a-z\d+.-]*:\/\//i.test(value) ? value : `http://${value}`;
-    if (isProxy(url)) return url;
-    // Not shown: it may hold a password.
-    faults.push(`${name} is not the address of a proxy; write http://HOST:PORT, or unset it`);
+    const fault = faultOf(url);
+    if (fault === undefined) return url;
+    faults.push(`${name} ${fault}; ${MEND}`);
     return undefined;
   };
   const proxies: Proxies = {
@@ -36,10 +37,13 @@ export function readProxies(env: Env): Proxies {
   return proxies;
 }
 
-function isProxy(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname } = new URL(text);
-  return SCHEMES.includes(protocol) && hostname !== '';
+function faultOf(text: string): string | undefined {
+  // The text itself is not shown: it may hold a password.
+  if (!URL.canParse(text)) return 'is not the address of a proxy';
+  const { protocol, hostname, host } = new URL(text);
+  if (hostname !== '' && SCHEMES.includes(protocol)) return undefined;
+  if (hostname === '' || !/^socks/.test(protocol)) return 'is not the address of a proxy';
+  return `names a SOCKS proxy (${protocol}//${host}), which the gateway cannot use`;
 }
 
 export function usesProxy({ hostname, protocol }: URL, { httpProxy, httpsProxy }: Proxies): boolean {

@@ -107,9 +107,34 @@ test.each(['http://', 'http://user:secret-of-proxy@host:99999', 'ftp://proxy.cor
   },
 );
 
+test.each(['socks5', 'socks5h', 'socks4', 'socks'])(
+  'a %s proxy is refused at the start, in one line with its address and without its password',
+  async (scheme) => {
+    const shell = home({ HTTPS_PROXY: `${scheme}://user:secret-of-proxy@proxy.corp:1080` });
+    shell.configure(far);
+    const { code, stdout, stderr } = await shell.run('serve', '--port', '0');
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr.trim().split('\n')).toEqual([
+      `gateway: HTTPS_PROXY names a SOCKS proxy (${scheme}://proxy.corp:1080), which the gateway cannot use; ` +
+        'write http://HOST:PORT of an HTTP proxy, or unset it',
+    ]);
+  },
+);
+
 test.each([
-  ['is away', undefined, 'the proxy that the environment names failed (refused)', 'proxy'],
-  ['closes the connection', 'HTTP/1.1', 'the proxy that the environment names failed (reset)', 'proxy'],
+  [
+    'is away',
+    undefined,
+    'the proxy that HTTPS_PROXY or HTTP_PROXY names failed (refused): start it, or correct or unset the variable',
+    'proxy',
+  ],
+  [
+    'closes the connection',
+    'HTTP/1.1',
+    'the proxy that HTTPS_PROXY or HTTP_PROXY names failed (reset)',
+    'proxy',
+  ],
   [
     'wants a password',
     'HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n',
