@@ -1,7 +1,8 @@
 // P24, P31: what a database that is locked, lost or damaged does to requests, streams and the signs of life.
-import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test, onTestFinished } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { content, FINISH, START, TERMINAL, wholeOf } from '../gateway/wire.ts';
 import { ask, send } from '../helpers/ask.ts';
@@ -85,6 +86,10 @@ function touch(file: string): void {
   other.close();
 }
 
+function removeAll(file: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+}
+
 const LOSSES = {
   'that was deleted': {
     lose: (file: string) => rmSync(file),
@@ -104,6 +109,30 @@ const LOSSES = {
     },
     reason: 'was replaced while it was in use',
   },
+  'that was replaced by an empty file': {
+    lose: (file: string) => {
+      removeAll(file);
+      writeFileSync(file, '');
+    },
+    reason: 'was replaced by one without accounts',
+  },
+  'that was replaced by a fresh database': {
+    lose: async (file: string) => {
+      const fresh = `${file}.fresh`;
+      await (await openStore(fresh)).close();
+      removeAll(file);
+      renameSync(fresh, file);
+    },
+    reason: 'was replaced by one without accounts',
+  },
+  'that was emptied': {
+    lose: (file: string) => truncateSync(file),
+    reason: 'was emptied while it was in use',
+  },
+  'whose log was deleted': {
+    lose: (file: string) => rmSync(`${file}-wal`),
+    reason: '-wal was deleted or replaced while it was in use',
+  },
 };
 
 test.each(Object.entries(LOSSES))(
@@ -112,7 +141,7 @@ test.each(Object.entries(LOSSES))(
     const { clock, server, file, status, reasons } = await simulated();
     expect(await status()).toBe(200);
     expect(await health(server)).toEqual(WELL);
-    lose(file);
+    await lose(file);
     await expect.poll(status).toBe(503);
     expect(await status()).toBe(503);
     expect(reasons()).toHaveLength(1);

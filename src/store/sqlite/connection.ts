@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { StoreError } from '../store.ts';
 import type { Db, Driver } from './driver.ts';
 import { isBusy, storeError } from './errors.ts';
-import { createFile, identityOf, inspectFile, keepPrivate } from './file.ts';
+import { createFile, identityOf, inspectFile, isEmpty, keepPrivate } from './file.ts';
 import { countApplied, migrate } from './migrations.ts';
 
 /** Processes that create the same database at the same time lock each other out. */
@@ -16,6 +16,8 @@ const MAX_LOG_PAGES = 8192;
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 /** How often the connection checks that the path still names its file. */
 const IDENTITY_CHECK_MS = 200;
+const RESTORE =
+  'while it was in use; stop every gateway, then put the right one in place without its -wal and -shm';
 
 export interface Connection<Statements> {
   /** Runs `task` now, with the prepared statements. Repeats it while another process locks the database. Rejects with
@@ -48,6 +50,8 @@ export async function connect<Statements>(
   let open = await openWithRetries(options);
   let closed = false;
   let checkedAt = clock.monotonic();
+  /** A new file that could not be used; not every request opens it again. */
+  let unusable: { identity: string; at: number; error: unknown } | undefined;
   const retryWhileLocked = createLockQueue(clock);
 
   /** Throws while the file is missing: a count written to a deleted file would be lost. */
@@ -59,22 +63,35 @@ export async function connect<Statements>(
     if (identity === undefined) {
       throw new StoreError('unavailable', `the database ${file} is gone; it was moved or deleted`);
     }
-    if (identity !== open.identity) reopen();
+    if (identity === open.identity) checkInUse();
+    else reopen(identity, now);
     checkedAt = now;
     return open;
   }
 
+  /** Throws if other processes no longer read what this one writes. */
+  function checkInUse(): void {
+    if (isEmpty(file)) throw new StoreError('unavailable', `the database ${file} was emptied ${RESTORE}`);
+    if (identityOf(`${file}-wal`) === open.logIdentity) return;
+    const how = 'was deleted or replaced while it was in use; restart every gateway that uses the database';
+    throw new StoreError('unavailable', `the log ${file}-wal ${how}`);
+  }
+
   /** Opens the new file that stands at the path. SQLite would read the old file's log as the new file's and corrupt it, so
    *  with the old log still there this fails (https://www.sqlite.org/howtocorrupt.html). */
-  function reopen(): void {
+  function reopen(identity: string, now: number): void {
     if (identityOf(`${file}-wal`) === open.logIdentity) {
-      const how =
-        'was replaced while it was in use; stop every gateway, then put it in place without its -wal and -shm';
-      throw new StoreError('unavailable', `the database ${file} ${how}`);
+      throw new StoreError('unavailable', `the database ${file} was replaced ${RESTORE}`);
     }
-    const next = openOnce(options);
-    open.db.close();
-    open = next;
+    if (unusable?.identity === identity && now - unusable.at < IDENTITY_CHECK_MS) throw unusable.error;
+    try {
+      const next = openOnce(options, true);
+      open.db.close();
+      open = next;
+    } catch (error) {
+      unusable = { identity, at: now, error };
+      throw error;
+    }
   }
 
   type Task<Result> = (statements: Statements, db: Db) => Result;
@@ -127,19 +144,23 @@ async function openWithRetries<Statements>(
   }
 }
 
-function openOnce<Statements>({
-  driver,
-  file,
-  clock,
-  prepare,
-}: ConnectionOptions<Statements>): OpenDatabase<Statements> {
+/** `replaces`: another database was in use until now. A new one without accounts would refuse every key as unknown. */
+function openOnce<Statements>(
+  { driver, file, clock, prepare }: ConnectionOptions<Statements>,
+  replaces = false,
+): OpenDatabase<Statements> {
   createFile(file);
   inspectFile(driver, file);
   const identity = identityOf(file);
   const db = new driver(file, { timeout: 0, fileMustExist: true });
   try {
     // Before the first write, so that a database of another program stays unchanged.
-    countApplied(db, file);
+    const isNew = countApplied(db, file) === 0;
+    if (replaces && (isNew || db.prepare('SELECT 1 FROM accounts LIMIT 1').get() === undefined)) {
+      const how = 'was replaced by one without accounts while it was in use';
+      const mend = 'put the right one in place, or restart the gateway to use this one';
+      throw new StoreError('unavailable', `the database ${file} ${how}; ${mend}`);
+    }
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new StoreError(
         'unavailable',

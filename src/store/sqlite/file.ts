@@ -76,6 +76,10 @@ export function identityOf(file: string): string | undefined {
   return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
 }
 
+export function isEmpty(file: string): boolean {
+  return statOf(file)?.size === 0;
+}
+
 function statOf(file: string): Stats | undefined {
   return statSync(file, { throwIfNoEntry: false });
 }
