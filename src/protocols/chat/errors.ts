@@ -1,6 +1,7 @@
 // Errors that chat clients read: one table over every kind of failure.
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
-import { GatewayError, type ErrorKind, type FailureKind, type ProviderFailure } from '../../errors.ts';
+import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
+import { gatewayErrorOf, overflowMessage } from '../shared/client-error.ts';
 
 interface WireError {
   type: string;
@@ -27,15 +28,6 @@ const ERRORS = {
 // Agents match these codes, so that a provider's own word must not take their place.
 const FIXED_CODE: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['model_not_found', 'context_overflow']);
 
-/** The words after which agents begin to compact their history. */
-function overflowMessage(message: string, tokens: ProviderFailure['tokens']): string {
-  const { sent, limit, output } = tokens ?? {};
-  if (sent === undefined || limit === undefined) return message;
-  const most = `This model's maximum context length is ${limit} tokens.`;
-  if (output === undefined) return `${most} However, your messages resulted in ${sent} tokens.`;
-  return `${most} However, you requested ${sent + output} tokens (${sent} in the messages, ${output} in the completion).`;
-}
-
 export function encodeError(error: GatewayError, _requestId: string): JsonObject {
   const { type, code } = ERRORS[error.kind];
   const { param, code: own, details, failedGeneration, tokens } = error.options;
@@ -55,23 +47,7 @@ export function encodeStreamError(error: GatewayError, requestId: string): strin
   return `data: ${JSON.stringify(encodeError(error, requestId))}\n\n`;
 }
 
-const KIND_TO_CLIENT = {
-  invalid_request: 'invalid_request',
-  context_overflow: 'context_overflow',
-  provider_key: 'upstream',
-  billing: 'upstream',
-  not_found: 'model_not_found',
-  too_large: 'invalid_request',
-  rate_limited: 'unavailable',
-  overloaded: 'unavailable',
-  exhausted: 'unavailable',
-  timeout: 'upstream',
-  failed: 'upstream',
-} as const satisfies Record<FailureKind, ErrorKind>;
-
-/** The frame of a provider's failure where nobody made a GatewayError of it. */
+/** The frame of a provider's failure for which nobody made a GatewayError. */
 export function encodeStreamFailure(failure: ProviderFailure): string {
-  const { message, param, code, tokens } = failure;
-  const error = new GatewayError(KIND_TO_CLIENT[failure.kind], message, { param, code, tokens });
-  return encodeStreamError(error, '');
+  return encodeStreamError(gatewayErrorOf(failure), '');
 }
