@@ -62,6 +62,8 @@ export interface ReplyContext {
   request: ReplyOptions;
   /** The gateway's estimate of the input tokens, for a provider that tells none in time. Computed at most once. */
   estimateInput: () => number;
+  /** Encrypts what the client shall send back unread; else it goes out as plain text in base64. */
+  seal?: (text: string) => string;
   /** Takes a note of the answer's id if the client gets another one than the provider gave. */
   trace?: { replyIds?: ReplyIds };
 }
@@ -179,6 +181,14 @@ export interface ClientSetup {
   keyVariable: string;
 }
 
+/** What an error's head has otherwise than other protocols' heads. */
+export interface ErrorHead {
+  /** In place of the error's own. */
+  status?: number;
+  /** The unit in which a wait is written: both, unless it is one alone. */
+  retryAfter?: 'milliseconds';
+}
+
 /** Towards clients. */
 export interface ClientSide {
   /** The endpoint's path below the version: `/chat/completions`, `/messages`. */
@@ -218,6 +228,7 @@ export interface ClientSide {
   lossesOfRewriting(value: JsonObject): string[];
   /** The body of an error answer. */
   encodeError(error: GatewayError, requestId: string): JsonObject;
+  errorHead?(error: GatewayError): ErrorHead;
   /** The frame of an error in mid-stream, complete, ready to send. */
   encodeStreamError(error: GatewayError, requestId: string): string;
   /** What keeps a silent stream alive: a comment, a `ping` event. */

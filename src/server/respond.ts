@@ -92,7 +92,7 @@ export class ClientResponse implements ResponseWriter {
     }
     const body = withoutKeys(JSON.stringify(protocol.client.encodeError(error, this.#requestId)));
     const headers = ['content-type', 'application/json', ...errorHeaders(error, protocol, this.#clock)];
-    this.send(error.status, headers, body);
+    this.send(protocol.client.errorHead?.(error).status ?? error.status, headers, body);
   }
 
   #inPieces(): Pieces {
@@ -144,14 +144,18 @@ const STREAM_HEADERS = [
 /** What a provider may ask clients to wait; one that says a day means "much later". */
 const LONGEST_WAIT_S = 3600;
 
-function errorHeaders({ options, status }: GatewayError, protocol: Protocol, clock: Clock): HeaderList {
+function errorHeaders(error: GatewayError, protocol: Protocol, clock: Clock): HeaderList {
+  const { options, status } = error;
   const headers: HeaderList = [];
   const { retryAfter, allow, admission } = options;
   // No target was contacted, unless the error tells how many.
   const { attempts = status === 502 || status === 503 ? 0 : undefined } = options;
   if (retryAfter !== undefined) {
-    headers.push('retry-after', String(Math.min(retryAfter, LONGEST_WAIT_S)));
-    if (retryAfter < SHORT_WAIT_S) headers.push('retry-after-ms', String(retryAfter * 1000));
+    const seconds = Math.min(retryAfter, LONGEST_WAIT_S);
+    const { retryAfter: unit } = protocol.client.errorHead?.(error) ?? {};
+    if (unit !== 'milliseconds') headers.push('retry-after', String(seconds));
+    if (unit === 'milliseconds' || retryAfter < SHORT_WAIT_S)
+      headers.push('retry-after-ms', String(seconds * 1000));
   }
   if (options.shouldRetry === false) headers.push('x-should-retry', 'false');
   if (allow !== undefined) headers.push('allow', allow);

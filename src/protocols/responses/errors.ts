@@ -1,19 +1,98 @@
-// Errors that responses clients read, and those of responses providers.
-import type { JsonObject } from '../../canonical/json.ts';
-import type { GatewayError, ProviderFailure } from '../../errors.ts';
+// Errors that clients of this protocol read: as a body, as an event in mid-stream, and inside a failed Response. Codex goes by
+// the codes: a wrong one makes it ask again for half a minute, or sleep for the rest of the hour (`errorHead` too).
+import type { JsonObject, JsonValue } from '../../canonical/json.ts';
+import type { ErrorKind, GatewayError } from '../../errors.ts';
+import type { ErrorHead } from '../protocol.ts';
+import { overflowMessage } from '../shared/client-error.ts';
+import { echoOf, headOf } from './reply/response.ts';
+
+interface WireError {
+  type: string;
+  code: string | null;
+}
+
+const ERRORS = {
+  invalid_request: { type: 'invalid_request_error', code: null },
+  model_not_found: { type: 'invalid_request_error', code: 'model_not_found' },
+  context_overflow: { type: 'invalid_request_error', code: 'context_length_exceeded' },
+  unauthenticated: { type: 'authentication_error', code: 'invalid_api_key' },
+  forbidden_permission: { type: 'permission_error', code: 'insufficient_permissions' },
+  forbidden_model: { type: 'permission_error', code: 'model_not_found' },
+  forbidden_host: { type: 'permission_error', code: 'insufficient_permissions' },
+  not_found: { type: 'invalid_request_error', code: 'not_found' },
+  method_not_allowed: { type: 'invalid_request_error', code: 'method_not_allowed' },
+  too_large: { type: 'invalid_request_error', code: 'context_length_exceeded' },
+  rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+  internal: { type: 'server_error', code: null },
+  upstream: { type: 'server_error', code: 'server_is_overloaded' },
+  unavailable: { type: 'server_error', code: 'server_is_overloaded' },
+} as const satisfies Record<ErrorKind, WireError>;
+
+/** Errors whose code a provider's own word may replace. */
+const OPEN_CODE: ReadonlySet<ErrorKind> = new Set<ErrorKind>(['invalid_request', 'not_found', 'internal']);
+
+function wireError(error: GatewayError): JsonObject & { message: string; code: string | null } {
+  const { type, code } = ERRORS[error.kind];
+  const { param, code: own, tokens } = error.options;
+  return {
+    message: error.kind === 'context_overflow' ? overflowMessage(error.message, tokens) : error.message,
+    type,
+    param: param ?? null,
+    code: OPEN_CODE.has(error.kind) ? (own ?? code) : code,
+  };
+}
 
 export function encodeError(error: GatewayError, _requestId: string): JsonObject {
-  return { error: { type: 'invalid_request_error', code: null, message: error.message, param: null } };
+  const { details, failedGeneration, admission } = error.options;
+  const wire: JsonObject = wireError(error);
+  if (error.kind === 'rate_limited' && admission !== undefined) {
+    // Codex shows the time and stops; after a `rate_limit_error` it sleeps until then without a word.
+    wire.type = 'usage_limit_reached';
+    wire.resets_at = Math.ceil(admission.resetsAt / 1000);
+  }
+  if (details !== undefined) wire.details = details as JsonValue;
+  if (failedGeneration !== undefined) wire.failed_generation = failedGeneration;
+  return { error: wire };
 }
 
-export function encodeStreamError(_error: GatewayError, _requestId: string): string {
-  throw new Error('not built yet');
+/** After a 413 Codex asks five times more. A 503 whose wait stands in seconds it asks again thirty times. */
+export function errorHead({ kind }: GatewayError): ErrorHead {
+  if (kind === 'too_large') return { status: 400 };
+  return kind === 'unavailable' ? { retryAfter: 'milliseconds' } : {};
 }
 
-export function decodeError(
-  _status: number,
-  _headers: ReadonlyMap<string, string>,
-  _body: string,
-): ProviderFailure {
-  throw new Error('not built yet');
+/** The members of an `error` event beside its type and its number: flat, and once more inside, as readers of either form want. */
+export function errorEvent(error: GatewayError): JsonObject {
+  const { message, type, param = null, code } = wireError(error);
+  return { code, message, param, error: { type, code, message, param } };
+}
+
+const FAILED_CODE: Partial<Record<ErrorKind, string>> = {
+  invalid_request: 'invalid_prompt',
+  model_not_found: 'invalid_prompt',
+  context_overflow: 'context_length_exceeded',
+  rate_limited: 'rate_limit_exceeded',
+};
+
+/** `error` of a failed Response: clients ask again after a `server_error`. */
+export function responseError(error: GatewayError): JsonObject {
+  return { code: FAILED_CODE[error.kind] ?? 'server_error', message: wireError(error).message };
+}
+
+/** A stream that fails before anything of its Response was written. */
+export function encodeStreamError(error: GatewayError, requestId: string): string {
+  const head = { id: `resp_${requestId}`, created: Math.floor(Date.now() / 1000), model: '' };
+  const echo = echoOf();
+  const created = { ...headOf(head, { status: 'in_progress', output: [] }), ...echo };
+  const failed = { ...headOf(head, { status: 'failed', output: [], error: responseError(error) }), ...echo };
+  return (
+    event('response.created', { sequence_number: 0, response: created }) +
+    event('error', { sequence_number: 1, ...errorEvent(error) }) +
+    event('response.failed', { sequence_number: 2, response: failed }) +
+    'data: [DONE]\n\n'
+  );
+}
+
+function event(type: string, members: JsonObject): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
 }

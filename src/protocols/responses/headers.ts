@@ -1,6 +1,7 @@
 // The headers of this protocol: who a request comes from, what of a client's goes on, and the account's hour.
 import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader } from '../protocol.ts';
 import { API_KEY, BEARER } from '../shared/key-headers.ts';
+import { requestLimitHeaders } from '../shared/limit-headers.ts';
 
 export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 
@@ -8,10 +9,39 @@ export function authHeaders(apiKey: string): string[] {
   return ['authorization', `Bearer ${apiKey}`];
 }
 
-export function forwardedHeaders(_given: ClientHeaders, _query: string): ForwardedHeaders {
-  return { headers: [], query: '', longContext: false };
+/** What Codex says of its session: a provider finds the machine with the warm cache by it. */
+const FORWARDED = ['session-id', 'thread-id', 'x-codex-turn-state'] as const;
+
+/** What a provider may tell the client beside its answer: Codex sends it back with the turn's next request. */
+export const returnedHeaders: readonly string[] = ['x-codex-turn-state'];
+
+/** Characters of a value: Codex writes ids, and the provider's own state. */
+const MOST = 8192;
+
+const NOTHING: ForwardedHeaders = { headers: [], query: '', longContext: false };
+
+export function forwardedHeaders(given: ClientHeaders): ForwardedHeaders {
+  let headers: string[] | undefined;
+  for (const name of FORWARDED) {
+    const value = given[name];
+    if (typeof value !== 'string' || value === '' || value.length > MOST) continue;
+    (headers ??= []).push(name, value);
+  }
+  return headers === undefined ? NOTHING : { headers, query: '', longContext: false };
 }
 
-export function limitHeaders(_admission: Admission, _now: number): string[] {
-  return [];
+const HOUR_MINUTES = 60;
+
+/** As chat's, and the hour once more for Codex's status line. */
+export function limitHeaders(admission: Admission, now: number): string[] {
+  const { limit, used, resetsAt } = admission;
+  return [
+    ...requestLimitHeaders(admission, now),
+    'x-codex-primary-used-percent',
+    String(Math.min(100, Math.round((100 * used) / Math.max(1, limit)))),
+    'x-codex-primary-window-minutes',
+    String(HOUR_MINUTES),
+    'x-codex-primary-reset-at',
+    String(Math.ceil(resetsAt / 1000)),
+  ];
 }

@@ -1,6 +1,7 @@
 // The responses protocol (POST /v1/responses), as the gateway uses it.
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
-import { decodeError, encodeError, encodeStreamError } from './errors.ts';
+import { encodeError, encodeStreamError, errorHead } from './errors.ts';
+import { decodeError } from './provider-error.ts';
 import { wirePath } from './field-names.ts';
 import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
 import { holds, lossesOfRewriting } from './reply/losses.ts';
@@ -42,6 +43,7 @@ const client: ClientSide = {
   holds,
   lossesOfRewriting,
   encodeError,
+  errorHead,
   encodeStreamError,
   keepAlive,
   limitHeaders,

@@ -1,17 +1,278 @@
-// Whole replies of the responses protocol.
-import type { JsonObject } from '../../../canonical/json.ts';
-import type { Reply } from '../../../canonical/reply.ts';
+// Whole Responses: a provider's read into the canonical reply, and ours written for clients of this protocol.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
+import type { Citation, ReasoningPart, TextPart, ToolCallPart } from '../../../canonical/request.ts';
+import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
+import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Usage } from '../../../canonical/usage.ts';
+import { FailureError, type ProviderFailure } from '../../../errors.ts';
+import { rawObjectJson } from '../../json/raw-json.ts';
 import type { ReplyContext } from '../../protocol.ts';
+import { failureOf } from '../provider-error.ts';
+import { toolDirectory } from '../request/tools.ts';
+import { decodeAnnotations, encodeCitation } from './citations.ts';
+import {
+  callIds,
+  callItem,
+  itemId,
+  messageItem,
+  reasoningItem,
+  refusalPart,
+  textPart,
+  clientToolOf,
+  type ItemStatus,
+} from './items.ts';
+import { echoOf, headOf, responseId, type ResponseState } from './response.ts';
+import { decodeStop, encodeStop } from './stop-reason.ts';
+import { decodeUsage, encodeUsage, estimateUsage } from './usage.ts';
 
-export function inspectReply(_value: unknown): { usage?: Usage } {
-  throw new Error('not built yet');
+// -- reading --
+
+function broken(reason: string, message: string): never {
+  throw new FailureError({ kind: 'failed', message, reason });
 }
 
-export function decodeReply(_value: unknown, _source?: Buffer | string): Reply {
-  throw new Error('not built yet');
+/** Statuses of an answer that is over. Some local servers leave the status out. */
+const OVER: ReadonlySet<JsonValue | undefined> = new Set(['completed', 'incomplete', undefined, null]);
+
+/** The failure that a Response stands for; undefined: it is an answer. */
+export function failureOfResponse(response: JsonObject): ProviderFailure | undefined {
+  const { status, error } = response;
+  if (status === 'failed' || isObject(error) || (typeof error === 'string' && error !== '')) {
+    return failureOf({ error: error ?? 'The provider failed without a message.' });
+  }
+  if (OVER.has(status)) return undefined;
+  const message = `The provider ended its answer with status ${JSON.stringify(status)?.slice(0, 40)}.`;
+  return { kind: 'failed', reason: 'truncated', message };
 }
 
-export function encodeReply(_reply: Reply, _context: ReplyContext): JsonObject {
-  throw new Error('not built yet');
+function readResponse(value: unknown): { response: JsonObject; output: JsonValue[] } {
+  if (value === undefined || value === null) return broken('empty', 'The provider sent an empty answer.');
+  if (!isObject(value)) return broken('malformed', "The provider's answer is not a Response.");
+  const failure = failureOfResponse(value);
+  if (failure !== undefined) throw new FailureError(failure);
+  const { output } = value;
+  if (!Array.isArray(output)) return broken('malformed', "The provider's answer is not a Response.");
+  if (value.status !== 'incomplete' && value.status !== 'completed' && output.length === 0)
+    return broken('empty', "The provider's answer has no output and no status.");
+  return { response: value, output };
+}
+
+export function inspectReply(value: unknown): { usage?: Usage } {
+  const usage = decodeUsage(readResponse(value).response.usage);
+  return usage === undefined ? {} : { usage };
+}
+
+export function decodeReply(value: unknown): Reply {
+  const { response, output } = readResponse(value);
+  const unique = createUniqueIds();
+  const parts = output.filter(isObject).flatMap((item) => decodeItem(item, unique));
+  const reply: Reply = {
+    id: stringOf(response.id),
+    model: stringOf(response.model),
+    parts,
+    stop: decodeStop(response, {
+      hasCalls: parts.some(({ type }) => type === 'tool_call'),
+      refusal: parts.map((part) => (part.type === 'text' && part.refusal ? part.text : '')).join(''),
+    }),
+  };
+  if (typeof response.created_at === 'number' && response.created_at > 0) {
+    reply.created = Math.floor(response.created_at);
+  }
+  const usage = decodeUsage(response.usage);
+  if (usage !== undefined) reply.usage = usage;
+  if (typeof response.service_tier === 'string') reply.serviceTier = response.service_tier;
+  return reply;
+}
+
+export function stringOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** An item as the parts that it is to other protocols; none where it says nothing. */
+export function decodeItem(item: JsonObject, unique: (id: string) => string): ReplyPart[] {
+  switch (item.type) {
+    case 'message':
+      return listOf(item.content).filter(isObject).flatMap(decodeContent);
+    case 'reasoning':
+      return decodeReasoning(item);
+    case 'function_call':
+    case 'custom_tool_call':
+      return [decodeCall(item, unique)];
+    default:
+      return [{ type: 'native', protocol: 'responses', kind: stringOf(item.type), value: item }];
+  }
+}
+
+export function listOf(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function decodeContent(part: JsonObject): TextPart[] {
+  if (part.type === 'refusal') {
+    const refusal = stringOf(part.refusal);
+    return refusal === '' ? [] : [{ type: 'text', text: refusal, refusal: true }];
+  }
+  const text = stringOf(part.text);
+  const citations: Citation[] = decodeAnnotations(part.annotations);
+  if (text === '' && citations.length === 0) return [];
+  return [{ type: 'text', text, ...(citations.length > 0 && { citations }) }];
+}
+
+/** Between the parts of a summary, each of which is a paragraph. */
+export const SUMMARY_GAP = '\n\n';
+
+function decodeReasoning(item: JsonObject): ReasoningPart[] {
+  const raw = textsOf(item.content).join('');
+  const text = raw === '' ? textsOf(item.summary).join(SUMMARY_GAP) : raw;
+  const signature = signatureOf(item);
+  if (text === '' && signature === undefined) return [];
+  return [{ type: 'reasoning', text, ...(signature !== undefined && { signature }) }];
+}
+
+function textsOf(parts: JsonValue | undefined): string[] {
+  return listOf(parts).map((part) => (isObject(part) ? stringOf(part.text) : ''));
+}
+
+/** What its provider encrypted, as clients of other protocols hand it back. */
+export function signatureOf({ id, encrypted_content: content }: JsonObject): string | undefined {
+  if (typeof content !== 'string' || content === '') return undefined;
+  return signatureOfEncrypted({ id: stringOf(id), content });
+}
+
+/** Some local servers write the arguments as an object. */
+export function argumentsOf(value: JsonValue | undefined): string {
+  if (isObject(value) || Array.isArray(value)) return rawObjectJson(value);
+  return stringOf(value);
+}
+
+export const NAMELESS: ProviderFailure = {
+  kind: 'failed',
+  reason: 'malformed',
+  message: 'The provider called a tool without a name.',
+};
+
+function decodeCall(item: JsonObject, unique: (id: string) => string): ToolCallPart {
+  const name = stringOf(item.name);
+  if (name === '') throw new FailureError(NAMELESS);
+  const custom = item.type === 'custom_tool_call';
+  const id = stringOf(item.call_id) || stringOf(item.id);
+  const call: ToolCallPart = {
+    type: 'tool_call',
+    // One that is missing is made by the encoder.
+    id: id === '' ? id : unique(id),
+    name: canonicalName(item),
+    arguments: custom ? stringOf(item.input) : argumentsOf(item.arguments) || '{}',
+  };
+  if (custom) call.custom = true;
+  return call;
+}
+
+/** Without a list of tools: what a namespace and a name give, whichever request they are of. */
+const NO_TOOLS = toolDirectory({});
+
+/** The name under which the tool of a call stands in a canonical request. */
+export function canonicalName({ name, namespace }: JsonObject): string {
+  return NO_TOOLS.nameOf(stringOf(name), typeof namespace === 'string' ? namespace : undefined);
+}
+
+// -- writing --
+
+export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
+  const id = responseId(reply.id, context);
+  const ending = encodeStop(reply.stop, isRefusal(reply));
+  const state: ResponseState = {
+    status: ending.status,
+    output: outputOf(reply, context, ending.status),
+    usage: encodeUsage(reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts))),
+  };
+  if (ending.reason !== undefined) state.reason = ending.reason;
+  const { created = context.created, model, serviceTier } = reply;
+  if (ending.status === 'completed') state.completedAt = Math.max(created, context.created);
+  const head = headOf({ id, created, model, serviceTier }, state);
+  return { ...head, ...echoOf(context.request.asked) };
+}
+
+function isRefusal({ parts, stop }: Reply): boolean {
+  return Boolean(stop.explanation) || parts.some((part) => part.type === 'text' && part.refusal === true);
+}
+
+/** `ending`: what becomes of the last item where the answer was cut. */
+function outputOf(
+  { parts, stop }: Reply,
+  context: ReplyContext,
+  ending: 'completed' | 'incomplete',
+): JsonObject[] {
+  const tools = toolDirectory(context.request.asked ?? {});
+  const items: ((status: ItemStatus) => JsonObject)[] = [];
+  let message: MessageContent | undefined;
+  const say = (part: TextPart): void => {
+    if (message === undefined) {
+      const content = (message = createMessageContent());
+      const id = itemId('msg', context.ids);
+      items.push((status) => messageItem(id, content.parts(), status));
+    }
+    message.add(part);
+  };
+  for (const part of parts) {
+    if (part.type === 'text') {
+      say(part);
+      continue;
+    }
+    if (part.type === 'reasoning') {
+      const item = reasoningItem(part, context);
+      if (item === undefined) continue;
+      items.push((status) => (status === 'completed' ? item : { ...item, status }));
+    } else if (part.type === 'tool_call') {
+      const tool = clientToolOf(tools, part);
+      const ids = callIds(tool, part.id, context.ids);
+      const written = part.custom === true ? part.arguments : part.arguments || '{}';
+      items.push((status) => callItem(tool, ids, written, status));
+    } else if (part.protocol === 'responses') items.push(() => part.value);
+    message = undefined;
+  }
+  const refusal = explanationOf(parts, stop);
+  if (refusal !== '') say({ type: 'text', text: refusal, refusal: true });
+  return items.map((item, at) => item(at === items.length - 1 ? ending : 'completed'));
+}
+
+/** The words of a refusal that stand nowhere in the answer yet. */
+function explanationOf(parts: readonly ReplyPart[], { reason, explanation = '' }: Reply['stop']): string {
+  if (reason !== 'refusal') return '';
+  return parts.some((part) => part.type === 'text' && part.refusal === true) ? '' : explanation;
+}
+
+interface MessageContent {
+  add(part: TextPart): void;
+  parts(): JsonObject[];
+}
+
+/** Texts that follow one another are one: most readers look at the first part alone. */
+function createMessageContent(): MessageContent {
+  const parts: { refusal: boolean; text: string; annotations: JsonObject[] }[] = [];
+  return {
+    add({ text, refusal = false, citations = [] }) {
+      let open = parts.at(-1);
+      if (open?.refusal !== refusal) parts.push((open = { refusal, text: '', annotations: [] }));
+      for (const citation of citations) {
+        const annotation = encodeCitation(citation, open.text.length, text.length);
+        if (annotation !== undefined) open.annotations.push(annotation);
+      }
+      open.text += text;
+    },
+    parts: () =>
+      parts.map(({ refusal, text, annotations }) =>
+        refusal ? refusalPart(text) : textPart(text, annotations),
+      ),
+  };
+}
+
+/** Characters that the model wrote, for an estimate where the provider counts nothing. */
+function characters(parts: readonly ReplyPart[]): number {
+  let sum = 0;
+  for (const part of parts) {
+    if (part.type === 'tool_call') sum += part.name.length + part.arguments.length;
+    else if (part.type !== 'native') sum += part.text.length;
+  }
+  return sum;
 }

@@ -1,6 +1,350 @@
-// Canonical events as the stream that a responses client reads.
+// Canonical events as a stream of this protocol. One item is on the wire at a time, with indexes 0, 1, 2 …: what belongs to
+// others waits until it closes. An item closes when the next one begins or the answer ends, since only then is it known whether
+// it was cut.
+import type { StreamEvent } from '../../../canonical/events.ts';
+import type { JsonObject } from '../../../canonical/json.ts';
+import type { StopReason } from '../../../canonical/reply.ts';
+import type { Citation, NativePart, ReasoningPart } from '../../../canonical/request.ts';
+import type { Usage } from '../../../canonical/usage.ts';
+import type { GatewayError } from '../../../errors.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
+import { gatewayErrorOf } from '../../shared/client-error.ts';
+import { errorEvent, responseError } from '../errors.ts';
+import { callIds, callItem, clientToolOf, encryptedContent, isSealedPart, itemId } from '../reply/items.ts';
+import { echoOf, headOf, responseId, type ResponseHead, type ResponseState } from '../reply/response.ts';
+import { encodeStop } from '../reply/stop-reason.ts';
+import { encodeUsage, estimateUsage } from '../reply/usage.ts';
+import { toolDirectory, type ToolDirectory } from '../request/tools.ts';
+import { CallItem, MessageItem, Numbered, ReasoningItem, WholeItem, type OpenItem } from './open-item.ts';
 
-export function createStreamEncoder(_context: ReplyContext): StreamEncoder {
-  throw new Error('not built yet');
+const DONE = 'data: [DONE]\n\n';
+
+type Start = Extract<StreamEvent, { type: 'start' }>;
+type End = Extract<StreamEvent, { type: 'end' }>;
+type CallStart = Extract<StreamEvent, { type: 'tool_start' }>;
+
+/** A canonical block, from its start on, with what came of it while another item was on the wire. */
+interface Block {
+  readonly kind: 'text' | 'refusal' | 'reasoning' | 'call' | 'native';
+  /** Where its pieces go, once it is on the wire. */
+  item?: { delta(piece: string): string };
+  held: string;
+  /** Characters so far. */
+  length: number;
+  citations: Citation[];
+  ended: boolean;
+  readonly call?: CallStart;
+  readonly native?: NativePart;
+  signature?: string;
+  readonly redacted?: string;
+}
+
+class ResponsesWriter implements StreamEncoder {
+  readonly #context: ReplyContext;
+  readonly #tools: ToolDirectory;
+  readonly #hideReasoning: boolean;
+  /** The request's members of every Response, as JSON without the first brace. */
+  readonly #echo: string;
+  readonly #frames = new Numbered();
+  #head: ResponseHead | undefined;
+  /** Items that are whole. */
+  readonly #output: JsonObject[] = [];
+  #item: OpenItem | undefined;
+  readonly #blocks = new Map<number, Block>();
+  /** In order of opening; those before `#next` were on the wire. */
+  #queue: Block[] = [];
+  #next = 0;
+  #current: Block | undefined;
+  /** Another protocol's block stood between two texts: they are two messages. */
+  #apart = false;
+  #characters = 0;
+  #refused = false;
+  #over = false;
+
+  constructor(context: ReplyContext) {
+    const { asked = {}, reasoning } = context.request;
+    this.#context = context;
+    this.#tools = toolDirectory(asked);
+    this.#hideReasoning = reasoning?.display === 'omitted';
+    this.#echo = `,${JSON.stringify(echoOf(asked)).slice(1)}}`;
+  }
+
+  push(event: StreamEvent): string {
+    if (this.#over) return '';
+    switch (event.type) {
+      case 'text_delta':
+      case 'reasoning_delta':
+      case 'tool_delta':
+        return this.#piece(event.index, event.text);
+      case 'start':
+        return this.#start(event);
+      case 'text_start':
+        return this.#open(event.index, { kind: event.refusal ? 'refusal' : 'text' });
+      case 'reasoning_start':
+        return this.#open(event.index, { kind: 'reasoning' });
+      case 'tool_start':
+        this.#characters += event.name.length;
+        return this.#open(event.index, { kind: 'call', call: event });
+      case 'citation':
+        this.#blocks.get(event.index)?.citations.push(event.citation);
+        return '';
+      case 'text_end':
+      case 'tool_end':
+        return this.#close(event.index);
+      case 'reasoning_end':
+        return this.#close(event.index, event.signature);
+      case 'redacted':
+        return (
+          this.#open(event.index, { kind: 'reasoning', redacted: event.data }) + this.#close(event.index)
+        );
+      case 'native':
+        return this.#open(event.index, { kind: 'native', native: event.part }) + this.#close(event.index);
+      case 'end':
+        return this.#end(event);
+      case 'error':
+        return this.fail(gatewayErrorOf(event.failure), '');
+    }
+  }
+
+  keepAlive(): string {
+    if (this.#over) return '';
+    if (this.#head === undefined) return this.#begin({});
+    const output = this.#soFar('in_progress');
+    return this.#lifecycle('response.in_progress', { status: 'in_progress', output });
+  }
+
+  fail(error: GatewayError, _requestId: string): string {
+    if (this.#over) return '';
+    const begun = this.#begin({});
+    this.#over = true;
+    const state: ResponseState = {
+      status: 'failed',
+      output: this.#soFar('incomplete'),
+      error: responseError(error),
+    };
+    const frame = this.#frames.frame('error', errorEvent(error));
+    return begun + frame + this.#lifecycle('response.failed', state) + DONE;
+  }
+
+  // -- the Response --
+
+  #start(event: Start): string {
+    if (this.#head === undefined) return this.#begin(event);
+    // The stream was opened before the provider answered: the id stays.
+    const { model, serviceTier } = event;
+    this.#head = { ...this.#head, model, serviceTier };
+    return '';
+  }
+
+  /** The first two frames, unless they are written already. */
+  #begin({ id = '', created = this.#context.created, model = '', serviceTier }: Partial<Start>): string {
+    if (this.#head !== undefined) return '';
+    this.#head = { id: responseId(id, this.#context), created, model, serviceTier };
+    const state: ResponseState = { status: 'in_progress', output: [] };
+    return this.#lifecycle('response.created', state) + this.#lifecycle('response.in_progress', state);
+  }
+
+  #lifecycle(type: string, state: ResponseState): string {
+    if (this.#head === undefined) return '';
+    const head = JSON.stringify(headOf(this.#head, state)).slice(0, -1);
+    return this.#frames.raw(type, `"response":${head}${this.#echo}`);
+  }
+
+  #soFar(status: 'in_progress' | 'incomplete'): JsonObject[] {
+    return this.#item === undefined ? this.#output : [...this.#output, this.#item.value(status)];
+  }
+
+  #end({ stop, usage, serviceTier }: End): string {
+    let frames = this.#begin({});
+    for (const index of [...this.#blocks.keys()]) frames += this.#close(index);
+    frames += this.#explain(stop);
+    const { status, reason } = encodeStop(stop, this.#refused);
+    frames += this.#closeItem(status);
+    const state: ResponseState = { status, output: this.#output, usage: this.#usage(usage) };
+    if (reason !== undefined) state.reason = reason;
+    if (this.#head !== undefined) {
+      if (status === 'completed') state.completedAt = Math.max(this.#head.created, this.#context.created);
+      this.#head.serviceTier = serviceTier ?? this.#head.serviceTier;
+    }
+    this.#over = true;
+    return frames + this.#lifecycle(`response.${status}`, state) + DONE;
+  }
+
+  #usage(usage: Usage | undefined): JsonObject {
+    return encodeUsage(usage ?? estimateUsage(this.#context.estimateInput(), this.#characters));
+  }
+
+  /** The words of a refusal that did not stream. */
+  #explain({ reason, explanation = '' }: StopReason): string {
+    if (reason !== 'refusal' || explanation === '' || this.#refused) return '';
+    const block: Block = { kind: 'refusal', held: '', length: 0, citations: [], ended: false };
+    return this.#write(block, explanation);
+  }
+
+  // -- blocks --
+
+  #piece(index: number, text: string): string {
+    const block = this.#blocks.get(index);
+    if (block === undefined || text === '') return '';
+    this.#characters += text.length;
+    if (block === this.#current) return this.#write(block, text);
+    block.held += text;
+    return '';
+  }
+
+  #open(index: number, members: Pick<Block, 'kind' | 'call' | 'native' | 'redacted'>): string {
+    const block: Block = { ...members, held: '', length: 0, citations: [], ended: false };
+    this.#blocks.set(index, block);
+    this.#queue.push(block);
+    return this.#advance();
+  }
+
+  #close(index: number, signature?: string): string {
+    const block = this.#blocks.get(index);
+    if (block === undefined) return '';
+    this.#blocks.delete(index);
+    block.ended = true;
+    block.signature = signature;
+    return block === this.#current ? this.#leave(block) + this.#advance() : '';
+  }
+
+  /** Puts the next block on the wire, and those after it while they are complete already. */
+  #advance(): string {
+    let frames = '';
+    while (this.#current === undefined) {
+      const block = this.#queue[this.#next++];
+      if (block === undefined) {
+        this.#queue = [];
+        this.#next = 0;
+        break;
+      }
+      this.#current = block;
+      if (block.call !== undefined) frames += this.#beginCall(block, block.call);
+      const { held } = block;
+      block.held = '';
+      if (held !== '') frames += this.#write(block, held);
+      if (block.ended) frames += this.#leave(block);
+    }
+    return frames;
+  }
+
+  #write(block: Block, text: string): string {
+    block.length += text.length;
+    if (block.item !== undefined) return block.item.delta(text);
+    switch (block.kind) {
+      case 'text':
+      case 'refusal':
+        return this.#beginText(block, block.kind) + deltaOf(block, text);
+      case 'reasoning':
+        return this.#beginReasoning(block) + deltaOf(block, text);
+      // The arguments of a call that goes out whole.
+      case 'call':
+      case 'native':
+        block.held += text;
+        return '';
+    }
+  }
+
+  /** The block has ended: what is known only then. Its item stays open. */
+  #leave(block: Block): string {
+    this.#current = undefined;
+    switch (block.kind) {
+      case 'text':
+      case 'refusal':
+        return block.item instanceof MessageItem ? block.item.cite(block.citations, block.length) : '';
+      case 'reasoning':
+        return this.#seal(block);
+      case 'call':
+        return block.item === undefined ? this.#wholeCall(block) : '';
+      case 'native':
+        return this.#native(block.native);
+    }
+  }
+
+  // -- items --
+
+  #beginItem(item: OpenItem): string {
+    this.#item = item;
+    this.#apart = false;
+    return item.begin();
+  }
+
+  #closeItem(status: 'completed' | 'incomplete'): string {
+    const item = this.#item;
+    if (item === undefined) return '';
+    this.#item = undefined;
+    const frames = item.close(status);
+    this.#output.push(item.value(status));
+    return frames;
+  }
+
+  #beginText(block: Block, kind: 'text' | 'refusal'): string {
+    if (kind === 'refusal') this.#refused = true;
+    const open = this.#item;
+    if (open instanceof MessageItem && !this.#apart) {
+      block.item = open;
+      return open.part(kind);
+    }
+    const closed = this.#closeItem('completed');
+    const item = new MessageItem(this.#frames, itemId('msg', this.#context.ids), this.#output.length);
+    block.item = item;
+    return closed + this.#beginItem(item) + item.part(kind);
+  }
+
+  #beginReasoning(block: Block): string {
+    const frames = this.#closeItem('completed');
+    const id = itemId('rs', this.#context.ids);
+    const item = new ReasoningItem(this.#frames, id, this.#output.length, this.#hideReasoning);
+    block.item = item;
+    return frames + this.#beginItem(item);
+  }
+
+  #seal(block: Block): string {
+    const { signature, redacted } = block;
+    const text = block.item instanceof ReasoningItem ? block.item.text : '';
+    const part: ReasoningPart = { type: 'reasoning', text, signature, redacted };
+    const frames = block.item === undefined && isSealedPart(part) ? this.#beginReasoning(block) : '';
+    if (block.item instanceof ReasoningItem) {
+      block.item.encrypted = encryptedContent(part, block.item.id, this.#context);
+    }
+    return frames;
+  }
+
+  #beginCall(block: Block, call: CallStart): string {
+    const tool = clientToolOf(this.#tools, call);
+    if (tool.kind !== 'function' && tool.kind !== 'custom') return '';
+    const ids = callIds(tool, call.id, this.#context.ids);
+    const frames = this.#closeItem('completed');
+    const item = new CallItem(this.#frames, tool, ids, this.#output.length);
+    block.item = item;
+    return frames + this.#beginItem(item);
+  }
+
+  #wholeCall({ call, held }: Block): string {
+    if (call === undefined) return '';
+    const tool = clientToolOf(this.#tools, call);
+    const ids = callIds(tool, call.id, this.#context.ids);
+    return this.#whole((status) => callItem(tool, ids, held || '{}', status));
+  }
+
+  #native(part: NativePart | undefined): string {
+    if (part?.protocol !== 'responses') {
+      this.#apart = true;
+      return '';
+    }
+    return this.#whole(() => part.value);
+  }
+
+  #whole(make: WholeItem['value']): string {
+    const frames = this.#closeItem('completed');
+    return frames + this.#beginItem(new WholeItem(this.#frames, this.#output.length, make));
+  }
+}
+
+function deltaOf({ item }: Block, piece: string): string {
+  return item?.delta(piece) ?? '';
+}
+
+export function createStreamEncoder(context: ReplyContext): StreamEncoder {
+  return new ResponsesWriter(context);
 }

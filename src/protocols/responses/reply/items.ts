@@ -1,0 +1,161 @@
+// Output items as clients of this protocol read them: messages, reasoning, and calls by the kind of their tool.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
+import {
+  encryptedInSignature,
+  isGatewaySignature,
+  type EncryptedReasoning,
+} from '../../../canonical/thinking-signature.ts';
+import type { Ids } from '../../../ids.ts';
+import type { ReplyContext } from '../../protocol.ts';
+import { sealReasoning } from '../sealed-reasoning.ts';
+import type { ClientTool, ToolDirectory, ToolKind } from '../request/tools.ts';
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+const ID_LENGTH = 32;
+
+export function itemId(prefix: string, ids: Ids): string {
+  return `${prefix}_${ids.random(ID_LENGTH)}`;
+}
+
+// -- messages --
+
+export function textPart(text: string, annotations: JsonObject[]): JsonObject {
+  return { type: 'output_text', annotations, logprobs: [], text };
+}
+
+export function refusalPart(refusal: string): JsonObject {
+  return { type: 'refusal', refusal };
+}
+
+export function messageItem(id: string, content: JsonObject[], status: ItemStatus): JsonObject {
+  return { id, type: 'message', status, content, role: 'assistant' };
+}
+
+// -- reasoning --
+
+/** Whether encrypted reasoning is handed out: where the client asks for it, or where nothing is stored. */
+export function wantsEncrypted({ include, store }: JsonObject): boolean {
+  return store === false || (Array.isArray(include) && include.includes('reasoning.encrypted_content'));
+}
+
+/** Undefined: neither text nor anything that a provider wants back. */
+export function reasoningItem(part: ReasoningPart, context: ReplyContext): JsonObject | undefined {
+  if (part.text === '' && !isSealedPart(part)) return undefined;
+  const hidden = context.request.reasoning?.display === 'omitted';
+  const id = encryptedBy(part)?.id || itemId('rs', context.ids);
+  const summary = part.text === '' || hidden ? [] : [summaryPart(part.text)];
+  const encrypted = encryptedContent(part, id, context);
+  return { id, type: 'reasoning', summary, ...(encrypted !== undefined && { encrypted_content: encrypted }) };
+}
+
+/** A provider wants it back, whether it has text or not. */
+export function isSealedPart({ signature = '', redacted }: ReasoningPart): boolean {
+  return redacted !== undefined || (signature !== '' && !isGatewaySignature(signature));
+}
+
+function encryptedBy({ signature, redacted }: ReasoningPart): EncryptedReasoning | undefined {
+  return encryptedInSignature(redacted ?? signature ?? '');
+}
+
+/** `id`: of the item that it goes out with. A provider of this protocol takes its own content back with its own id alone. */
+export function encryptedContent(part: ReasoningPart, id: string, context: ReplyContext): string | undefined {
+  const own = encryptedBy(part);
+  if (own !== undefined) return own.id === id || own.id === '' ? own.content : undefined;
+  return isSealedPart(part) && wantsEncrypted(context.request.asked ?? {})
+    ? sealReasoning(part, context)
+    : undefined;
+}
+
+export function summaryPart(text: string): JsonObject {
+  return { type: 'summary_text', text };
+}
+
+// -- calls --
+
+/** The ids of a call: of its item, and of the call itself. */
+export interface CallIds {
+  item: string;
+  call: string;
+}
+
+const PREFIX = {
+  function: 'fc',
+  custom: 'ctc',
+  tool_search: 'tsc',
+  local_shell: 'lsh',
+  shell: 'sh',
+  apply_patch: 'apc',
+} as const satisfies Record<ToolKind, string>;
+
+/** The client's tool of this canonical name. A call of free text is a custom tool's, whatever the list says. */
+export function clientToolOf(
+  tools: ToolDirectory,
+  { name, custom }: Pick<ToolCallPart, 'name' | 'custom'>,
+): ClientTool {
+  const known: ClientTool = tools.find(name) ?? { kind: 'function', name };
+  if (custom === true) return { ...known, kind: 'custom' };
+  return known.kind === 'custom' ? { ...known, kind: 'function' } : known;
+}
+
+export function callIds({ kind }: ClientTool, id: string, ids: Ids): CallIds {
+  return { item: itemId(PREFIX[kind], ids), call: id || `call_${ids.random(24)}` };
+}
+
+/** `written`: the arguments as JSON, or the free text of a custom tool. */
+export function callItem(
+  tool: ClientTool,
+  { item: id, call: call_id }: CallIds,
+  written: string,
+  status: ItemStatus,
+): JsonObject {
+  const named = {
+    call_id,
+    name: tool.name,
+    ...(tool.namespace !== undefined && { namespace: tool.namespace }),
+  };
+  if (tool.kind === 'custom') return { id, type: 'custom_tool_call', status, ...named, input: written };
+  const form = tool.kind === 'function' ? undefined : FORMS[tool.kind](parsed(written));
+  // Arguments of another form reach the client as a plain call, which it can refuse in words that the model reads.
+  if (form === undefined) return { id, type: 'function_call', status, ...named, arguments: written };
+  return { id, type: `${tool.kind}_call`, status, call_id, ...form };
+}
+
+type Form = (args: JsonObject | undefined) => JsonObject | undefined;
+
+const FORMS = {
+  tool_search: (args) => args && { arguments: args, execution: 'client' },
+  local_shell: (args) => {
+    if (args === undefined || !isTexts(args.command)) return undefined;
+    const { command, env, timeout_ms, user, working_directory } = args;
+    const action: JsonObject = { type: 'exec', command, env: isObject(env) ? env : {} };
+    if (timeout_ms !== undefined) action.timeout_ms = timeout_ms;
+    if (user !== undefined) action.user = user;
+    if (working_directory !== undefined) action.working_directory = working_directory;
+    return { action };
+  },
+  shell: (args) => {
+    if (args === undefined || !isTexts(args.commands)) return undefined;
+    const { commands, timeout_ms = null, max_output_length = null } = args;
+    return { action: { commands, timeout_ms, max_output_length }, environment: null };
+  },
+  apply_patch: (args) => {
+    const operation = isObject(args?.operation) ? args.operation : args;
+    if (typeof operation?.type !== 'string' || typeof operation.path !== 'string') return undefined;
+    return { operation };
+  },
+} as const satisfies Record<Exclude<ToolKind, 'function' | 'custom'>, Form>;
+
+function isTexts(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function parsed(written: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(written || '{}');
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

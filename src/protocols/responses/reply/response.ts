@@ -1,0 +1,108 @@
+// The Response object around an answer's items: every member that the strictest readers demand, and the request's members that
+// an answer repeats.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { ReplyContext } from '../../protocol.ts';
+
+/** What changes while an answer grows. */
+export interface ResponseState {
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  output: JsonObject[];
+  usage?: JsonObject;
+  error?: JsonObject;
+  /** Of `incomplete`. */
+  reason?: string;
+  /** Seconds since the epoch. */
+  completedAt?: number;
+}
+
+/** What is known of an answer when it begins. */
+export interface ResponseHead {
+  id: string;
+  /** Seconds since the epoch. */
+  created: number;
+  model: string;
+  serviceTier?: string;
+}
+
+const ID_PREFIX = 'resp_';
+
+/** Ids of this protocol stay; a foreign one would look like another protocol's to clients. */
+export function responseId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
+  if (id.startsWith(ID_PREFIX)) return id;
+  const own = ID_PREFIX + ids.random(32);
+  if (trace !== undefined && id !== '') trace.replyIds = { theirs: id, ours: own };
+  return own;
+}
+
+const SERVICE_TIERS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    standard: 'default',
+    default: 'default',
+    priority: 'priority',
+    auto: 'auto',
+    flex: 'flex',
+    scale: 'scale',
+  }),
+);
+
+/** The members that change, in front of those that `echoOf` gives. */
+export function headOf(
+  { id, created, model, serviceTier = 'default' }: ResponseHead,
+  state: ResponseState,
+): JsonObject {
+  return {
+    id,
+    object: 'response',
+    created_at: created,
+    completed_at: state.completedAt ?? null,
+    status: state.status,
+    incomplete_details: state.reason === undefined ? null : { reason: state.reason },
+    error: state.error ?? null,
+    model,
+    output: state.output,
+    usage: state.usage ?? null,
+    service_tier: SERVICE_TIERS.get(serviceTier) ?? 'default',
+  };
+}
+
+/** The request, as an answer repeats it: with the defaults of the service where the client wrote nothing. */
+export function echoOf(asked: JsonObject = {}): JsonObject {
+  const { text, reasoning } = asked;
+  return {
+    background: false,
+    frequency_penalty: numberOr(asked.frequency_penalty, 0),
+    instructions: asked.instructions ?? null,
+    max_output_tokens: asked.max_output_tokens ?? null,
+    max_tool_calls: asked.max_tool_calls ?? null,
+    metadata: isObject(asked.metadata) ? asked.metadata : {},
+    parallel_tool_calls: asked.parallel_tool_calls !== false,
+    presence_penalty: numberOr(asked.presence_penalty, 0),
+    previous_response_id: asked.previous_response_id ?? null,
+    prompt_cache_key: asked.prompt_cache_key ?? null,
+    reasoning: { effort: null, summary: null, ...(isObject(reasoning) && reasoning) },
+    safety_identifier: asked.safety_identifier ?? null,
+    store: asked.store !== false,
+    temperature: numberOr(asked.temperature, 1),
+    text: { ...(isObject(text) && text), format: formatOf(text) },
+    tool_choice: asked.tool_choice ?? 'auto',
+    tools: Array.isArray(asked.tools) ? asked.tools.map(echoTool) : [],
+    top_logprobs: numberOr(asked.top_logprobs, 0),
+    top_p: numberOr(asked.top_p, 1),
+    truncation: asked.truncation === 'auto' ? 'auto' : 'disabled',
+    ...(typeof asked.user === 'string' && { user: asked.user }),
+  };
+}
+
+function numberOr(value: JsonValue | undefined, usual: number): number {
+  return typeof value === 'number' ? value : usual;
+}
+
+function formatOf(text: JsonValue | undefined): JsonValue {
+  return isObject(text) && isObject(text.format) ? text.format : { type: 'text' };
+}
+
+/** Readers with schemas demand members of a function that a request may leave out. */
+function echoTool(tool: JsonValue): JsonValue {
+  if (!isObject(tool) || tool.type !== 'function') return tool;
+  return { description: null, parameters: null, strict: null, ...tool };
+}

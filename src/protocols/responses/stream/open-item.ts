@@ -1,0 +1,272 @@
+// The items of a stream while they are written: each knows its frames, and what it is so far.
+import type { JsonObject } from '../../../canonical/json.ts';
+import type { Citation } from '../../../canonical/request.ts';
+import { encodeCitation } from '../reply/citations.ts';
+import {
+  callItem,
+  messageItem,
+  refusalPart,
+  summaryPart,
+  textPart,
+  type CallIds,
+  type ItemStatus,
+} from '../reply/items.ts';
+import type { ClientTool } from '../request/tools.ts';
+
+/** Frames with rising numbers. */
+export class Numbered {
+  #sequence = 0;
+
+  frame(type: string, members: JsonObject): string {
+    return this.raw(type, JSON.stringify(members).slice(1));
+  }
+
+  /** `members` as JSON, without the first brace. */
+  raw(type: string, members: string): string {
+    return `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${members}\n\n`;
+  }
+
+  next(): number {
+    return this.#sequence++;
+  }
+}
+
+/** Deltas of one part differ in their number and their text alone. */
+class Deltas {
+  readonly #frames: Numbered;
+  readonly #before: string;
+  readonly #middle: string;
+  readonly #after: string;
+  /** All of it so far. */
+  text = '';
+
+  constructor(frames: Numbered, type: string, place: JsonObject, more = '') {
+    this.#frames = frames;
+    this.#before = `event: ${type}\ndata: {"type":"${type}","sequence_number":`;
+    this.#middle = `,${JSON.stringify(place).slice(1, -1)},"delta":`;
+    this.#after = `${more}}\n\n`;
+  }
+
+  write(piece: string): string {
+    this.text += piece;
+    return this.#before + this.#frames.next() + this.#middle + JSON.stringify(piece) + this.#after;
+  }
+}
+
+export interface OpenItem {
+  /** The frame that opens it. */
+  begin(): string;
+  /** The frames that end it. */
+  close(status: 'completed' | 'incomplete'): string;
+  /** As it stands. */
+  value(status: ItemStatus): JsonObject;
+}
+
+abstract class Item implements OpenItem {
+  protected readonly frames: Numbered;
+  readonly id: string;
+  protected readonly output_index: number;
+
+  constructor(frames: Numbered, id: string, index: number) {
+    this.frames = frames;
+    this.id = id;
+    this.output_index = index;
+  }
+
+  abstract value(status: ItemStatus): JsonObject;
+  protected abstract closeParts(): string;
+
+  protected get place(): JsonObject {
+    return { item_id: this.id, output_index: this.output_index };
+  }
+
+  begin(): string {
+    const { output_index } = this;
+    return this.frames.frame('response.output_item.added', { output_index, item: this.value('in_progress') });
+  }
+
+  close(status: 'completed' | 'incomplete'): string {
+    const { output_index } = this;
+    const parts = this.closeParts();
+    return parts + this.frames.frame('response.output_item.done', { output_index, item: this.value(status) });
+  }
+}
+
+type PartKind = 'text' | 'refusal';
+
+interface MessagePart {
+  kind: PartKind;
+  deltas: Deltas;
+  annotations: JsonObject[];
+}
+
+const DELTA = {
+  text: ['response.output_text.delta', ',"logprobs":[]'],
+  refusal: ['response.refusal.delta', ''],
+} as const satisfies Record<PartKind, readonly [string, string]>;
+
+export class MessageItem extends Item {
+  readonly #parts: MessagePart[] = [];
+  #open: MessagePart | undefined;
+
+  /** Text of this kind follows: it goes on with the open part of the same kind. */
+  part(kind: PartKind): string {
+    if (this.#open?.kind === kind) return '';
+    const frames = this.closeParts();
+    const place = { ...this.place, content_index: this.#parts.length };
+    const [type, more] = DELTA[kind];
+    this.#open = { kind, deltas: new Deltas(this.frames, type, place, more), annotations: [] };
+    this.#parts.push(this.#open);
+    return (
+      frames + this.frames.frame('response.content_part.added', { ...place, part: partValue(this.#open) })
+    );
+  }
+
+  delta(piece: string): string {
+    return this.#open?.deltas.write(piece) ?? '';
+  }
+
+  /** `length`: of the canonical text that ends here, and that the citations are of. */
+  cite(citations: readonly Citation[], length: number): string {
+    const open = this.#open;
+    if (open?.kind !== 'text') return '';
+    const offset = open.deltas.text.length - length;
+    let frames = '';
+    for (const citation of citations) {
+      const annotation = encodeCitation(citation, offset, length);
+      if (annotation === undefined) continue;
+      frames += this.frames.frame('response.output_text.annotation.added', {
+        ...this.place,
+        content_index: this.#parts.length - 1,
+        annotation_index: open.annotations.length,
+        annotation,
+      });
+      open.annotations.push(annotation);
+    }
+    return frames;
+  }
+
+  protected closeParts(): string {
+    const open = this.#open;
+    if (open === undefined) return '';
+    this.#open = undefined;
+    const place = { ...this.place, content_index: this.#parts.length - 1 };
+    const { text } = open.deltas;
+    const done =
+      open.kind === 'text'
+        ? this.frames.frame('response.output_text.done', { ...place, text, logprobs: [] })
+        : this.frames.frame('response.refusal.done', { ...place, refusal: text });
+    return done + this.frames.frame('response.content_part.done', { ...place, part: partValue(open) });
+  }
+
+  value(status: ItemStatus): JsonObject {
+    return messageItem(this.id, this.#parts.map(partValue), status);
+  }
+}
+
+function partValue({ kind, deltas, annotations }: MessagePart): JsonObject {
+  return kind === 'text' ? textPart(deltas.text, [...annotations]) : refusalPart(deltas.text);
+}
+
+export class ReasoningItem extends Item {
+  readonly #hidden: boolean;
+  #summary: Deltas | undefined;
+  /** Of a summary that the client does not see, all the same. */
+  text = '';
+  /** Set where the block ends. */
+  encrypted: string | undefined;
+
+  constructor(frames: Numbered, id: string, index: number, hidden: boolean) {
+    super(frames, id, index);
+    this.#hidden = hidden;
+  }
+
+  delta(piece: string): string {
+    this.text += piece;
+    if (this.#hidden) return '';
+    if (this.#summary !== undefined) return this.#summary.write(piece);
+    const place = { ...this.place, summary_index: 0 };
+    this.#summary = new Deltas(this.frames, 'response.reasoning_summary_text.delta', place);
+    const part = summaryPart('');
+    return (
+      this.frames.frame('response.reasoning_summary_part.added', { ...place, part }) +
+      this.#summary.write(piece)
+    );
+  }
+
+  protected closeParts(): string {
+    if (this.#summary === undefined) return '';
+    const place = { ...this.place, summary_index: 0 };
+    const { text } = this.#summary;
+    return (
+      this.frames.frame('response.reasoning_summary_text.done', { ...place, text }) +
+      this.frames.frame('response.reasoning_summary_part.done', { ...place, part: summaryPart(text) })
+    );
+  }
+
+  value(status: ItemStatus): JsonObject {
+    const summary = this.#summary === undefined ? [] : [summaryPart(this.#summary.text)];
+    const item: JsonObject = { id: this.id, type: 'reasoning', summary };
+    if (this.encrypted !== undefined) item.encrypted_content = this.encrypted;
+    if (status === 'incomplete') item.status = status;
+    return item;
+  }
+}
+
+/** A call whose arguments stream. */
+export class CallItem extends Item {
+  readonly #tool: ClientTool;
+  readonly #ids: CallIds;
+  readonly #deltas: Deltas;
+
+  constructor(frames: Numbered, tool: ClientTool, ids: CallIds, index: number) {
+    super(frames, ids.item, index);
+    this.#tool = tool;
+    this.#ids = ids;
+    const type =
+      tool.kind === 'custom'
+        ? 'response.custom_tool_call_input.delta'
+        : 'response.function_call_arguments.delta';
+    this.#deltas = new Deltas(frames, type, this.place);
+  }
+
+  delta(piece: string): string {
+    return this.#deltas.write(piece);
+  }
+
+  protected closeParts(): string {
+    const { kind, name } = this.#tool;
+    if (kind === 'custom') {
+      return this.frames.frame('response.custom_tool_call_input.done', {
+        ...this.place,
+        input: this.#deltas.text,
+      });
+    }
+    // Clients parse the arguments, also of a call without any.
+    const filled = this.#deltas.text === '' ? this.#deltas.write('{}') : '';
+    const done = { ...this.place, name, arguments: this.#deltas.text };
+    return filled + this.frames.frame('response.function_call_arguments.done', done);
+  }
+
+  value(status: ItemStatus): JsonObject {
+    return callItem(this.#tool, this.#ids, this.#deltas.text, status);
+  }
+}
+
+/** An item that has no pieces. */
+export class WholeItem extends Item {
+  readonly #make: (status: ItemStatus) => JsonObject;
+
+  constructor(frames: Numbered, index: number, make: (status: ItemStatus) => JsonObject) {
+    super(frames, '', index);
+    this.#make = make;
+  }
+
+  protected closeParts(): string {
+    return '';
+  }
+
+  value(status: ItemStatus): JsonObject {
+    return this.#make(status);
+  }
+}
