@@ -1,14 +1,14 @@
-// What is wrong with a configuration, one line a fault: where it is, what is wrong, and what would be right.
+// Faults of a configuration: each is one line with its place, the problem and the correction.
 
 export type Path = readonly (string | number)[];
 
-/** A fault as the checks find it; `message` is "what is wrong; what would be right" and never holds a secret. */
+/** One fault. `message` is "problem; correction" and never contains a value of the file, which may be a secret. */
 export interface ConfigFault {
   path: Path;
   message: string;
 }
 
-/** The configuration can't be used. `faults` are whole lines for the user: `file:line path: message`. */
+/** The configuration can't be used. `faults` are lines for the user: `file:line path: message`. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: readonly string[];
@@ -28,11 +28,4 @@ export function formatPath(path: Path): string {
     else text += text === '' ? segment : `.${segment}`;
   }
   return text;
-}
-
-/** A sentence part: `did you mean X?`, or the names that exist. */
-export function suggest(near: string | undefined, known: readonly string[]): string {
-  if (near !== undefined) return `did you mean ${near}?`;
-  if (known.length === 0) return 'there is none';
-  return `known: ${known.slice(0, 12).join(', ')}${known.length > 12 ? ', …' : ''}`;
 }

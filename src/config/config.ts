@@ -1,28 +1,29 @@
-// The configuration as the rest of the program sees it: read, checked, every default filled in, durations in milliseconds,
-// sizes in bytes. schema.ts says what a file may hold; load.ts makes this from it.
+// The types of a loaded configuration: checked, with all defaults, durations in milliseconds and sizes in bytes. schema.ts
+// defines the format of the file; load.ts builds a Config from the file, the environment and the flags.
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 
 export interface Config {
-  /** The file it was read from; null: zero configuration. */
+  /** The path of the file; null: zero configuration. */
   file: string | null;
   listen: {
     hosts: string[];
-    /** The hosts were not chosen by the user: one that the machine lacks is skipped. */ defaultHosts: boolean;
+    /** The user chose no hosts: a default host that the machine lacks is skipped. */
+    defaultHosts: boolean;
     port: number;
     names: string[];
   };
   /** An absolute path, or a URL of another engine. */
   database: string;
-  /** Where the file says so: `gateway.yaml:3 database`. */
+  /** The line of the file that sets `database`: `gateway.yaml:3 database`. undefined: another source sets it. */
   databaseFrom: string | undefined;
-  /** In order of preference; without those left out for a missing variable. */
+  /** In order of preference, without the providers in `leftOut`. */
   providers: ProviderConfig[];
-  /** One whose providers are all left out has no target. */
+  /** A route whose providers are all left out stays here without a target. */
   routes: ReadonlyMap<string, RouteConfig>;
-  /** Tier -> requests an hour; Infinity: no limit. */
+  /** Requests an hour of each tier. Infinity: no limit. */
   tiers: ReadonlyMap<string, number>;
-  /** Of new accounts. */
+  /** The tier of new accounts. */
   defaultTier: string;
   strict: boolean;
   usage: { keep: number };
@@ -46,16 +47,16 @@ export interface Config {
   warnings: string[];
 }
 
-/** A provider that is not used for want of what it needs; whoever asks for it is told what that is. */
+/** A provider that is not used because something is missing. Errors about it give the reason. */
 export interface LeftOut {
   provider: string;
   /** `ANTHROPIC_API_KEY is not set` */
   why: string;
-  /** What clients would have called it beside `provider/model`: its models, and routes to it. */
+  /** Other names under which clients ask for it: its models, and routes that name it. */
   names: readonly string[];
 }
 
-/** `provider/model` texts, split. `model` is the client's name for it. */
+/** A target of the file (`provider/model`) in two parts. `model` is the name that clients use. */
 export interface TargetRef {
   provider: string;
   model: string;
@@ -68,25 +69,25 @@ export interface RouteConfig {
 
 export interface ProviderConfig {
   name: string;
-  /** The protocols it speaks; the first is used for a client of neither. */
+  /** The protocols of its API. The first is used for a client that speaks none of them. */
   protocols: readonly ProtocolName[];
-  /** Base URL of each protocol, version included, no slash at the end: `https://api.openai.com/v1`. */
+  /** Base URL of each protocol, with the version, without a slash at the end: `https://api.openai.com/v1`. */
   baseUrls: Partial<Record<ProtocolName, string>>;
-  /** undefined: none is sent. */
+  /** undefined: requests carry no key. */
   apiKey: string | undefined;
-  /** Where the key was read: a variable of the environment, or a place of the file. */
+  /** The source of the key: a variable of the environment, or a path in the file. */
   keyFrom?: string | undefined;
-  /** How the key is sent: by the protocol's own custom (chat: bearer, messages: x-api-key), or as told. */
+  /** The header that carries the key. `protocol`: the protocol's usual one (chat: bearer, messages: x-api-key). */
   auth: 'protocol' | 'bearer' | 'x-api-key' | 'api-key';
   headers: Record<string, string>;
-  /** Deviations of its wire: the preset's, beaten by the file's `flags` and `prompt_cache`. */
+  /** Deviations from the protocol: the preset's, overridden by the file's `flags` and `prompt_cache`. */
   traits: Partial<Traits>;
   timeout: { connect: number; firstByte: number; idle: number; whole: number };
-  /** null: any name is taken as `provider/name`, its list is asked of the provider. */
+  /** null: clients may send any name as `provider/name`, and the gateway asks the provider for its list. */
   models: ModelConfig[] | null;
-  /** The preset's: what `auto` uses where `models` is null. */
+  /** The preset's model for `auto`, used if `models` is null. */
   defaultModel: string | undefined;
-  /** Where it was found: for the banner and for who may be part of `auto`. */
+  /** How it was found. The banner shows it, and it decides whether the provider is part of `auto`. */
   source: 'file' | 'environment' | 'local' | 'builtin';
 }
 
@@ -103,6 +104,6 @@ export interface ModelConfig {
   structuredOutput?: boolean;
   contextWindow?: number;
   maxOutput?: number;
-  /** USD a million tokens. */
+  /** USD per million tokens. */
   price?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number };
 }

@@ -1,51 +1,63 @@
-// "Did you mean …?": whoever mistypes a name is told the nearest one that exists. Pure, shared by faults, routing and the command line.
+// "Did you mean …?": finds the known name that a mistyped one is nearest to. Used by configuration faults, routing, the server
+// and the command line.
 
-/** The nearest candidate, or undefined where none is near enough to be meant. */
+/** The correction of an unknown name: `did you mean X?`, or the known names. */
+export function suggest(name: string, known: readonly string[]): string {
+  const near = didYouMean(name, known);
+  if (near !== undefined) return `did you mean ${near}?`;
+  if (known.length === 0) return 'there is none';
+  return `known: ${known.slice(0, MAX_LISTED).join(', ')}${known.length > MAX_LISTED ? ', …' : ''}`;
+}
+
+const MAX_LISTED = 12;
+
+/** The nearest candidate; undefined if no candidate is similar enough. */
 export function didYouMean(name: string, candidates: Iterable<string>): string | undefined {
   return didYouMeanAll(name, candidates, 1)[0];
 }
 
-/** Up to `limit` candidates that may have been meant, the nearest first; among equals in the order given. */
+/** Up to `limit` similar candidates, the nearest first; equally near ones in the given order. */
 export function didYouMeanAll(name: string, candidates: Iterable<string>, limit: number): string[] {
   const wanted = name.toLowerCase();
   const ranked: { candidate: string; distance: number }[] = [];
   for (const candidate of new Set(candidates)) {
-    const distance = strangeness(wanted, candidate.toLowerCase());
+    const distance = distanceOf(wanted, candidate.toLowerCase());
     if (distance !== undefined) ranked.push({ candidate, distance });
   }
   ranked.sort((a, b) => a.distance - b.distance);
   return ranked.slice(0, limit).map(({ candidate }) => candidate);
 }
 
-/** Longer names are recognised by a part alone: what is compared may be thousands of names, while a client waits. */
-const LONGEST = 64;
-/** More edits make another name. */
-const MOST_EDITS = 8;
+/** Edits are counted for names up to this length only, because a client may wait while thousands of names are compared. */
+const MAX_LENGTH = 64;
+/** Names that differ by more edits are not similar. */
+const MAX_EDITS = 8;
 
-/** Edits between the two, a little more for a part of the other name; undefined: not alike. */
-function strangeness(wanted: string, candidate: string): number | undefined {
+/** The number of edits between two names; for a name that is a part of the other, a number above every number of edits;
+ *  undefined: not similar. */
+function distanceOf(wanted: string, candidate: string): number | undefined {
   const [short, long] = wanted.length < candidate.length ? [wanted, candidate] : [candidate, wanted];
-  const allowed = Math.min(MOST_EDITS, Math.max(1, Math.floor(long.length / 3)));
-  if (long.length <= LONGEST && long.length - short.length <= allowed) {
+  const allowed = Math.min(MAX_EDITS, Math.max(1, Math.floor(long.length / 3)));
+  if (long.length <= MAX_LENGTH && long.length - short.length <= allowed) {
     const edits = editDistance(wanted, candidate, allowed);
     if (edits <= allowed) return edits;
   }
   if (wanted === candidate) return 0;
-  // A part counts after every misspelling, the longer part first: `sonnet` means `claude-sonnet-5`.
+  // A part of a name ranks after every misspelling, the longer part first: `sonnet` finds `claude-sonnet-5`.
   return short.length >= 3 && long.includes(short) ? 1000 - short.length / long.length : undefined;
 }
 
-/** Three rows of the table, each used again. */
-const rows = [0, 1, 2].map(() => new Uint8Array(LONGEST + 1));
+/** Three rows of the table, reused by every call. */
+const rows = [0, 1, 2].map(() => new Uint8Array(MAX_LENGTH + 1));
 
-/** Insertions, deletions, replacements and swaps of neighbours; any number above `limit` once it is certain to be. Neither text
- *  is longer than LONGEST. */
+/** The number of insertions, deletions, replacements and swaps of neighbours; `limit + 1` if it is above `limit`. Neither text
+ *  is longer than MAX_LENGTH. */
 function editDistance(a: string, b: string, limit: number): number {
   const beyond = limit + 1;
   let [beforeLast, last, row] = rows as [Uint8Array, Uint8Array, Uint8Array];
   for (let j = 0; j <= b.length; j++) last[j] = Math.min(j, beyond);
   for (let i = 1; i <= a.length; i++) {
-    // No way of at most `limit` edits leaves this band.
+    // Cells outside this band need more than `limit` edits.
     const from = Math.max(1, i - limit);
     const to = Math.min(b.length, i + limit);
     row[from - 1] = from === 1 ? Math.min(i, beyond) : beyond;

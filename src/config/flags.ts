@@ -1,9 +1,8 @@
-// The `flags` of a provider: one row for each member of Traits that encoders look at. The names in the file are the
-// members' names in snake_case; what `models` and `prompt_cache` say already is no flag.
+// The `flags` of a provider: one row for each member of Traits that describes a deviation from the protocol. The file writes
+// a member's name in snake_case. Members that `models` or `prompt_cache` set are not flags.
 import { EFFORTS } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
-import { suggest } from './config-error.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { suggest } from './did-you-mean.ts';
 import type { Rule } from './scalars.ts';
 import { choice, TRUTH, whole } from './scalars.ts';
 
@@ -57,14 +56,13 @@ const MEMBERS = new Map<string, FlagMember>(
   (Object.keys(FLAGS) as FlagMember[]).map((member) => [snakeCase(member), member]),
 );
 
-/** The names that `flags` takes, as the file writes them. */
+/** The names of all flags, as the file writes them. */
 export const FLAG_NAMES: readonly string[] = [...MEMBERS.keys()];
 
-/** One flag of the file as traits, or what is wrong with it. */
+/** One flag of the file as a member of Traits, or its fault. */
 export function readFlag(name: string, value: unknown): { traits: Partial<Traits> } | { fault: string } {
   const member = MEMBERS.get(name);
-  if (member === undefined)
-    return { fault: `is not a flag; ${suggest(didYouMean(name, FLAG_NAMES), FLAG_NAMES)}` };
+  if (member === undefined) return { fault: `is not a flag; ${suggest(name, FLAG_NAMES)}` };
   const { wrong, right, read: reader }: Rule<unknown> = FLAGS[member];
   const read = reader(value);
   if (read === undefined) return { fault: `${wrong}; ${right}` };

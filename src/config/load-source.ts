@@ -1,4 +1,5 @@
-// The configuration file as a plain value, and the places of its parts for faults. The only reader of YAML.
+// Reads the configuration file: YAML to a plain value, the line of each part for messages about faults, and `${NAME}` variables
+// of the environment.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import {
@@ -18,9 +19,9 @@ import { type ConfigFault, type Path, ConfigError, formatPath } from './config-e
 export interface Source {
   path: string;
   value: unknown;
-  /** Faults as lines for the user, in the order of the file. */
+  /** Formats faults as lines for the user, in the order of the file. */
   lines: (faults: readonly ConfigFault[]) => string[];
-  /** `gateway.yaml:3 database` */
+  /** The line of a value: `gateway.yaml:3 database`. */
   place: (path: Path) => string;
 }
 
@@ -56,7 +57,7 @@ export function readSource(file: string, cwd: string): Source {
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {
-  ENOENT: 'is not there; check the name, or leave it out to use what is found',
+  ENOENT: 'does not exist; check the name, or leave it out to use the providers that are found',
   EISDIR: 'is a folder; name the file in it',
   EACCES: 'may not be read; give this user the permission',
   EPERM: 'may not be read; give this user the permission',
@@ -98,7 +99,7 @@ function toValue(document: Document, shown: string): unknown {
   return value;
 }
 
-/** Aliases of an anchor that is not there. Their names are not repeated: a secret may begin with an asterisk. */
+/** Aliases whose anchor does not exist. Messages do not repeat their names: a secret may begin with an asterisk. */
 function aliasFaults(document: Document): { offset: number; path: Path; message: string }[] {
   const faults: { offset: number; path: Path; message: string }[] = [];
   visit(document, {
@@ -112,7 +113,7 @@ function aliasFaults(document: Document): { offset: number; path: Path; message:
   return faults;
 }
 
-/** The keys and indexes on the way down these nodes. */
+/** The path that leads through these nodes. */
 function pathOf(nodes: readonly unknown[]): Path {
   const segments: (string | number)[] = [];
   for (const [index, node] of nodes.entries()) {
@@ -122,7 +123,7 @@ function pathOf(nodes: readonly unknown[]): Path {
   return segments;
 }
 
-/** Every text in quotes, with those that are not closed. */
+/** Every quoted text, also one without its closing quote. */
 function quotedIn(text: string): Quoted[] {
   const found: Quoted[] = [];
   const walk = (token: unknown): void => {
@@ -137,7 +138,7 @@ function quotedIn(text: string): Quoted[] {
   return found;
 }
 
-/** Where a path is in the file, and which of its segments are really there: short forms leave some out. */
+/** The offset of a path in the file, and the path without segments that the file leaves out in its short forms. */
 function locate(document: Document, wanted: Path): { offset: number; path: Path } {
   let node: unknown = document.contents;
   let offset = 0;
@@ -158,23 +159,23 @@ function locate(document: Document, wanted: Path): { offset: number; path: Path 
   return { offset, path: found };
 }
 
-// A file that is not YAML: which of the parser's complaints are worth a line, and in which words.
+// Faults of a file that is not valid YAML: which of the parser's errors to report, and in which words.
 
-/** What the parser says: its code, and where in the text. */
+/** An error of the parser: its code and its range in the text. */
 interface SyntaxFault {
   code: string;
   pos: readonly [number, number];
 }
 
-/** A text in quotes: where its first quote is, and all of it. */
+/** A quoted text: the offset of its first quote, and its source with the quotes. */
 interface Quoted {
   start: number;
   source: string;
 }
 
 /**
- * YAML's own messages repeat the text, which may be a secret: said in our own words. One slip breaks much of what follows,
- * so only the first counts, and every key that is there twice. `quoted`: what is in quotes in the text.
+ * The parser's own messages repeat the text, which may be a secret, so these have their own words. One mistake causes many
+ * errors after it: only the first error and every duplicate key are reported. `quoted` finds the quoted texts.
  */
 function syntaxFaults(
   errors: readonly SyntaxFault[],
@@ -184,7 +185,7 @@ function syntaxFaults(
   const first = errors.find(({ code }) => code !== 'DUPLICATE_KEY');
   const faults = errors
     .filter(({ code }) => code === 'DUPLICATE_KEY')
-    // The place of a key without a value is given as the end of the line before.
+    // For a key without a value, the parser gives the end of the line before.
     .map(({ code, pos: [offset] }) => ({
       offset: offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0),
       why: YAML_FAULTS[code],
@@ -198,7 +199,7 @@ function syntaxFaults(
     }));
 }
 
-/** The parser notices an open quote where the text ends, or where the next quote closes it. */
+/** Finds the opening quote if one is missing its end: the parser reports the error far behind it. */
 function causeOf(
   { code, pos: [offset] }: SyntaxFault,
   text: string,
@@ -211,7 +212,7 @@ function causeOf(
     return !closed || (source.includes('\n') && end <= offset && !text.slice(end, offset).includes('\n'));
   });
   if (open !== undefined)
-    return { offset: open.start, why: 'a quote is opened here and not closed; close it' };
+    return { offset: open.start, why: 'a quote opens here and does not close; close it' };
   if (text.slice(offset - 1, offset + 1) === '${')
     return { offset, why: '${NAME} within { } or [ ] needs quotes; write "${NAME}"' };
   return { offset, why: YAML_FAULTS[code] };
@@ -220,27 +221,27 @@ function causeOf(
 const YAML_FAULTS: Readonly<Record<string, string>> = {
   BAD_INDENT: 'the indentation is off, or a bracket is not closed; align with spaces, close it',
   TAB_AS_INDENT: 'a tab indents; use spaces',
-  DUPLICATE_KEY: 'this key is there twice; keep one',
+  DUPLICATE_KEY: 'this key occurs twice; keep one',
   MISSING_CHAR: 'a bracket, colon or space is missing; add it',
   MULTILINE_IMPLICIT_KEY: 'a key runs over several lines; is a colon missing?',
   BLOCK_AS_IMPLICIT_KEY: 'two mappings are on one line; quote the text, or break the line',
   BAD_ALIAS: 'a text that begins with * or & needs quotes; add them',
   MULTIPLE_DOCS: 'the file holds several documents (---); keep one',
   BAD_DQ_ESCAPE: 'an escape in double quotes is unknown; use single quotes',
-  UNEXPECTED_TOKEN: 'something here is too much; check quotes, brackets and indentation',
+  UNEXPECTED_TOKEN: 'this text is not expected here; check quotes, brackets and indentation',
 };
 
-// `${NAME}` in any string of the file reads the environment, so that secrets stay out of it.
+// `${NAME}` in any string of the file reads the environment, so that secrets need not be in the file.
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
 export interface Interpolated {
   value: unknown;
-  /** Variables that are not set, and where they are asked for. An empty one is unset. */
+  /** Variables that are unset or empty, and the paths that read them. */
   missing: { path: Path; name: string }[];
-  /** Where a variable was read: the text there is a secret, and no fault may repeat it. */
+  /** Whether the value at this path was read from a variable. It may be a secret, so no message repeats it. */
   secret: (path: Path) => boolean;
-  /** The variables that were read there. */
+  /** The variables that this path reads. */
   variables: (path: Path) => readonly string[];
 }
 
@@ -270,7 +271,7 @@ export function interpolate(root: unknown, env: Env): Interpolated {
   return { value, missing, variables, secret: (path) => variables(path).length > 0 };
 }
 
-/** Variables without braces: the text is taken as it stands, which nobody wants of `$NAME`. */
+/** Warns of `$NAME` without braces, which is text and not a variable. */
 export function bareVariables(file: unknown): string[] {
   const warnings: string[] = [];
   const visit = (value: unknown, path: Path): void => {
@@ -286,11 +287,12 @@ export function bareVariables(file: unknown): string[] {
   return warnings;
 }
 
-/** A text that only looks a little like a variable is not repeated: it may be a secret. */
+/** The warning about one text. Repeats only a clear variable name: any other text may be a secret. */
 function bareVariable(text: string, secret: boolean): string | undefined {
   const name = /(?:^|[\s/:])\$([A-Z][A-Z0-9_]*)(?![\w{])/.exec(text)?.[1];
-  if (name !== undefined) return `$${name} is taken as text; to read the environment write \${${name}}`;
+  if (name !== undefined)
+    return `$${name} is text, not a variable; to read the environment write \${${name}}`;
   return secret && /^\$[^{]/.test(text)
-    ? 'a text that begins with $ is taken as it is; to read the environment write ${NAME}'
+    ? 'a value that begins with $ is text, not a variable; to read the environment write ${NAME}'
     : undefined;
 }

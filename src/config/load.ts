@@ -1,10 +1,10 @@
-// From flags, environment and file to one Config, or to every fault of them at once. All sources of configuration meet here.
+// Builds the Config from flags, environment and file, or reports all faults at once.
 import envPaths from 'env-paths';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Config, LeftOut, ProviderConfig } from './config.ts';
 import type { ConfigFault } from './config-error.ts';
-import { ConfigError, formatPath, suggest } from './config-error.ts';
+import { ConfigError, formatPath } from './config-error.ts';
 import {
   type Env,
   type Interpolated,
@@ -13,7 +13,7 @@ import {
   readSource,
   type Source,
 } from './load-source.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { suggest } from './did-you-mean.ts';
 import { resolveProvider, findProviders } from './providers.ts';
 import { resolveRoutes } from './routes.ts';
 import type { FileConfig } from './schema.ts';
@@ -39,7 +39,7 @@ export interface LoadOptions {
   cwd: string;
 }
 
-/** Throws a ConfigError that bears all faults. Reads the file anew each time. */
+/** Reads the file at each call. Throws a ConfigError with all faults. */
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const found = findFile(options);
   if (found === undefined) return assemble(options, undefined, findProviders(options.env), new Map());
@@ -82,7 +82,7 @@ function notSet(variables: readonly string[]): string {
   return `${variables.join(', ')} ${variables.length > 1 ? 'are' : 'is'} not set`;
 }
 
-/** Of a provider that was left out, so that what it lists was not checked. */
+/** The models of a provider that is left out. The schema has not checked them. */
 function modelNames(file: unknown, provider: string): string[] {
   const { models } =
     (file as { providers: Record<string, { models?: unknown } | null> }).providers[provider] ?? {};
@@ -98,12 +98,12 @@ function routesTo(provider: string, { routes = {} }: FileConfig): string[] {
   );
 }
 
-/** The user's folders, as the platform has them; XDG variables count everywhere. */
+/** The default paths in the user's folders of this platform. XDG variables are respected on every platform. */
 export function defaultPaths(env: Env): { config: string; database: string } {
   const platform = envPaths('gateway', { suffix: '' });
   const folder = (name: string, otherwise: string): string => {
     const base = env[name] ?? '';
-    // A relative one is invalid by the specification, and ignored.
+    // The specification declares a relative path invalid; it is ignored.
     return path.isAbsolute(base) ? path.join(base, 'gateway') : otherwise;
   };
   return {
@@ -163,19 +163,19 @@ function tierFaults(file: FileConfig): ConfigFault[] {
   const tiers = [...tiersOf(file).keys()];
   const chosen = file.default_tier;
   if (chosen === undefined || tiers.includes(chosen)) return [];
-  return [{ path: ['default_tier'], message: `is not a tier; ${suggest(didYouMean(chosen, tiers), tiers)}` }];
+  return [{ path: ['default_tier'], message: `is not a tier; ${suggest(chosen, tiers)}` }];
 }
 
 interface Values {
   file: FileConfig;
   faults: ConfigFault[];
-  /** Provider -> the variables that it lacks. */
+  /** The unset variables of each provider that has some. */
   unset: ReadonlyMap<string, string[]>;
   secret: Interpolated['secret'];
   variables: Interpolated['variables'];
 }
 
-/** The file's values with the environment put in; providers whose variables are not set are taken out. */
+/** The file's values after interpolation, without the providers whose variables are not set. */
 function readValues(source: Source, env: Env): Values {
   const { value, missing, secret, variables } = interpolate(source.value, env);
   const unset = new Map<string, string[]>();
@@ -198,8 +198,8 @@ function readValues(source: Source, env: Env): Values {
 
 function withoutProviders(value: unknown, unset: Values['unset']): unknown {
   const { providers, ...rest } = value as { providers: Record<string, unknown> };
-  const kept = Object.entries(providers).filter(([name]) => !unset.has(name));
-  return { ...rest, providers: Object.fromEntries(kept) };
+  const usable = Object.entries(providers).filter(([name]) => !unset.has(name));
+  return { ...rest, providers: Object.fromEntries(usable) };
 }
 
 function noProvider(warnings: readonly string[]): ConfigFault {

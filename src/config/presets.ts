@@ -1,5 +1,5 @@
-// What is known of well-known providers, as rows of data: a name in the file, or a key in the environment, needs nothing else.
-// A deviation of a provider's wire is a trait here, never a branch in code.
+// Well-known providers as rows of data, so that the name in the file, or the key in the environment, is enough. A deviation of
+// a provider from its protocol is a trait here, never a branch in code.
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { ProviderConfig } from './config.ts';
@@ -8,16 +8,16 @@ export interface Preset {
   name: string;
   /** The name for people. */
   title: string;
-  /** Spoken by default, the preferred first. `baseUrls` may hold more, for those who ask for it with `protocol`. */
+  /** Used by default, the preferred one first. `baseUrls` may have more protocols, which the file can choose with `protocol`. */
   protocols: readonly ProtocolName[];
-  /** Version included. Empty: the file must say it. */
+  /** With the version. Empty: the file must set `base_url`. */
   baseUrls: Partial<Record<ProtocolName, string>>;
-  /** Environment variables of the API key; the first that is set counts. Empty: needs none. */
+  /** Environment variables of the API key; the first one that is set counts. Empty: the provider needs no key. */
   keys: readonly string[];
   auth: ProviderConfig['auth'];
-  /** For `auto`, where the file lists no models. */
+  /** The model for `auto` if the file lists none. */
   defaultModel?: string;
-  /** Where a local server usually listens, on loopback. */
+  /** The usual port of a local server, on loopback. */
   localPort?: number;
   traits: Partial<Traits>;
 }
@@ -60,7 +60,7 @@ export const PRESETS: readonly Preset[] = [
     keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     auth: 'protocol',
     defaultModel: 'gemini-flash-latest',
-    // It refuses members that it does not know: https://github.com/looplj/axonhub/issues/1123
+    // It refuses unknown members: https://github.com/looplj/axonhub/issues/1123
     traits: {
       maxStop: 5,
       thoughtSignatures: true,
@@ -75,7 +75,7 @@ export const PRESETS: readonly Preset[] = [
     keys: ['MISTRAL_API_KEY'],
     auth: 'protocol',
     defaultModel: 'mistral-medium-latest',
-    // Usage comes unasked in the last chunk; members that it does not know are a 422, a user after a tool is a 400:
+    // It always sends usage in the last chunk. Unknown members are a 422, a user message after a tool message is a 400:
     // https://github.com/datapizza-labs/datapizza-ai/issues/98
     traits: {
       toolIds: 'mistral',
@@ -208,7 +208,7 @@ export const PRESETS: readonly Preset[] = [
     },
   },
   {
-    // Its v1 endpoint lies under each user's own resource: https://NAME.openai.azure.com/openai/v1
+    // Its v1 endpoint is in the resource of each user: https://NAME.openai.azure.com/openai/v1
     name: 'azure',
     title: 'Azure OpenAI',
     protocols: ['chat'],

@@ -1,13 +1,13 @@
-// The file's providers, completed by what is known of their names: where they are, what they speak, which key they take.
+// Resolves the providers of the file with their presets: base URLs, protocols, key. Also finds providers without a file.
 import type { ProtocolName } from '../canonical/request.ts';
 import type { ModelConfig, ProviderConfig, Config, LeftOut } from './config.ts';
-import { type ConfigFault, suggest } from './config-error.ts';
+import type { ConfigFault } from './config-error.ts';
 import type { Env } from './load-source.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { type Preset, findPreset, PRESETS } from './presets.ts';
 import type { FileModel, FileProvider } from './schema.ts';
 
-/** The name of the built-in provider: simulated, without network or key. */
+/** The name of the built-in, simulated provider, which needs no network and no key. */
 export const SIM = 'sim';
 
 const TIMEOUT: ProviderConfig['timeout'] = {
@@ -18,11 +18,11 @@ const TIMEOUT: ProviderConfig['timeout'] = {
 };
 const SIM_TIMEOUT = 3000;
 
-/** A provider of the file as it will be used, a reason to leave it out, or what is wrong with it. */
+/** A usable provider, the reason to leave it out, or its faults. */
 type Resolved =
   { provider: ProviderConfig; warning?: string } | { leftOut: string } | { faults: ConfigFault[] };
 
-/** `variables`: those that its `api_key` was read from. */
+/** `variables` are the names that its `api_key` reads. */
 export function resolveProvider(
   name: string,
   given: FileProvider,
@@ -34,23 +34,23 @@ export function resolveProvider(
   const preset = findPreset(name);
   const protocols = given.protocol === undefined ? undefined : [...new Set(given.protocol)];
   if (preset === undefined) faults.push(...missingMembers(name, given));
-  const place = locate(preset, protocols, given.base_url);
-  faults.push(...place.faults);
+  const endpoints = resolveEndpoints(preset, protocols, given.base_url);
+  faults.push(...endpoints.faults);
   if (faults.length > 0) return { faults };
 
   const from = variables.length > 0 ? variables.join(' and ') : `providers.${name}.api_key`;
   const key = given.api_key === undefined ? presetKey(preset, env) : { value: given.api_key, from };
-  // A service of the user's own under a known name may need no key.
+  // The user's own service under a known name may need no key.
   const keyless = preset === undefined || preset.keys.length === 0 || given.base_url !== undefined;
   if (key.value === undefined && !keyless) return { leftOut: key.reason ?? 'it has no key' };
   const provider = {
     ...fromPreset(name, preset),
-    protocols: place.protocols,
-    baseUrls: place.baseUrls,
+    protocols: endpoints.protocols,
+    baseUrls: endpoints.baseUrls,
     apiKey: key.value,
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: given.headers ?? {},
-    traits: traitsOf(preset, given, place.protocols),
+    traits: traitsOf(preset, given, endpoints.protocols),
     timeout: {
       connect: given.timeout?.connect ?? TIMEOUT.connect,
       firstByte: given.timeout?.first_byte ?? TIMEOUT.firstByte,
@@ -65,7 +65,7 @@ export function resolveProvider(
     : { provider };
 }
 
-/** A provider that is all preset: found in the environment, or as a local server. */
+/** A provider that only its preset describes: found by its key in the environment, or as a local server. */
 function presetProvider(
   preset: Preset,
   source: ProviderConfig['source'],
@@ -85,7 +85,7 @@ function presetProvider(
   };
 }
 
-/** The built-in provider; who starts it fills in its base URLs. */
+/** The built-in provider. Its base URLs are added when its server has started. */
 export function simProvider(models: ModelConfig[] | null = null): ProviderConfig {
   return {
     ...fromPreset(SIM, undefined),
@@ -121,22 +121,22 @@ function missingMembers(name: string, given: FileProvider): ConfigFault[] {
   if (missing.length === 0) return [];
   const known = [...PRESETS.map((preset) => preset.name), SIM];
   const near = didYouMean(name, known);
-  const hint = near === undefined ? `well known: ${known.join(', ')}` : suggest(near, known);
+  const hint = near === undefined ? `well known: ${known.join(', ')}` : `did you mean ${near}?`;
   const message = `is not a well-known name and has no ${missing.join(' and no ')}; write what is missing (${hint})`;
   return [{ path: [], message }];
 }
 
-interface Place {
+interface Endpoints {
   protocols: readonly ProtocolName[];
   baseUrls: ProviderConfig['baseUrls'];
   faults: ConfigFault[];
 }
 
-function locate(
+function resolveEndpoints(
   preset: Preset | undefined,
   asked: ProtocolName[] | undefined,
   given: string | undefined,
-): Place {
+): Endpoints {
   if (given === undefined) {
     const protocols = asked ?? preset?.protocols ?? [];
     const known = preset?.baseUrls ?? {};
@@ -160,7 +160,7 @@ function locate(
   };
 }
 
-/** A known name at another URL: only the protocols that the preset has at one and the same URL are certain to be there. */
+/** The protocols of a known provider at another URL: those that share the URL of the preset's first protocol. */
 function protocolsAtOneUrl(preset: Preset | undefined): readonly ProtocolName[] {
   const [first] = preset?.protocols ?? [];
   if (preset === undefined || first === undefined) return [];
@@ -171,9 +171,9 @@ interface Key {
   value: string | undefined;
   /** The variable that holds it. */
   from?: string;
-  /** Why there is none. */
+  /** Why there is no key. */
   reason?: string;
-  /** A variable was set but not taken. */
+  /** Why the key of a variable is not used. */
   ignored?: string;
 }
 
@@ -184,8 +184,9 @@ function presetKey(preset: Preset | undefined, env: Env): Key {
     const value = env[name]?.trim() ?? '';
     if (value === '') continue;
     if (value.startsWith('sk-gw-'))
-      ignored ??= `${name} holds a key of a gateway, not of the provider: ignored`;
-    else if (!/^[\x21-\x7e]+$/.test(value)) ignored ??= `${name} holds characters that no key has: ignored`;
+      ignored ??= `${name} contains a key of a gateway, not of the provider: ignored`;
+    else if (!/^[\x21-\x7e]+$/.test(value))
+      ignored ??= `${name} contains characters that are invalid in a key: ignored`;
     else return { value, from: name, ignored };
   }
   const names = preset?.keys.join(' or ') ?? '';
@@ -207,7 +208,7 @@ function duplicateModels(models: readonly FileModel[]): ConfigFault[] {
   const faults: ConfigFault[] = [];
   for (const [index, { id }] of models.entries()) {
     if (seen.has(id))
-      faults.push({ path: ['models', index, 'id'], message: 'is a name that is there twice; keep one' });
+      faults.push({ path: ['models', index, 'id'], message: 'is a name that occurs twice; keep one' });
     seen.add(id);
   }
   return faults;
@@ -237,13 +238,14 @@ function defined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
 }
 
-// A provider's base URL, as an official SDK takes it: some SDKs want it with /v1, some without, so both are understood.
+// The base URL of a provider. Some official SDKs take it with /v1, others without; both forms are valid here.
 
 type BaseUrl = { url: string } | { fault: string };
 
 const RIGHT = 'write it as for an official SDK, like http://127.0.0.1:11434/v1';
 
-/** Version included, no slash at the end. The fault never repeats the text: it may hold a password. */
+/** Returns the URL with its version and without a slash at the end. The fault never repeats the text, which may hold a
+ *  password. */
 export function normalizeBaseUrl(text: string): BaseUrl {
   if (!URL.canParse(text.trim())) return { fault: `is not a URL; ${RIGHT}` };
   const url = new URL(text.trim());
@@ -257,10 +259,10 @@ export function normalizeBaseUrl(text: string): BaseUrl {
   return { url: `${url.origin}${path}${versioned ? '' : '/v1'}` };
 }
 
-// Zero configuration: without a file, every provider that can be found is taken, those whose keys lie in the environment
-// here, local servers by who probes LOCAL_CANDIDATES. `*_BASE_URL` variables often point back at a gateway: not looked at.
+// Zero configuration: without a file, the gateway uses every provider whose key is in the environment, and every local server
+// that answers a probe. `*_BASE_URL` variables are ignored, because they often point back to a gateway.
 
-/** Local servers on their usual ports. No credential is sent to them. */
+/** Local servers on their usual ports. The probe sends no credentials to them. */
 export const LOCAL_CANDIDATES: readonly ProviderConfig[] = PRESETS.filter(
   (preset) => preset.localPort !== undefined,
 ).map((preset) => presetProvider(preset, 'local', { value: undefined }));
@@ -279,7 +281,7 @@ export function findProviders(env: Env): Pick<Config, 'providers' | 'warnings' |
   return { providers, warnings, leftOut };
 }
 
-// Which providers are worth a line: the built-in one only where the file names it or there is no other.
+/** The providers that lists show: the built-in one only if the file names it or if there is no other. */
 
 export function shownProviders(all: readonly ProviderConfig[], config: Config): readonly ProviderConfig[] {
   const named = new Set(config.providers.map(({ name }) => name));

@@ -1,8 +1,8 @@
-// The file's routes: every target must name a provider of the file, and one of its models where it lists them.
+// Resolves the routes of the file. Every target must name a provider of the file and, if that provider lists models, one of
+// them.
 import type { ProviderConfig, RouteConfig, TargetRef } from './config.ts';
 import type { ConfigFault, Path } from './config-error.ts';
-import { suggest } from './config-error.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { suggest } from './did-you-mean.ts';
 import { SIM } from './providers.ts';
 import type { FileConfig } from './schema.ts';
 
@@ -14,28 +14,29 @@ export interface Routes {
 
 interface Known {
   providers: readonly ProviderConfig[];
-  /** Providers of the file that are not used this time: their targets are left out with them. */
+  /** Providers of the file that are not used. Routes leave out their targets. */
   leftOut: ReadonlySet<string>;
-  /** The text there came from the environment. */
+  /** Whether the value at this path was read from the environment. */
   secret: (path: Path) => boolean;
 }
 
-/** Provider and model, split at the first `/`; a model's name may hold more of them. */
+/** Splits at the first `/`; a model's name may contain more. */
 function splitTarget(text: string): TargetRef | undefined {
   const slash = text.indexOf('/');
   if (slash <= 0 || slash === text.length - 1) return undefined;
   return { provider: text.slice(0, slash), model: text.slice(slash + 1) };
 }
 
-const LAST_RESORT = 'holds sim beside real targets: where they fail, sim repeats the prompt as an answer';
+const SIM_FALLBACK = 'holds sim beside real targets: if they fail, sim repeats the prompt as an answer';
 
-/** What pretends to be an answer is no fallback. By the file's own words, whatever is left out this time. */
+/** Warns of routes in which sim is a fallback of real providers. Looks at the file, so that the warning does not depend on
+ *  which providers are left out. */
 function simWarnings(given: NonNullable<FileConfig['routes']>, { providers }: Known): string[] {
   const warnings = Object.entries(given)
     .filter(([, { targets }]) => isMixed(targets.map((text) => splitTarget(text)?.provider)))
-    .map(([name]) => `route ${name} ${LAST_RESORT}; take it out`);
+    .map(([name]) => `route ${name} ${SIM_FALLBACK}; remove it`);
   const implicit = given['auto'] === undefined && isMixed(providers.map(({ name }) => name));
-  return implicit ? [...warnings, `auto ${LAST_RESORT}; write a route auto without it`] : warnings;
+  return implicit ? [...warnings, `auto ${SIM_FALLBACK}; write a route auto without it`] : warnings;
 }
 
 function isMixed(providers: readonly (string | undefined)[]): boolean {
@@ -55,9 +56,9 @@ export function resolveRoutes(given: NonNullable<FileConfig['routes']>, known: K
         result.faults.push({ path, message: hidden ? 'names no provider and model of this file' : fault });
       else if (ref !== undefined && !known.leftOut.has(ref.provider)) refs.set(text, ref);
     }
-    // Also without a target: a route `auto` that says where requests may go must not become every provider.
+    // A route without targets stays: without it, `auto` would stand for every provider.
     result.routes.set(name, { strategy: strategy ?? 'priority', targets: [...refs.values()] });
-    if (refs.size === 0) result.warnings.push(`route ${name} is left out: none of its providers is there`);
+    if (refs.size === 0) result.warnings.push(`route ${name} is left out: all of its providers are left out`);
   }
   return result;
 }
@@ -71,10 +72,10 @@ function targetFault(
   if (provider === undefined) {
     if (name === SIM) return undefined;
     const names = [...providers.map((candidate) => candidate.name), ...leftOut];
-    return `names a provider that is not there (${name}); ${suggest(didYouMean(name, names), names)}`;
+    return `names an unknown provider (${name}); ${suggest(name, names)}`;
   }
   if (provider.models === null) return undefined;
   const ids = provider.models.map(({ id }) => id);
   if (ids.includes(model)) return undefined;
-  return `names a model that ${name} does not list (${model}); ${suggest(didYouMean(model, ids), ids)}`;
+  return `names a model that ${name} does not list (${model}); ${suggest(model, ids)}`;
 }

@@ -1,17 +1,18 @@
-// The single values of a configuration file: what each may be, and the words for what it may not. Pure; schema.ts says where.
+// Rules for single values of a configuration file: which values are valid, and the message for an invalid one. schema.ts says
+// which key has which rule.
 import { isIP } from 'node:net';
 
-/** One kind of value. A fault says `wrong; right` and never repeats the value: it may be a secret. */
+/** One kind of value. The message of a fault is `wrong; right`. It never repeats the value, which may be a secret. */
 export interface Rule<T> {
   wrong: string;
   right: string;
-  /** undefined: not such a value. */
+  /** Returns undefined for an invalid value. */
   read: (value: unknown) => T | undefined;
 }
 
-/** The longest that a timer can run (2^31 - 1 ms); a longer one would fire at once. */
+/** The longest delay of a timer (2^31 - 1 ms). A longer one would fire at once. */
 const MAX_TIMER = 2_147_483_647;
-/** What fits into one string of the runtime. */
+/** The longest string of the runtime. */
 const MAX_BYTES = 512 * 1024 * 1024;
 
 export function text(wrong: string, right: string, pattern: RegExp): Rule<string> {
@@ -30,7 +31,7 @@ export function choice<const T extends string>(...values: readonly T[]): Rule<T>
   };
 }
 
-/** As text, too: so it comes from the environment. */
+/** Accepts text too, because `${NAME}` inserts text. */
 export const TRUTH: Rule<boolean> = {
   wrong: 'is neither true nor false',
   right: 'write one of them',
@@ -49,7 +50,7 @@ export function whole(what: string, min: number, max = Number.MAX_SAFE_INTEGER):
   };
 }
 
-/** For a timer: `min` to 24 days. */
+/** A duration for a timer: `min` to 24 days. */
 export function duration(min: 0 | 1): Rule<number> {
   return {
     wrong: 'is not a duration that fits here',
@@ -72,11 +73,11 @@ export const SIZE: Rule<number> = {
 
 export const PRICE: Rule<number> = {
   wrong: 'is not a price',
-  right: 'write USD a million tokens, 0 or more',
+  right: 'write USD per million tokens, 0 or more',
   read: (value) => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined),
 };
 
-/** A host to listen on; brackets around an IPv6 address are taken off. */
+/** A host to listen on. Brackets around an IPv6 address are removed. */
 export const HOST: Rule<string> = {
   wrong: 'is not a host',
   right: 'write an address or a name without a port, like 127.0.0.1 or "::1"',
@@ -98,7 +99,7 @@ export const DATABASE = text('is not a database', 'write a file (relative to thi
 
 export const URL_TEXT = text('is not text', 'write a URL, as for an official SDK', /\S/);
 
-/** Any name that a client may put in `model`: visible, and no comma, because lists of models are written with them. */
+/** A name that a client may put in `model`: visible ASCII without a comma, which separates the names of a list. */
 export const MODEL_NAME_PATTERN = /^[!-+\--~]{1,256}$/;
 export const MODEL_NAME = text(
   'is not a name of a model',
@@ -110,7 +111,7 @@ export const UPSTREAM = text(
   "write the provider's name for it, in quotes if it looks like a number",
   /^[^\p{Cc}]{1,512}$/u,
 );
-/** Whether there is such a tier, the other tiers tell. */
+/** load.ts checks that the tier exists. */
 export const TIER: Rule<string> = {
   wrong: 'is not a tier',
   right: 'write the name of one',
@@ -124,7 +125,7 @@ export const HEADER_VALUE = text(
   /^[\t\x20-\x7e\x80-\xff]*$/,
 );
 
-/** A key ends in a header: what surrounds it in a file of variables is taken off, control characters inside are refused. */
+/** The key becomes the value of a header: spaces around it are removed, control characters inside are invalid. */
 export const API_KEY: Rule<string> = {
   wrong: 'is not a key',
   right: 'write ${NAME} of the environment variable that holds it, or the key as text',
@@ -134,11 +135,11 @@ export const API_KEY: Rule<string> = {
   },
 };
 
-/** Written by the gateway or the connection; another value would break the request. */
+/** Headers that the gateway or the connection writes; another value would break the request. */
 const OWN_HEADERS =
   /^(host|connection|keep-alive|upgrade|te|trailer|expect|transfer-encoding|content-(length|type|encoding)|accept-encoding|proxy-.*)$/;
 
-/** What is wrong with a header's name, in lower case. */
+/** The fault of a header's name (given in lower case); undefined: valid. */
 export function headerNameFault(name: string): string | undefined {
   if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
     return 'is not a name of a header; write letters, digits and hyphens';
@@ -154,7 +155,7 @@ function within(value: number | undefined, min: number, max: number): number | u
   return value !== undefined && value >= min && value <= max ? value : undefined;
 }
 
-// Durations and sizes as people write them, for the file and for the command line alike.
+// Durations and sizes, in the forms that the file and the command line accept.
 
 const DURATION_UNITS: Readonly<Record<string, number>> = {
   ms: 1,
@@ -176,12 +177,13 @@ const SIZE_UNITS: Readonly<Record<string, number>> = {
   gib: 1024 ** 3,
 };
 
-/** Milliseconds of `500ms 10s 2m 24h 30d 1w 1y`, of several (`1h30m`), or of a plain whole number; undefined where it is none of them. */
+/** Milliseconds of `500ms`, `10s`, `2m`, `24h`, `30d`, `1w`, `1y`, of a sum such as `1h30m`, or of a plain whole number.
+ *  undefined: not a duration. */
 export function parseDuration(value: string | number): number | undefined {
   return parseQuantity(value, DURATION_UNITS) ?? parseCompound(value);
 }
 
-/** The larger unit first, each once: `1h30m`. */
+/** Several units, the largest first, each once: `1h30m`. */
 function parseCompound(value: string | number): number | undefined {
   if (typeof value === 'number' || !/^\s*(?:\d{1,16}\s*[A-Za-z]+\s*){2,7}$/.test(value)) return undefined;
   let total = 0;
@@ -197,7 +199,7 @@ function parseCompound(value: string | number): number | undefined {
   return Number.isSafeInteger(total) ? total : undefined;
 }
 
-/** Bytes of `64KB 32MiB` (thousands, and 1,024s) or of a plain whole number; undefined where it is none of them. */
+/** Bytes of `64KB` (thousands), of `32MiB` (units of 1,024), or of a plain whole number. undefined: not a size. */
 export function parseSize(value: string | number): number | undefined {
   return parseQuantity(value, SIZE_UNITS);
 }

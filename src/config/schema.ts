@@ -1,11 +1,10 @@
-// What a configuration file may hold, strictly: an unknown key is a fault, not ignored. Checks that look at one value only;
-// what depends on several (a route's targets, a provider's URL) is checked where it is resolved.
+// The schema of a configuration file. Unknown keys are faults. The schema checks each value by itself; providers.ts, routes.ts
+// and load.ts check what depends on several values (a route's targets, a provider's URL).
 import { z } from 'zod';
 import type { Traits } from '../canonical/traits.ts';
 import type { ConfigFault } from './config-error.ts';
-import { suggest } from './config-error.ts';
 import { readFlag } from './flags.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { suggest } from './did-you-mean.ts';
 import { UNLIMITED } from './settings.ts';
 import type { Rule } from './scalars.ts';
 import {
@@ -42,7 +41,7 @@ function must<T>({ wrong, right, read }: Rule<T>) {
   });
 }
 
-/** A value that may be left out, or left empty. */
+/** A value that may be absent or empty. */
 function may<T>(rule: Rule<T>) {
   return maybe(must(rule));
 }
@@ -51,7 +50,7 @@ function maybe<T extends z.ZodType>(schema: T) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
-/** A mapping with these keys and no other. The message of an unknown one bears the known, for `faultsOf`. */
+/** A mapping with these keys only. The message of an unknown key lists the known keys; `faultsOf` reads them from it. */
 function mapping<Shape extends z.ZodRawShape>(shape: Shape, otherwise = NOT_A_MAPPING) {
   return z.strictObject(shape, {
     error: (issue) => (issue.code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : otherwise),
@@ -67,7 +66,8 @@ function listOf<T extends z.ZodType>(item: T, right: string, empty = right) {
     .min(1, { error: () => `is an empty list; ${empty}` });
 }
 
-/** Names that the user makes up, as keys. Checked together with their values, so that all faults come at once. */
+/** A mapping whose keys are names that the user chooses. Names and values are checked together, so that all faults are
+ *  reported at once. */
 function named<T extends z.ZodType>(value: T, nameFault: (name: string) => string | undefined) {
   const name = z.string().superRefine((key, ctx) => {
     const fault = nameFault(key);
@@ -105,7 +105,7 @@ const headers = named(must(HEADER_VALUE), (name) => headerNameFault(name.toLower
     const result = new Map<string, string>();
     for (const [name, value] of Object.entries(given)) {
       if (result.has(name.toLowerCase()))
-        ctx.addIssue({ code: 'custom', path: [name], message: 'is there twice; keep one' });
+        ctx.addIssue({ code: 'custom', path: [name], message: 'occurs twice; keep one' });
       result.set(name.toLowerCase(), value);
     }
     return Object.fromEntries(result);
@@ -209,7 +209,7 @@ export type FileConfig = z.output<typeof file>;
 export type FileProvider = Partial<z.output<typeof provider>>;
 export type FileModel = z.output<typeof model>;
 
-/** The parsed file as typed values, or what is wrong with it. */
+/** The parsed file as typed values, or its faults. */
 export function readSchema(value: unknown): { file: FileConfig } | { faults: ConfigFault[] } {
   const result = file.safeParse(value);
   return result.success ? { file: result.data } : { faults: result.error.issues.flatMap(faultsOf) };
@@ -221,6 +221,6 @@ function faultsOf(issue: z.core.$ZodIssue): ConfigFault[] {
   const known = issue.message.split(' ');
   return issue.keys.map((key) => ({
     path: [...path, key],
-    message: `is not a known key; ${suggest(didYouMean(key, known), known)}`,
+    message: `is not a known key; ${suggest(key, known)}`,
   }));
 }

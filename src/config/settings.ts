@@ -1,5 +1,5 @@
-// Where the gateway listens, where its database is, how it logs: what flags and environment can set as well (flags beat
-// environment, environment beats file), and the values where nobody sets any.
+// Hosts, port, database and log format: settings that flags and environment variables can set too. A flag overrides the
+// environment, the environment overrides the file. Also the defaults of limits and tiers.
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Config } from './config.ts';
@@ -28,7 +28,7 @@ export const DEFAULT_TIERS: Readonly<Record<string, number>> = {
   enterprise: 300,
   [UNLIMITED]: Infinity,
 };
-/** Of new accounts. */
+/** The tier of new accounts. */
 export const DEFAULT_TIER = 'free';
 /** 90 days. */
 export const DEFAULT_KEEP = 90 * 86_400_000;
@@ -39,19 +39,19 @@ interface Given {
   flags: Flags;
   env: Env;
   cwd: string;
-  /** undefined: no file. */
+  /** undefined: zero configuration. */
   file: { path: string; listen: FileConfig['listen']; database: string | undefined } | undefined;
-  /** Where the database is if nobody says. */
+  /** The database if no source sets one. */
   defaultDatabase: string;
 }
 
 interface Settings {
   listen: Config['listen'];
   database: string;
-  /** Neither a flag nor the environment beats the file's. */
+  /** The database is the one that the file sets. */
   databaseOfFile: boolean;
   log: Config['log'];
-  /** Faults of flags and environment, as lines. */
+  /** Faults of flags and environment variables, as lines. */
   lines: string[];
   /** Faults of the file. */
   faults: ConfigFault[];
@@ -136,7 +136,7 @@ function chooseDatabase(given: Given, lines: string[], faults: ConfigFault[]): s
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
   if (scheme === 'postgres' || scheme === 'postgresql') return text;
   if (scheme === undefined && text.trim() !== '') return path.resolve(base, fromHome(text.trim()));
-  // The text may hold a password: not repeated.
+  // The message does not repeat the text, which may hold a password.
   const message = 'is not a database; write a file';
   if (source === undefined) faults.push({ path: ['database'], message });
   else lines.push(`${source}: ${message}`);
@@ -147,7 +147,7 @@ function fromHome(file: string): string {
   return /^~[/\\]/.test(file) ? path.join(homedir(), file.slice(2)) : file;
 }
 
-/** An empty variable is unset. */
+/** The trimmed value of a variable. An empty variable counts as unset. */
 export function setting(env: Env, name: string): string | undefined {
   const value = env[name]?.trim();
   return value === '' ? undefined : value;

@@ -1,29 +1,29 @@
-// Tells when the configuration file has really changed. Editors replace files by renaming, tools swap symbolic links, some
-// file systems report nothing: so it is looked at, and its content alone decides. (To watch its folder costs 5 µs a request:
-// the database often lies there too, and each of its writes is an event.)
+// Reports changes of the configuration file's content. It polls the file, because editors replace files by renaming, tools
+// swap symbolic links, and some file systems send no events. A watch of the folder would slow every request down: the
+// database is often in the same folder, and each of its writes is an event.
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 
 interface WatchOptions {
   file: string;
-  /** Called once a change, never again before it has finished. What it throws is its own to report. */
+  /** Called once per change, and not again before it has finished. It reports its own errors; those that it throws are ignored. */
   reload: () => Promise<void> | void;
-  /** Called when the file is gone, once until it is back. */
+  /** Called once when the file disappears. */
   gone?: () => void;
   clock: Clock;
 }
 
 interface ConfigWatch {
-  /** No call begins after this. */
+  /** Stops watching: no callback starts after this. */
   close(): void;
 }
 
-/** Writers often write in several steps. */
+/** Time to wait after a change, because programs often write a file in several steps. */
 const SETTLE_MS = 100;
 const POLL_MS = 500;
 
 export function watchConfig({ file, reload, gone, clock }: WatchOptions): ConfigWatch {
-  let seen = contentOf(file);
+  let known = contentOf(file);
   let stamp = stampOf(file);
   let closed = false;
   let running = false;
@@ -49,17 +49,17 @@ export function watchConfig({ file, reload, gone, clock }: WatchOptions): Config
     const content = contentOf(file);
     if (content === undefined && !missing) gone?.();
     missing = content === undefined;
-    // A file that is gone is about to come back, or the old configuration stays.
-    if (content === undefined || content === seen) return;
-    seen = content;
+    // A missing file changes nothing: an editor may be about to write it again.
+    if (content === undefined || content === known) return;
+    known = content;
     running = true;
     try {
       await reload();
     } catch {
-      // Reported by who reloads; watching goes on.
+      // `reload` has reported the error; watching continues.
     }
     running = false;
-    // It may have changed meanwhile.
+    // The file may have changed during the reload.
     settle();
   }
 

@@ -121,7 +121,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a model listed twice': [
     'providers:\n  sim:\n    models:\n      - a\n      - id: a\n        upstream: b\n',
-    'gateway.yaml:5 providers.sim.models[1].id: is a name that is there twice; keep one',
+    'gateway.yaml:5 providers.sim.models[1].id: is a name that occurs twice; keep one',
   ],
   'a number as a model': [
     'providers:\n  sim:\n    models:\n      - 4.5\n',
@@ -150,7 +150,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a header twice': [
     'providers:\n  ollama:\n    headers:\n      x-a: a\n      X-A: b\n',
-    'gateway.yaml:5 providers.ollama.headers.X-A: is there twice; keep one',
+    'gateway.yaml:5 providers.ollama.headers.X-A: occurs twice; keep one',
   ],
   'an unset variable outside of providers': [
     `${SIM}database: \${NO_SUCH_DATABASE}\n`,
@@ -174,7 +174,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a route to an unknown provider': [
     'providers:\n  ollama:\nroutes:\n  a:\n    - ollama/x\n    - olama/x\n',
-    'gateway.yaml:6 routes.a[1]: names a provider that is not there (olama); did you mean ollama?',
+    'gateway.yaml:6 routes.a[1]: names an unknown provider (olama); did you mean ollama?',
   ],
   'a route to a model that is not listed': [
     'providers:\n  sim:\n    models: [echo]\nroutes:\n  a:\n    strategy: fastest\n    targets:\n      - sim/ecko\n',
@@ -186,24 +186,24 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a key given twice': [
     'providers:\n  openai:\n  openai:\n',
-    'gateway.yaml:3 is not valid YAML: this key is there twice; keep one',
+    'gateway.yaml:3 is not valid YAML: this key occurs twice; keep one',
   ],
   'a tab': [`${SIM}listen:\n\tport: 1\n`, 'gateway.yaml:4 is not valid YAML: a tab indents; use spaces'],
   'an unclosed quote': [
     `${SIM}database: "abc\n`,
-    'gateway.yaml:3 is not valid YAML: a quote is opened here and not closed; close it',
+    'gateway.yaml:3 is not valid YAML: a quote opens here and does not close; close it',
   ],
   'an unclosed quote far above the end': [
     "providers:\n  ollama:\n    api_key: 'abc\n    models: [x]\nstrict: true\nlimits: {}\n",
-    'gateway.yaml:3 is not valid YAML: a quote is opened here and not closed; close it',
+    'gateway.yaml:3 is not valid YAML: a quote opens here and does not close; close it',
   ],
   'an unclosed quote in a flow mapping': [
     'providers:\n  a: { api_key: "abc, models: [x] }\n  b: { api_key: "x" }\nstrict: true\n',
-    'gateway.yaml:2 is not valid YAML: a quote is opened here and not closed; close it',
+    'gateway.yaml:2 is not valid YAML: a quote opens here and does not close; close it',
   ],
   'an unclosed quote that another one closes further down': [
     'providers:\n  ollama:\n    api_key: "abc\n    models: ["x"]\nstrict: true\n',
-    'gateway.yaml:3 is not valid YAML: a quote is opened here and not closed; close it',
+    'gateway.yaml:3 is not valid YAML: a quote opens here and does not close; close it',
   ],
   'a variable without quotes in a flow mapping': [
     `${SIM}  ollama: { api_key: \${KEY}, models: [a] }\n`,
@@ -260,7 +260,7 @@ describe('a fault is one line with file, line, path and what would be right', ()
     const cwd = tempFolder();
     const line = (config: string) => faultsOf(undefined, { cwd, flags: { config } });
     expect(line('gone.yaml')).toEqual([
-      'gone.yaml: is not there; check the name, or leave it out to use what is found',
+      'gone.yaml: does not exist; check the name, or leave it out to use the providers that are found',
     ]);
     expect(line('.')).toEqual([`${cwd}: is a folder; name the file in it`]);
     write(cwd, 'latin.yaml', Buffer.from('# caf\xe9', 'latin1'));

@@ -24,7 +24,7 @@ describe('the file is found', () => {
   it('not beside a named one that is missing', () => {
     const env = { GATEWAY_CONFIG: 'gone.yaml' };
     expect(faultsOf(SIM, { env })).toEqual([
-      'gone.yaml: is not there; check the name, or leave it out to use what is found',
+      'gone.yaml: does not exist; check the name, or leave it out to use the providers that are found',
     ]);
   });
 
@@ -169,8 +169,8 @@ routes:
     expect(config.warnings).toEqual([
       'provider a is left out: A_PATH, A_KEY are not set',
       'provider anthropic is left out: ANTHROPIC_API_KEY is not set',
-      'route both holds sim beside real targets: where they fail, sim repeats the prompt as an answer; take it out',
-      'route gone is left out: none of its providers is there',
+      'route both holds sim beside real targets: if they fail, sim repeats the prompt as an answer; remove it',
+      'route gone is left out: all of its providers are left out',
     ]);
   });
 
@@ -231,15 +231,15 @@ describe('a variable without its braces is a warning with the right form', () =>
   it.each([
     [
       'api_key: $OLLAMA_KEY',
-      'providers.ollama.api_key: $OLLAMA_KEY is taken as text; to read the environment write ${OLLAMA_KEY}',
+      'providers.ollama.api_key: $OLLAMA_KEY is text, not a variable; to read the environment write ${OLLAMA_KEY}',
     ],
     [
       'headers: { x-key: "Bearer $X_TOKEN" }',
-      'providers.ollama.headers.x-key: $X_TOKEN is taken as text; to read the environment write ${X_TOKEN}',
+      'providers.ollama.headers.x-key: $X_TOKEN is text, not a variable; to read the environment write ${X_TOKEN}',
     ],
     [
       'api_key: $ecret-of-mine',
-      'providers.ollama.api_key: a text that begins with $ is taken as it is; to read the environment write ${NAME}',
+      'providers.ollama.api_key: a value that begins with $ is text, not a variable; to read the environment write ${NAME}',
     ],
   ])('%s', (line, warning) => {
     expect(load(`providers:\n  ollama:\n    ${line}\n`).warnings).toEqual([warning]);
@@ -259,14 +259,14 @@ describe('the simulated provider as a last resort is a warning', () => {
     const routes =
       'routes: { auto: [ollama/a], a: [ollama/a, sim/echo], b: { targets: [sim/echo, ollama/a] } }\n';
     expect(warningsOf(OPEN + routes)).toEqual([
-      'route a holds sim beside real targets: where they fail, sim repeats the prompt as an answer; take it out',
-      'route b holds sim beside real targets: where they fail, sim repeats the prompt as an answer; take it out',
+      'route a holds sim beside real targets: if they fail, sim repeats the prompt as an answer; remove it',
+      'route b holds sim beside real targets: if they fail, sim repeats the prompt as an answer; remove it',
     ]);
   });
 
   it('in auto, where no route says what auto is', () => {
     expect(warningsOf(OPEN)).toEqual([
-      'auto holds sim beside real targets: where they fail, sim repeats the prompt as an answer; write a route auto without it',
+      'auto holds sim beside real targets: if they fail, sim repeats the prompt as an answer; write a route auto without it',
     ]);
     expect(warningsOf(`${OPEN}routes: { auto: [ollama/a] }\n`)).toEqual([]);
   });
@@ -307,8 +307,8 @@ describe('zero configuration', () => {
     const { found, warnings } = zero(env);
     expect(found).toEqual([['gemini', 'g', 'environment']]);
     expect(warnings).toEqual([
-      'OPENAI_API_KEY holds a key of a gateway, not of the provider: ignored',
-      'GEMINI_API_KEY holds a key of a gateway, not of the provider: ignored',
+      'OPENAI_API_KEY contains a key of a gateway, not of the provider: ignored',
+      'GEMINI_API_KEY contains a key of a gateway, not of the provider: ignored',
     ]);
     expect(warnings.join()).not.toContain('sk-gw-');
   });
