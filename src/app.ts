@@ -9,6 +9,7 @@ import { createInFlightLimit } from './gateway/in-flight-limit.ts';
 import type { GatewayDeps } from './gateway/exchange.ts';
 import { createHealthPublisher } from './observe/health-publisher.ts';
 import { createRequestLog } from './observe/request-log.ts';
+import { createItemRecorder } from './observe/item-recorder.ts';
 import { createUsageRecorder } from './observe/usage-recorder.ts';
 import type { Ids } from './ids.ts';
 import type { Logger } from './log.ts';
@@ -112,7 +113,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const discovered = discover();
   const deps: GatewayDeps = {
     config: () => config,
-    observers: [usage, createRequestLog(log)],
+    observers: [usage, createRequestLog(log), createItemRecorder(items, () => config.responses.store)],
     store,
     items,
     routing,

@@ -44,7 +44,7 @@ export async function countTokens(
       const base = to.provider.baseUrls[protocol.name];
       if (!to.provider.protocols.includes(protocol.name) || base === undefined) return undefined;
       try {
-        const prepared = buildRequest(request, to, passed, false);
+        const prepared = buildRequest(request, to, { forwarded: passed, strict: false });
         const reply = await deps.client.open(
           {
             url: base + counting.path + passed.query,

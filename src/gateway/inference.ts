@@ -9,6 +9,7 @@ import { resolveTargets, routingQuery } from './inbound/routing-query.ts';
 import { buildFirst } from './outbound/build-request.ts';
 import { askTargets } from './outbound/fallback.ts';
 import { keepAliveInSilence, estimatedInput, respond } from './reply/respond.ts';
+import { recallThinking } from './thinking-memory.ts';
 import { createTrace, finishTrace, type Outcome } from './trace.ts';
 
 /**
@@ -34,7 +35,9 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     await deps.discovered;
     const query = routingQuery(inbound, key, forwarded.longContext);
     const { targets, lone } = await resolveTargets(query, cancellation, deps);
-    const { first, rest } = buildFirst(targets, inbound, forwarded, strict);
+    const recalled = await recallThinking(inbound, targets, key.accountId, deps);
+    const build = { forwarded, strict, recalled };
+    const { first, rest } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, tiers, clock, deps.log);
     // Counted before the body is let go.
     if (inbound.stream && first.crossing && client.needsInputEstimate) inbound.estimate();
@@ -44,7 +47,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const trace = createTrace({ requestId, key, endpoint: name, modelAsked, streamed, startedAt });
     const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, clock);
     try {
-      const ask = { inbound, forwarded, strict, first, rest, lone, cancellation, ...limits };
+      const ask = { inbound, ...build, first, rest, lone, cancellation, ...limits };
       const answer = await askTargets(ask, trace, deps);
       silence.end();
       if (targets.length > 1) routing.remember(query, answer.request.target);

@@ -4,6 +4,7 @@ import type { ProtocolName } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
 import type { ReplyIds } from '../protocols/protocol.ts';
 import type { Target } from '../routing/catalog.ts';
+import type { NewItem } from '../store/sealed-items.ts';
 import type { Key } from '../store/store.ts';
 import { redact } from './outbound/redact.ts';
 
@@ -15,6 +16,8 @@ export interface Outcome {
   usage?: Usage;
   /** What the client's protocol has no place for, for the log. */
   lost?: string[];
+  /** What the account's later requests may need of the answer. */
+  items?: readonly NewItem[];
 }
 
 /** A target that was contacted, and what a translation changed on the way to it. */

@@ -161,6 +161,8 @@ export interface ReplyHolds {
   stopCategory: boolean;
   /** Pages without a span of the text; else they are listed in the text, which JSON has no room for. */
   pages: boolean;
+  /** Signed thinking, which its clients send back with the tool results. */
+  signedThinking: boolean;
 }
 
 /** Counting a request's tokens, where clients of the protocol can ask for that. */

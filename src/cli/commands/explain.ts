@@ -91,10 +91,10 @@ async function askedOf(model: string, file: string | undefined, cwd: string): Pr
   const { routingQuery: questionOf } = await import('../../gateway/inbound/routing-query.ts');
   const { buildRequest: prepare } = await import('../../gateway/outbound/build-request.ts');
   const inbound = await readRequestFile(file, cwd, model);
-  const passed = inbound.protocol.client.forwardedHeaders({}, '');
+  const forwarded = inbound.protocol.client.forwardedHeaders({}, '');
   return {
     question: questionOf(inbound, { models: null, accountId: 0 }),
-    droppedFor: (target) => prepare(inbound, target, passed, false).dropped,
+    droppedFor: (target) => prepare(inbound, target, { forwarded, strict: false }).dropped,
   };
 }
 

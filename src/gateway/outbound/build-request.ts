@@ -16,6 +16,7 @@ import { authHeaders } from '../../providers/auth-headers.ts';
 import { protocolFor, type Target } from '../../routing/catalog.ts';
 import type { HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
+import { withRecalledThinking, type RecalledThinking } from '../thinking-memory.ts';
 
 export interface BuiltRequest {
   target: Target;
@@ -39,19 +40,27 @@ const NOTHING: readonly string[] = [];
 const NO_MAPPING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
 const NO_WARNINGS: readonly Warning[] = [];
 
+/** What a request is built from beside the body. */
+export interface BuildOptions {
+  forwarded: ForwardedHeaders;
+  /** Refuses what would be left out. */
+  strict: boolean;
+  /** Signed thinking that the client did not send back. */
+  recalled?: RecalledThinking;
+}
+
 /** `room`: tokens of output that fit beside the input, where the provider refused what was asked for; of a translation. */
 export function buildRequest(
   inbound: Inbound,
   target: Target,
-  passed: ForwardedHeaders,
-  strict: boolean,
+  { forwarded, strict, recalled }: BuildOptions,
   room?: number,
 ): BuiltRequest {
   const name = protocolFor(target, inbound.protocol.name);
   const protocol = protocols[name];
   const crossing = name !== inbound.protocol.name;
-  const url = urlOf(target.provider, name) + (crossing ? '' : passed.query);
-  const headers = headersFor(target.provider, name, inbound.stream, crossing ? undefined : passed.headers);
+  const url = urlOf(target.provider, name) + (crossing ? '' : forwarded.query);
+  const headers = headersFor(target.provider, name, inbound.stream, crossing ? undefined : forwarded.headers);
   if (!crossing) {
     const { bytes, thinkingCut } = protocol.relay.rewrite(inbound, target);
     const warnings = thinkingCut ? [FOREIGN_THINKING] : NO_WARNINGS;
@@ -60,13 +69,17 @@ export function buildRequest(
     const changed = changesOf(warnings, inbound.protocol.client);
     return { target, protocol, url, headers, bytes, crossing, dropped, changed, restore: NO_MAPPING };
   }
-  const asked = target.withoutThinking === true ? withoutThinking(inbound.decode()) : inbound.decode();
+  const decoded = inbound.decode();
+  const asked =
+    target.withoutThinking === true
+      ? withoutThinking(decoded)
+      : withRecalledThinking(decoded, recalled, target);
   const { maxOutputTokens: limit = Infinity } = asked;
   const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: Math.min(limit, room) };
   const repaired = repairHistory(fitting, { rules: protocol.provider.historyRules, traits: target.traits });
   const encoded = protocol.provider.encodeRequest(repaired.request, target.upstream, target.traits);
   const warnings = [
-    ...(asked === inbound.decode() ? [] : [FOREIGN_THINKING]),
+    ...(target.withoutThinking === true && asked !== decoded ? [FOREIGN_THINKING] : []),
     ...(room === undefined ? [] : [outputCut(room)]),
     ...repaired.warnings,
     ...encoded.warnings,
@@ -84,13 +97,12 @@ export function buildRequest(
 export function buildFirst(
   targets: readonly Target[],
   inbound: Inbound,
-  forwarded: ForwardedHeaders,
-  strict: boolean,
+  options: BuildOptions,
 ): { first: BuiltRequest; rest: readonly Target[] } {
   let refusal: GatewayError | undefined;
   for (const [index, target] of targets.entries()) {
     try {
-      return { first: buildRequest(inbound, target, forwarded, strict), rest: targets.slice(index + 1) };
+      return { first: buildRequest(inbound, target, options), rest: targets.slice(index + 1) };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       refusal ??= error;

@@ -19,8 +19,8 @@ import {
 } from './fallback-policy.ts';
 import { aggregateStream, openFrames, type ReplyLimits } from './provider-frames.ts';
 import { ContinuedFrames, wholeTurn, type ContinueTurn } from './continue-turn.ts';
-import { buildRequest, type BuiltRequest } from './build-request.ts';
-import type { ForwardedHeaders, Protocol } from '../../protocols/protocol.ts';
+import { buildRequest, type BuildOptions, type BuiltRequest } from './build-request.ts';
+import type { Protocol } from '../../protocols/protocol.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { Trace } from '../trace.ts';
 import { readBody, type ReplyBody } from '../../providers/read-body.ts';
@@ -34,10 +34,8 @@ export interface ProviderAnswer {
   request: BuiltRequest;
 }
 
-export interface AskOptions extends ReplyLimits {
+export interface AskOptions extends ReplyLimits, BuildOptions {
   inbound: Inbound;
-  forwarded: ForwardedHeaders;
-  strict: boolean;
   first: BuiltRequest;
   /** The targets after the first, in order. */
   rest: readonly Target[];
@@ -170,7 +168,7 @@ function withLessOutput(
 /** A target that can't take the request is passed over. */
 function buildNext({ options }: Asking, target: Target, room?: number): BuiltRequest | undefined {
   try {
-    return buildRequest(options.inbound, target, options.forwarded, options.strict, room);
+    return buildRequest(options.inbound, target, options, room);
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;

@@ -4,6 +4,7 @@ import { GatewayError, type ProviderFailure } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
+import type { NewItem } from '../../store/sealed-items.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Outcome, Trace } from '../trace.ts';
 import { TRUNCATED, type FrameReader, type FrameSource } from '../outbound/provider-frames.ts';
@@ -28,6 +29,8 @@ export interface FrameWriter {
   usage(): Usage | undefined;
   /** What the client's protocol could not hold. */
   lost?(): string[] | undefined;
+  /** What later requests may need of the complete answer. */
+  items?(): readonly NewItem[] | undefined;
   /** The answer's finish was seen, its end was not: silence is waited out for a short time only. */
   stopped?(): boolean;
 }
@@ -161,7 +164,8 @@ class Pump implements FrameReader {
     const { exchange, writer } = this.#options;
     this.#stop();
     exchange.sink.end(last);
-    this.#resolve({ status: 200, error, usage: writer.usage(), lost: writer.lost?.() });
+    const items = error === null ? writer.items?.() : undefined;
+    this.#resolve({ status: 200, error, usage: writer.usage(), lost: writer.lost?.(), items });
   }
 
   #failed(failure: ProviderFailure | GatewayError): void {

@@ -69,7 +69,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   const decoded =
     reply.kind === 'folded' ? reply.reply : request.protocol.provider.decodeReply(reply.value, reply.body);
   const encode = inbound.stream ? translateAsStream : translateWhole;
-  const { text, usage, lost } = encode(decoded, request, client, replyContext(inbound, trace, deps));
+  const { text, usage, lost, items } = encode(decoded, request, client, replyContext(inbound, trace, deps));
   if (inbound.stream) {
     exchange.sink.open(headers, client.keepAlive);
     exchange.sink.end(text);
@@ -78,7 +78,13 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     exchange.sink.send(200, headers, text);
   }
   const more = request.crossing ? [] : client.lossesOfRewriting(inbound.value);
-  return { status: 200, error: null, usage, lost: more.length === 0 ? lost : [...(lost ?? []), ...more] };
+  return {
+    status: 200,
+    error: null,
+    usage,
+    lost: more.length === 0 ? lost : [...(lost ?? []), ...more],
+    items,
+  };
 }
 
 /** What an encoder of answers needs to know of the request. */

@@ -12,6 +12,8 @@ import { createLosses, type Losses } from './losses.ts';
 import type { BuiltRequest } from '../outbound/build-request.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 import { redact } from '../outbound/redact.ts';
+import { ThinkingCollector } from '../thinking-memory.ts';
+import type { NewItem } from '../../store/sealed-items.ts';
 
 export function createTranslation(
   prepared: BuiltRequest,
@@ -23,6 +25,7 @@ export function createTranslation(
   const restorer = isIdentityMapping(prepared.restore) ? undefined : createEventRestorer(prepared.restore);
   const encoder = client.createStreamEncoder(context);
   const losses = lossesFor(prepared, client, context);
+  const thinking = client.holds.signedThinking ? undefined : new ThinkingCollector();
   let usage: Usage | undefined;
 
   function moveEvent(event: StreamEvent, into: { text: string }): PumpStep | undefined {
@@ -30,6 +33,7 @@ export function createTranslation(
     into.text += encoder.push(event);
     if (event.type === 'text_delta') return undefined;
     losses.event(event);
+    thinking?.push(event);
     if (event.type !== 'end') return undefined;
     usage = event.usage;
     return { bytes: into.text, complete: true, cut: restorer?.done() === true };
@@ -69,6 +73,7 @@ export function createTranslation(
     },
     usage: () => known(usage ?? decoder.usage()),
     lost: () => losses.list(),
+    items: () => itemsOf(thinking, prepared),
     stopped: () => decoder.stopped(),
   };
 }
@@ -83,6 +88,7 @@ interface TranslatedReply {
   text: string;
   usage: Usage | undefined;
   lost: string[] | undefined;
+  items: readonly NewItem[] | undefined;
 }
 
 export function translateWhole(
@@ -93,7 +99,7 @@ export function translateWhole(
 ): TranslatedReply {
   const reply = restoreReply(given, prepared.restore);
   const text = rawJson(client.encodeReply(reply, context));
-  return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client, context) };
+  return written(text, reply, prepared, client, context);
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
@@ -108,7 +114,28 @@ export function translateAsStream(
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
-  return { text, usage: known(reply.usage), lost: lossesOf(reply, prepared, client, context) };
+  return written(text, reply, prepared, client, context);
+}
+
+function written(
+  text: string,
+  reply: Reply,
+  prepared: BuiltRequest,
+  client: ClientSide,
+  context: ReplyContext,
+): TranslatedReply {
+  const thinking = client.holds.signedThinking ? undefined : new ThinkingCollector();
+  thinking?.pushReply(reply);
+  const lost = lossesOf(reply, prepared, client, context);
+  return { text, usage: known(reply.usage), lost, items: itemsOf(thinking, prepared) };
+}
+
+function itemsOf(
+  thinking: ThinkingCollector | undefined,
+  { target }: BuiltRequest,
+): readonly NewItem[] | undefined {
+  const item = thinking?.item(target);
+  return item && [item];
 }
 
 function lossesFor({ target }: BuiltRequest, client: ClientSide, { request }: ReplyContext): Losses {

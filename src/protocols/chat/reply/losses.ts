@@ -9,6 +9,8 @@ export const holds: ReplyHolds = {
   losesExtras: () => false,
   stopCategory: false,
   pages: true,
+  // Few clients keep the members in which it is handed out.
+  signedThinking: false,
 };
 
 export function lossesOfRewriting({ n, logprobs }: JsonObject): string[] {

@@ -9,6 +9,7 @@ export const holds: ReplyHolds = {
   losesExtras: (extra) => extra.extra_content !== undefined,
   stopCategory: true,
   pages: false,
+  signedThinking: true,
 };
 
 export function lossesOfRewriting({ container }: JsonObject): string[] {

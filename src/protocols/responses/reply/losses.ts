@@ -8,6 +8,7 @@ export const holds: ReplyHolds = {
   losesExtras: (extra) => extra.extra_content !== undefined,
   stopCategory: false,
   pages: true,
+  signedThinking: true,
 };
 
 /** Log probabilities are asked for by `include`. */

@@ -1,0 +1,158 @@
+// Signed thinking that clients of some protocols have no place for. It is stored by the tool calls of its turn, and put back
+// before those calls when their results come, so that a model goes on thinking through a tool loop.
+import type { StreamEvent } from '../canonical/events.ts';
+import type { GenerationRequest, Message, Part, ReasoningPart } from '../canonical/request.ts';
+import type { Reply } from '../canonical/reply.ts';
+import { isSealed } from '../canonical/thinking-signature.ts';
+import { bareId } from '../canonical/tool-pairing.ts';
+import type { Logger } from '../log.ts';
+import { protocolFor, type Target } from '../routing/catalog.ts';
+import type { NewItem, SealedItems } from '../store/sealed-items.ts';
+import type { Inbound } from './inbound/read-request.ts';
+
+/** A part of a turn, with the number of calls that come before it. */
+interface PlacedThinking {
+  part: ReasoningPart;
+  callsBefore: number;
+}
+
+/** What is stored of a turn: only the model that signed it takes it back. */
+interface StoredTurn {
+  family: string;
+  model: string;
+  thinking: readonly PlacedThinking[];
+}
+
+/** Collects the signed thinking of one answer. */
+export class ThinkingCollector {
+  readonly #callIds: string[] = [];
+  readonly #thinking: PlacedThinking[] = [];
+  #text = '';
+
+  push(event: StreamEvent): void {
+    switch (event.type) {
+      case 'reasoning_start':
+        this.#text = '';
+        break;
+      case 'reasoning_delta':
+        this.#text += event.text;
+        break;
+      case 'reasoning_end':
+        this.#add({ type: 'reasoning', text: this.#text, signature: event.signature });
+        break;
+      case 'redacted':
+        this.#add({ type: 'reasoning', text: '', redacted: event.data });
+        break;
+      case 'tool_start':
+        this.#callIds.push(event.id);
+        break;
+      default:
+    }
+  }
+
+  pushReply({ parts }: Reply): void {
+    for (const part of parts) {
+      if (part.type === 'reasoning') this.#add(part);
+      else if (part.type === 'tool_call') this.#callIds.push(part.id);
+    }
+  }
+
+  /** What to store of the turn, under its first call: clients send all calls of a turn back, in their order. undefined:
+   *  nothing that a later request needs. */
+  item({ family, upstream: model }: Target): NewItem | undefined {
+    const [first] = this.#callIds;
+    if (first === undefined || this.#thinking.length === 0) return undefined;
+    const turn: StoredTurn = { family, model, thinking: this.#thinking };
+    return { id: itemId(first), text: JSON.stringify(turn) };
+  }
+
+  #add(part: ReasoningPart): void {
+    if (isSealed(part)) this.#thinking.push({ part, callsBefore: this.#callIds.length });
+  }
+}
+
+const itemId = (callId: string): string => `thinking ${callId}`;
+
+/** Stored turns by the id of their first call. */
+export type RecalledThinking = ReadonlyMap<string, StoredTurn>;
+
+/** Of the open tool turn, where its client has no place for thinking and a target has. undefined: there is none. */
+export async function recallThinking(
+  inbound: Inbound,
+  targets: readonly Target[],
+  accountId: number,
+  deps: { items: SealedItems; log: Logger },
+): Promise<RecalledThinking | undefined> {
+  const { name, client } = inbound.protocol;
+  if (client.holds.signedThinking || !client.hints.hasOpenToolTurn(inbound.value)) return undefined;
+  if (targets.every((target) => protocolFor(target, name) === name)) return undefined;
+  const ids = openTurns(inbound.decode()).map(firstCallId);
+  const known = ids.filter((id) => id !== undefined);
+  if (known.length === 0) return undefined;
+  try {
+    const texts = await deps.items.find(accountId, known.map(itemId));
+    if (texts.size === 0) return undefined;
+    const turns = known.flatMap((id) => {
+      const text = texts.get(itemId(id));
+      return text === undefined ? [] : [[id, JSON.parse(text) as StoredTurn] as const];
+    });
+    return new Map(turns);
+  } catch (error) {
+    // The request goes on as if nothing had been stored: it thinks less, and fails no more than before.
+    deps.log.warn('stored thinking could not be read', { reason: String(error) });
+    return undefined;
+  }
+}
+
+/** The assistant's turns since the user's last words that came back without signed thinking. */
+function openTurns({ messages }: GenerationRequest): Message[] {
+  const asked = messages.findLastIndex(
+    ({ role, parts }) => role === 'user' && parts.some(({ type }) => type !== 'tool_result'),
+  );
+  return messages
+    .slice(asked + 1)
+    .filter(
+      ({ role, parts }) =>
+        role === 'assistant' && !parts.some((part) => part.type === 'reasoning' && isSealed(part)),
+    );
+}
+
+function firstCallId({ parts }: Message): string | undefined {
+  const call = parts.find((part) => part.type === 'tool_call');
+  return call === undefined ? undefined : bareId(call.id);
+}
+
+/** The request with the thinking that this target signed; the same object where there is none. */
+export function withRecalledThinking(
+  request: GenerationRequest,
+  recalled: RecalledThinking | undefined,
+  { family, upstream }: Target,
+): GenerationRequest {
+  if (recalled === undefined) return request;
+  const open = new Set(openTurns(request));
+  let changed = false;
+  const messages = request.messages.map((message) => {
+    const id = open.has(message) ? firstCallId(message) : undefined;
+    const turn = id === undefined ? undefined : recalled.get(id);
+    if (turn?.family !== family || turn.model !== upstream) return message;
+    changed = true;
+    return { ...message, parts: placed(message.parts, turn.thinking) };
+  });
+  return changed ? { ...request, messages } : request;
+}
+
+/** Thinking before the first call stands before all else of its turn. */
+function placed(parts: readonly Part[], thinking: readonly PlacedThinking[]): Part[] {
+  const after = (calls: number): Part[] =>
+    thinking.filter(({ callsBefore }) => callsBefore === calls).map(({ part }) => part);
+  const result = after(0);
+  let calls = 0;
+  for (const part of parts) {
+    if (part.type === 'tool_call') {
+      if (calls > 0) result.push(...after(calls));
+      calls++;
+    }
+    result.push(part);
+  }
+  return result;
+}

@@ -1,0 +1,138 @@
+// A chat client that keeps no thinking, in a tool loop with a model that signs it: the gateway gives the thinking back.
+import { expect, it } from 'vitest';
+import type { JsonObject } from '../../src/canonical/json.ts';
+import { replay } from '../../src/canonical/collect.ts';
+import type { Reply, ReplyPart } from '../../src/canonical/reply.ts';
+import { protocols } from '../../src/protocols/registry.ts';
+import { ask, type Seen } from '../helpers/ask.ts';
+import { gateway, provider, type TestGateway } from '../helpers/gateway.ts';
+import { scriptedProvider, type Script, type ScriptedProvider } from '../helpers/scripted-provider.ts';
+import { temporaryFile } from '../store/support.ts';
+import { context } from '../translation/pipeline.ts';
+
+const MODEL = 'p/claude-sonnet-4-5';
+const THINKING: ReplyPart = { type: 'reasoning', text: 'I should look.', signature: 'c2lnbmVk' };
+const REDACTED: ReplyPart = { type: 'reasoning', text: '', redacted: 'b3BhcXVl' };
+const LATER: ReplyPart = { type: 'reasoning', text: 'And there.', signature: 'c2lnbmVkIHRvbw==' };
+const call = (id: string): ReplyPart => ({ type: 'tool_call', id, name: 'look', arguments: '{}' });
+const DONE: ReplyPart = { type: 'text', text: 'Done.' };
+
+const BODY = {
+  reasoning_effort: 'medium',
+  max_tokens: 20_000,
+  tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }],
+};
+const QUESTION = { role: 'user', content: 'Look.' };
+const result = (id: string): JsonObject => ({ role: 'tool', tool_call_id: id, content: 'seen' });
+/** A turn as a client sends it back that knows of no thinking. */
+const plainTurn = (...ids: string[]): JsonObject => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } })),
+});
+
+function script(stream: boolean, ...parts: ReplyPart[]): Script {
+  const reply: Reply = { id: 'msg_1', model: 'claude-sonnet-4-5', parts, stop: { reason: 'tool_calls' } };
+  const { client } = protocols.messages;
+  if (!stream) return { body: client.encodeReply(reply, context('messages')) };
+  const encoder = client.createStreamEncoder(context('messages'));
+  const steps = replay(reply).map((event) => encoder.push(event));
+  return { headers: { 'content-type': 'text/event-stream' }, steps: steps.filter((step) => step !== '') };
+}
+
+async function start(config: Record<string, unknown> = {}): Promise<{
+  to: TestGateway;
+  scripted: ScriptedProvider;
+  send: (...messages: JsonObject[]) => Promise<Seen>;
+}> {
+  const scripted = await scriptedProvider();
+  const providers = {
+    p: provider(`${scripted.url}/v1`, 'messages', ['claude-sonnet-4-5', 'claude-opus-4-5']),
+  };
+  const to = await gateway({ config: { providers, ...config } });
+  const send = (...messages: JsonObject[]): Promise<Seen> =>
+    ask(to, { model: MODEL, body: { ...BODY, messages } });
+  return { to, scripted, send };
+}
+
+const sentTurn = (scripted: ScriptedProvider, request: number, message: number): unknown =>
+  (scripted.requests[request]?.json as { messages: { content: unknown }[] }).messages[message]?.content;
+
+it.each([{ stream: false }, { stream: true }])(
+  'a plain history gets its thinking back, and the model goes on thinking (stream: $stream)',
+  async ({ stream }) => {
+    const { to, scripted, send } = await start({ strict: true });
+    scripted.play(script(stream, THINKING, REDACTED, DONE, call('toolu_1')), script(false, DONE));
+    await ask(to, { model: MODEL, stream, body: { ...BODY, messages: [QUESTION] } });
+    const seen = await send(QUESTION, plainTurn('toolu_1'), result('toolu_1'));
+    expect(seen.status).toBe(200);
+    expect(seen.headers.get('x-gateway-dropped')).toBe(null);
+    expect(scripted.requests[1]?.json.thinking).toMatchObject({ type: 'enabled' });
+    expect(sentTurn(scripted, 1, 1)).toMatchObject([
+      { type: 'thinking', thinking: 'I should look.', signature: 'c2lnbmVk' },
+      { type: 'redacted_thinking', data: 'b3BhcXVl' },
+      { type: 'tool_use', id: 'toolu_1' },
+    ]);
+  },
+);
+
+it('thinking between two calls of a turn, and of two turns of one loop, comes back at its place', async () => {
+  const { scripted, send } = await start();
+  scripted.play(
+    script(false, THINKING, call('toolu_1'), LATER, call('toolu_2')),
+    script(false, LATER, call('toolu_3')),
+    script(false, DONE),
+  );
+  await send(QUESTION);
+  const first = [plainTurn('toolu_1', 'toolu_2'), result('toolu_1'), result('toolu_2')];
+  await send(QUESTION, ...first);
+  await send(QUESTION, ...first, plainTurn('toolu_3'), result('toolu_3'));
+  const types = (sentTurn(scripted, 2, 1) as { type: string }[]).map(({ type }) => type);
+  expect(types).toEqual(['thinking', 'tool_use', 'thinking', 'tool_use']);
+  expect(sentTurn(scripted, 2, 3)).toMatchObject([{ thinking: 'And there.' }, { id: 'toolu_3' }]);
+});
+
+it('a turn that the user went on from is left as it is', async () => {
+  const { scripted, send } = await start();
+  scripted.play(script(false, THINKING, call('toolu_1')), script(false, DONE));
+  await send(QUESTION);
+  await send(
+    QUESTION,
+    plainTurn('toolu_1'),
+    result('toolu_1'),
+    { role: 'assistant', content: 'Seen.' },
+    QUESTION,
+  );
+  expect(sentTurn(scripted, 1, 1)).toMatchObject([{ type: 'tool_use' }]);
+});
+
+it('another account, another model and a store that is off get no thinking back', async () => {
+  const { to, scripted, send } = await start();
+  scripted.play(script(false, THINKING, call('toolu_1')), script(false, DONE), script(false, DONE));
+  await send(QUESTION);
+  const messages = [QUESTION, plainTurn('toolu_1'), result('toolu_1')];
+  const other = await to.newKey({ account: 'other' });
+  await ask({ ...to, key: other }, { model: MODEL, body: { ...BODY, messages } });
+  expect(sentTurn(scripted, 1, 1)).toMatchObject([{ type: 'tool_use' }]);
+  await ask(to, { model: 'p/claude-opus-4-5', body: { ...BODY, messages } });
+  expect(JSON.stringify(sentTurn(scripted, 2, 1))).not.toContain('c2lnbmVk');
+
+  const off = await start({ responses: { store: 'off' } });
+  off.scripted.play(script(false, THINKING, call('toolu_1')), script(false, DONE));
+  await off.send(QUESTION);
+  await off.send(...messages);
+  expect(sentTurn(off.scripted, 1, 1)).toMatchObject([{ type: 'tool_use' }]);
+});
+
+it('stored thinking is still there after a restart', async () => {
+  const database = temporaryFile();
+  const { to, scripted, send } = await start({ database });
+  scripted.play(script(false, THINKING, call('toolu_1')), script(false, DONE));
+  await send(QUESTION);
+  await to.stop();
+  const providers = { p: provider(`${scripted.url}/v1`, 'messages', ['claude-sonnet-4-5']) };
+  const next = await gateway({ config: { providers, database } });
+  const messages = [QUESTION, plainTurn('toolu_1'), result('toolu_1')];
+  await ask(next, { model: MODEL, body: { ...BODY, messages } });
+  expect(sentTurn(scripted, 1, 1)).toMatchObject([{ signature: 'c2lnbmVk' }, { type: 'tool_use' }]);
+});
