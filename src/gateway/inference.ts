@@ -10,7 +10,7 @@ import { buildFirst } from './outbound/build-request.ts';
 import { askTargets } from './outbound/fallback.ts';
 import { keepAliveInSilence, estimatedInput, respond } from './reply/respond.ts';
 import { recallThinking } from './thinking-memory.ts';
-import { createTrace, finishTrace, type Outcome } from './trace.ts';
+import { finishTrace, Trace, type Outcome } from './trace.ts';
 
 /**
  * Throws GatewayError before anything was written, or after the stream was opened with keep-alives alone (`sink.opened`);
@@ -44,10 +44,11 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     inbound.release();
 
     const { model: modelAsked, stream: streamed } = inbound;
-    const trace = createTrace({ requestId, key, endpoint: name, modelAsked, streamed, startedAt });
+    const trace = new Trace({ requestId, key, endpoint: name, modelAsked, streamed, startedAt });
     const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, clock);
     try {
-      const ask = { inbound, ...build, first, rest, lone, cancellation, ...limits };
+      const { maxReply, maxValues } = limits;
+      const ask = { ...build, inbound, first, rest, lone, cancellation, maxReply, maxValues };
       const answer = await askTargets(ask, trace, deps);
       silence.end();
       if (targets.length > 1) routing.remember(query, answer.request.target);

@@ -13,7 +13,8 @@ export function createRequestLog(log: Logger): Observer {
   };
 }
 
-function fieldsOf({ key, contact, outcome, estimatedInput, ...trace }: FinishedTrace) {
+function fieldsOf(trace: FinishedTrace) {
+  const { key, contact, outcome, estimatedInput } = trace;
   const { usage } = outcome;
   return {
     request: trace.requestId,

@@ -76,7 +76,8 @@ export function createUsageRecorder(options: { store: Store; clock: Clock; log: 
   };
 }
 
-function usageRow({ key, contact, outcome, ...trace }: FinishedTrace): UsageRow {
+function usageRow(trace: FinishedTrace): UsageRow {
+  const { key, contact, outcome } = trace;
   const { usage } = outcome;
   const target = contact?.target;
   return {
