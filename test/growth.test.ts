@@ -412,7 +412,9 @@ const ON_TEXT: Record<string, (text: string) => unknown> = {
   'a refusal that is no JSON': (text) =>
     BOTH.map((speaks) => protocols[speaks].provider.decodeError(400, new Map(), `<html>${text}`)),
   'frames of a stream that are looked at': (text) =>
-    BOTH.map((speaks) => protocols[speaks].relay.isQuiet(`data: {"a":"${text}`)),
+    BOTH.map((speaks) =>
+      protocols[speaks].relay.createClassifier({ usageAsked: true }).isQuiet(`data: {"a":"${text}`),
+    ),
 };
 
 describe('a text in one piece', () => {

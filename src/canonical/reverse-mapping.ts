@@ -19,7 +19,7 @@ export interface ReverseMapping {
   stop: readonly string[];
 }
 
-interface EventRestorer {
+export interface EventRestorer {
   push(event: StreamEvent): StreamEvent[];
   /** A stop sequence was met and the `end` given: whatever else the provider would say is not wanted. */
   done(): boolean;

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
+import type { StreamNotices } from '../protocols/protocol.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { SealedItems } from '../store/sealed-items.ts';
@@ -21,8 +22,8 @@ export interface Sink {
   readonly opened: boolean;
   /** A whole answer, with its length. */
   send(status: number, headers: HeaderList, body: Buffer | string): void;
-  /** Opens an event stream; while nothing is written for a while, `keepAlive` is. A second call does nothing. */
-  open(headers: HeaderList, keepAlive: string): void;
+  /** Opens an event stream. A second call only replaces the notices: the answer has begun. */
+  open(headers: HeaderList, notices: Required<StreamNotices>): void;
   /** `false`: the client reads slowly; wait for `onDrain`. */
   write(bytes: Buffer | string): boolean;
   onDrain(listener: () => void): void;

@@ -37,8 +37,16 @@ export interface StreamDecoder {
   usage(): Usage | undefined;
 }
 
-/** Writes canonical events as this protocol's frames, ready to send; '' where nothing is to be written yet. */
-export interface StreamEncoder {
+/** Writes what the gateway itself adds to a stream. A protocol whose frames depend on earlier ones needs the stream's state for it. */
+export interface StreamNotices {
+  /** Keeps a silent stream alive; in place of the protocol's constant `keepAlive`. */
+  keepAlive?(): string;
+  /** The frames with which the stream fails, complete; in place of the protocol's `encodeStreamError`. */
+  fail?(error: GatewayError, requestId: string): string;
+}
+
+/** Writes canonical events as this protocol's frames, ready to send; '' if nothing is to be written yet. */
+export interface StreamEncoder extends StreamNotices {
   push(event: StreamEvent): string;
 }
 
@@ -68,25 +76,33 @@ export interface ReplyContext {
   trace?: { replyIds?: ReplyIds };
 }
 
-/** What a relayed frame means. Every member absent or false: forward it and think no more of it. */
-export interface RelayedFrame {
-  /** The frame is the gateway's own question (usage that the client did not ask for): not forwarded. */
-  drop?: boolean;
-  /** Usage so far, cumulative: replaces what was seen before. */
-  usage?: Usage;
-  /** The provider's error inside the stream. */
-  failure?: ProviderFailure;
-  /** A finish or stop reason was seen. */
-  stopped?: boolean;
-  /** What the stop is where no content came before this frame: its word is unknown, so that it may be a failure's. */
-  silence?: ProviderFailure;
+export type FrameClass =
+  /** No reason to act: a comment, a ping, a role alone, an empty `message_start`; after the first content also more content. */
+  | { readonly kind: 'quiet' }
+  /** The first content of the answer. */
+  | { readonly kind: 'content' }
+  /**
+   * A finish or stop reason. `silence`: the failure that it stands for if no content came before this frame, because its word is
+   * unknown.
+   */
+  | { readonly kind: 'finish'; readonly silence?: ProviderFailure }
+  /** Usage that only the gateway asked for: not forwarded. */
+  | { readonly kind: 'drop' }
+  /** The provider's error inside the stream, or a frame that can't be read. */
+  | { readonly kind: 'error'; readonly failure: ProviderFailure }
   /** The protocol's terminal frame: `[DONE]`, `message_stop`. */
-  terminal?: boolean;
-}
+  | { readonly kind: 'end' };
 
-/** Looks at relayed frames with as little parsing as can be. One for each stream; it remembers usage across frames. */
-export interface RelayInspector {
-  (frame: Frame): RelayedFrame;
+/**
+ * Classifies the frames of one stream. Until the first content or finish it reads each frame; after that it parses a frame only
+ * if its text says that something other than content may be in it.
+ */
+export interface StreamClassifier extends StreamNotices {
+  classify(frame: Frame): FrameClass;
+  /** After the first content: every frame within this text (latin1) is `quiet` and may be forwarded without being split. */
+  isQuiet(text: string): boolean;
+  /** Usage so far, cumulative. */
+  usage(): Usage | undefined;
 }
 
 /** How a turn goes on that a provider paused, because tools that it runs itself take long. */
@@ -286,7 +302,7 @@ export interface RewrittenBody {
   thinkingCut: boolean;
 }
 
-/** The same protocol on both sides: what comes goes on, and is looked at with as little parsing as can be. */
+/** The same protocol on both sides: bytes are forwarded, and parsed as little as possible. */
 export interface Relay {
   /**
    * The body for a target: the model's name, what the gateway itself asks for, and without what no provider takes back; every
@@ -295,14 +311,8 @@ export interface Relay {
   rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody;
   /** Usage and finish of a whole reply; throws FailureError as `decodeReply` does, without decoding parts. */
   inspectReply(value: unknown): { usage?: Usage };
-  /** `false` for frames that are worth nothing before content comes: role only, empty, an empty `message_start`, `ping`. Comments too. */
-  commits(frame: Frame): boolean;
-  /** Data that is not JSON in a frame that must hold it: a ping's, or an unknown event's, need not be. */
-  isBroken(frame: Frame): boolean;
   /** `usageAsked`: the client itself asked for usage in the stream. */
-  createWatch(options: { usageAsked: boolean }): RelayInspector;
-  /** No frame within this text (latin1) can mean anything to a watch: it need not be split. `false` where one might. */
-  isQuiet(text: string): boolean;
+  createClassifier(options: { usageAsked: boolean }): StreamClassifier;
 }
 
 export interface Protocol {

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
 import type { HeaderList, Sink } from '../gateway/exchange.ts';
 import { withoutKeys } from '../log.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { Protocol, StreamNotices } from '../protocols/protocol.ts';
 import { joinWriteBatch } from '../write-batch.ts';
 
 const KEEP_ALIVE_MS = 10_000;
@@ -26,6 +26,8 @@ export class ClientResponse implements ResponseWriter {
   readonly #closing: () => boolean;
   #lastWriteAt = 0;
   #cancelKeepAlive: (() => void) | undefined;
+  /** Since the stream was opened. */
+  #notices: Required<StreamNotices> | undefined;
   /** Since the first large write. */
   #pieces: Pieces | undefined;
 
@@ -55,11 +57,12 @@ export class ClientResponse implements ResponseWriter {
     else this.#response.end(body.toString('latin1'), 'latin1');
   }
 
-  open(headers: HeaderList, keepAlive: string): void {
+  open(headers: HeaderList, notices: Required<StreamNotices>): void {
+    this.#notices = notices;
     if (this.#response.headersSent) return;
     this.#head(200, headers, ...STREAM_HEADERS);
     this.#lastWriteAt = this.#clock.monotonic();
-    this.#keepAlive(keepAlive, KEEP_ALIVE_MS);
+    this.#keepAlive(KEEP_ALIVE_MS);
   }
 
   write(bytes: Buffer | string): boolean {
@@ -87,7 +90,7 @@ export class ClientResponse implements ResponseWriter {
   fail(error: GatewayError, protocol: Protocol): void {
     this.#cancelKeepAlive?.();
     if (this.#response.headersSent) {
-      this.end(withoutKeys(protocol.client.encodeStreamError(error, this.#requestId)));
+      this.end(withoutKeys(this.#notices?.fail(error, this.#requestId) ?? ''));
       return;
     }
     const body = withoutKeys(JSON.stringify(protocol.client.encodeError(error, this.#requestId)));
@@ -113,12 +116,12 @@ export class ClientResponse implements ResponseWriter {
   }
 
   /** One timer a stream: it looks at the time of the last write instead of being set anew for each. */
-  #keepAlive(text: string, inMs: number): void {
+  #keepAlive(inMs: number): void {
     this.#cancelKeepAlive = this.#clock.after(inMs, () => {
       const silent = this.#clock.monotonic() - this.#lastWriteAt;
-      if (silent < KEEP_ALIVE_MS) return this.#keepAlive(text, KEEP_ALIVE_MS - silent);
-      if (!this.#response.writableNeedDrain) this.write(text);
-      this.#keepAlive(text, KEEP_ALIVE_MS);
+      if (silent < KEEP_ALIVE_MS) return this.#keepAlive(KEEP_ALIVE_MS - silent);
+      if (!this.#response.writableNeedDrain) this.write(this.#notices?.keepAlive() ?? '');
+      this.#keepAlive(KEEP_ALIVE_MS);
     });
   }
 }

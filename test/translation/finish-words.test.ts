@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FailureError } from '../../src/errors.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
-import type { RelayedFrame } from '../../src/protocols/protocol.ts';
+import type { FrameClass } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 import { chunks, completion, events, message } from './answers.ts';
@@ -50,11 +50,11 @@ function failureOf(run: () => unknown): unknown {
   return undefined;
 }
 
-function sightings(provider: ProtocolName, stream: string): RelayedFrame[] {
-  const watch = protocols[provider].relay.createWatch({ usageAsked: true });
+function classes(provider: ProtocolName, stream: string): FrameClass[] {
+  const classifier = protocols[provider].relay.createClassifier({ usageAsked: true });
   return createSplitter({ maxFrame: 1 << 20 })
     .push(Buffer.from(stream))
-    .map((frame) => watch(frame));
+    .map((frame) => classifier.classify(frame));
 }
 
 const said = [
@@ -75,9 +75,9 @@ describe.each(BOTH)('a word of a provider of %s', (provider) => {
       expect(wire.provider.decodeReply(whole).stop).toEqual(stop);
       expect(failureOf(() => wire.relay.inspectReply(whole))).toBeUndefined();
       expect(eventsIn(provider, stream).at(-1)).toMatchObject({ type: 'end', stop });
-      const seen = sightings(provider, stream);
-      expect(seen.filter(({ stopped }) => stopped)).toHaveLength(1);
-      expect(seen.filter(({ silence, failure }) => silence ?? failure)).toEqual([]);
+      const seen = classes(provider, stream);
+      expect(seen.filter(({ kind }) => kind === 'finish')).toEqual([{ kind: 'finish' }]);
+      expect(seen.filter(({ kind }) => kind === 'error')).toEqual([]);
       expect(send([Buffer.from(stream)], mover(provider, provider))).toEqual({
         text: stream,
         complete: true,
@@ -96,7 +96,7 @@ describe.each(BOTH)('a word of a provider of %s', (provider) => {
       expect(failureOf(() => wire.provider.decodeReply(whole))).toMatchObject(failure);
       expect(failureOf(() => wire.relay.inspectReply(whole))).toMatchObject(failure);
       expect(eventsIn(provider, stream).at(-1)).toMatchObject({ type: 'error', failure });
-      expect(sightings(provider, stream).find((seen) => seen.failure)).toMatchObject({ failure });
+      expect(classes(provider, stream).find(({ kind }) => kind === 'error')).toMatchObject({ failure });
       expect(send([Buffer.from(stream)], mover(provider, provider)).complete).toBe(false);
     });
   });

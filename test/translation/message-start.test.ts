@@ -1,7 +1,7 @@
 // A stream whose first frame holds the whole answer, as programmatic tool calling gives it: an answer like any other.
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/canonical/json.ts';
 import { protocols } from '../../src/protocols/registry.ts';
+import { makeFrame } from '../../src/protocols/sse/frame.ts';
 import { ask, isWhole, type Question, type Seen } from '../helpers/ask.ts';
 import { gateway, provider } from '../helpers/gateway.ts';
 import { scriptedProvider, type Script } from '../helpers/scripted-provider.ts';
@@ -120,29 +120,26 @@ describe('an answer that stands in the first frame', () => {
 describe('a first frame', () => {
   const sight = (content: object[], stop: string | null) => {
     const data = start(content, stop).split('data: ')[1] ?? '';
-    const bytes = Buffer.from(`data: ${data}`);
-    return { bytes, text: bytes.toString('latin1'), event: 'message_start', data: data.trim() };
+    const classifier = protocols.messages.relay.createClassifier({ usageAsked: true });
+    return { seen: classifier.classify(makeFrame('message_start', data.trim())), usage: classifier.usage() };
   };
-  const { messages } = protocols;
 
-  it.each<[string, object[], string | null, boolean]>([
-    ['nothing', [], null, false],
-    ['an empty text', [{ type: 'text', text: '' }], null, false],
-    ['an empty stop', [], '', false],
-    ['content', [TEXT], null, true],
-    ['a stop', [], 'end_turn', true],
-  ])('that holds %s commits: %4$s', (_, content, stop, commits) => {
-    expect(messages.relay.commits(sight(content, stop))).toBe(commits);
+  it.each<[string, object[], string | null, string]>([
+    ['nothing', [], null, 'quiet'],
+    ['an empty text', [{ type: 'text', text: '' }], null, 'quiet'],
+    ['an empty stop', [], '', 'quiet'],
+    ['content', [TEXT], null, 'content'],
+    ['a stop', [], 'end_turn', 'finish'],
+  ])('that holds %s is %4$s', (_, content, stop, kind) => {
+    expect(sight(content, stop).seen.kind).toBe(kind);
   });
 
   it('that ends an answer is seen to', () => {
     const usage = { input: 10, output: 4 };
-    const watch = (content: JsonObject[], stop: string) =>
-      messages.relay.createWatch({ usageAsked: true })(sight(content, stop));
-    expect(watch([CALL], 'tool_use')).toEqual({ usage, stopped: true });
-    expect(watch([CALL], 'strange')).toEqual({ usage, stopped: true });
-    expect(watch([], 'strange')).toMatchObject({ stopped: true, silence: { reason: 'finish' } });
-    expect(watch([TEXT], 'network_error')).toMatchObject({ failure: { reason: 'finish' } });
+    expect(sight([CALL], 'tool_use')).toEqual({ usage, seen: { kind: 'finish' } });
+    expect(sight([CALL], 'strange')).toEqual({ usage, seen: { kind: 'finish' } });
+    expect(sight([], 'strange').seen).toMatchObject({ kind: 'finish', silence: { reason: 'finish' } });
+    expect(sight([TEXT], 'network_error').seen).toMatchObject({ failure: { reason: 'finish' } });
   });
 
   it('that holds an error word without content lets the next target answer', async () => {

@@ -35,11 +35,17 @@ export function context(client: ProtocolName, over: Partial<GenerationRequest> =
 }
 
 export function mover(client: ProtocolName, provider: ProtocolName, restore = NOTHING): FrameWriter {
-  if (client === provider) return createRelay(protocols[provider], true);
+  const wire = protocols[provider];
+  if (client === provider) {
+    const classifier = wire.relay.createClassifier({ usageAsked: true });
+    return createRelay({ kind: 'relayed', classifier, held: [], finished: false, rest: [] }, wire.client);
+  }
+  const decoder = wire.provider.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
   // All of it that a translation reads.
   const target = { traits: DEFAULT_TRAITS, provider: { headers: {} } };
-  const prepared = { protocol: protocols[provider], target, restore } as BuiltRequest;
-  return createTranslation(prepared, protocols[client].client, context(client), ids);
+  const request = { protocol: wire, target, restore } as BuiltRequest;
+  const opening = { kind: 'translated' as const, decoder, events: [], rest: [] };
+  return createTranslation(opening, request, protocols[client].client, context(client));
 }
 
 export interface Sent {

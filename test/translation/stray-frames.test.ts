@@ -4,6 +4,7 @@ import type { StreamEvent } from '../../src/canonical/events.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { PumpStep } from '../../src/gateway/reply/pump.ts';
+import type { FrameClass } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter, type Frame } from '../../src/protocols/sse/splitter.ts';
 import { content, FINISH, START, streamOf, TERMINAL } from '../gateway/wire.ts';
@@ -18,6 +19,10 @@ function frameIn(text: string): Frame {
   const [only] = frames(text);
   if (only === undefined) throw new Error(`no frame in ${text}`);
   return only;
+}
+
+function first(protocol: ProtocolName, text: string): FrameClass {
+  return protocols[protocol].relay.createClassifier({ usageAsked: true }).classify(frameIn(text));
 }
 
 /** What a client is given of `stream`, in one network chunk and frame by frame: both must be the same. */
@@ -57,8 +62,7 @@ describe.each(STRAY)('%j in a stream of messages', (stray) => {
   });
 
   it('before content neither begins an answer nor breaks it', () => {
-    expect(protocols.messages.relay.commits(frameIn(stray))).toBe(false);
-    expect(protocols.messages.relay.isBroken(frameIn(stray))).toBe(false);
+    expect(first('messages', stray)).toEqual({ kind: 'quiet' });
   });
 });
 
@@ -75,8 +79,7 @@ describe('what must be JSON and is not', () => {
   ])('fails a stream of %s: %j', (provider, bad) => {
     const [event] = eventsIn(provider, bad);
     expect(event).toMatchObject({ type: 'error', failure: { reason: 'malformed' } });
-    expect(protocols[provider].relay.isBroken(frameIn(bad))).toBe(true);
-    expect(protocols[provider].relay.commits(frameIn(bad))).toBe(false);
+    expect(first(provider, bad)).toMatchObject({ kind: 'error', failure: { reason: 'malformed' } });
   });
 
   it.each<[ProtocolName, string]>([
@@ -105,8 +108,7 @@ describe.each([
   });
 
   it('ends nothing where nothing came before it', () => {
-    expect(protocols.chat.relay.commits(frameIn(done))).toBe(false);
-    expect(protocols.chat.relay.isBroken(frameIn(done))).toBe(false);
+    expect(first('chat', done)).toEqual({ kind: 'end' });
     expect(eventsIn('chat', done)).toMatchObject([{ type: 'error', failure: { reason: 'empty' } }]);
   });
 });

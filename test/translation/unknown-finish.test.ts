@@ -41,11 +41,13 @@ describe.each(BOTH)('of a provider of %s', (provider) => {
       expect(last?.type === 'error' && last.failure.message.length).toBeLessThan(300);
       expect(failureOf(() => wire.provider.decodeReply(whole))).toBe('finish');
       expect(failureOf(() => wire.relay.inspectReply(whole))).toBe('finish');
-      const watch = wire.relay.createWatch({ usageAsked: true });
+      const classifier = wire.relay.createClassifier({ usageAsked: true });
       const seen = createSplitter({ maxFrame: 1 << 20 })
         .push(Buffer.from(stream))
-        .map((frame) => watch(frame));
-      expect(seen.filter(({ silence }) => silence?.reason === 'finish')).toHaveLength(1);
+        .map((frame) => classifier.classify(frame));
+      const finishes = seen.filter(({ kind }) => kind === 'finish');
+      expect(finishes).toHaveLength(1);
+      expect(finishes[0]).toMatchObject({ silence: { reason: 'finish' } });
       // What is committed already is passed on as it came.
       expect(send([Buffer.from(stream)], mover(provider, provider))).toEqual({
         text: stream,

@@ -190,7 +190,12 @@ async function readStream(
   const source =
     joiner === undefined ? first : new ContinuedFrames(first, joiner, continueTurn(request, asking), options);
   if (options.inbound.stream) {
-    return { kind: 'stream', held: await readUntilCommit(source, request, deps.ids), source };
+    const { usageAsked } = options.inbound;
+    return {
+      kind: 'stream',
+      opening: await readUntilCommit(source, { request, usageAsked, ids: deps.ids }),
+      source,
+    };
   }
   return { kind: 'folded', reply: await aggregateStream(source, request, deps.ids, options.maxReply) };
 }

@@ -1,12 +1,13 @@
-// How a 200 reply begins: a whole body that is an answer, or a stream up to its first frame of worth. What begins otherwise is
-// a failure of the target, before anything was written.
+// How a 200 reply begins: a whole body that is an answer, or a stream up to its first frame with content or a finish. Anything
+// else is a failure of the target, before anything was written.
 import { isAscii } from 'node:buffer';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { Reply } from '../../canonical/reply.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { Ids } from '../../ids.ts';
-import type { StreamDecoder } from '../../protocols/protocol.ts';
-import { createSplitter, type Frame } from '../../protocols/sse/splitter.ts';
+import type { StreamEvent } from '../../canonical/events.ts';
+import type { FrameClass, StreamClassifier, StreamDecoder } from '../../protocols/protocol.ts';
+import type { Frame } from '../../protocols/sse/splitter.ts';
 import type { ProviderReply } from '../../providers/exchange.ts';
 import { type FrameSource, checkReply } from './provider-frames.ts';
 import type { BuiltRequest } from './build-request.ts';
@@ -23,7 +24,22 @@ export type CommittedReply =
   | WholeReply
   /** A stream that nobody asked for, put together. */
   | { kind: 'folded'; reply: Reply }
-  | { kind: 'stream'; held: readonly Frame[]; source: FrameSource };
+  | { kind: 'stream'; opening: StreamOpening; source: FrameSource };
+
+/** A stream up to its commit, and the machine that read it and reads on: no frame is parsed twice. */
+export type StreamOpening = {
+  /** Frames of the same network chunk behind the commit, not looked at yet. */
+  rest: readonly Frame[];
+} & (
+  | {
+      kind: 'relayed';
+      classifier: StreamClassifier;
+      held: readonly Buffer[];
+      /** The commit was a finish or stop reason. */
+      finished: boolean;
+    }
+  | { kind: 'translated'; decoder: StreamDecoder; events: readonly StreamEvent[] }
+);
 
 /** Some servers answer whole where a stream was asked for, or the other way round. */
 export function isWholeReply(reply: ProviderReply, streamAsked: boolean): boolean {
@@ -53,44 +69,32 @@ function parseReply(text: string): unknown {
   }
 }
 
-/** Frames up to the first with content or a finish. An error before it is a failure of the target, not of the stream. */
-export function readUntilCommit(
-  source: FrameSource,
-  { protocol, crossing, target }: BuiltRequest,
-  ids: Ids,
-): Promise<readonly Frame[]> {
-  const decode = (): StreamDecoder => protocol.provider.createStreamDecoder({ ids, traits: target.traits });
+interface OpeningOptions {
+  request: BuiltRequest;
+  /** The client asked for usage in the stream. */
+  usageAsked: boolean;
+  ids: Ids;
+}
+
+/** Reads up to the first frame with content or a finish. An error before it is a failure of the target, not of the stream. */
+export function readUntilCommit(source: FrameSource, options: OpeningOptions): Promise<StreamOpening> {
+  const reader = options.request.crossing ? new TranslatedOpening(options) : new RelayedOpening(options);
   return new Promise((resolve, reject) => {
-    const before = createHeldBytes();
-    const watch = protocol.relay.createWatch({ usageAsked: true });
     const fail = (failure: ProviderFailure): void => {
       source.abort();
       reject(new FailureError(failure));
     };
     source.read({
       frames(frames) {
-        let committed = 0;
-        for (const [index, frame] of frames.entries()) {
-          const seen = watch(frame);
-          const failure = seen.failure ?? seen.silence;
-          if (failure !== undefined) return fail(failure);
-          // A terminal frame after nothing ends nothing, and bytes that can't be read are no content.
-          if (seen.terminal === true) return fail(EMPTY);
-          if (protocol.relay.isBroken(frame)) return fail(MALFORMED);
-          if (seen.stopped !== true && !protocol.relay.commits(frame)) continue;
-          committed = index + 1;
-          break;
+        try {
+          const opening = reader.read(frames);
+          if (opening === undefined) return;
+          source.hold();
+          resolve(opening);
+        } catch (error) {
+          if (!(error instanceof FailureError)) throw error;
+          fail(error.failure);
         }
-        if (committed === 0) {
-          if (!before.add(frames)) fail(WITHOUT_CONTENT);
-          return;
-        }
-        const earlier = before.frames();
-        const held = [...earlier, ...frames];
-        const broken = crossing ? failureIn(held.slice(0, earlier.length + committed), decode()) : undefined;
-        if (broken !== undefined) return fail(broken);
-        source.hold();
-        resolve(held);
       },
       end: () => fail(EMPTY),
       fail: (failure) => fail(failure),
@@ -102,50 +106,118 @@ export function readUntilCommit(
 const MOST_HELD_BYTES = 8 * 1024 * 1024;
 const MOST_HELD_FRAMES = 10_000;
 
-interface HeldBytes {
-  /** Whether there was room for them. */
-  add(frames: readonly Frame[]): boolean;
-  /** All of them again. */
-  frames(): Frame[];
-}
-
-/** Frames as their bytes alone: each as an object takes ten times as much. */
-function createHeldBytes(): HeldBytes {
-  let bytes = Buffer.alloc(0);
-  let length = 0;
-  let count = 0;
-
-  function room(more: number): void {
-    if (length + more <= bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(512, 2 * (length + more)));
-    bytes.copy(larger, 0, 0, length);
-    bytes = larger;
-  }
-
-  return {
-    add(frames) {
-      count += frames.length;
-      const more = frames.reduce((sum, frame) => sum + frame.bytes.length, 0);
-      if (count > MOST_HELD_FRAMES || length + more > MOST_HELD_BYTES) return false;
-      room(more);
-      for (const frame of frames) length += frame.bytes.copy(bytes, length);
+/** Whether the answer begins with a frame of this class. Throws FailureError for one that no answer begins with. */
+function commits(seen: FrameClass): boolean {
+  switch (seen.kind) {
+    case 'error':
+      throw new FailureError(seen.failure);
+    // A terminal frame after nothing ends nothing.
+    case 'end':
+      throw new FailureError(EMPTY);
+    case 'finish':
+      if (seen.silence !== undefined) throw new FailureError(seen.silence);
       return true;
-    },
-    frames() {
-      if (length === 0) return [];
-      const splitter = createSplitter({ maxFrame: length });
-      return [...splitter.push(bytes.subarray(0, length)), ...splitter.finish()];
-    },
-  };
+    case 'content':
+      return true;
+    case 'drop':
+    case 'quiet':
+      return false;
+  }
 }
 
-/** Frames that look like content and can't be understood: where they are translated, that is seen before anything is written. */
-function failureIn(frames: readonly Frame[], decoder: StreamDecoder): ProviderFailure | undefined {
-  for (const frame of frames) {
-    const failed = decoder.push(frame).find((event) => event.type === 'error');
-    if (failed !== undefined) return failed.failure;
+/** Counts what came before the commit; throws FailureError if it is more than any provider has reason to send. */
+class OpeningSize {
+  #bytes = 0;
+  #frames = 0;
+
+  add(frame: Frame): void {
+    this.#bytes += frame.bytes.length;
+    this.#frames++;
+    if (this.#bytes > MOST_HELD_BYTES || this.#frames > MOST_HELD_FRAMES) {
+      throw new FailureError(WITHOUT_CONTENT);
+    }
   }
-  return undefined;
+}
+
+/** Holds the bytes of the frames: objects would take ten times as much. */
+class RelayedOpening {
+  readonly #classifier: StreamClassifier;
+  readonly #size = new OpeningSize();
+  readonly #earlier = new ByteList();
+
+  constructor({ request, usageAsked }: OpeningOptions) {
+    this.#classifier = request.protocol.relay.createClassifier({ usageAsked });
+  }
+
+  read(frames: readonly Frame[]): StreamOpening | undefined {
+    const held: Buffer[] = [];
+    for (const [index, frame] of frames.entries()) {
+      const seen = this.#classifier.classify(frame);
+      if (seen.kind !== 'drop') held.push(frame.bytes);
+      if (commits(seen)) return this.#opening(seen, held, frames.slice(index + 1));
+    }
+    for (const frame of frames) this.#size.add(frame);
+    for (const bytes of held) this.#earlier.add(bytes);
+    return undefined;
+  }
+
+  #opening(seen: FrameClass, held: readonly Buffer[], rest: readonly Frame[]): StreamOpening {
+    const earlier = this.#earlier.bytes();
+    return {
+      kind: 'relayed',
+      classifier: this.#classifier,
+      held: earlier.length === 0 ? held : [earlier, ...held],
+      finished: seen.kind === 'finish',
+      rest,
+    };
+  }
+}
+
+/** The decoder sees the same frames: what it can't understand fails the target, too. */
+class TranslatedOpening {
+  readonly #classifier: StreamClassifier;
+  readonly #decoder: StreamDecoder;
+  readonly #size = new OpeningSize();
+  readonly #events: StreamEvent[] = [];
+
+  constructor({ request: { protocol, target }, ids }: OpeningOptions) {
+    this.#classifier = protocol.relay.createClassifier({ usageAsked: true });
+    this.#decoder = protocol.provider.createStreamDecoder({ ids, traits: target.traits });
+  }
+
+  read(frames: readonly Frame[]): StreamOpening | undefined {
+    for (const [index, frame] of frames.entries()) {
+      const committed = commits(this.#classifier.classify(frame));
+      for (const event of this.#decoder.push(frame)) {
+        if (event.type === 'error') throw new FailureError(event.failure);
+        this.#events.push(event);
+      }
+      if (!committed) continue;
+      const rest = frames.slice(index + 1);
+      return { kind: 'translated', decoder: this.#decoder, events: this.#events, rest };
+    }
+    for (const frame of frames) this.#size.add(frame);
+    return undefined;
+  }
+}
+
+/** Grows by doubling, so that many small pieces cost linear time. */
+class ByteList {
+  #bytes = Buffer.alloc(0);
+  #length = 0;
+
+  add(piece: Buffer): void {
+    if (this.#length + piece.length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(512, 2 * (this.#length + piece.length)));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    this.#length += piece.copy(this.#bytes, this.#length);
+  }
+
+  bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
 }
 
 const EMPTY: ProviderFailure = {
@@ -158,10 +230,4 @@ const WITHOUT_CONTENT: ProviderFailure = {
   kind: 'failed',
   message: "the provider's stream went on and on without any content",
   reason: 'empty',
-};
-
-const MALFORMED: ProviderFailure = {
-  kind: 'failed',
-  message: "the provider's stream began with a frame that is not JSON",
-  reason: 'malformed',
 };

@@ -2,7 +2,7 @@
 // reads on. The limits hold before anything is parsed.
 import { append } from '../../canonical/append.ts';
 import { FrameTooLarge, createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
-import { isWholeFrame } from '../../protocols/sse/frame.ts';
+import { endedFrame, isWholeFrame } from '../../protocols/sse/frame.ts';
 import { type ProviderFailure, FailureError } from '../../errors.ts';
 import type { ReplyBody } from '../../providers/read-body.ts';
 import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
@@ -95,7 +95,7 @@ export function openFrames(body: ReplyBody, { maxReply, maxValues }: ReplyLimits
               if (last === undefined || (last.data === '' && last.event !== 'error')) return [];
               if (firstUnparsable([last], maxValues) !== undefined) return [last];
               whole = isWholeFrame(last);
-              return whole ? [ended(last)] : [];
+              return whole ? [endedFrame(last)] : [];
             };
             if (pass(rest)) close((to) => to.end(clean && whole));
           },
@@ -128,11 +128,6 @@ function firstUnparsable(frames: readonly Frame[], maxValues: number): ProviderF
     if (failure !== undefined) return failure;
   }
   return undefined;
-}
-
-/** With its blank line: a reader passes over a frame without one, and would take what follows for a part of it. */
-function ended({ bytes, text, event, data }: Frame): Frame {
-  return { bytes: Buffer.concat([bytes, Buffer.from('\n\n')]), text: `${text}\n\n`, event, data };
 }
 
 /** No shorter JSON has more than MAX_LEVELS levels: each takes two brackets. */

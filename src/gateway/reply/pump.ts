@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { NewItem } from '../../store/sealed-items.ts';
+import type { StreamNotices } from '../../protocols/protocol.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Outcome, Trace } from '../trace.ts';
 import { TRUNCATED, type FrameReader, type FrameSource } from '../outbound/provider-frames.ts';
@@ -20,7 +21,9 @@ export interface PumpStep {
   failure?: ProviderFailure;
 }
 
-export interface FrameWriter {
+export interface FrameWriter extends Required<StreamNotices> {
+  /** What came before the commit, and the rest of its network chunk. */
+  start(): PumpStep;
   move(frames: readonly Frame[]): PumpStep;
   /** The same, for frames that were not told apart yet. */
   moveRun(run: Run): PumpStep;
@@ -39,8 +42,6 @@ export interface FrameWriter {
 const SETTLE_MS = 5000;
 
 interface PumpOptions {
-  /** Frames that came before the commit. */
-  held: readonly Frame[];
   source: FrameSource;
   writer: FrameWriter;
   /** The client's error event for a failure, complete. */
@@ -74,14 +75,14 @@ class Pump implements FrameReader {
   }
 
   start(): void {
-    const { exchange, held, writer, source } = this.#options;
+    const { exchange, writer, source } = this.#options;
     const { cancellation } = exchange;
     if (cancellation.reason !== undefined) {
       this.#cancelled();
       return;
     }
     cancellation.subscribe(this.#onCancel);
-    this.#guarded(() => this.#take(writer.move(held)));
+    this.#guarded(() => this.#take(writer.start()));
     if (!this.#over) source.read(this);
   }
 

@@ -1,42 +1,81 @@
-// The same protocol on both sides: frames and bodies go on as they came; only usage, the finish and errors are looked at.
+// The same protocol on both sides: frames are forwarded as they came, but for usage that only the gateway asked for.
+import type { GatewayError } from '../../errors.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import type { Protocol } from '../../protocols/protocol.ts';
+import type { ClientSide, StreamClassifier } from '../../protocols/protocol.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
+import type { StreamOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 
 const NOTHING = Buffer.alloc(0);
 
-export function createRelay(protocol: Protocol, usageAsked: boolean): FrameWriter {
-  const watch = protocol.relay.createWatch({ usageAsked });
-  let usage: Usage | undefined;
-  let stopped = false;
+export type RelayedOpening = Extract<StreamOpening, { kind: 'relayed' }>;
 
-  /** One frame goes out as it is; several in one write. */
-  function joined(kept: readonly Frame[]): Buffer {
-    const [only] = kept;
-    if (only === undefined) return NOTHING;
-    return kept.length === 1 ? only.bytes : Buffer.concat(kept.map(({ bytes }) => bytes));
+export function createRelay(opening: RelayedOpening, client: ClientSide): FrameWriter {
+  return new Relay(opening, client);
+}
+
+class Relay implements FrameWriter {
+  readonly #classifier: StreamClassifier;
+  readonly #client: ClientSide;
+  #opening: RelayedOpening | undefined;
+  #finished: boolean;
+
+  constructor(opening: RelayedOpening, client: ClientSide) {
+    this.#classifier = opening.classifier;
+    this.#client = client;
+    this.#opening = opening;
+    this.#finished = opening.finished;
   }
 
-  function move(frames: readonly Frame[]): PumpStep {
-    const kept: Frame[] = [];
+  start(): PumpStep {
+    const { held = [], rest = [] } = this.#opening ?? {};
+    this.#opening = undefined;
+    return this.#move([...held], rest);
+  }
+
+  move(frames: readonly Frame[]): PumpStep {
+    return this.#move([], frames);
+  }
+
+  /** Nearly always every frame in it is quiet, and the Buffer that came is forwarded whole. */
+  moveRun(run: Run): PumpStep {
+    return this.#classifier.isQuiet(run.text) ? { bytes: run.bytes } : this.#move([], run.frames());
+  }
+
+  finish(clean: boolean): PumpStep {
+    return clean && this.#finished
+      ? { bytes: NOTHING, complete: true }
+      : { bytes: NOTHING, failure: TRUNCATED };
+  }
+
+  usage(): Usage | undefined {
+    return this.#classifier.usage();
+  }
+
+  keepAlive(): string {
+    return this.#classifier.keepAlive?.() ?? this.#client.keepAlive;
+  }
+
+  fail(error: GatewayError, requestId: string): string {
+    return this.#classifier.fail?.(error, requestId) ?? this.#client.encodeStreamError(error, requestId);
+  }
+
+  /** `out`: bytes that are due before these frames. */
+  #move(out: Buffer[], frames: readonly Frame[]): PumpStep {
     for (const frame of frames) {
-      const seen = watch(frame);
-      if (seen.usage !== undefined) usage = seen.usage;
-      if (seen.stopped === true) stopped = true;
-      if (seen.failure !== undefined) return { bytes: joined(kept), failure: seen.failure };
-      if (seen.drop !== true) kept.push(frame);
-      if (seen.terminal === true) return { bytes: joined(kept), complete: true };
+      const seen = this.#classifier.classify(frame);
+      if (seen.kind === 'error') return { bytes: joined(out), failure: seen.failure };
+      if (seen.kind !== 'drop') out.push(frame.bytes);
+      if (seen.kind === 'end') return { bytes: joined(out), complete: true };
+      if (seen.kind === 'finish') this.#finished = true;
     }
-    return { bytes: joined(kept) };
+    return { bytes: joined(out) };
   }
+}
 
-  return {
-    move,
-    /** Nearly always nothing in it matters, and it goes on as the Buffer that came: 0.5 us in place of 5 for eight frames. */
-    moveRun: (run: Run) => (protocol.relay.isQuiet(run.text) ? { bytes: run.bytes } : move(run.frames())),
-    finish: (clean) =>
-      clean && stopped ? { bytes: NOTHING, complete: true } : { bytes: NOTHING, failure: TRUNCATED },
-    usage: () => usage,
-  };
+/** A single Buffer is written as it is, several in one write. */
+function joined(bytes: readonly Buffer[]): Buffer {
+  const [only] = bytes;
+  if (only === undefined) return NOTHING;
+  return bytes.length === 1 ? only : Buffer.concat(bytes);
 }

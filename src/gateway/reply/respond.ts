@@ -3,7 +3,7 @@ import { type Admission, FailureError, GatewayError, type ProviderFailure } from
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
 import { withoutKeys } from '../../log.ts';
-import type { ClientSide, ReplyContext } from '../../protocols/protocol.ts';
+import type { ClientSide, ReplyContext, StreamNotices } from '../../protocols/protocol.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Exchange, HeaderList } from '../exchange.ts';
 import { errorOf } from '../outbound/fallback-policy.ts';
@@ -51,14 +51,15 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   const { client } = inbound.protocol;
   const headers = responseHeaders(trace.contact ?? request, trace, client, admission, deps.clock);
   if (reply.kind === 'stream') {
-    const writer = request.crossing
-      ? createTranslation(request, client, replyContext(inbound, trace, deps), deps.ids)
-      : createRelay(request.protocol, inbound.usageAsked);
+    const { opening, source } = reply;
+    const writer =
+      opening.kind === 'translated'
+        ? createTranslation(opening, request, client, replyContext(inbound, trace, deps))
+        : createRelay(opening, client);
     const errorEvent = (cause: ProviderFailure | GatewayError): string =>
-      withoutKeys(client.encodeStreamError(gatewayError(cause, options), exchange.requestId));
-    exchange.sink.open(headers, client.keepAlive);
-    const { held, source } = reply;
-    return pump({ held, source, writer, errorEvent, exchange, trace, clock: deps.clock });
+      withoutKeys(writer.fail(gatewayError(cause, options), exchange.requestId));
+    exchange.sink.open(headers, writer);
+    return pump({ source, writer, errorEvent, exchange, trace, clock: deps.clock });
   }
   trace.firstByteAt ??= deps.clock.monotonic();
   if (reply.kind === 'whole' && !request.crossing && !inbound.stream) {
@@ -71,7 +72,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   const encode = inbound.stream ? translateAsStream : translateWhole;
   const { text, usage, lost, items } = encode(decoded, request, client, replyContext(inbound, trace, deps));
   if (inbound.stream) {
-    exchange.sink.open(headers, client.keepAlive);
+    exchange.sink.open(headers, noticesOf(client));
     exchange.sink.end(text);
   } else {
     headers.push('content-type', 'application/json');
@@ -149,6 +150,14 @@ function namesOf(target: Target): HeaderList {
   return list;
 }
 
+/** What the gateway adds to a stream without frames so far. */
+export function noticesOf(client: ClientSide): Required<StreamNotices> {
+  return {
+    keepAlive: () => client.keepAlive,
+    fail: (error, requestId) => client.encodeStreamError(error, requestId),
+  };
+}
+
 /** Counted from the time at which the request was read. */
 const OPEN_AFTER_MS = 10_000;
 
@@ -175,7 +184,7 @@ export function keepAliveInSilence(
   const end = clock.after(waitMs, () => {
     if (exchange.cancellation.reason !== undefined) return;
     const headers = responseHeaders(trace.contact ?? first, trace, client, admission, clock);
-    exchange.sink.open(headers, client.keepAlive);
+    exchange.sink.open(headers, noticesOf(client));
     exchange.sink.write(client.keepAlive);
   });
   return { end };

@@ -1,81 +1,142 @@
-// Different protocols on the two sides: the provider's answer becomes canonical events, these the client's frames.
+// Different protocols on the two sides: the provider's answer is decoded into canonical events, and these into the client's frames.
 import { replay } from '../../canonical/collect.ts';
 import type { StreamEvent } from '../../canonical/events.ts';
 import type { Reply } from '../../canonical/reply.ts';
-import { createEventRestorer, restoreReply, isIdentityMapping } from '../../canonical/reverse-mapping.ts';
+import {
+  createEventRestorer,
+  isIdentityMapping,
+  restoreReply,
+  type EventRestorer,
+} from '../../canonical/reverse-mapping.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import type { Ids } from '../../ids.ts';
+import type { GatewayError } from '../../errors.ts';
 import { rawJson } from '../../protocols/json/raw-json.ts';
-import type { ClientSide, ReplyContext } from '../../protocols/protocol.ts';
-import type { Frame } from '../../protocols/sse/splitter.ts';
+import type { ClientSide, ReplyContext, StreamDecoder, StreamEncoder } from '../../protocols/protocol.ts';
+import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import { createLosses, type Losses } from './losses.ts';
 import type { BuiltRequest } from '../outbound/build-request.ts';
+import type { StreamOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 import { redact } from '../outbound/redact.ts';
 import { ThinkingCollector } from '../thinking-memory.ts';
 import type { NewItem } from '../../store/sealed-items.ts';
 
+export type TranslatedOpening = Extract<StreamOpening, { kind: 'translated' }>;
+
 export function createTranslation(
-  prepared: BuiltRequest,
+  opening: TranslatedOpening,
+  request: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
-  ids: Ids,
 ): FrameWriter {
-  const decoder = prepared.protocol.provider.createStreamDecoder({ ids, traits: prepared.target.traits });
-  const restorer = isIdentityMapping(prepared.restore) ? undefined : createEventRestorer(prepared.restore);
-  const encoder = client.createStreamEncoder(context);
-  const losses = lossesFor(prepared, client, context);
-  const thinking = client.holds.signedThinking ? undefined : new ThinkingCollector();
-  let usage: Usage | undefined;
+  return new Translation(opening, request, client, context);
+}
 
-  function moveEvent(event: StreamEvent, into: { text: string }): PumpStep | undefined {
-    if (event.type === 'error') return { bytes: into.text, failure: event.failure };
-    into.text += encoder.push(event);
-    if (event.type === 'text_delta') return undefined;
-    losses.event(event);
-    thinking?.push(event);
-    if (event.type !== 'end') return undefined;
-    usage = event.usage;
-    return { bytes: into.text, complete: true, cut: restorer?.done() === true };
+class Translation implements FrameWriter {
+  readonly #decoder: StreamDecoder;
+  readonly #restorer: EventRestorer | undefined;
+  readonly #encoder: StreamEncoder;
+  readonly #client: ClientSide;
+  readonly #losses: Losses;
+  readonly #request: BuiltRequest;
+  readonly #thinking: ThinkingCollector | undefined;
+  #opening: TranslatedOpening | undefined;
+  #usage: Usage | undefined;
+  /** What is due to the client of the frames that are being moved. */
+  #text = '';
+
+  constructor(opening: TranslatedOpening, request: BuiltRequest, client: ClientSide, context: ReplyContext) {
+    this.#opening = opening;
+    this.#decoder = opening.decoder;
+    this.#client = client;
+    // Mostly nothing is to be restored: a call and an array less for each piece of text.
+    this.#restorer = isIdentityMapping(request.restore) ? undefined : createEventRestorer(request.restore);
+    this.#encoder = client.createStreamEncoder(context);
+    this.#losses = lossesFor(request, client, context);
+    this.#request = request;
+    this.#thinking = client.holds.signedThinking ? undefined : new ThinkingCollector();
   }
 
-  function moveEvents(events: readonly StreamEvent[], into: { text: string }): PumpStep | undefined {
-    for (const decoded of events) {
-      // Mostly nothing is to be restored: a call and an array less for each piece of text.
-      if (restorer === undefined) {
-        const last = moveEvent(decoded, into);
-        if (last !== undefined) return last;
-        continue;
-      }
-      for (const event of restorer.push(decoded)) {
-        const last = moveEvent(event, into);
-        if (last !== undefined) return last;
-      }
+  start(): PumpStep {
+    const { events = [], rest = [] } = this.#opening ?? {};
+    this.#opening = undefined;
+    this.#text = '';
+    return this.#events(events) ?? this.#frames(rest);
+  }
+
+  move(frames: readonly Frame[]): PumpStep {
+    this.#text = '';
+    return this.#frames(frames);
+  }
+
+  moveRun(run: Run): PumpStep {
+    return this.move(run.frames());
+  }
+
+  finish(clean: boolean): PumpStep {
+    this.#text = '';
+    return this.#events(this.#decoder.finish(clean)) ?? { bytes: this.#text, failure: TRUNCATED };
+  }
+
+  usage(): Usage | undefined {
+    return known(this.#usage ?? this.#decoder.usage());
+  }
+
+  lost(): string[] | undefined {
+    return this.#losses.list();
+  }
+
+  items(): readonly NewItem[] | undefined {
+    return itemsOf(this.#thinking, this.#request);
+  }
+
+  stopped(): boolean {
+    return this.#decoder.stopped();
+  }
+
+  keepAlive(): string {
+    return this.#encoder.keepAlive?.() ?? this.#client.keepAlive;
+  }
+
+  fail(error: GatewayError, requestId: string): string {
+    return this.#encoder.fail?.(error, requestId) ?? this.#client.encodeStreamError(error, requestId);
+  }
+
+  #frames(frames: readonly Frame[]): PumpStep {
+    for (const frame of frames) {
+      const last = this.#events(this.#decoder.push(frame));
+      if (last !== undefined) return last;
+    }
+    return { bytes: this.#text };
+  }
+
+  /** The last step of the stream if one of the events ends it. */
+  #events(events: readonly StreamEvent[]): PumpStep | undefined {
+    for (const event of events) {
+      const last = this.#restorer === undefined ? this.#event(event) : this.#restored(event, this.#restorer);
+      if (last !== undefined) return last;
     }
     return undefined;
   }
 
-  function move(frames: readonly Frame[]): PumpStep {
-    const into = { text: '' };
-    for (const frame of frames) {
-      const last = moveEvents(decoder.push(frame), into);
+  #restored(decoded: StreamEvent, restorer: EventRestorer): PumpStep | undefined {
+    for (const event of restorer.push(decoded)) {
+      const last = this.#event(event);
       if (last !== undefined) return last;
     }
-    return { bytes: into.text };
+    return undefined;
   }
 
-  return {
-    move,
-    moveRun: (run) => move(run.frames()),
-    finish(clean) {
-      const into = { text: '' };
-      return moveEvents(decoder.finish(clean), into) ?? { bytes: into.text, failure: TRUNCATED };
-    },
-    usage: () => known(usage ?? decoder.usage()),
-    lost: () => losses.list(),
-    items: () => itemsOf(thinking, prepared),
-    stopped: () => decoder.stopped(),
-  };
+  #event(event: StreamEvent): PumpStep | undefined {
+    if (event.type === 'error') return { bytes: this.#text, failure: event.failure };
+    this.#text += this.#encoder.push(event);
+    if (event.type === 'text_delta') return undefined;
+    this.#losses.event(event);
+    this.#thinking?.push(event);
+    if (event.type !== 'end') return undefined;
+    this.#usage = event.usage;
+    return { bytes: this.#text, complete: true, cut: this.#restorer?.done() === true };
+  }
 }
 
 /** An estimate is for the client's eyes; what is recorded is what the provider told. */

@@ -6,7 +6,7 @@ import { decodeError } from './provider-error.ts';
 import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
 import { hints } from './request/hints.ts';
 import { rewrite } from './rewrite.ts';
-import { commits, createWatch, isBroken, isQuiet, keepAlive } from './stream/relay.ts';
+import { createClassifier, keepAlive } from './stream/relay.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply/reply.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
@@ -60,6 +60,6 @@ const provider: ProviderSide = {
   decodeError,
 };
 
-const relay: Relay = { rewrite, inspectReply, commits, isBroken, createWatch, isQuiet };
+const relay: Relay = { rewrite, inspectReply, createClassifier };
 
 export const chat: Protocol = { name: 'chat', client, provider, relay };

@@ -14,7 +14,7 @@ import {
   requestHeaders,
 } from './headers.ts';
 import { pauseTurn } from './pause-turn.ts';
-import { commits, createWatch, isBroken, isQuiet } from './stream/relay.ts';
+import { createClassifier } from './stream/relay.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply/reply.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
@@ -71,6 +71,6 @@ const provider: ProviderSide = {
   pausing: pauseTurn,
 };
 
-const relay: Relay = { rewrite, inspectReply, commits, isBroken, createWatch, isQuiet };
+const relay: Relay = { rewrite, inspectReply, createClassifier };
 
 export const messages: Protocol = { name: 'messages', client, provider, relay };

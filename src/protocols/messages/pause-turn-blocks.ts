@@ -19,7 +19,7 @@ export class TurnBlocks {
   readonly #order: Building[] = [];
   readonly #byIndex = new Map<unknown, Building>();
 
-  /** A content_block_* event, which was read from `source` and is the callee's from now on. */
+  /** A content_block_* event, which was read from `source`. */
   push(value: JsonObject, source: string): void {
     const { type, index, content_block: block, delta } = value;
     if (type === 'content_block_start') {
@@ -37,7 +37,7 @@ export class TurnBlocks {
     // llama.cpp once sent the start of an open block twice.
     if (before?.open === true && before.block.type === block.type) return;
     if (mayDiffer(block.input)) keepSource(source, [{ holder: block, name: 'input', steps: STEPS }]);
-    const building = { block, json: '', open: true };
+    const building = { block: copyOf(block), json: '', open: true };
     this.#order.push(building);
     this.#byIndex.set(index, building);
   }
@@ -45,6 +45,12 @@ export class TurnBlocks {
   all(): JsonObject[] {
     return this.#order.map(whole);
   }
+}
+
+/** Deltas are added to the copy; the frame's own value has other readers. */
+function copyOf(block: JsonObject): JsonObject {
+  const { citations } = block;
+  return Array.isArray(citations) ? { ...block, citations: [...citations] } : { ...block };
 }
 
 function add(building: Building, delta: JsonObject): void {

@@ -8,7 +8,7 @@ import { keepSource, mayDiffer, type ArgumentsPath } from '../json/raw-arguments
 import type { PauseTurn, TurnJoiner } from '../protocol.ts';
 import { makeFrame, type Frame } from '../sse/frame.ts';
 import { createSpliceWatch, unfoldStart } from './stream/message-start.ts';
-import { list, parseObject, text } from './wire-types.ts';
+import { list, text } from './wire-types.ts';
 import { TurnBlocks } from './pause-turn-blocks.ts';
 import { addUsage, readUsage, writeTally, type UsageTally } from './reply/usage.ts';
 
@@ -97,8 +97,8 @@ class StreamJoiner implements TurnJoiner {
       this.#held.push(frame);
       return [];
     }
-    const value = parseObject(frame.data);
-    if (value === undefined) return [frame];
+    const { value } = frame;
+    if (!isObject(value)) return [frame];
     switch (value.type) {
       case 'message_start':
         return this.#messageStart(frame, value);

@@ -41,16 +41,6 @@ export function addedTool({ tool }: JsonObject): JsonObject | undefined {
   return isObject(definition) && definition.type !== 'mcp_toolset' ? definition : undefined;
 }
 
-/** The object that a frame's data is; undefined: it is none. */
-export function parseObject(data: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }

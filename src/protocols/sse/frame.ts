@@ -1,4 +1,5 @@
-// One server-sent event, read no further than it is asked for.
+// One server-sent event, read no further than needed.
+import type { JsonValue } from '../../canonical/json.ts';
 
 /** One event as it came. `bytes` includes its blank line, so that frames put together are the stream again. */
 export interface Frame {
@@ -9,6 +10,8 @@ export interface Frame {
   readonly event: string;
   /** The `data:` lines joined with \n, UTF-8 decoded; '' if none (a comment, a keep-alive). */
   readonly data: string;
+  /** `data` as JSON, parsed at most once, so that several readers can share it; undefined: it is not JSON. */
+  readonly value: JsonValue | undefined;
 }
 
 const BOM = '\u00ef\u00bb\u00bf';
@@ -26,6 +29,8 @@ export class BytesFrame implements Frame {
   private ownText: string | undefined;
   private ownEvent: string | undefined;
   private ownData: string | undefined;
+  private ownValue: JsonValue | undefined;
+  private isParsed = false;
   /** Where the value of the first `data:` line stands in `text`, and those of further ones: start, end, start, end … */
   private dataStart = 0;
   private dataEnd = 0;
@@ -68,6 +73,14 @@ export class BytesFrame implements Frame {
     return data;
   }
 
+  get value(): JsonValue | undefined {
+    if (!this.isParsed) {
+      this.isParsed = true;
+      this.ownValue = parseJson(this.data);
+    }
+    return this.ownValue;
+  }
+
   private decode(from: number, to: number): string {
     return this.chunk.toString('utf8', this.start + from, this.start + to);
   }
@@ -104,6 +117,15 @@ export class BytesFrame implements Frame {
   }
 }
 
+function parseJson(data: string): JsonValue | undefined {
+  if (data === '') return undefined;
+  try {
+    return JSON.parse(data) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A frame of our own. `data` in one line. */
 export function makeFrame(event: string, data: string): Frame {
   const bytes = Buffer.from(`${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`);
@@ -123,13 +145,12 @@ function endOfLine(text: string, from: number): number {
   return LINE_END.exec(text)?.index ?? -1;
 }
 
-/** Some servers forget the last blank line; what broke off in mid-frame is no frame. */
-export function isWholeFrame({ data, event }: Frame): boolean {
-  if (event === 'error' || data.trim() === '[DONE]') return true;
-  try {
-    JSON.parse(data);
-    return true;
-  } catch {
-    return false;
-  }
+/** Whether the last frame of a stream without its blank line is whole: some servers forget the line, others break off. */
+export function isWholeFrame(frame: Frame): boolean {
+  return frame.event === 'error' || frame.data.trim() === '[DONE]' || frame.value !== undefined;
+}
+
+/** With its blank line: a reader ignores a frame without one, and would take what follows for a part of it. */
+export function endedFrame({ bytes, text, event, data, value }: Frame): Frame {
+  return { bytes: Buffer.concat([bytes, Buffer.from('\n\n')]), text: `${text}\n\n`, event, data, value };
 }

@@ -5,20 +5,15 @@ import type { GenerationRequest } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 import type { ReplyContext } from '../../../src/protocols/protocol.ts';
-import type { Frame } from '../../../src/protocols/sse/splitter.ts';
+import { BytesFrame, makeFrame, type Frame } from '../../../src/protocols/sse/frame.ts';
 
 export function frame(data: unknown, event = ''): Frame {
   const text = typeof data === 'string' ? data : JSON.stringify(data);
-  const bytes = Buffer.from(`${event ? `event: ${event}\n` : ''}data: ${text}\n\n`);
-  return { bytes, text: bytes.toString('latin1'), event, data: text };
+  return makeFrame(event, text);
 }
 
-export const comment: Frame = {
-  bytes: Buffer.from(': waiting\n\n'),
-  text: ': waiting\n\n',
-  event: '',
-  data: '',
-};
+const COMMENT = Buffer.from(': waiting\n\n');
+export const comment: Frame = new BytesFrame(COMMENT, undefined, 0, COMMENT.length, false);
 
 export const DONE = '[DONE]';
 

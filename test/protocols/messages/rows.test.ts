@@ -1,5 +1,6 @@
 // Rows of this protocol's tables that are easily lost: ends that stand alone, who called, what begins an answer and what does not.
 import { expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/canonical/json.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
 import { frame as chatFrame, chunk } from '../chat/frames.ts';
@@ -42,12 +43,16 @@ it('who made a call is written, the model itself where nobody is named', () => {
 
 it('usage alone begins no answer', () => {
   const usage = { type: 'message_delta', delta: { stop_reason: null }, usage: { output_tokens: 1 } };
-  expect(messages.relay.commits(frame(usage))).toBe(false);
-  expect(messages.relay.commits(frame({ ...usage, delta: { stop_reason: 'end_turn' } }))).toBe(true);
+  const first = (value: JsonObject) =>
+    messages.relay.createClassifier({ usageAsked: true }).classify(frame(value)).kind;
+  expect(first(usage)).toBe('quiet');
+  expect(first({ ...usage, delta: { stop_reason: 'end_turn' } })).toBe('finish');
 });
 
 it('an unknown word beside content is no silence', () => {
-  const watch = chat.relay.createWatch({ usageAsked: true });
-  expect(watch(chatFrame(chunk({ content: 'a' }, { finish_reason: 'strange' })))).toEqual({ stopped: true });
-  expect(watch(chatFrame(chunk({}, { finish_reason: 'strange' })))).toHaveProperty('silence');
+  const classifier = chat.relay.createClassifier({ usageAsked: true });
+  const seen = (delta: JsonObject) =>
+    classifier.classify(chatFrame(chunk(delta, { finish_reason: 'strange' })));
+  expect(seen({ content: 'a' })).toEqual({ kind: 'finish' });
+  expect(seen({})).toHaveProperty('silence');
 });

@@ -6,13 +6,12 @@ import { DEFAULT_TRAITS, type Traits } from '../../../src/canonical/traits.ts';
 import type { Ids } from '../../../src/ids.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
 import type { ReplyContext } from '../../../src/protocols/protocol.ts';
-import type { Frame } from '../../../src/protocols/sse/splitter.ts';
+import { makeFrame, type Frame } from '../../../src/protocols/sse/frame.ts';
 
 export const ids: Ids = { random: (length) => 'x'.repeat(length) };
 
 export function frameOf(event: string, data: string): Frame {
-  const bytes = Buffer.from(`${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`);
-  return { bytes, text: bytes.toString('latin1'), event, data };
+  return makeFrame(event, data);
 }
 
 /** A frame as providers write it: the event's name is its type. */

@@ -340,12 +340,8 @@ type Chunk = { value: JsonObject } | { failure: ProviderFailure };
 
 export function readChunk(frame: Frame): Chunk {
   if (frame.event === 'error') return { failure: failureOfEvent(frame.data) };
-  let value: JsonValue;
-  try {
-    value = JSON.parse(frame.data) as JsonValue;
-  } catch {
-    return { failure: malformed('The provider sent a frame that is not JSON.') };
-  }
+  const { value } = frame;
+  if (value === undefined) return { failure: malformed('The provider sent a frame that is not JSON.') };
   if (Array.isArray(value)) return { failure: failureOf(value) };
   if (!isObject(value)) return { failure: malformed('The provider sent a frame that is not an object.') };
   const failure = failureIn(value);

@@ -14,7 +14,7 @@ import { failureOfEvent, readFailure } from '../errors.ts';
 import { createSpliceWatch, SPLICED, unfoldStart } from './message-start.ts';
 import { failureOfStray, isError, isUnreadable, MALFORMED } from './relay.ts';
 import { addUnlikeInputs } from '../reply/reply.ts';
-import { list, parseObject, text } from '../wire-types.ts';
+import { list, text } from '../wire-types.ts';
 import { decodeStop, failureOfSilence, failureOfStop, isStop } from '../reply/stop-reason.ts';
 import { readUsage, toUsage, type UsageTally } from '../reply/usage.ts';
 
@@ -143,8 +143,8 @@ export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
   function other(frame: Frame): StreamEvent[] {
     shape.forget();
     if (frame.event === 'error') return failed(failureOfEvent(frame.data));
-    const value = parseObject(frame.data);
-    if (value !== undefined) {
+    const { value } = frame;
+    if (isObject(value)) {
       keepInputs(value, frame.data);
       const events = dispatch(value, frame.event);
       const [only] = events;

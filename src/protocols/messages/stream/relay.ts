@@ -1,17 +1,21 @@
-// Looks at frames that are relayed as they came. Nearly all of them are deltas, known by their event name: those cost nothing
-// more; JSON is parsed only where usage, a stop reason or an error can be.
-import { isObject, type JsonObject } from '../../../canonical/json.ts';
+// Classifies the frames of a relayed stream. Nearly all are deltas, known by their event name, and are not parsed; JSON is
+// parsed only if usage, a stop reason or an error may be in it.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { ProviderFailure } from '../../../errors.ts';
-import type { RelayedFrame, RelayInspector } from '../../protocol.ts';
+import type { Usage } from '../../../canonical/usage.ts';
+import type { FrameClass, StreamClassifier } from '../../protocol.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { closesObject, strayObject } from '../../sse/stray-json.ts';
 import { failureOfEvent, readFailure } from '../errors.ts';
 import { createSpliceWatch, SPLICED } from './message-start.ts';
 import { failureOfSilence, failureOfStop, isStop } from '../reply/stop-reason.ts';
-import { list, parseObject } from '../wire-types.ts';
+import { list } from '../wire-types.ts';
 import { readUsage, toUsage, type UsageTally } from '../reply/usage.ts';
 
-const NOTHING: RelayedFrame = Object.freeze({});
+const QUIET: FrameClass = Object.freeze({ kind: 'quiet' });
+const CONTENT: FrameClass = Object.freeze({ kind: 'content' });
+const FINISH: FrameClass = Object.freeze({ kind: 'finish' });
+const END: FrameClass = Object.freeze({ kind: 'end' });
 
 /** Inside a JSON string the quotes are escaped, so that these match members only. A start is looked at for its id and its stop. */
 const MARKS = /"usage"\s*:\s*\{|"stop_reason"\s*:\s*"|"error"|"message_st(?:op|art)"/;
@@ -19,7 +23,7 @@ const MARKS = /"usage"\s*:\s*\{|"stop_reason"\s*:\s*"|"error"|"message_st(?:op|a
 /** The same of several frames, the terminal event and the event `error` included. */
 const WORTH_SPLITTING = /usage"\s*:\s*\{|stop_reason"\s*:\s*"|error|message_st/;
 
-export function isQuiet(text: string): boolean {
+function isQuiet(text: string): boolean {
   return !WORTH_SPLITTING.test(text) && areBlocks(text);
 }
 
@@ -62,10 +66,6 @@ export function isUnreadable({ data, event }: Frame): boolean {
   return MUST_BE_JSON.has(event) && data !== '' && data.trim() !== '[DONE]';
 }
 
-export function isBroken(frame: Frame): boolean {
-  return isUnreadable(frame) && parseObject(frame.data) === undefined;
-}
-
 /** With an event's name or without. What an event that is not known here says is its own matter. */
 export function isError(value: JsonObject, event: string): boolean {
   const { type, error, detail, message, success } = value;
@@ -77,36 +77,6 @@ export function isError(value: JsonObject, event: string): boolean {
 export function failureOfStray(frame: Frame): ProviderFailure | undefined {
   const value = strayObject(frame);
   return value !== undefined && isError(value, '') ? readFailure(value) : undefined;
-}
-
-/** What a watch remembers of its stream. */
-interface Memory {
-  tally: UsageTally;
-  isSpliced: (message: unknown) => boolean;
-}
-
-function sight(value: JsonObject, event: string, { tally, isSpliced }: Memory): RelayedFrame {
-  if (isError(value, event)) return { failure: readFailure(value) };
-  if (value.type === 'message_stop') return { terminal: true };
-  const sighting: RelayedFrame = {};
-  const { delta, message } = value;
-  if (isSpliced(message)) return { failure: SPLICED };
-  const usage = isObject(message) ? message.usage : value.usage;
-  if (isObject(usage)) {
-    readUsage(tally, usage);
-    const told = toUsage(tally);
-    if (told !== undefined) sighting.usage = told;
-  }
-  // An answer that was ready at once stands in its start, with its stop.
-  const ended = isObject(message) ? message : delta;
-  if (isObject(ended) && isStop(ended.stop_reason)) {
-    const failure = failureOfStop(ended.stop_reason);
-    if (failure !== undefined) return { ...sighting, failure };
-    sighting.stopped = true;
-    const silence = hasContent(message) ? undefined : failureOfSilence(ended.stop_reason);
-    if (silence !== undefined) sighting.silence = silence;
-  }
-  return sighting;
 }
 
 export const MALFORMED: ProviderFailure = {
@@ -122,35 +92,95 @@ function isHarmless({ text, event }: Frame): boolean {
   return text.includes('"content_block_') && closesObject(text);
 }
 
-function look(frame: Frame, memory: Memory): RelayedFrame {
-  const failure = failureOfStray(frame);
-  if (failure !== undefined) return { failure };
-  if (frame.data === '' || isHarmless(frame)) return NOTHING;
-  const value = parseObject(frame.data);
-  if (value !== undefined) return sight(value, frame.event, memory);
-  return isUnreadable(frame) ? { failure: MALFORMED } : NOTHING;
-}
+class MessagesClassifier implements StreamClassifier {
+  /** Content or a stop was seen: content is not looked for any more. */
+  #hasContent = false;
+  readonly #tally: UsageTally = {};
+  readonly #isSpliced = createSpliceWatch();
+  #usage: Usage | undefined;
 
-export function createWatch(): RelayInspector {
-  const memory: Memory = { tally: {}, isSpliced: createSpliceWatch() };
-  return (frame) => {
+  classify(frame: Frame): FrameClass {
     switch (frame.event) {
       case 'content_block_delta':
       case 'content_block_start':
       case 'content_block_stop':
-        return closesObject(frame.text) || !isBroken(frame) ? NOTHING : { failure: MALFORMED };
+        return this.#block(frame);
       case 'ping':
-        return NOTHING;
+        return QUIET;
       case 'message_stop': {
         const failure = failureOfStray(frame);
-        return failure === undefined ? { terminal: true } : { failure };
+        return failure === undefined ? END : failed(failure);
       }
       case 'error':
-        return { failure: failureOfEvent(frame.data) };
+        return failed(failureOfEvent(frame.data));
       default:
-        return look(frame, memory);
+        return this.#other(frame);
     }
-  };
+  }
+
+  isQuiet(text: string): boolean {
+    return isQuiet(text);
+  }
+
+  usage(): Usage | undefined {
+    return this.#usage;
+  }
+
+  #block(frame: Frame): FrameClass {
+    if (this.#hasContent && closesObject(frame.text)) return QUIET;
+    const { value } = frame;
+    if (isObject(value)) return this.#content(value, frame.event);
+    return isUnreadable(frame) ? failed(MALFORMED) : QUIET;
+  }
+
+  #other(frame: Frame): FrameClass {
+    const stray = failureOfStray(frame);
+    if (stray !== undefined) return failed(stray);
+    if (frame.data === '') return QUIET;
+    const isSearched = !isHarmless(frame);
+    if (this.#hasContent && !isSearched) return QUIET;
+    const { value } = frame;
+    if (!isObject(value)) return isUnreadable(frame) ? failed(MALFORMED) : QUIET;
+    const found = isSearched ? this.#search(value, frame.event) : QUIET;
+    return found.kind === 'quiet' ? this.#content(value, frame.event) : found;
+  }
+
+  /** Everything but content: an error, usage, a stop, the end. */
+  #search(value: JsonObject, event: string): FrameClass {
+    if (isError(value, event)) return failed(readFailure(value));
+    if (value.type === 'message_stop') return END;
+    const { delta, message } = value;
+    if (this.#isSpliced(message)) return failed(SPLICED);
+    this.#readUsage(isObject(message) ? message.usage : value.usage);
+    // An answer that was ready at once stands in its start, with its stop.
+    const ended = isObject(message) ? message : delta;
+    if (!isObject(ended) || !isStop(ended.stop_reason)) return QUIET;
+    const failure = failureOfStop(ended.stop_reason);
+    if (failure !== undefined) return failed(failure);
+    this.#hasContent = true;
+    const silence = hasContent(message) ? undefined : failureOfSilence(ended.stop_reason);
+    return silence === undefined ? FINISH : { kind: 'finish', silence };
+  }
+
+  #readUsage(usage: JsonValue | undefined): void {
+    if (!isObject(usage)) return;
+    readUsage(this.#tally, usage);
+    this.#usage = toUsage(this.#tally) ?? this.#usage;
+  }
+
+  #content(value: JsonObject, event: string): FrameClass {
+    if (this.#hasContent || !startsAnswer(value, event)) return QUIET;
+    this.#hasContent = true;
+    return CONTENT;
+  }
+}
+
+export function createClassifier(): StreamClassifier {
+  return new MessagesClassifier();
+}
+
+function failed(failure: ProviderFailure): FrameClass {
+  return { kind: 'error', failure };
 }
 
 function isEmptyBlock(block: unknown): boolean {
@@ -170,22 +200,16 @@ function isEmptyDelta(delta: unknown): boolean {
   return (delta.text ?? delta.thinking ?? delta.partial_json) === '';
 }
 
-/** `false` for what is worth nothing before content comes: another target can still answer instead. */
-export function commits(frame: Frame): boolean {
-  if (frame.event === 'error') return true;
-  if (frame.data === '') return false;
-  const value = parseObject(frame.data);
-  if (value === undefined) return false;
-  switch (typeof value.type === 'string' ? value.type : frame.event) {
+/** Whether a frame holds content: before that another target can still answer. */
+function startsAnswer(value: JsonObject, event: string): boolean {
+  switch (typeof value.type === 'string' ? value.type : event) {
     case 'message_start':
-      return hasContent(value.message) || (isObject(value.message) && isStop(value.message.stop_reason));
+      return hasContent(value.message);
     case 'content_block_start':
       return !isEmptyBlock(value.content_block);
     case 'content_block_delta':
       return !isEmptyDelta(value.delta);
-    case 'message_delta':
-      return isObject(value.delta) && isStop(value.delta.stop_reason);
     default:
-      return isError(value, frame.event);
+      return false;
   }
 }

@@ -7,32 +7,46 @@ import { chunk, comment, DONE, finish, frame } from '../frames.ts';
 
 const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
 const onlyUsage = { id: 'x', choices: [], usage };
-const saw = (data: unknown, usageAsked = true, event = '') =>
-  chat.relay.createWatch({ usageAsked })(frame(data, event));
 
-describe('what commits a stream', () => {
-  test.each<[boolean, string, unknown]>([
-    [false, 'a role alone', chunk({ role: 'assistant', content: '', refusal: null })],
-    [false, 'a role with null content', chunk({ role: 'assistant', content: null, tool_calls: [] })],
-    [false, 'an empty delta', chunk({})],
-    [false, "Azure's first chunk", { choices: [], prompt_filter_results: [{}] }],
-    [false, 'usage alone', onlyUsage],
-    [false, '[DONE], which no answer preceded', DONE],
-    [false, 'what is not JSON', '{"choices":['],
-    [false, 'a role with an empty finish', chunk({ role: 'assistant' }, { finish_reason: '' })],
-    [true, 'content', chunk({ content: 'a' })],
-    [true, 'reasoning', chunk({ reasoning_content: 'a' })],
-    [true, 'a tool call', chunk({ tool_calls: [{ index: 0, id: 'call_1' }] })],
-    [true, 'a refusal', chunk({ refusal: 'no' })],
-    [true, 'a finish', finish('stop')],
-    [true, 'an error', { error: { message: 'no' } }],
-  ])('%s: %s', (expected, _what, data) => {
-    expect(chat.relay.commits(frame(data))).toBe(expected);
+/** What the first frame of a stream is. */
+const first = (data: unknown, usageAsked = true, event = '') =>
+  chat.relay.createClassifier({ usageAsked }).classify(frame(data, event));
+
+/** The same behind content, where frames are parsed only if their text is suspicious. */
+function later(data: unknown, usageAsked = true, event = '') {
+  const classifier = chat.relay.createClassifier({ usageAsked });
+  classifier.classify(frame(chunk({ content: 'a' })));
+  return { seen: classifier.classify(frame(data, event)), usage: classifier.usage() };
+}
+
+const QUIET = { seen: { kind: 'quiet' }, usage: undefined };
+
+describe('the first frame of a stream', () => {
+  test.each<[string, string, unknown]>([
+    ['quiet', 'a role alone', chunk({ role: 'assistant', content: '', refusal: null })],
+    ['quiet', 'a role with null content', chunk({ role: 'assistant', content: null, tool_calls: [] })],
+    ['quiet', 'an empty delta', chunk({})],
+    ['quiet', "Azure's first chunk", { choices: [], prompt_filter_results: [{}] }],
+    ['quiet', 'usage alone', onlyUsage],
+    ['end', '[DONE], which no answer preceded', DONE],
+    ['error', 'what is not JSON', '{"choices":['],
+    ['error', 'what is not JSON and looks like a chunk', '{"choices":[{"delta":{"content":"a"}]}'],
+    ['quiet', 'a role with an empty finish', chunk({ role: 'assistant' }, { finish_reason: '' })],
+    ['content', 'content', chunk({ content: 'a' })],
+    ['content', 'reasoning', chunk({ reasoning_content: 'a' })],
+    ['content', 'a tool call', chunk({ tool_calls: [{ index: 0, id: 'call_1' }] })],
+    ['content', 'a refusal', chunk({ refusal: 'no' })],
+    ['finish', 'a finish', finish('stop')],
+    ['error', 'an error', { error: { message: 'no' } }],
+  ])('is %s: %s', (kind, _what, data) => {
+    expect(first(data).kind).toBe(kind);
   });
-  test('a comment does not', () => expect(chat.relay.commits(comment)).toBe(false));
+  test('is quiet: a comment', () => {
+    expect(chat.relay.createClassifier({ usageAsked: true }).classify(comment)).toEqual({ kind: 'quiet' });
+  });
 });
 
-describe('the watch', () => {
+describe('a frame behind content', () => {
   test.each<[string, unknown]>([
     ['text', chunk({ content: 'hello' })],
     [
@@ -45,41 +59,40 @@ describe('the watch', () => {
       'a tool called usage',
       chunk({ tool_calls: [{ index: 0, function: { name: 'usage', arguments: '' } }] }),
     ],
-  ])('thinks nothing of %s', (_what, data) => {
-    expect(saw(data)).toEqual({});
+  ])('is quiet: %s', (_what, data) => {
+    expect(later(data)).toEqual(QUIET);
   });
 
-  test('reads usage, also in a chunk with content', () => {
-    expect(saw(chunk({ content: 'a' }, { usage }))).toEqual({ usage: { input: 10, output: 2 } });
+  test('may hold usage beside content', () => {
+    expect(later(chunk({ content: 'a' }, { usage })).usage).toEqual({ input: 10, output: 2 });
   });
-  test('reads usage with spaces in the JSON', () => {
-    expect(saw(JSON.stringify({ choices: [], usage }, null, 1).replaceAll('\n', ' '))).toHaveProperty(
-      'usage',
-    );
+  test('may hold usage with spaces in the JSON', () => {
+    const spaced = JSON.stringify({ choices: [], usage }, null, 1).replaceAll('\n', ' ');
+    expect(later(spaced).usage).toBeDefined();
   });
-  test('finds the second usage where the first is null', () => {
+  test('may hold a second usage where the first is null', () => {
     const data = { choices: [], usage: null, x_groq: { usage } };
-    expect(saw(data).usage).toEqual({ input: 10, output: 2 });
+    expect(later(data).usage).toEqual({ input: 10, output: 2 });
   });
-  test('keeps back only the frame that was asked for by the gateway', () => {
-    expect(saw(onlyUsage, false).drop).toBe(true);
-    expect(saw(onlyUsage, true).drop).toBeUndefined();
-    expect(saw(finish('stop', { usage }), false).drop).toBeUndefined();
-    expect(saw({ choices: [], usage: null }, false).drop).toBeUndefined();
+  test('is dropped only if the gateway alone asked for it', () => {
+    expect(later(onlyUsage, false).seen.kind).toBe('drop');
+    expect(later(onlyUsage, true).seen.kind).toBe('quiet');
+    expect(later(finish('stop', { usage }), false).seen.kind).toBe('finish');
+    expect(later({ choices: [], usage: null }, false).seen.kind).toBe('quiet');
   });
-  test('sees the stop, also of a second choice in the frame', () => {
+  test('may be the finish, also of a second choice', () => {
     const two = {
       choices: [
         { index: 0, finish_reason: null, delta: {} },
         { index: 1, finish_reason: 'stop', delta: {} },
       ],
     };
-    expect(saw(finish('stop'))).toEqual({ stopped: true });
-    expect(saw(two)).toEqual({ stopped: true });
+    expect(later(finish('stop')).seen).toEqual({ kind: 'finish' });
+    expect(later(two).seen).toEqual({ kind: 'finish' });
   });
-  test('sees the end', () => {
-    expect(saw(DONE)).toEqual({ terminal: true });
-    expect(saw('[DONE] ')).toEqual({ terminal: true });
+  test('may be the end', () => {
+    expect(later(DONE).seen).toEqual({ kind: 'end' });
+    expect(later('[DONE] ').seen).toEqual({ kind: 'end' });
   });
   test.each<[string, unknown, string]>([
     ['an error object', { error: { message: 'busy', code: 503 } }, ''],
@@ -91,14 +104,16 @@ describe('the watch', () => {
       '',
     ],
     ['an array around it', [{ error: { message: 'busy' } }], ''],
-  ])('reads %s as a failure', (_what, data, event) => {
-    expect(saw(data, true, event).failure?.message).toBe('busy');
+  ])('is an error: %s', (_what, data, event) => {
+    const failure: unknown = expect.objectContaining({ message: 'busy' });
+    expect(later(data, true, event).seen).toEqual({ kind: 'error', failure });
+    expect(first(data, true, event)).toEqual({ kind: 'error', failure });
   });
-  test('a frame cut in its usage is malformed, not silent', () => {
-    expect(saw('{"choices":[],"usage":{"prompt_to').failure?.reason).toBe('malformed');
-  });
-  test('a comment is nothing', () => {
-    expect(chat.relay.createWatch({ usageAsked: true })(comment)).toEqual({});
+  test('cut in its usage is malformed, not silent', () => {
+    expect(later('{"choices":[],"usage":{"prompt_to').seen).toMatchObject({
+      kind: 'error',
+      failure: { reason: 'malformed' },
+    });
   });
 });
 

@@ -5,7 +5,8 @@ import { signAsGateway } from '../../../../src/canonical/thinking-signature.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../../src/canonical/json.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
 import { cleanBody } from '../../../../src/protocols/messages/rewrite.ts';
-import type { RelayedFrame } from '../../../../src/protocols/protocol.ts';
+import type { FrameClass } from '../../../../src/protocols/protocol.ts';
+import type { Frame } from '../../../../src/protocols/sse/frame.ts';
 import { frame, frameOf } from '../support.ts';
 
 const start: JsonObject = {
@@ -25,82 +26,107 @@ const delta: JsonObject = {
   usage: { output_tokens: 30, output_tokens_details: { thinking_tokens: 6 } },
 };
 
-describe('the watch on a relayed stream', () => {
-  it('tells usage over the whole stream, the stop and the end', () => {
-    const watch = messages.relay.createWatch({ usageAsked: true });
+const createClassifier = () => messages.relay.createClassifier({ usageAsked: true });
+const TEXT = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } };
+
+/** What a frame is behind content. */
+function later(item: Frame): FrameClass {
+  const classifier = createClassifier();
+  classifier.classify(frame(TEXT));
+  return classifier.classify(item);
+}
+
+describe('the classifier of a relayed stream', () => {
+  it('remembers usage over the whole stream, and sees the stop and the end', () => {
+    const classifier = createClassifier();
     const first = { input: 10, cacheWrite: 4, cacheWrite1h: 1, output: 1 };
-    expect(watch(frame(start))).toEqual({ usage: first });
-    expect(watch(frame(delta))).toEqual({ usage: { ...first, output: 30, reasoning: 6 }, stopped: true });
-    expect(watch(frame({ type: 'message_stop' }))).toEqual({ terminal: true });
+    expect(classifier.classify(frame(start))).toEqual({ kind: 'quiet' });
+    expect(classifier.usage()).toEqual(first);
+    expect(classifier.classify(frame(delta))).toEqual({ kind: 'finish' });
+    expect(classifier.usage()).toEqual({ ...first, output: 30, reasoning: 6 });
+    expect(classifier.classify(frame({ type: 'message_stop' }))).toEqual({ kind: 'end' });
   });
 
-  it.each<[string, string, string, RelayedFrame]>([
+  it.each<[string, string, string, FrameClass]>([
     [
       'a delta, even one that speaks of usage',
       'content_block_delta',
       '{"delta":{"text":"\\"usage\\":{\\"stop_reason\\":\\"x\\""}}',
-      {},
+      { kind: 'quiet' },
     ],
-    ['a comment', '', '', {}],
-    ['a ping', 'ping', '{"type":"ping"}', {}],
-    ['an unknown event', 'vendor', '{"type":"vendor","a":1}', {}],
+    ['a comment', '', '', { kind: 'quiet' }],
+    ['a ping', 'ping', '{"type":"ping"}', { kind: 'quiet' }],
+    ['an unknown event', 'vendor', '{"type":"vendor","a":1}', { kind: 'quiet' }],
     [
       'a message_delta that has no stop reason yet',
       'message_delta',
       '{"type":"message_delta","delta":{"stop_reason":null}}',
-      {},
+      { kind: 'quiet' },
     ],
-    ['usage that is null', 'message_start', '{"type":"message_start","message":{"usage":null}}', {}],
-    ['frames without event names', '', '{"type":"message_stop"}', { terminal: true }],
+    [
+      'usage that is null',
+      'message_start',
+      '{"type":"message_start","message":{"usage":null}}',
+      { kind: 'quiet' },
+    ],
+    ['frames without event names', '', '{"type":"message_stop"}', { kind: 'end' }],
     [
       'a stop reason without an event name',
       '',
       '{"type":"message_delta","delta":{"stop_reason":"end_turn"}}',
-      { stopped: true },
+      { kind: 'finish' },
     ],
     [
       'an error',
       'error',
       '{"type":"error","error":{"type":"overloaded_error","message":"busy"}}',
-      { failure: { kind: 'overloaded', message: 'busy' } },
+      { kind: 'error', failure: { kind: 'overloaded', message: 'busy' } },
     ],
     [
       'an error without an event name',
       '',
       '{"error":{"message":"busy"}}',
-      { failure: { kind: 'failed', message: 'busy' } },
+      { kind: 'error', failure: { kind: 'failed', message: 'busy' } },
     ],
-    ['an error that is no JSON', 'error', 'busy', { failure: { kind: 'failed', message: 'busy' } }],
-  ])('sees %s', (_, event, data, sighting) => {
-    expect(messages.relay.createWatch({ usageAsked: true })(frameOf(event, data))).toEqual(sighting);
+    [
+      'an error that is no JSON',
+      'error',
+      'busy',
+      { kind: 'error', failure: { kind: 'failed', message: 'busy' } },
+    ],
+  ])('sees %s', (_, event, data, expected) => {
+    expect(later(frameOf(event, data))).toEqual(expected);
   });
 
-  it.each<[JsonObject, boolean]>([
-    [start, false],
-    [{ type: 'ping' }, false],
-    [{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }, false],
-    [{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'a' } }, true],
+  it.each<[FrameClass['kind'], JsonObject]>([
+    ['quiet', start],
+    ['quiet', { type: 'ping' }],
+    ['quiet', { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }],
+    ['content', { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'a' } }],
     [
+      'quiet',
       {
         type: 'content_block_start',
         index: 0,
         content_block: { type: 'thinking', thinking: '', signature: '' },
       },
-      false,
     ],
-    [{ type: 'content_block_start', index: 0, content_block: { type: 'tool_use', name: 'f' } }, true],
-    [{ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } }, false],
-    [{ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } }, true],
-    [{ type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 's' } }, true],
-    [{ type: 'content_block_stop', index: 0 }, false],
-    [delta, true],
-    [{ type: 'error', error: {} }, true],
-  ])('%j commits: %s', (value, expected) => {
-    expect(messages.relay.commits(frame(value))).toBe(expected);
+    ['content', { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', name: 'f' } }],
+    ['quiet', { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } }],
+    ['content', TEXT],
+    [
+      'content',
+      { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 's' } },
+    ],
+    ['quiet', { type: 'content_block_stop', index: 0 }],
+    ['finish', delta],
+    ['error', { type: 'error', error: {} }],
+  ])('reads a first frame as %s: %j', (kind, value) => {
+    expect(createClassifier().classify(frame(value)).kind).toBe(kind);
   });
 
-  it('is not committed by a comment', () => {
-    expect(messages.relay.commits(frameOf('', ''))).toBe(false);
+  it('reads a first frame as quiet: a comment', () => {
+    expect(createClassifier().classify(frameOf('', ''))).toEqual({ kind: 'quiet' });
   });
 });
 
