@@ -14,7 +14,7 @@ import { hints, recognizes } from './request/hints.ts';
 import { rewrite } from './rewrite.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
-import { commits, createWatch, isBroken, isQuiet, keepAlive } from './stream/relay.ts';
+import { createClassifier, keepAlive } from './stream/relay.ts';
 
 const path = '/responses';
 
@@ -61,6 +61,6 @@ const provider: ProviderSide = {
   decodeError,
 };
 
-const relay: Relay = { rewrite, inspectReply, commits, isBroken, createWatch, isQuiet };
+const relay: Relay = { rewrite, inspectReply, createClassifier };
 
 export const responses: Protocol = { name: 'responses', client, provider, relay };
