@@ -18,7 +18,7 @@ import { headerList, headerText } from '../src/gateway/reply/respond.ts';
 import { readRequest } from '../src/gateway/inbound/read-request.ts';
 import { redact } from '../src/gateway/outbound/redact.ts';
 import { withoutKeys } from '../src/log.ts';
-import { pageTitle } from '../src/protocols/shared/error-body.ts';
+import { pageTitle } from '../src/protocols/shared/provider-error.ts';
 import { rawJson } from '../src/protocols/json/raw-json.ts';
 import { measureJson, rangesOf, scanMembers } from '../src/protocols/json/splice.ts';
 import { PartialObject } from '../src/protocols/json/partial-object.ts';

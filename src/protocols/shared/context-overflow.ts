@@ -37,14 +37,14 @@ const MOST = 2000;
 
 const COUNTED = 'exceed_context_size_error';
 
-interface Said {
+interface ErrorWords {
   message: string;
   type?: string;
   code?: string;
 }
 
 /** `status`: of the answer, or in the body of one that came with 200; undefined where neither says it. */
-export function isOverflow({ message, type, code }: Said, status: number | undefined): boolean {
+export function isOverflow({ message, type, code }: ErrorWords, status: number | undefined): boolean {
   if (code === 'context_length_exceeded' || type === COUNTED || code === COUNTED) return true;
   if (status !== undefined && OTHER_STATUS.has(status)) return false;
   const words = message.slice(0, MOST);
