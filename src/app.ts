@@ -10,21 +10,21 @@ import type { GatewayDeps } from './gateway/exchange.ts';
 import { createHealthPublisher } from './observe/health-publisher.ts';
 import { createRequestLog } from './observe/request-log.ts';
 import { createItemRecorder } from './observe/item-recorder.ts';
-import { createUsageRecorder } from './observe/usage-recorder.ts';
+import { createUsageRecorder, type UsageRecorder } from './observe/usage-recorder.ts';
 import type { Ids } from './ids.ts';
 import type { Logger } from './log.ts';
 import { createProviderClient, type ProviderClient } from './providers/client.ts';
 import { listModels, probeLocal } from './providers/discover.ts';
 import type { Call, ProviderReply } from './providers/exchange.ts';
-import { createRouting } from './routing/routing.ts';
-import { createGatewayServer } from './server/server.ts';
+import { createRouting, type Routing } from './routing/routing.ts';
+import { createGatewayServer, type GatewayServer } from './server/server.ts';
 import { SIM_MODELS, startSim, type Sim } from './sim/sim.ts';
 import { createSealedItems } from './store/sealed-items.ts';
 import type { Store } from './store/store.ts';
 
 interface AppOptions {
   config: Config;
-  /** Reads the configuration anew; rejects where it is invalid. */
+  /** Reads the configuration again; rejects if it is invalid. */
   reload: () => Promise<Config>;
   store: Store;
   log: Logger;
@@ -34,16 +34,16 @@ interface AppOptions {
 }
 
 export interface App {
-  /** One for each host that is served: `http://127.0.0.1:8787`. */
+  /** One for each host: `http://127.0.0.1:8787`. */
   urls: string[];
   port: number;
-  /** What a user should know: a host that the machine lacks. */
+  /** For the user: hosts that the machine lacks. */
   notes: string[];
-  /** The providers as they are known now. */
+  /** The providers that are known now. */
   readonly providers: readonly ProviderConfig[];
   /** Requests that `stop` would wait for, and how long. */
   readonly underWay: { requests: number; graceMs: number };
-  /** Resolves when the local servers were looked for, 300 ms at most. */
+  /** Resolves when the search for local servers is over, after 300 ms at most. */
   ready: Promise<void>;
   /** Lets streams finish within `limits.shutdown_grace`. Gives the number of usage rows that could not be written. */
   stop(): Promise<number>;
@@ -56,161 +56,181 @@ const LIST_EVERY_MS = 10 * 60_000;
 const HEALTH_EVERY_MS = 1000;
 const PRUNE_EVERY_MS = HOUR_MS;
 
-/** Rejects where a host can't be listened on. */
+/** All parts of one gateway, and what changes while it runs. */
+interface Parts {
+  deps: GatewayDeps;
+  server: GatewayServer;
+  usage: UsageRecorder;
+  state: { config: Config; stopped: boolean };
+}
+
+/** Rejects if a host can't be listened on. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { store, log, clock, ids, env = process.env } = options;
-  let config = options.config;
-  const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
-  const routing = createRouting({ config, clock });
-  routing.addProviders([sim]);
-  const usage = createUsageRecorder({ store, clock, log });
-  const gate = createInFlightLimit();
-  const database = createDatabaseHealth({ store, clock, log });
-  let cancelled = false;
-
-  async function discover(): Promise<void> {
-    if (config.file !== null) return;
-    const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
-    routing.addProviders(found.map(({ provider }) => provider));
-    for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
-  }
-
-  /** Names of providers that list none in the file: asked at the start and every ten minutes. */
-  async function refreshLists(): Promise<void> {
-    const unlisted = routing
-      .providers()
-      .filter(({ models, source }) => models === null && source !== 'builtin');
-    await Promise.all(
-      unlisted.map(async (provider) => {
-        try {
-          routing.setDiscovered(provider.name, await listModels(client, provider, { timeoutMs: LIST_MS }));
-        } catch (error) {
-          log.warn('the models of a provider could not be listed', {
-            provider: provider.name,
-            reason: String(error),
-          });
-        }
-      }),
-    );
-  }
-
-  /** Without them the gateway serves all the same: costs are unknown then. */
-  async function loadFacts(): Promise<void> {
-    try {
-      await routing.loadFacts();
-    } catch (error) {
-      log.warn('prices could not be read: costs stay unknown', { reason: String(error) });
-    }
-  }
-
-  const items = createSealedItems({
-    store,
-    keyFile: `${store.location}.key`,
-    keepMs: () => config.responses.keep,
-    clock,
-    log,
-  });
-  const discovered = discover();
-  const deps: GatewayDeps = {
-    config: () => config,
-    observers: [usage, createRequestLog(log), createItemRecorder(items, () => config.responses.store)],
-    store,
-    items,
-    routing,
-    discovered,
-    client,
-    gate,
-    database,
-    clock,
-    ids,
-    log,
-  };
-  const server = createGatewayServer(deps);
-
-  async function release(): Promise<number> {
-    cancelled = true;
-    const [unwritten] = await Promise.all([usage.flush(), items.flush()]);
-    await client.close();
-    return unwritten;
-  }
-
-  let listening;
-  try {
-    listening = await server.listen();
-  } catch (error) {
+  const parts = createParts(options);
+  const { deps, server, state } = parts;
+  const listening = await server.listen().catch(async (error: unknown) => {
     server.kill();
-    await release();
+    await release(parts);
     throw error;
-  }
-
-  function repeat(everyMs: number, task: () => Promise<void>): void {
-    const run = (): void => {
-      if (cancelled) return;
-      void task().catch((error: unknown) => log.warn('housekeeping failed', { reason: String(error) }));
-      clock.after(everyMs, run);
-    };
-    run();
-  }
-  void discovered.then(() => repeat(LIST_EVERY_MS, refreshLists));
-  repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }));
-  repeat(PRUNE_EVERY_MS, () => store.prune(clock.now(), config.usage.keep));
-  repeat(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()));
-  void loadFacts();
-
-  async function applyReload(): Promise<void> {
-    try {
-      const next = await options.reload();
-      for (const fixed of unchangeable(config, next)) log.warn(`${fixed} changes only with a restart`);
-      config = { ...next, listen: { ...config.listen, names: next.listen.names }, database: config.database };
-      routing.update(config);
-      await loadFacts();
-      log.info('the configuration was read anew', { providers: config.providers.length });
-      for (const warning of next.warnings) log.warn(warning);
-      // Not waited for: a provider that is slow to tell must not hold the next change back.
-      void refreshLists();
-    } catch (error) {
-      const faults = (error as { faults?: string[] }).faults ?? [String(error)];
-      for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);
-    }
-  }
-  const sayGone = (): void =>
-    log.warn('the configuration file is gone: what it said last stays in effect, until the gateway ends', {
-      file: config.file,
-    });
-  const watcher =
-    config.file === null
-      ? undefined
-      : watchConfig({ file: config.file, reload: applyReload, gone: sayGone, clock });
-
+  });
+  startHousekeeping(parts);
+  const watch = watchConfigFile(parts, options.reload);
   const { hosts, port, skipped } = listening;
   return {
     urls: hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
     port,
     notes: skipped.map((host) => `this machine has no ${host}; it is not listened on`),
     get providers() {
-      return routing.providers();
+      return deps.routing.providers();
     },
     get underWay() {
-      return { requests: gate.inFlight, graceMs: config.limits.shutdownGrace };
+      return { requests: deps.inFlightLimit.inFlight, graceMs: state.config.limits.shutdownGrace };
     },
-    ready: discovered,
+    ready: deps.discovered,
     async stop() {
-      watcher?.close();
-      await server.stop(config.limits.shutdownGrace);
-      const unwritten = await release();
-      if (unwritten > 0) log.error('usage rows are lost: they could not be written', { rows: unwritten });
+      watch?.close();
+      await server.stop(state.config.limits.shutdownGrace);
+      const unwritten = await release(parts);
+      if (unwritten > 0) {
+        deps.log.error('usage rows could not be written and are discarded', { rows: unwritten });
+      }
       return unwritten;
     },
     kill() {
-      cancelled = true;
-      watcher?.close();
+      state.stopped = true;
+      watch?.close();
       server.kill();
     },
   };
 }
 
-/** What a running server can't take from a changed file. */
-function unchangeable(before: Config, after: Config): string[] {
+function createParts({ config, store, log, clock, ids, env = process.env }: AppOptions): Parts {
+  const state = { config, stopped: false };
+  const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
+  const routing = createRouting({ config, clock });
+  routing.addProviders([sim]);
+  const usage = createUsageRecorder({ store, clock, log });
+  const items = createSealedItems({
+    store,
+    keyFile: `${store.location}.key`,
+    keepMs: () => state.config.responses.keep,
+    clock,
+    log,
+  });
+  const deps: GatewayDeps = {
+    config: () => state.config,
+    observers: [usage, createRequestLog(log), createItemRecorder(items, () => state.config.responses.store)],
+    store,
+    items,
+    routing,
+    discovered: config.file === null ? addLocalServers(client, routing) : Promise.resolve(),
+    client,
+    inFlightLimit: createInFlightLimit(),
+    database: createDatabaseHealth({ store, clock, log }),
+    clock,
+    ids,
+    log,
+  };
+  const server = createGatewayServer(deps);
+  return { deps, server, usage, state };
+}
+
+/** Ends what runs beside requests. Gives the number of usage rows that could not be written. */
+async function release({ deps, usage, state }: Parts): Promise<number> {
+  state.stopped = true;
+  const [unwritten] = await Promise.all([usage.flush(), deps.items.flush()]);
+  await deps.client.close();
+  return unwritten;
+}
+
+/** Without a configuration file, model servers on their usual ports are providers, too. */
+async function addLocalServers(client: ProviderClient, routing: Routing): Promise<void> {
+  const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
+  routing.addProviders(found.map(({ provider }) => provider));
+  for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
+}
+
+function startHousekeeping(parts: Parts): void {
+  const { routing, store, clock, log, discovered } = parts.deps;
+  void discovered.then(() => repeat(LIST_EVERY_MS, () => refreshModelLists(parts.deps), parts));
+  repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }), parts);
+  repeat(PRUNE_EVERY_MS, () => store.prune(clock.now(), parts.state.config.usage.keep), parts);
+  repeat(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()), parts);
+  void loadPrices(parts.deps);
+}
+
+/** Runs `task` at once, then at the interval, until the gateway stops. */
+function repeat(everyMs: number, task: () => Promise<void>, { deps: { clock, log }, state }: Parts): void {
+  const run = (): void => {
+    if (state.stopped) return;
+    void task().catch((error: unknown) => log.warn('housekeeping failed', { reason: String(error) }));
+    clock.after(everyMs, run);
+  };
+  run();
+}
+
+/** Asks each provider that has no list of models in the file for its list. */
+async function refreshModelLists({ client, routing, log }: GatewayDeps): Promise<void> {
+  const unlisted = routing
+    .providers()
+    .filter(({ models, source }) => models === null && source !== 'builtin');
+  await Promise.all(
+    unlisted.map(async (provider) => {
+      try {
+        routing.setDiscovered(provider.name, await listModels(client, provider, { timeoutMs: LIST_MS }));
+      } catch (error) {
+        log.warn('the models of a provider could not be listed', {
+          provider: provider.name,
+          reason: String(error),
+        });
+      }
+    }),
+  );
+}
+
+/** The gateway serves without prices, too: costs are unknown then. */
+async function loadPrices({ routing, log }: GatewayDeps): Promise<void> {
+  try {
+    await routing.loadPrices();
+  } catch (error) {
+    log.warn('prices could not be read: costs stay unknown', { reason: String(error) });
+  }
+}
+
+function watchConfigFile(parts: Parts, reload: AppOptions['reload']): { close(): void } | undefined {
+  const { clock, log } = parts.deps;
+  const { file } = parts.state.config;
+  if (file === null) return undefined;
+  const gone = (): void =>
+    log.warn('the configuration file was deleted: its last settings stay in effect until the gateway ends', {
+      file,
+    });
+  return watchConfig({ file, reload: () => applyChange(parts, reload), gone, clock });
+}
+
+/** Reads the changed file; an invalid one is reported and changes nothing. */
+async function applyChange({ deps, state }: Parts, reload: AppOptions['reload']): Promise<void> {
+  const { log } = deps;
+  try {
+    const before = state.config;
+    const next = await reload();
+    for (const setting of fixedSettings(before, next)) log.warn(`${setting} changes only with a restart`);
+    const listen = { ...before.listen, names: next.listen.names };
+    state.config = { ...next, listen, database: before.database };
+    deps.routing.update(state.config);
+    await loadPrices(deps);
+    log.info('the configuration was reloaded', { providers: state.config.providers.length });
+    for (const warning of next.warnings) log.warn(warning);
+    // Not awaited: a provider that is slow to list its models must not delay the next change.
+    void refreshModelLists(deps);
+  } catch (error) {
+    const faults = (error as { faults?: string[] }).faults ?? [String(error)];
+    for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);
+  }
+}
+
+/** Changed settings that take effect only with a restart. */
+function fixedSettings(before: Config, after: Config): string[] {
   const changed: string[] = [];
   if (before.listen.hosts.join() !== after.listen.hosts.join()) changed.push('listen.hosts');
   if (before.listen.port !== after.listen.port) changed.push('listen.port');
@@ -220,10 +240,10 @@ function unchangeable(before: Config, after: Config): string[] {
   return changed;
 }
 
-/** Of the built-in provider, in place of a port that it has only once it was asked. */
+/** Stands for the built-in provider, which gets its port at its first request. */
 const SIM_URL = 'http://127.0.0.1:0';
 
-/** The way to all providers, and the built-in one among them, which is started by its first request. */
+/** The client for all providers. The built-in one is started by its first request. */
 export function createClients(options: {
   clock: Clock;
   ids: Ids;

@@ -43,7 +43,7 @@ export async function withInventory<Result>(
       routing.addProviders(found.map(({ provider }) => provider));
       for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
     }
-    await routing.loadFacts();
+    await routing.loadPrices();
     return await use({ config, client, routing, providers: shownProviders(routing.providers(), config) });
   } finally {
     await client.close();

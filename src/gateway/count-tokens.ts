@@ -27,7 +27,7 @@ export async function countTokens(
     deps.clock.now(),
   );
   const config = deps.config();
-  const leave = deps.gate.enter(config);
+  const leave = deps.inFlightLimit.enter(config);
   try {
     const { maxValues } = config.limits;
     const inbound = readRequest(protocol, await exchange.readBody(), maxValues, counting.readEnvelope);

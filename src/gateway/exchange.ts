@@ -62,7 +62,7 @@ export interface GatewayDeps {
   client: ProviderClient;
   /** Called at the end of each admitted request, in this order. */
   observers: readonly Observer[];
-  gate: InFlightLimit;
+  inFlightLimit: InFlightLimit;
   database: DatabaseHealth;
   clock: Clock;
   ids: Ids;

@@ -27,7 +27,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     clock.now(),
   );
   const { limits, strict, tiers } = deps.config();
-  const leave = deps.gate.enter(deps.config());
+  const leave = deps.inFlightLimit.enter(deps.config());
   try {
     const inbound = readRequest(protocol, await exchange.readBody(), limits.maxValues);
     const readAt = clock.monotonic();

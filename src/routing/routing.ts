@@ -77,7 +77,7 @@ export interface Routing {
   /** All that are known now, the built-in one included. */
   providers(): readonly ProviderConfig[];
   /** Loads prices and further windows: 50 ms of work, so after the server listens. */
-  loadFacts(): Promise<void>;
+  loadPrices(): Promise<void>;
 }
 
 /** Longer than this a request does not wait for a target that cools. */
@@ -185,7 +185,7 @@ export function createRouting(options: { config: Config; clock: Clock }): Routin
       config = changed;
       rebuild();
     },
-    async loadFacts() {
+    async loadPrices() {
       // Servers on this machine bill nothing: without others, the book is not read at all.
       if (await facts.load(providers.all.filter((provider) => !isOnLoopback(provider)))) rebuild();
     },

@@ -1,30 +1,24 @@
-// Connections and what is under way on them. Node takes an answer for delivered once it was handed over, and tells a response
-// that waits behind others nothing of the connection's end; a slow reader and a client that asks ahead need both. A client
+// Connections of clients and the requests under way on them. Node counts an answer as delivered once it was handed over, and does not
+// tell a response that waits behind others that its connection has ended; a slow reader and a client that pipelines need both. A client
 // that takes nothing of what waits for it is dropped, else it would hold memory, a slot and a provider for as long as it likes.
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { CancellationSource } from '../cancellation.ts';
+import { CancellationSource } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
-
-/** A request between its head and the end of its answer. */
-export interface UnderWay {
-  readonly requestId: string;
-  readonly response: ServerResponse;
-  readonly cancellation: CancellationSource;
-  /** Its connection closed. */
-  closed(): void;
-}
+import { ClientGone, type Exchange } from '../gateway/exchange.ts';
+import { readBody } from './body.ts';
+import { ClientResponse } from './respond.ts';
 
 export interface Connections {
   add(socket: Socket): void;
-  begin(request: UnderWay): void;
-  /** Called once for each that began. */
-  end(request: UnderWay): void;
-  /** Whether bytes that are no HTTP may be answered: nothing else is, or will be, written on it. */
+  begin(request: ClientRequest): void;
+  /** Called once for each request that began. */
+  end(request: ClientRequest): void;
+  /** Whether bytes that are no HTTP may be answered: no other answer is, or will be, written on the socket. */
   isSilent(socket: Socket): boolean;
-  /** Closes those on which nothing is under way, not even half a head. */
+  /** Closes the connections without a request, and without a part of one. */
   closeIdle(): void;
-  /** Closes those that were answered and are kept, the oldest first, `most` of them. Returns how many. */
+  /** Closes idle connections that served a request, the oldest first, `most` of them. Returns how many. */
   closeServed(most: number): number;
   cancelAll(reason: Error): void;
   /** Resolves when the last byte of every answer has left. */
@@ -32,11 +26,11 @@ export interface Connections {
 }
 
 interface Connection {
-  /** More than one only where a client asks ahead. */
-  requests: UnderWay[];
-  /** How much it had sent when it was last at rest. */
+  /** More than one only if the client pipelines. */
+  requests: ClientRequest[];
+  /** Bytes that the client had sent when its last request ended. */
   restedAt: number;
-  /** How much it had taken when it was last looked at. */
+  /** Bytes that the client had taken at the last check. */
   taken: number;
   /** Milliseconds without a byte taken while bytes wait. */
   stalledMs: number;
@@ -44,49 +38,17 @@ interface Connection {
 
 interface ConnectionsOptions {
   clock: Clock;
-  /** Milliseconds without a byte taken after which a client is dropped: `limits.write_timeout` as it is now. */
+  /** Milliseconds without a byte taken after which a client is dropped: `limits.write_timeout` as it is set now. */
   writeTimeout: () => number;
   /** Called with the requests whose client was dropped. */
   onDropped: (requestIds: readonly string[]) => void;
 }
 
-/** How often connections are looked at, at most; for short time-outs more often. */
-const LOOK_MS = 1000;
-const LEAST_LOOK_MS = 10;
-
-export function createConnections({ clock, writeTimeout, onDropped }: ConnectionsOptions): Connections {
+export function createConnections(options: ConnectionsOptions): Connections {
   const open = new Map<Socket, Connection>();
   let underWay = 0;
   let onEmpty = (): void => undefined;
-  let looking = false;
-
-  function lookLater(): void {
-    looking = true;
-    const lookMs = Math.max(Math.min(LOOK_MS, writeTimeout() / 4), LEAST_LOOK_MS);
-    const since = clock.monotonic();
-    clock.after(lookMs, () => {
-      // What a process that was stopped could not write was not refused by the client.
-      dropStalled(Math.min(clock.monotonic() - since, 2 * lookMs));
-      if (underWay > 0) lookLater();
-      else looking = false;
-    });
-  }
-
-  function dropStalled(elapsedMs: number): void {
-    for (const [socket, connection] of open) {
-      const taken = bytesTaken(socket);
-      if (socket.writableLength === 0 || taken !== connection.taken) {
-        connection.taken = taken;
-        connection.stalledMs = 0;
-        continue;
-      }
-      connection.stalledMs += elapsedMs;
-      if (connection.stalledMs < writeTimeout()) continue;
-      onDropped(connection.requests.map(({ requestId }) => requestId));
-      // Not closed gently: the system would keep what waits.
-      socket.resetAndDestroy();
-    }
-  }
+  const watchStalls = createStallWatch(open, () => underWay > 0, options);
 
   return {
     add(socket) {
@@ -99,7 +61,7 @@ export function createConnections({ clock, writeTimeout, onDropped }: Connection
     },
     begin(request) {
       underWay += 1;
-      if (!looking) lookLater();
+      watchStalls();
       open.get(request.response.req.socket)?.requests.push(request);
     },
     end(request) {
@@ -115,7 +77,7 @@ export function createConnections({ clock, writeTimeout, onDropped }: Connection
     },
     isSilent(socket) {
       const requests = open.get(socket)?.requests ?? [];
-      // What is wrong with the body of a request is its answer; behind one that is complete it would pass for it.
+      // An error in a request's body is that request's answer; after a complete request it would be taken for its answer.
       return requests.every(({ response }) => !response.headersSent && !response.req.complete);
     },
     closeIdle() {
@@ -127,7 +89,7 @@ export function createConnections({ clock, writeTimeout, onDropped }: Connection
       let closed = 0;
       for (const [socket, { requests, restedAt }] of open) {
         if (closed >= most) break;
-        // The request of a new connection may be on its way.
+        // A new connection's first request may be on its way.
         if (restedAt === 0 || requests.length > 0 || socket.bytesRead !== restedAt) continue;
         socket.destroy();
         closed += 1;
@@ -147,7 +109,130 @@ export function createConnections({ clock, writeTimeout, onDropped }: Connection
   };
 }
 
-/** Bytes that the system took over for the client. Node counts a write once it is over: `Pieces` keeps each one short. */
+/** Milliseconds between two checks, at most; shorter time-outs are checked more often. */
+const CHECK_MS = 1000;
+const LEAST_CHECK_MS = 10;
+
+/** The returned function starts checks of `open` that go on while `isNeeded`; it does nothing while they run. */
+function createStallWatch(
+  open: ReadonlyMap<Socket, Connection>,
+  isNeeded: () => boolean,
+  { clock, writeTimeout, onDropped }: ConnectionsOptions,
+): () => void {
+  let running = false;
+
+  function checkLater(): void {
+    running = true;
+    const checkMs = Math.max(Math.min(CHECK_MS, writeTimeout() / 4), LEAST_CHECK_MS);
+    const since = clock.monotonic();
+    clock.after(checkMs, () => {
+      // What a process that was stopped could not write was not refused by the client.
+      const elapsedMs = Math.min(clock.monotonic() - since, 2 * checkMs);
+      for (const [socket, connection] of open) {
+        countStall(socket, connection, elapsedMs);
+        if (connection.stalledMs === 0 || connection.stalledMs < writeTimeout()) continue;
+        onDropped(connection.requests.map(({ requestId }) => requestId));
+        // Not closed gently: the system would keep what waits.
+        socket.resetAndDestroy();
+      }
+      if (isNeeded()) checkLater();
+      else running = false;
+    });
+  }
+
+  return () => {
+    if (!running) checkLater();
+  };
+}
+
+function countStall(socket: Socket, connection: Connection, elapsedMs: number): void {
+  const taken = bytesTaken(socket);
+  if (socket.writableLength > 0 && taken === connection.taken) {
+    connection.stalledMs += elapsedMs;
+    return;
+  }
+  connection.taken = taken;
+  connection.stalledMs = 0;
+}
+
+/** Bytes that the system took over for the client. Node counts a write once it is over: `Pieces` makes each one short. */
 function bytesTaken(socket: Socket): number {
   return socket.bytesWritten - socket.writableLength;
+}
+
+interface ClientRequestOptions {
+  requestId: string;
+  clock: Clock;
+  connections: Connections;
+  /** Bytes of a body, decompressed. */
+  maxBody: number;
+  /** The connection is not used again. */
+  closing: () => boolean;
+  /** Its `expect` header is another than `100-continue`. */
+  unexpected: boolean;
+}
+
+const ignore = (): void => undefined;
+
+/** One request from its head to the end of its answer. A class, as all that is made for each request is: it costs least. */
+export class ClientRequest implements Exchange {
+  readonly requestId: string;
+  readonly path: string;
+  readonly query: string;
+  readonly cancellation = new CancellationSource();
+  readonly sink: ClientResponse;
+  readonly response: ServerResponse;
+  readonly unexpected: boolean;
+  readonly #request: IncomingMessage;
+  readonly #connections: Connections;
+  readonly #maxBody: number;
+  #over = false;
+  #afterwards: () => void = ignore;
+
+  constructor(request: IncomingMessage, response: ServerResponse, options: ClientRequestOptions) {
+    const url = request.url ?? '/';
+    const at = url.indexOf('?');
+    this.requestId = options.requestId;
+    this.path = at < 0 ? url : url.slice(0, at);
+    this.query = at < 0 ? '' : url.slice(at);
+    this.sink = new ClientResponse(response, options);
+    this.response = response;
+    this.unexpected = options.unexpected;
+    this.#request = request;
+    this.#connections = options.connections;
+    this.#maxBody = options.maxBody;
+    options.connections.begin(this);
+    response.on('error', ignore);
+    response.on('close', () => this.closed());
+  }
+
+  get headers(): IncomingMessage['headers'] {
+    return this.#request.headers;
+  }
+
+  get method(): string {
+    return this.#request.method ?? 'GET';
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders;
+  }
+
+  readBody(): Buffer | Promise<Buffer> {
+    return readBody(this.#request, this.#maxBody, this.cancellation);
+  }
+
+  whenDelivered(task: () => void): void {
+    if (this.#over) task();
+    else this.#afterwards = task;
+  }
+
+  /** Its answer has left, or its connection is closed. */
+  closed(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#connections.end(this);
+    this.#afterwards();
+    if (!this.response.writableFinished) this.cancellation.cancel(new ClientGone());
+  }
 }

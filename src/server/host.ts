@@ -1,9 +1,9 @@
-// Which Host names are ours: a page of a stranger that resolves its own name to this machine must get nothing (DNS rebinding).
+// Which Host names belong to this gateway: a web page whose own name resolves to this machine must get nothing (DNS rebinding).
 import { isIP } from 'node:net';
 
 const WILDCARDS = new Set(['0.0.0.0', '::']);
 
-/** The Host header of flat names and values; undefined where there is none, or more than one: readers differ in which counts. */
+/** The Host header among flat names and values; undefined if there is none, or several: readers differ in which one counts. */
 export function hostOf(rawHeaders: readonly string[]): string | undefined {
   let host: string | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -20,8 +20,11 @@ interface Listen {
   names: readonly string[];
 }
 
-/** Whether a request's Host is ours. Remembers the last one that was: clients keep to theirs, and the check costs 1.4 µs. */
-export function createHostCheck(): (rawHeaders: readonly string[], listen: Listen) => boolean {
+/** Whether the Host of a request is one of this gateway. */
+export type HostCheck = (rawHeaders: readonly string[], listen: Listen) => boolean;
+
+/** Remembers the last Host that passed, since a client sends the same one in each request. */
+export function createHostCheck(): HostCheck {
   let known: string | undefined;
   let knownFor: Listen | undefined;
   return (rawHeaders, listen) => {
@@ -34,7 +37,7 @@ export function createHostCheck(): (rawHeaders: readonly string[], listen: Liste
   };
 }
 
-/** `host` as the header says it, with or without a port. */
+/** `host`: the header's value, with or without a port. */
 function isOwnHost(host: string | undefined, listen: Listen): boolean {
   const name = hostName(host ?? '');
   if (name === undefined) return false;

@@ -1,17 +1,22 @@
-// Which station a path and a method lead to. Matched on the path alone, never on the query or a header.
+// Which route a path and a method lead to, and what answers there. Matched on the path alone, never on the query or a header.
 import { didYouMean } from '../config/did-you-mean.ts';
 import { GatewayError } from '../errors.ts';
+import { countTokens } from '../gateway/count-tokens.ts';
+import type { Exchange, GatewayDeps } from '../gateway/exchange.ts';
+import { infer } from '../gateway/inference.ts';
 import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
 import { allProtocols } from '../protocols/registry.ts';
+import { health, probe } from './routes/health.ts';
+import { listModels, showModel } from './routes/models.ts';
 
 export type Route =
   | { name: 'generate'; protocol: Protocol }
   | { name: 'count_tokens'; protocol: Protocol; counting: TokenCounting }
-  /** `id`: of the path, decoded. */
+  /** `id`: from the path, decoded. */
   | { name: 'model'; id: string }
   | { name: 'models' | 'health' | 'probe' };
 
-interface Place {
+interface PathEntry {
   route: Route;
   methods: readonly string[];
 }
@@ -19,7 +24,7 @@ interface Place {
 const POST = ['POST'];
 const READ = ['GET', 'HEAD'];
 
-const PATHS: ReadonlyMap<string, Place> = new Map<string, Place>([
+const PATHS: ReadonlyMap<string, PathEntry> = new Map<string, PathEntry>([
   ...allProtocols.map(generating),
   ...allProtocols.flatMap(counting),
   ['/v1/models', { route: { name: 'models' }, methods: READ }],
@@ -28,11 +33,11 @@ const PATHS: ReadonlyMap<string, Place> = new Map<string, Place>([
   ['/api/hello', { route: { name: 'probe' }, methods: ['HEAD', 'GET'] }],
 ]);
 
-function generating(protocol: Protocol): [string, Place] {
+function generating(protocol: Protocol): [string, PathEntry] {
   return [`/v1${protocol.client.path}`, { route: { name: 'generate', protocol }, methods: POST }];
 }
 
-function counting(protocol: Protocol): [string, Place][] {
+function counting(protocol: Protocol): [string, PathEntry][] {
   const { counting: by } = protocol.client;
   if (by === undefined) return [];
   return [[`/v1${by.path}`, { route: { name: 'count_tokens', protocol, counting: by }, methods: POST }]];
@@ -41,7 +46,7 @@ function counting(protocol: Protocol): [string, Place][] {
 const MODEL = '/v1/models/';
 const ENDPOINTS = [...PATHS.keys()].filter((path) => path.startsWith('/v1'));
 
-/** Throws GatewayError 404 or 405, in words that say what was meant. `origin`: where this client reaches the gateway. */
+/** Throws GatewayError 404 or 405 with a hint at what was meant. `origin`: the URL at which this client reaches the gateway. */
 export function route(method: string, path: string, origin: () => string): Route {
   const known = PATHS.get(path) ?? modelAt(path);
   if (known === undefined) throw new GatewayError('not_found', unknownPath(path, origin()));
@@ -52,7 +57,24 @@ export function route(method: string, path: string, origin: () => string): Route
   return known.route;
 }
 
-function modelAt(path: string): Place | undefined {
+export function answer(route: Route, exchange: Exchange, deps: GatewayDeps): Promise<void> {
+  switch (route.name) {
+    case 'generate':
+      return infer(route.protocol, exchange, deps);
+    case 'count_tokens':
+      return countTokens(route, exchange, deps);
+    case 'models':
+      return listModels(exchange, deps);
+    case 'model':
+      return showModel(exchange, deps, route.id);
+    case 'health':
+      return health(exchange, deps);
+    case 'probe':
+      return probe(exchange);
+  }
+}
+
+function modelAt(path: string): PathEntry | undefined {
   if (!path.startsWith(MODEL) || path === MODEL) return undefined;
   return { route: { name: 'model', id: decoded(path.slice(MODEL.length)) }, methods: READ };
 }

@@ -1,21 +1,20 @@
-// The HTTP server: one listener a host, every request through the same few steps, an end that lets streams finish.
+// The HTTP server: one listener per host, the same few steps for every request, and a stop that lets streams finish.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as TcpServer, type AddressInfo, type Socket } from 'node:net';
 import { descriptorsLeft } from '../descriptors.ts';
 import { GatewayError } from '../errors.ts';
+import type { Logger } from '../log.ts';
 import { ClientGone, type GatewayDeps } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
-import { answerBadHttp, isTimeout } from './bad-request.ts';
+import { afterReading, refuseBadHttp } from './bad-request.ts';
 import { joinSmallPieces } from '../write-batch.ts';
-import { ClientRequest } from './client-request.ts';
-import { createConnections } from './connections.ts';
-import { createHostCheck, hostOf } from './host.ts';
-import { route } from './router.ts';
-import { answer } from './routes/index.ts';
+import { ClientRequest, createConnections, type Connections } from './connections.ts';
+import { createHostCheck, hostOf, type HostCheck } from './host.ts';
+import { answer, route } from './router.ts';
 
 export interface Listening {
-  /** Addresses that are served, in the order of the configuration. */
+  /** Addresses in the order of the configuration. */
   hosts: string[];
   port: number;
   /** Default hosts that this machine lacks. */
@@ -23,145 +22,46 @@ export interface Listening {
 }
 
 export interface GatewayServer {
-  /** Rejects with GatewayError-free Error (`EADDRINUSE`, …) where a host can't be listened on. */
+  /** Rejects with the system's error (`EADDRINUSE`, …) if a host can't be listened on. */
   listen(): Promise<Listening>;
-  /** No new connection; what runs may finish for `graceMs`, then is cut with an error event. */
+  /** Takes no new connection. Requests under way may finish within `graceMs`, then an error event ends them. */
   stop(graceMs: number): Promise<void>;
   kill(): void;
-  /** Closes connections that nobody uses, for want of descriptors: those of clients, else those to providers. */
+  /** Frees descriptors: closes idle connections of clients, else those to providers. */
   makeRoom(): void;
 }
 
 const CHECK_MS = 1000;
-/** After the grace, error events still have to leave. */
+/** Time after the grace for error events to leave. */
 const CUT_MS = 500;
-/** How many idle connections are closed at once where descriptors are needed. */
-const ROOM = 16;
+/** Idle connections that are closed at once to free descriptors. */
+const MOST_CLOSED = 16;
 const MAX_HEADER_BYTES = 64 * 1024;
 
+type Handle = (incoming: IncomingMessage, response: ServerResponse, unexpected: boolean) => void;
+
+/** What the listeners share. */
+interface Shared {
+  deps: GatewayDeps;
+  connections: Connections;
+  newRequestId: () => string;
+  makeRoom: () => void;
+}
+
 export function createGatewayServer(deps: GatewayDeps): GatewayServer {
-  const servers: Server[] = [];
   const connections = createConnections({
     clock: deps.clock,
     writeTimeout: () => deps.config().limits.writeTimeout,
     onDropped: (requests) =>
-      deps.log.warn('a client took nothing of its answer and was dropped', { requests }),
+      deps.log.warn('a connection was closed: its client does not read the answer', { requests }),
   });
-  const isOurs = createHostCheck();
-  const closing = (): boolean => deps.gate.closed;
   const newRequestId = (): string => `req_${deps.ids.random(24)}`;
-
-  async function serve(request: ClientRequest): Promise<void> {
-    if (!isOurs(request.rawHeaders, deps.config().listen)) {
-      throw new GatewayError(
-        'forbidden_host',
-        'this Host name is not served here (listen.names in the configuration adds one)',
-      );
-    }
-    if (request.unexpected) {
-      const message = 'this expectation is not met here; send expect: 100-continue, or none';
-      throw new GatewayError('invalid_request', message, { status: 417 });
-    }
-    const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
-    await answer(route(request.method, request.path, origin), request, deps);
-  }
-
-  /** Came in this turn of the event loop, and are not begun yet. */
-  let arrived: ClientRequest[] = [];
-
-  function handle(incoming: IncomingMessage, response: ServerResponse, unexpected = false): void {
-    const request = new ClientRequest(incoming, response, {
-      requestId: newRequestId(),
-      clock: deps.clock,
-      connections,
-      maxBody: deps.config().limits.maxBody,
-      closing,
-      unexpected,
-    });
-    if (arrived.push(request) === 1) setImmediate(beginAll);
-  }
-
-  /** At the turn's end: a small body is there by then as a whole, and what the requests ask of the database they ask
-   *  together (a tenth of a small request's processor time). */
-  function beginAll(): void {
-    const requests = arrived;
-    arrived = [];
-    for (const request of requests) serve(request).catch((error: unknown) => refuse(request, error));
-  }
-
-  function refuse({ requestId, path, headers, response, sink }: ClientRequest, error: unknown): void {
-    if (error instanceof ClientGone || response.destroyed) return;
-    const protocol = protocolOfClient(path, headers);
-    if (error instanceof GatewayError) {
-      const { status, kind, message } = error;
-      deps.database.refused(error, { request: requestId, path });
-      if (status < 500) deps.log.info('refused', { request: requestId, path, status, kind, message });
-      sink.fail(error, protocol);
-      return;
-    }
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    deps.log.error('a fault of the gateway', { request: requestId, path, detail });
-    sink.fail(new GatewayError('internal', 'the gateway failed; its log says more'), protocol);
-  }
-
-  function makeRoom(): void {
-    if (connections.closeServed(ROOM) === 0) deps.client.closeIdle();
-  }
-
-  function listenOn(host: string, port: number): Promise<number> {
-    const { limits } = deps.config();
-    const server = createServer(
-      {
-        headersTimeout: limits.headerTimeout,
-        requestTimeout: limits.requestTimeout,
-        connectionsCheckingInterval: CHECK_MS,
-        maxHeaderSize: MAX_HEADER_BYTES,
-        noDelay: true,
-        keepAliveTimeout: 60_000,
-        // A request without a Host is refused as one with a foreign Host: by us, in words.
-        requireHostHeader: false,
-      },
-      (incoming, response) => handle(incoming, response),
-    );
-    // node:http would answer by itself, without words and without an id.
-    server.on('checkExpectation', (incoming: IncomingMessage, response: ServerResponse) =>
-      handle(incoming, response, true),
-    );
-    server.on('clientError', (error, stream) => {
-      const socket = stream as Socket;
-      const isSilent = connections.isSilent(socket);
-      const answerIt = (): void => answerBadHttp(error, socket, newRequestId(), deps.clock);
-      if (!isSilent) socket.destroy();
-      else if (!isTimeout(error)) answerIt();
-      else {
-        afterReading(() => {
-          if (connections.isSilent(socket)) answerIt();
-        });
-      }
-    });
-    // A kept connection's time is over.
-    server.on('timeout', (socket: Socket) => {
-      const { bytesRead } = socket;
-      afterReading(() => {
-        if (socket.bytesRead === bytesRead) socket.destroy();
-      });
-    });
-    server.on('connection', (socket: Socket) => {
-      joinSmallPieces(socket);
-      connections.add(socket);
-      // libuv closes the next one without a word where there is no descriptor for it.
-      if (!descriptorsLeft()) makeRoom();
-    });
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host, port }, () => {
-        server.off('error', reject);
-        server.on('error', (error) => deps.log.error('the listener failed', { host, detail: error.message }));
-        servers.push(server);
-        resolve((server.address() as AddressInfo).port);
-      });
-    });
-  }
+  const makeRoom = (): void => {
+    if (connections.closeServed(MOST_CLOSED) === 0) deps.client.closeIdle();
+  };
+  const shared = { deps, connections, newRequestId, makeRoom };
+  const handle = createHandler(shared);
+  const servers: Server[] = [];
 
   return {
     async listen() {
@@ -170,8 +70,10 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       const skipped: string[] = [];
       let bound = port;
       for (const host of hosts) {
+        const server = createListener(handle, shared);
         try {
-          bound = await listenOn(host, bound);
+          bound = await bind(server, host, bound, deps.log);
+          servers.push(server);
           served.push(host);
         } catch (error) {
           if (!defaultHosts || !isLacking(error)) throw error;
@@ -182,7 +84,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       return { hosts: served, port: bound, skipped };
     },
     async stop(graceMs) {
-      const finished = Promise.all([deps.gate.close(), connections.allAnswered()]);
+      const finished = Promise.all([deps.inFlightLimit.close(), connections.allAnswered()]);
       const closed = Promise.all(servers.map(closeListener));
       connections.closeIdle();
       await within(finished, graceMs);
@@ -191,7 +93,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
       for (const server of servers) server.closeAllConnections();
       await closed;
     },
-    makeRoom: () => makeRoom(),
+    makeRoom,
     kill() {
       for (const server of servers) {
         server.close();
@@ -201,9 +103,116 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
   };
 }
 
-/** Timers run before sockets are read: what a client sent while the process was stopped is still there. */
-function afterReading(task: () => void): void {
-  setImmediate(task);
+/**
+ * Serves the requests of one turn of the event loop together, at its end: a small body has arrived as a whole by then, and what the
+ * requests ask of the database is asked together.
+ */
+function createHandler({ deps, connections, newRequestId }: Shared): Handle {
+  const isOwnHost = createHostCheck();
+  const closing = (): boolean => deps.inFlightLimit.closed;
+  let arrived: ClientRequest[] = [];
+
+  function serveArrived(): void {
+    const requests = arrived;
+    arrived = [];
+    for (const request of requests) {
+      serve(request, isOwnHost, deps).catch((error: unknown) => refuse(request, error, deps));
+    }
+  }
+
+  return (incoming, response, unexpected) => {
+    const request = new ClientRequest(incoming, response, {
+      requestId: newRequestId(),
+      clock: deps.clock,
+      connections,
+      maxBody: deps.config().limits.maxBody,
+      closing,
+      unexpected,
+    });
+    if (arrived.push(request) === 1) setImmediate(serveArrived);
+  };
+}
+
+async function serve(request: ClientRequest, isOwnHost: HostCheck, deps: GatewayDeps): Promise<void> {
+  if (!isOwnHost(request.rawHeaders, deps.config().listen)) {
+    throw new GatewayError(
+      'forbidden_host',
+      'this Host name is not served here (listen.names in the configuration adds one)',
+    );
+  }
+  if (request.unexpected) {
+    const message = 'this expectation is not met here; send expect: 100-continue, or none';
+    throw new GatewayError('invalid_request', message, { status: 417 });
+  }
+  const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
+  await answer(route(request.method, request.path, origin), request, deps);
+}
+
+/** The one place where errors are caught: answered in the client's protocol, and logged. */
+function refuse(request: ClientRequest, error: unknown, deps: GatewayDeps): void {
+  const { requestId, path, headers, response, sink } = request;
+  if (error instanceof ClientGone || response.destroyed) return;
+  const protocol = protocolOfClient(path, headers);
+  if (error instanceof GatewayError) {
+    const { status, kind, message } = error;
+    deps.database.refused(error, { request: requestId, path });
+    if (status < 500) deps.log.info('refused', { request: requestId, path, status, kind, message });
+    sink.fail(error, protocol);
+    return;
+  }
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  deps.log.error('a fault of the gateway', { request: requestId, path, detail });
+  sink.fail(new GatewayError('internal', 'the gateway failed; its log says more'), protocol);
+}
+
+function createListener(handle: Handle, { deps, connections, newRequestId, makeRoom }: Shared): Server {
+  const { limits } = deps.config();
+  const server = createServer(
+    {
+      headersTimeout: limits.headerTimeout,
+      requestTimeout: limits.requestTimeout,
+      connectionsCheckingInterval: CHECK_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      noDelay: true,
+      keepAliveTimeout: 60_000,
+      // The gateway itself refuses a request without a Host, with the message for a foreign Host.
+      requireHostHeader: false,
+    },
+    (incoming, response) => handle(incoming, response, false),
+  );
+  // node:http would answer by itself, without a message and without an id.
+  server.on('checkExpectation', (incoming: IncomingMessage, response: ServerResponse) =>
+    handle(incoming, response, true),
+  );
+  server.on('clientError', (error, stream) =>
+    refuseBadHttp(error, stream as Socket, { connections, newRequestId, clock: deps.clock }),
+  );
+  // The keep-alive time of a connection is over.
+  server.on('timeout', (socket: Socket) => {
+    const { bytesRead } = socket;
+    afterReading(() => {
+      if (socket.bytesRead === bytesRead) socket.destroy();
+    });
+  });
+  server.on('connection', (socket: Socket) => {
+    joinSmallPieces(socket);
+    connections.add(socket);
+    // Without a descriptor for it, libuv closes the next connection silently.
+    if (!descriptorsLeft()) makeRoom();
+  });
+  return server;
+}
+
+/** Resolves to the port. */
+function bind(server: Server, host: string, port: number, log: Logger): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, () => {
+      server.off('error', reject);
+      server.on('error', (error) => log.error('the listener failed', { host, detail: error.message }));
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
 }
 
 /**
@@ -216,7 +225,7 @@ function closeListener(server: Server): Promise<void> {
   });
 }
 
-/** A real timer: it must keep the process alive until the streams had their time. */
+/** Waits for `done`, `ms` at most. A real timer: it keeps the process alive until the streams had their time. */
 function within(done: Promise<unknown>, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);

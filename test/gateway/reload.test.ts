@@ -13,7 +13,7 @@ async function logged(server: TestGateway, mark: string, times = 1): Promise<voi
   await vi.waitFor(() => expect(server.log().split(mark).length - 1).toBe(times), LONG);
 }
 
-const READ = 'the configuration was read anew';
+const READ = 'the configuration was reloaded';
 const IGNORED = 'the changed configuration is not used';
 
 test('200 streams outlive a change by renaming, an invalid one and one in place', async () => {

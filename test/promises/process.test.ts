@@ -79,7 +79,7 @@ test('P24: usage that could not be written is counted in the last line of the lo
   const { code, stderr } = await server.ended;
   const [last, words] = stderr.trimEnd().split('\n').slice(-2);
   expect(JSON.parse(last ?? '')).toMatchObject({
-    msg: 'usage rows are lost: they could not be written',
+    msg: 'usage rows could not be written and are discarded',
     rows: 2,
   });
   expect(words).toBe(`gateway: 2 usage rows could not be written to ${shell.database} and are lost`);

@@ -274,19 +274,19 @@ describe('the price book', () => {
     const priced = (): boolean =>
       routing.resolve(question('mine/claude-sonnet-5')).targets[0]?.price !== undefined;
     expect(priced()).toBe(false);
-    await routing.loadFacts();
+    await routing.loadPrices();
     expect(priced()).toBe(true);
   });
 
   it('is not loaded for servers on this machine alone, and is once another comes', async () => {
     const local = provider('local', ['m'], { baseUrls: { chat: 'http://127.0.0.1:1/v1' } });
     const routing = createRouting({ config: config([local]), clock: fakeClock() });
-    await routing.loadFacts();
+    await routing.loadPrices();
     routing.update(config([local, anthropic]));
     const priced = (): boolean =>
       routing.resolve(question('mine/claude-sonnet-5')).targets[0]?.price !== undefined;
     expect(priced()).toBe(false);
-    await routing.loadFacts();
+    await routing.loadPrices();
     expect(priced()).toBe(true);
   });
 });
