@@ -1,4 +1,5 @@
-// What can be found out about one provider from outside, step by step; a step that fails spares the later ones.
+// Checks one provider from outside, step by step: can it be reached, does it list its models, does it stream an answer, does it
+// call tools? The request is encoded and decoded by the code that serves clients.
 import { FailureError, type ProviderFailure } from '../errors.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { SIM } from '../config/providers.ts';
@@ -21,7 +22,7 @@ import type { ReplyBody } from '../providers/read-body.ts';
 
 export interface Step {
   check: 'reachable' | 'key' | 'models' | 'streaming' | 'tools';
-  /** null: it could not be found out, which is no fault. */
+  /** null: unknown, which is not a failure. */
   ok: boolean | null;
   detail: string;
 }
@@ -33,7 +34,7 @@ export interface ProviderReport {
 }
 
 interface CheckOptions {
-  survey: Inventory;
+  inventory: Inventory;
   deep: boolean;
   probe: ProbeDeps;
 }
@@ -42,36 +43,39 @@ export async function checkProvider(
   provider: ProviderConfig,
   options: CheckOptions,
 ): Promise<ProviderReport> {
-  const found: Step[] = [];
-  for await (const step of steps(provider, options)) found.push(step);
-  // A list that was refused in the words in which the request was: one failure.
-  const failed = found.filter(({ ok }) => ok === false).map(({ detail }) => detail);
-  const checks = found.filter(
-    ({ ok, detail }) => ok !== null || !failed.some((said) => said.includes(detail)),
+  const all: Step[] = [];
+  for await (const step of steps(provider, options)) all.push(step);
+  // If list and request fail with the same message, report it once.
+  const failures = all.filter(({ ok }) => ok === false).map(({ detail }) => detail);
+  const checks = all.filter(
+    ({ ok, detail }) => ok !== null || !failures.some((failure) => failure.includes(detail)),
   );
   return { provider: provider.name, ok: checks.every(({ ok }) => ok !== false), checks };
 }
 
-async function* steps(provider: ProviderConfig, { survey, deep, probe }: CheckOptions): AsyncGenerator<Step> {
+async function* steps(
+  provider: ProviderConfig,
+  { inventory, deep, probe }: CheckOptions,
+): AsyncGenerator<Step> {
   let listed: string[] | undefined;
   try {
-    listed = await listModels(survey.client, provider, { timeoutMs: LIST_MS });
+    listed = await listModels(inventory.client, provider, { timeoutMs: LIST_MS });
   } catch (error) {
-    const said = wordsOf(failureOf(error), provider);
-    if (isAway(error)) {
-      yield { check: 'reachable', ok: false, detail: `${addressOf(provider)}: ${said}` };
+    const message = messageOf(failureOf(error), provider);
+    if (isUnreachable(error)) {
+      yield { check: 'reachable', ok: false, detail: `${addressOf(provider)}: ${message}` };
       return;
     }
     yield { check: 'reachable', ok: true, detail: addressOf(provider) };
-    yield { check: 'models', ok: null, detail: said };
+    yield { check: 'models', ok: null, detail: message };
   }
   if (listed !== undefined) {
     yield { check: 'reachable', ok: true, detail: addressOf(provider) };
-    // Some servers give their list to anybody: only the request that follows tells whether the key counts.
-    survey.routing.setDiscovered(provider.name, listed);
+    // Some servers send their list without a key: only the request below shows whether the key is valid.
+    inventory.routing.setDiscovered(provider.name, listed);
     yield* missingModels(provider, listed);
   }
-  const target = targetOf(provider, survey);
+  const target = targetOf(provider, inventory);
   if (target === undefined) {
     yield { check: 'streaming', ok: null, detail: 'not tried: no model is known' };
     return;
@@ -79,8 +83,8 @@ async function* steps(provider: ProviderConfig, { survey, deep, probe }: CheckOp
   yield* await generating(target, deep, probe);
 }
 
-/** No answer began; any other failure is an answer, and many servers have no list. */
-function isAway(error: unknown): boolean {
+/** Whether the provider sent no response. Any other failure is a response: many servers have no list. */
+function isUnreachable(error: unknown): boolean {
   if (error instanceof FailureError) return error.failure.status === undefined;
   return error instanceof Error && error.name === 'TimeoutError';
 }
@@ -91,21 +95,21 @@ function* missingModels(provider: ProviderConfig, listed: readonly string[]): Ge
     return;
   }
   if (provider.models === null) {
-    yield { check: 'models', ok: true, detail: `lists ${listed.length}; any name is taken` };
+    yield { check: 'models', ok: true, detail: `lists ${listed.length}; clients may use any name` };
     return;
   }
-  const known = new Set(listed.flatMap((name) => [name, name.replace(/^models\//, '')]));
+  const names = new Set(listed.flatMap((name) => [name, name.replace(/^models\//, '')]));
   const missing = provider.models.filter(
-    ({ upstream }) => !known.has(upstream) && !known.has(`${upstream}:latest`),
+    ({ upstream }) => !names.has(upstream) && !names.has(`${upstream}:latest`),
   );
   const count = provider.models.length;
-  if (missing.length === 0) yield { check: 'models', ok: true, detail: `all ${count} are there` };
+  if (missing.length === 0) yield { check: 'models', ok: true, detail: `lists all ${count}` };
   else {
-    const names = missing.map(({ upstream }) => upstream).join(', ');
+    const missingNames = missing.map(({ upstream }) => upstream).join(', ');
     yield {
       check: 'models',
       ok: false,
-      detail: `it does not list ${names}; correct the name, or take it out`,
+      detail: `it does not list ${missingNames}; correct the name, or remove it`,
     };
   }
 }
@@ -123,7 +127,7 @@ async function generating(target: Target, deep: boolean, deps: ProbeDeps): Promi
     steps.push({
       check: 'tools',
       ok: called,
-      detail: called ? key : `${key} did not call the tool that it was told to call`,
+      detail: called ? key : `${key} did not call the tool that it must call`,
     });
   } catch (error) {
     const failure = failureOf(error);
@@ -131,13 +135,13 @@ async function generating(target: Target, deep: boolean, deps: ProbeDeps): Promi
     steps.push({
       check,
       ok: false,
-      detail: `${key}: ${wordsOf(failure, provider)}${keyHint(failure, target)}`,
+      detail: `${key}: ${messageOf(failure, provider)}${keyHint(failure, target)}`,
     });
   }
   return steps;
 }
 
-/** The first model that answers text: of the file, the preset's, or of the provider's own list. */
+/** The target to ask: the first model of the file, else the preset's default model, else the first of the provider's list. */
 function targetOf(provider: ProviderConfig, { routing }: Inventory): Target | undefined {
   const own = routing
     .models(null)
@@ -153,9 +157,9 @@ function failureOf(error: unknown): ProviderFailure {
   return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
 }
 
-function wordsOf({ status, message }: ProviderFailure, provider: ProviderConfig): string {
-  const said = redact(message, provider);
-  return status === undefined ? said : `${status}, ${said}`;
+function messageOf({ status, message }: ProviderFailure, provider: ProviderConfig): string {
+  const text = redact(message, provider);
+  return status === undefined ? text : `${status}, ${text}`;
 }
 
 function addressOf({ name, baseUrls, protocols }: ProviderConfig): string {
@@ -163,8 +167,7 @@ function addressOf({ name, baseUrls, protocols }: ProviderConfig): string {
   return (protocols[0] && baseUrls[protocols[0]]) ?? '';
 }
 
-// One small request to a provider, written and read by the same code that serves clients: does its stream come whole, does
-// it call a tool that it must call?
+// The request that a check sends.
 
 const MAX_TOKENS = 64;
 const LIMITS = { maxReply: 1024 * 1024, maxValues: 100_000 };
@@ -175,7 +178,7 @@ interface ProbeDeps {
   ids: Ids;
 }
 
-/** The events of a streamed answer. Throws FailureError for whatever is not one. */
+/** Sends one small request and collects the events of its stream. Throws FailureError if the stream is not complete. */
 async function probeStream(
   target: Target,
   tool: boolean,
@@ -206,13 +209,13 @@ async function probeStream(
   return collect(reply.body, protocol.provider.createStreamDecoder({ ids, traits: target.traits }));
 }
 
-/** Did it call the tool, with arguments that are JSON? */
+/** Whether the model called the tool, with arguments that are JSON. */
 function calledTool(events: readonly StreamEvent[]): boolean {
-  const called = events.some((event) => event.type === 'tool_start' && event.name === TOOL);
+  const isCalled = events.some((event) => event.type === 'tool_start' && event.name === TOOL);
   const text = events.map((event) => (event.type === 'tool_delta' ? event.text : '')).join('');
   try {
     JSON.parse(text || '{}');
-    return called;
+    return isCalled;
   } catch {
     return false;
   }

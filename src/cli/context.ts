@@ -1,12 +1,13 @@
-// What a command needs of the world, as one value: tests give their own, main.ts gives the process.
+// Everything that a command needs from outside: streams, environment, clock, signals. main.ts passes those of the process,
+// tests pass their own.
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 
-/** A stream that people or programs read. */
+/** An output stream: a terminal, a pipe or a file. */
 export interface Terminal {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
-  /** Of a terminal; 0 where it does not say. */
+  /** The width of a terminal; 0 if it is unknown. */
   readonly columns?: number | undefined;
 }
 
@@ -21,18 +22,18 @@ export interface Context {
   ids: Ids;
   /** Calls the listener at every SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
-  /** Calls the listener with what nothing else caught, instead of ending the process, until the returned function is called. */
+  /** Calls the listener with uncaught errors, instead of ending the process, until the returned function is called. */
   onFault(listener: (error: unknown) => void): () => void;
-  /** Called once a log is written to stderr: from then on it never makes the process wait. */
+  /** Makes writes to stderr non-blocking. Called before the log is written there. */
   unblockLog?(): void;
-  /** Ends the process now, as that signal would have. */
+  /** Ends the process now, with the exit status of that signal. */
   die(signal: NodeJS.Signals): void;
 }
 
-/** A failure that the user can mend. The message is one line: what, where, how to mend it. */
+/** A failure that the user can correct. The message is one line: what failed, where, and how to correct it. */
 export class CliError extends Error {
   override readonly name = 'CliError';
-  /** 1: it failed; 2: it was asked wrongly. */
+  /** 1: the command failed; 2: wrong usage. */
   readonly exitCode: 1 | 2;
   constructor(message: string, exitCode: 1 | 2 = 1, cause?: unknown) {
     super(message, { cause });

@@ -1,5 +1,5 @@
-// The providers and models as a server would know them: the configuration, what is found on this machine, what providers
-// list. For commands that answer without a running server.
+// The providers and models as a server would know them: from the configuration, local servers and the lists of providers. For
+// commands that work without a running server.
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { createClients } from '../app.ts';
@@ -17,7 +17,7 @@ export interface Inventory {
   config: Config;
   client: ProviderClient;
   routing: Routing;
-  /** Those worth a line, in order of preference. */
+  /** The providers that lists show, in order of preference. */
   providers: readonly ProviderConfig[];
 }
 
@@ -27,7 +27,7 @@ export const LIST_MS = 5000;
 export async function withInventory<Result>(
   command: Command,
   context: Context,
-  use: (survey: Inventory) => Promise<Result>,
+  use: (inventory: Inventory) => Promise<Result>,
   reads: { database: boolean } = { database: false },
 ): Promise<Result> {
   const { clock, ids, env } = context;
@@ -50,7 +50,7 @@ export async function withInventory<Result>(
   }
 }
 
-/** Asks providers without a list in the file what they have; those that do not say are named and left as they are. */
+/** Asks every provider without a list in the file for its models. Warns of those that do not answer. */
 export async function learnModels(
   { client, routing, providers }: Inventory,
   context: Context,
@@ -62,21 +62,20 @@ export async function learnModels(
         routing.setDiscovered(provider.name, await listModels(client, provider, { timeoutMs: LIST_MS }));
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
-        const { redact: scrub } = await import('../gateway/outbound/redact.ts');
+        const { redact } = await import('../gateway/outbound/redact.ts');
         say(
           context.stderr,
-          `warning: provider ${clean(provider.name)} did not list its models: ${clean(scrub(why, provider))}`,
+          `warning: provider ${clean(provider.name)} did not list its models: ${clean(redact(why, provider))}`,
         );
       }
     }),
   );
 }
 
-// What running servers know of targets: those that cool down or fail. Without a database there is no server.
-
-/** `provider/model` -> `cooling` or `failing`. */
+/** The state (`cooling` or `failing`) of each `provider/model` that running servers avoid. */
 export type States = ReadonlyMap<string, string>;
 
+/** Running servers publish the states in the database; without a database there is no server. */
 export async function readStates(command: Command, context: Context): Promise<States> {
   const config = await readConfig(command, context);
   if (!existsSync(config.database)) return new Map();

@@ -4,9 +4,9 @@ import { createIds } from '../ids.ts';
 import type { Context } from './context.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** The first would open Node's debugger to every local user, the second end the process. */
+/** By default SIGUSR1 opens Node's debugger to every local user, and SIGUSR2 ends the process. */
 const IGNORED_SIGNALS = ['SIGUSR1', 'SIGUSR2'] as const;
-/** For a log whose reader is slow; one that does not read gets no more of it. */
+/** At the end, the process waits this long for a slow reader of the log. */
 const LOG_END_MS = 250;
 
 function createContext(): Context {
@@ -37,19 +37,19 @@ function createContext(): Context {
   };
 }
 
-/** A reader that has seen enough (`gateway usage | head`) is no failure; a full disk is. */
+/** Records a failed write to stdout, such as a full disk. A reader that closes the pipe (`gateway usage | head`) is not a failure. */
 function watchOutput(): { failure: NodeJS.ErrnoException | undefined } {
-  const seen: { failure: NodeJS.ErrnoException | undefined } = { failure: undefined };
+  const output: { failure: NodeJS.ErrnoException | undefined } = { failure: undefined };
   process.stderr.on('error', () => undefined);
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') seen.failure = error;
+    if (error.code !== 'EPIPE') output.failure = error;
   });
-  return seen;
+  return output;
 }
 
 /**
- * Node writes to a terminal synchronously: one that nobody reads (Ctrl-S, a connection that hangs) would stop the process.
- * libuv has opened the terminal anew for this process, so that the shell's own descriptor stays as it is.
+ * Node writes to a terminal synchronously, so that a stopped terminal (Ctrl-S, a hanging connection) would block the process.
+ * libuv has reopened the terminal for this process, so that the change does not affect the shell's descriptor.
  */
 function unblock(terminal: NodeJS.WriteStream): void {
   const { _handle: handle } = terminal as { _handle?: { setBlocking?(blocking: boolean): number } };
@@ -57,7 +57,7 @@ function unblock(terminal: NodeJS.WriteStream): void {
   process.once('exit', () => handle?.setBlocking?.(true));
 }
 
-/** The process would wait for the reader of its log. Its other output is what was asked for, and is waited for. */
+/** Ends the process although the log's reader is slow. It still waits until stdout, the result, is written. */
 function endWithoutLog(): void {
   const end = (): void => {
     if (process.stdout.writableLength === 0) process.exit();
@@ -72,7 +72,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   const { execute } = await import('./program.ts');
   const exitCode = await execute(argv, createContext());
   process.exitCode = exitCode;
-  // Errors of a stream come after the write.
+  // A stream reports its errors after the write.
   await new Promise<void>((resolve) => setImmediate(resolve));
   if (output.failure !== undefined && exitCode === 0) {
     process.stderr.write(`gateway: the output could not be written: ${output.failure.message}\n`);

@@ -1,20 +1,20 @@
-// The commands by name. Only what `--help` shows is here; options and actions are imported when a command is named, so that
-// help and version load nothing heavy.
+// The list of commands, and how a command line is run. Options and actions are imported when their command is named, so that
+// `--help` and `--version` load little.
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { isInteractive } from './ui/style.ts';
 
-/** Gives a named, empty command its options, its examples and its action. */
+/** Adds options, examples and the action to an empty command. */
 type Define = (command: Command, context: Context) => void;
 
-interface Row {
+interface CommandRow {
   name: string;
   summary: string;
   load: () => Promise<Define>;
 }
 
-const COMMANDS: readonly Row[] = [
+const COMMANDS: readonly CommandRow[] = [
   {
     name: 'serve',
     summary: 'start the gateway',
@@ -42,17 +42,17 @@ const COMMANDS: readonly Row[] = [
   },
   {
     name: 'models',
-    summary: 'every name that a client may send, and what is behind it',
+    summary: 'every name that a client may send, and its targets',
     load: async () => (await import('./commands/models.ts')).defineModels,
   },
   {
     name: 'check',
-    summary: 'reach every provider, say what works',
+    summary: 'test every provider and show what works',
     load: async () => (await import('./commands/check.ts')).defineCheck,
   },
   {
     name: 'explain',
-    summary: 'which target would answer, and why each other would not',
+    summary: 'which target would answer a request, and why the others would not',
     load: async () => (await import('./commands/explain.ts')).defineExplain,
   },
 ];
@@ -63,15 +63,15 @@ function pathOf(command: Command): string {
 
 const rootOf = (command: Command): Command => (command.parent === null ? command : rootOf(command.parent));
 
-/** Wrong usage carries the command it was said to, so that the one line can name its help. */
+/** Turns wrong usage into a CliError whose line names the help of this command. */
 class GatewayCommand extends Command {
   override createCommand(name?: string): GatewayCommand {
     return new GatewayCommand(name).helpCommand(false);
   }
 
   override error(message: string): never {
-    const said = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
-    throw new CliError(`${said}; see: ${pathOf(this)} --help`, 2);
+    const reason = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
+    throw new CliError(`${reason}; see: ${pathOf(this)} --help`, 2);
   }
 }
 
@@ -110,9 +110,9 @@ export function createProgram(context: Context): Command {
     })
     .addHelpText(
       'after',
-      '\nExample:\n  gateway serve                          start with what the environment offers\n' +
-        '  gateway keys create --account alice    a key for someone\n' +
-        '\n`gateway COMMAND --help` says more about each.',
+      '\nExample:\n  gateway serve                          start with the providers of the environment\n' +
+        '  gateway keys create --account alice    create a key for an account\n' +
+        '\n`gateway COMMAND --help` shows the options of a command.',
     );
   for (const { name, summary } of COMMANDS) program.command(name).description(summary);
   program.hook('preSubcommand', async (_program, command) => {
@@ -122,13 +122,13 @@ export function createProgram(context: Context): Command {
   return program;
 }
 
-/** `gateway help keys create` is `gateway keys create --help`; `-V` is the version too. */
+/** `gateway help keys create` means `gateway keys create --help`; `-V` means `--version`. */
 function plainArguments(argv: readonly string[]): string[] {
   if (argv[0] === '-V') return ['--version'];
   return argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv];
 }
 
-/** Runs one command line; gives its exit code. Throws nothing. */
+/** Runs one command line. Resolves to its exit code; never rejects. */
 export async function execute(argv: readonly string[], context: Context): Promise<number> {
   const program = createProgram(context);
   try {

@@ -1,4 +1,5 @@
-// The configuration and the database of one command, opened lazily and closed however the command ends.
+// Loads the configuration of a command and opens its database, which is closed however the command ends. Also the messages
+// that commands share: which database they use, unknown names, limits.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { NO_STORE, StoreError, type Store, type StoreReader } from '../store/store.ts';
@@ -6,7 +7,7 @@ import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean, formatCount, shortened } from './ui/style.ts';
 
-/** What `serve` may add to the flags that every command has. */
+/** Flags that only `serve` has. */
 interface ListenFlags {
   hosts?: string[] | undefined;
   port?: number | undefined;
@@ -31,7 +32,7 @@ export async function withStore<Result>(
   return withDatabase(await readConfig(command, context), use);
 }
 
-/** A database that cannot be used is told with the place where the file names it. */
+/** If the database cannot be used, the error names the line of the file that sets it. */
 export async function openDatabase({ database, databaseFrom }: Config): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
   try {
@@ -54,7 +55,7 @@ async function withDatabase<Result>(
   }
 }
 
-/** Of a command that only reads: it makes no database, and says what it reads before anything can be missed in it. */
+/** For commands that only read: creates no database, and prints on stderr which one it reads. */
 export async function withReadStore<Result>(
   command: Command,
   context: Context,
@@ -67,58 +68,59 @@ export async function withReadStore<Result>(
   say(
     context.stderr,
     shortened(
-      `there is no database at ${clean(config.database)} yet; gateway serve and gateway keys create make it`,
+      `the database ${clean(config.database)} does not exist yet; gateway serve or gateway keys create creates it`,
     ),
   );
   return use(NO_STORE, config);
 }
 
-/** Nothing where both lie at the usual places: an empty list may be that of another folder's database. */
+/** Prints which configuration and database a command reads, unless both are at their default paths: an empty list may mean
+ *  that it reads another database than expected. */
 export async function sayRead(
   { stderr, env }: Context,
   config: Config,
   { database }: { database: boolean },
 ): Promise<void> {
   const { defaultPaths } = await import('../config/load.ts');
-  const usual = defaultPaths(env);
-  const unusual = [
-    ...(config.file === null || config.file === usual.config ? [] : [`configuration ${config.file}`]),
-    ...(!database || config.database === usual.database
+  const defaults = defaultPaths(env);
+  const other = [
+    ...(config.file === null || config.file === defaults.config ? [] : [`configuration ${config.file}`]),
+    ...(!database || config.database === defaults.database
       ? []
       : [`database ${shownDatabase(config.database)}`]),
   ];
-  if (unusual.length > 0) say(stderr, shortened(`reads ${unusual.map(clean).join(', ')}`));
+  if (other.length > 0) say(stderr, shortened(`reads ${other.map(clean).join(', ')}`));
 }
 
-/** A URL may hold a password. */
+/** A database URL without its password. */
 const shownDatabase = (location: string): string => location.replace(/(:\/\/)[^@/]*@/, '$1');
 
-/** Said by every command that writes, so that a change in the wrong database is noticed. */
+/** Every command that writes prints its database on stderr, so that the user notices a wrong one. */
 export function sayWritten(context: Context, store: Store): void {
   say(context.stderr, `written to ${clean(store.location)}`);
 }
 
-/** A name that is not there, with the nearest that is. */
+/** The error for an unknown name, with the nearest known one. */
 export async function unknown(
   kind: string,
   name: string,
   known: readonly string[],
   otherwise: string,
 ): Promise<CliError> {
-  const { didYouMean: nearest } = await import('../config/did-you-mean.ts');
-  const near = nearest(name, known);
+  const { didYouMean } = await import('../config/did-you-mean.ts');
+  const near = didYouMean(name, known);
   const hint = near === undefined ? otherwise : `did you mean ${near}?`;
   return new CliError(`unknown ${kind} ${JSON.stringify(name)}; ${hint}`);
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 export async function unknownAccount(store: Pick<Store, 'listAccounts'>, name: string): Promise<CliError> {
   const accounts = await store.listAccounts();
   const known = accounts.map((account) => account.name);
   let otherwise = 'see: gateway accounts list';
-  if (known.length === 0) otherwise = 'there is no account yet; make one: gateway keys create --account NAME';
-  else if (known.length <= MOST_NAMED) otherwise = `known accounts: ${known.join(', ')}`;
+  if (known.length === 0) otherwise = 'no account exists yet; create one: gateway keys create --account NAME';
+  else if (known.length <= MAX_NAMED) otherwise = `known accounts: ${known.join(', ')}`;
   return unknown('account', name, known, otherwise);
 }
 
@@ -127,7 +129,7 @@ export async function unknownTier(config: Config, tier: string): Promise<CliErro
   return unknown('tier', tier, known, `known tiers: ${known.join(', ')}`);
 }
 
-/** The limit that an account is held to, also where its tier is gone from the file. */
+/** The hourly limit of a tier. A tier that the configuration lacks has the limit of `free`. */
 export function limitOf(config: Config, tier: string): number {
   return config.tiers.get(tier) ?? config.tiers.get('free') ?? 0;
 }

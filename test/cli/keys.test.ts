@@ -153,11 +153,11 @@ routes: { auto: [one/a], fast: [one/b] }
     for (const good of ['auto', 'fast', 'a', 'one/b', 'sim/echo', 'echo'])
       expect(await warningsOf(good)).toEqual([]);
     expect(await warningsOf('fats,auto')).toEqual([
-      'warning: --models fats admits nothing here; did you mean fast?',
+      'warning: --models fats admits no target; did you mean fast?',
     ]);
     expect(await warningsOf('one/c')).toHaveLength(1);
     expect(await warningsOf('zzzzzz')).toEqual([
-      'warning: --models zzzzzz admits nothing here; see: gateway models',
+      'warning: --models zzzzzz admits no target; see: gateway models',
     ]);
     // Whatever an open provider has is not known without asking it.
     writeFileSync(
@@ -332,7 +332,7 @@ describe('accounts and tiers', () => {
     const shell = createShell();
     await shell.run('keys create --account alice');
     expect((await shell.run('tiers assign alice unlimited')).stdout).toBe(
-      'account alice has tier unlimited now: no limit\n',
+      'account alice now has tier unlimited: no limit\n',
     );
     expect((await shell.run('tiers list')).stdout).toMatch(/^unlimited +no limit$/m);
   });

@@ -35,7 +35,7 @@ describe('a file that cannot be used is named with what mends it', () => {
       /blocked\/below\.db .*not a folder.*; correct the path/,
     ],
     ['keys list --database folder', /folder is not a file; name a file/],
-    ['explain sim/echo --file gone.json', /gone\.json is not there; check the name/],
+    ['explain sim/echo --file gone.json', /gone\.json does not exist; check the name/],
     ['explain sim/echo --file folder', /folder is a folder; name the file in it/],
     ['keys list --config blocked/gateway.yaml', /blocked\/gateway\.yaml: .*; correct the path/],
   ])('%s', async (line, message) => {

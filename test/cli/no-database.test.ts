@@ -20,7 +20,7 @@ it.each(['usage', 'keys list', 'accounts list'])(
     const { code, stdout, stderr } = await shell.run([...line.split(' '), '--json', '--database', database]);
     expect({ code, json: JSON.parse(stdout) as unknown }).toEqual({ code: 0, json: [] });
     expect(stderr).toContain(
-      `there is no database at ${database} yet; gateway serve and gateway keys create make it\n`,
+      `the database ${database} does not exist yet; gateway serve or gateway keys create creates it\n`,
     );
     expect(readdirSync(shell.directory)).toEqual([]);
   },
@@ -30,7 +30,7 @@ it.each(['usage bob', 'keys list --account bob'])('%s knows no account there', a
   const shell = createShell();
   const { code, stderr } = await shell.run(line);
   expect(code).toBe(1);
-  expect(stderr).toContain('unknown account "bob"; there is no account yet');
+  expect(stderr).toContain('unknown account "bob"; no account exists yet');
   expect(readdirSync(shell.directory)).toEqual([]);
 });
 

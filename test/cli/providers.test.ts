@@ -172,7 +172,7 @@ describe('check', () => {
     for (const said of ['does not list ecko', ': 401', ': 500'])
       expect((stdout + stderr).split(said).length - 1, said).toBe(1);
     expect(lines[0]).toBe(
-      'gateway: provider typo: lacks models: it does not list ecko; correct the name, or take it out',
+      'gateway: provider typo: lacks models: it does not list ecko; correct the name, or remove it',
     );
     expect(lines[1]).toMatch(
       /^gateway: provider locked: refuses the key: locked\/m: 401.* \(its key is from providers\.locked\.api_key\)$/,
@@ -254,7 +254,7 @@ describe('explain', () => {
       model: 'a',
       strategy: 'priority',
       targets: [
-        { provider: 'blind', model: 'a', role: 'answers', why: 'the first that can take it', dropped: [] },
+        { provider: 'blind', model: 'a', role: 'answers', why: 'the first that can answer it', dropped: [] },
         { provider: 'seeing', model: 'a', role: 'next', why: 'tried if blind/a fails', dropped: [] },
       ],
     });
@@ -273,7 +273,7 @@ describe('explain', () => {
           provider: 'seeing',
           model: 'a',
           role: 'answers',
-          why: 'the first that can take it',
+          why: 'the first that can answer it',
           dropped: ['seed'],
         },
         {
@@ -286,9 +286,9 @@ describe('explain', () => {
       ],
     });
     const { stdout } = await shell.run('explain a --file request.json');
-    expect(stdout).toMatch(/^a: strategy priority; the request is read as chat completions\n/);
+    expect(stdout).toMatch(/^a: strategy priority; the request's protocol is chat completions\n/);
     expect(stdout).toMatch(/^answers {2}seeing\/a\n/m);
-    expect(stdout).toContain('left out: seed');
+    expect(stdout).toContain('leaves out: seed');
     expect(stdout).toMatch(/^not {6}blind\/a\n/m);
   });
 
@@ -313,7 +313,7 @@ routes: { quick: { strategy: fastest, targets: [${names.map((name) => `${name}/a
       'five never',
       'one never',
     ]);
-    expect(targets[3]?.why).toBe('three targets are tried at most');
+    expect(targets[3]?.why).toBe('at most three targets are tried');
     expect(targets[4]?.why).toContain('cooling');
     expect((await shell.run('models')).stdout).toContain('one/a (cooling)');
   });

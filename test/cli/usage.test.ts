@@ -282,7 +282,7 @@ describe('usage for people', () => {
     const { stdout, stderr } = await shell.run('usage --json');
     expect(JSON.parse(stdout)).toMatchObject([{ tier: 'gone', limit: 10 }]);
     expect(stderr).toBe(
-      'warning: tier gone of account alice is not in the configuration: it is held to free\n',
+      'warning: tier gone of account alice is not in the configuration: the limit of tier free applies\n',
     );
   });
 });

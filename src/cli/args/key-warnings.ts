@@ -1,10 +1,10 @@
-// Names of accounts that a person takes for one another: they differ only by case, or by letters that look alike.
+// Warnings of `keys create`: a new account whose name looks like another one, and entries of --models that admit no target.
 import type { Config } from '../../config/config.ts';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import { SIM_MODELS } from '../../sim/behaviours.ts';
 
-/** Letters of other alphabets, digits and marks that are drawn like a Latin letter; after lower-casing. */
-const LOOKS: Readonly<Record<string, string>> = {
+/** Lower-case letters of other alphabets, digits and marks, and the Latin letter that they look like. */
+const LOOKALIKES: Readonly<Record<string, string>> = {
   а: 'a',
   в: 'b',
   с: 'c',
@@ -43,20 +43,18 @@ const LOOKS: Readonly<Record<string, string>> = {
   '0': 'o',
 };
 
-function look(name: string): string {
+function skeletonOf(name: string): string {
   const plain = name.normalize('NFKC').toLowerCase().replace(/\s+/gu, ' ');
-  return [...plain].map((char) => LOOKS[char] ?? char).join('');
+  return [...plain].map((char) => LOOKALIKES[char] ?? char).join('');
 }
 
-/** The first of the others that looks like `name` and is another. */
+/** The first other name that looks like `name`. */
 export function lookalike(name: string, others: readonly string[]): string | undefined {
-  const wanted = look(name);
-  return others.find((other) => other !== name && look(other) === wanted);
+  const skeleton = skeletonOf(name);
+  return others.find((other) => other !== name && skeletonOf(other) === skeleton);
 }
 
-// Whether an entry of a key's list of models can admit anything, as far as the configuration alone tells.
-
-/** A line for each entry that admits nothing. What a provider without a list has is not known: nothing is said of that. */
+/** A line for each entry that admits no target. Names of providers without a list are not checked: only the provider knows its models. */
 export function uselessModels(models: readonly string[], config: Config): string[] {
   const known = knownNames(config);
   const closed = new Set(
@@ -64,17 +62,17 @@ export function uselessModels(models: readonly string[], config: Config): string
   );
   const open =
     config.file === null || config.providers.some(({ name, models }) => models === null && name !== SIM.name);
-  const left = config.leftOut.map(({ provider }) => provider);
+  const leftOut = config.leftOut.map(({ provider }) => provider);
   return models
     .filter((model) => {
       if (known.has(model)) return false;
       const provider = model.slice(0, Math.max(0, model.indexOf('/')));
-      if (left.includes(provider)) return false;
+      if (leftOut.includes(provider)) return false;
       return closed.has(provider) || !open;
     })
     .map((model) => {
       const near = didYouMean(model, known);
-      return `--models ${model} admits nothing here; ${near === undefined ? 'see: gateway models' : `did you mean ${near}?`}`;
+      return `--models ${model} admits no target; ${near === undefined ? 'see: gateway models' : `did you mean ${near}?`}`;
     });
 }
 

@@ -1,21 +1,21 @@
-// Values of options and arguments, checked as they are read: what is wrong here is wrong usage.
+// Parses values of options and arguments. An invalid value is wrong usage (exit code 2).
 import { InvalidArgumentError } from 'commander';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Permission } from '../../store/store.ts';
 import { parseDuration } from '../../config/scalars.ts';
 
-const LONGEST_NAME = 128;
+const MAX_NAME_LENGTH = 128;
 
-/** Controls, halves of characters, and what takes no room on a screen or turns its direction. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
+/** Control characters, lone surrogates, and characters that are invisible or change the direction of text. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
 
-/** An account's name or a key's label: 1 to 128 characters that can be seen, no space at either end. */
+/** An account's name or a key's label: 1 to 128 visible characters, no space at either end. */
 export function parseName(text: string): string {
   const length = [...text].length;
-  if (length < 1 || length > LONGEST_NAME) {
-    throw new InvalidArgumentError(`A name has 1 to ${LONGEST_NAME} characters; this has ${length}.`);
+  if (length < 1 || length > MAX_NAME_LENGTH) {
+    throw new InvalidArgumentError(`A name has 1 to ${MAX_NAME_LENGTH} characters; this has ${length}.`);
   }
-  if (UNSEEN.test(text)) throw new InvalidArgumentError('A name has no control or zero-width characters.');
+  if (INVISIBLE.test(text)) throw new InvalidArgumentError('A name has no control or zero-width characters.');
   if (text.trim() !== text) throw new InvalidArgumentError('A name has no space at its beginning or end.');
   return text;
 }
@@ -29,14 +29,14 @@ function parseList(text: string): string[] {
 const PERMISSIONS: readonly Permission[] = PROTOCOL_NAMES;
 
 export function parsePermissions(text: string): Permission[] {
-  const asked = parseList(text);
-  const foreign = asked.find((item) => !PERMISSIONS.some((permission) => permission === item));
-  if (foreign !== undefined) {
+  const names = parseList(text);
+  const unknown = names.find((item) => !PERMISSIONS.some((permission) => permission === item));
+  if (unknown !== undefined) {
     throw new InvalidArgumentError(
-      `Unknown permission ${JSON.stringify(foreign)}; there are ${PERMISSIONS.join(' and ')}.`,
+      `Unknown permission ${JSON.stringify(unknown)}; the permissions are ${PERMISSIONS.join(' and ')}.`,
     );
   }
-  return PERMISSIONS.filter((permission) => asked.includes(permission));
+  return PERMISSIONS.filter((permission) => names.includes(permission));
 }
 
 export function parseModels(text: string): string[] {
@@ -60,13 +60,13 @@ export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
 }
 
-// Points in time on the command line: a duration (`30d`), a date or a time of ISO 8601, in UTC unless it says otherwise.
+// Points in time: a duration (`30d`), or a date or time of ISO 8601, in UTC unless it has a zone.
 
 const DAY_MS = 86_400_000;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?$/i;
 
-/** The first millisecond of a day that the calendar knows. */
+/** The first millisecond of the day; undefined: the calendar has no such day. */
 function startOfDay(date: string): number | undefined {
   const at = Date.parse(`${date}T00:00:00Z`);
   return Number.isNaN(at) || !new Date(at).toISOString().startsWith(date) ? undefined : at;
@@ -98,7 +98,7 @@ function mustRead(text: string): Reading {
   return reading;
 }
 
-/** When a key expires: after now; a date to its end. */
+/** The time at which a key expires, after `now`. A date means the end of that day. */
 export function parseExpiry(text: string, now: number): number {
   const reading = mustRead(text);
   let at: number;
@@ -106,19 +106,21 @@ export function parseExpiry(text: string, now: number): number {
   else at = reading.day ? reading.at + DAY_MS - 1 : reading.at;
   if (at <= now) throw new InvalidArgumentError('That is in the past.');
   if (at > LATEST)
-    throw new InvalidArgumentError('That is too far away; leave it out for a key that never expires.');
+    throw new InvalidArgumentError(
+      'That is too far in the future; leave the option out for a key that never expires.',
+    );
   return at;
 }
 
-// The last time that ISO 8601 writes with a year of four digits.
+/** The last time that ISO 8601 writes with a year of four digits. */
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
-const LONGEST_WINDOW_MS = 5 * 366 * DAY_MS;
+const MAX_WINDOW_MS = 5 * 366 * DAY_MS;
 
-/** Where a window begins: not after now; a date from its start. */
+/** The start of a window, not after `now`. A date means the start of that day. */
 export function parseSince(text: string, now: number): number {
   const reading = mustRead(text);
   const at = 'duration' in reading ? now - reading.duration : reading.at;
   if (at > now) throw new InvalidArgumentError('That is in the future.');
-  if (at < now - LONGEST_WINDOW_MS) throw new InvalidArgumentError('That is more than five years ago.');
+  if (at < now - MAX_WINDOW_MS) throw new InvalidArgumentError('That is more than five years ago.');
   return at;
 }

@@ -1,4 +1,4 @@
-// Accounts are made with their first key; here they are only shown.
+// `gateway accounts`: lists accounts. `gateway keys create` creates them.
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import {
@@ -37,7 +37,7 @@ export function defineAccounts(accounts: Command, context: Context): void {
         const { stdout, env } = context;
         if (listed.length === 0) {
           printLines(stdout, [
-            'No accounts yet. Make one with its first key: gateway keys create --account NAME',
+            'No accounts yet. Create one with its first key: gateway keys create --account NAME',
           ]);
           return;
         }

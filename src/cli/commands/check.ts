@@ -1,4 +1,4 @@
-// Reaches every provider at once and says what works.
+// `gateway check`: tests all providers at the same time and prints what works.
 import type { Command } from 'commander';
 import type { ProviderReport, Step } from '../check-provider.ts';
 import { CliError, type Context } from '../context.ts';
@@ -13,7 +13,7 @@ interface Options {
 
 export function defineCheck(check: Command, context: Context): void {
   check
-    .option('--deep', 'try tools as well, which costs some hundred tokens a provider')
+    .option('--deep', 'test tools as well, which costs some hundred tokens per provider')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -28,23 +28,23 @@ async function runCheck(options: Options, command: Command, context: Context): P
   const { withInventory } = await import('../inventory.ts');
   const { checkProvider } = await import('../check-provider.ts');
   const style = await createStyle(context.stdout, context.env);
-  const reports = await withInventory(command, context, async (survey) => {
-    const probe = { client: survey.client, ids: context.ids };
-    const names = survey.providers.map(({ name }) => name);
+  const reports = await withInventory(command, context, async (inventory) => {
+    const probe = { client: inventory.client, ids: context.ids };
+    const names = inventory.providers.map(({ name }) => name);
     const spinners = await createSpinners(context, names, json);
     try {
-      const asked = survey.providers.map(async (provider) => {
-        const report = await checkProvider(provider, { survey, deep, probe });
+      const pending = inventory.providers.map(async (provider) => {
+        const report = await checkProvider(provider, { inventory, deep, probe });
         spinners.done(provider.name, report.ok);
         return report;
       });
-      // In the order of the file, each as soon as those before it are there.
-      for (const answer of json ? [] : asked) {
-        const report = await answer;
+      // In the order of the file: each report is printed once all reports before it are printed.
+      for (const next of json ? [] : pending) {
+        const report = await next;
         const lines = reportLines(report, style, widthOf(context.stdout));
         spinners.print(report.provider, () => printLines(context.stdout, lines));
       }
-      return await Promise.all(asked);
+      return await Promise.all(pending);
     } finally {
       spinners.stop();
     }
@@ -64,7 +64,7 @@ function reportLines(
   const lines = checks.flatMap((step) => {
     const mark = MARKS[`${step.ok}`];
     const paint = step.ok === null ? style.dim : step.ok ? style.green : style.red;
-    // A failure is marked here and told once, on stderr.
+    // stdout only marks a failed step; stderr has its message.
     if (step.ok === false) return [`  ${paint(mark)} ${step.check}`];
     const detail = wrapText(clean(step.detail), width && Math.max(20, width - DETAIL_INDENT));
     return detail.map((line, at) =>
@@ -76,7 +76,7 @@ function reportLines(
   return [(ok ? style.bold : style.red)(clean(provider)), ...lines];
 }
 
-/** One line a fault. */
+/** Throws if any check failed, with one line per failure. */
 function failOn(reports: readonly ProviderReport[]): void {
   const faults = reports.flatMap(({ provider, checks }) =>
     checks.filter(({ ok }) => ok === false).map((step) => faultLine(provider, step)),
@@ -96,7 +96,7 @@ const FAULTS = {
   tools: 'cannot use tools',
 } as const satisfies Record<Step['check'], string>;
 
-/** Several faults, each a line of its own, as those of a configuration are. */
+/** Several failures, each printed as a line of its own (errorLines reads `faults`). */
 class CheckFailed extends CliError {
   readonly faults: string[];
   constructor(faults: string[]) {

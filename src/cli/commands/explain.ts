@@ -1,4 +1,4 @@
-// Which target would answer a request, and why each other would not.
+// `gateway explain`: which target would answer a request, and why the others would not.
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -24,7 +24,10 @@ interface Options {
 export function defineExplain(explain: Command, context: Context): void {
   explain
     .argument('<model>', 'the name that a client sends')
-    .option('--file <request.json>', 'the body of a request: its images, tools and length count')
+    .option(
+      '--file <request.json>',
+      'the body of a request; its images, tools and length are taken into account',
+    )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  gateway explain auto\n  gateway explain auto --file request.json')
     .action(async (model: string, options: Options, command: Command) =>
@@ -34,10 +37,10 @@ export function defineExplain(explain: Command, context: Context): void {
 
 interface Verdict {
   target: Target;
-  /** It would answer; it is tried if those before it fail; it is never tried. */
+  /** `answers`: it would answer. `next`: it is tried if the targets before it fail. `never`: it is not tried. */
   role: 'answers' | 'next' | 'never';
   why: string;
-  /** Wire paths of the request that it would not be given. */
+  /** Wire paths of the fields that a request to this target leaves out. */
   dropped: readonly string[];
 }
 
@@ -49,34 +52,34 @@ async function runExplain(
 ): Promise<void> {
   const { learnModels, readStates, withInventory } = await import('../inventory.ts');
   const states = await readStates(command, context);
-  const explained = await withInventory(command, context, async (survey): Promise<Explained> => {
-    await learnModels(survey, context);
-    const { question, droppedFor } = await askedOf(model, options.file, context.cwd);
-    const verdicts = judge(survey.routing.resolve(question), droppedFor, states);
-    const strategy = survey.routing.model(model, null)?.strategy ?? 'priority';
-    return { verdicts, strategy, protocol: options.file === undefined ? undefined : question.protocol };
+  const explained = await withInventory(command, context, async (inventory): Promise<Explanation> => {
+    await learnModels(inventory, context);
+    const { query, droppedFor } = await readQuery(model, options.file, context.cwd);
+    const verdicts = judge(inventory.routing.resolve(query), droppedFor, states);
+    const strategy = inventory.routing.model(model, null)?.strategy ?? 'priority';
+    return { verdicts, strategy, protocol: options.file === undefined ? undefined : query.protocol };
   });
   const { verdicts, ...how } = explained;
   if (options.json) printJson(context, { model, ...how, targets: verdicts.map(describe) });
   else await printVerdicts(model, explained, context, await createStyle(context.stdout, context.env));
 }
 
-interface Explained {
+interface Explanation {
   verdicts: Verdict[];
   strategy: RouteConfig['strategy'];
-  /** Of the request in the file, which does not say it. */
+  /** The protocol that was detected for the request in the file. */
   protocol: RoutingQuery['protocol'] | undefined;
 }
 
-interface Asked {
-  question: RoutingQuery;
-  /** What the target would not be given of the request. Throws GatewayError where it can't be written for it at all. */
+interface Query {
+  query: RoutingQuery;
+  /** Fields that a request to the target leaves out. Throws GatewayError if the request can't be encoded for it. */
   droppedFor: (target: Target) => readonly string[];
 }
 
-async function askedOf(model: string, file: string | undefined, cwd: string): Promise<Asked> {
+async function readQuery(model: string, file: string | undefined, cwd: string): Promise<Query> {
   if (file === undefined) {
-    const question: RoutingQuery = {
+    const query: RoutingQuery = {
       protocol: PROTOCOL_NAMES[0],
       model,
       needs: NO_NEEDS,
@@ -86,22 +89,23 @@ async function askedOf(model: string, file: string | undefined, cwd: string): Pr
       openToolTurn: false,
       estimate: () => 0,
     };
-    return { question, droppedFor: () => [] };
+    return { query, droppedFor: () => [] };
   }
-  const { routingQuery: questionOf } = await import('../../gateway/inbound/routing-query.ts');
-  const { buildRequest: prepare } = await import('../../gateway/outbound/build-request.ts');
+  const { routingQuery } = await import('../../gateway/inbound/routing-query.ts');
+  const { buildRequest } = await import('../../gateway/outbound/build-request.ts');
   const inbound = await readRequestFile(file, cwd, model);
   const forwarded = inbound.protocol.client.forwardedHeaders({}, '');
   return {
-    question: questionOf(inbound, { models: null, accountId: 0 }),
-    droppedFor: (target) => prepare(inbound, target, { forwarded, strict: false }).dropped,
+    query: routingQuery(inbound, { models: null, accountId: 0 }),
+    droppedFor: (target) => buildRequest(inbound, target, { forwarded, strict: false }).dropped,
   };
 }
 
-/** In the order of a server that knows what `states` says; how fast targets are, and who answered before, only it knows. */
+/** The verdicts in the order of a server with these target states. Only a running server knows how fast its targets are, and
+ *  which target answered a conversation before. */
 function judge(
   { targets, weak, passedOver }: Resolution,
-  droppedFor: Asked['droppedFor'],
+  droppedFor: Query['droppedFor'],
   states: States,
 ): Verdict[] {
   const verdicts: Verdict[] = [];
@@ -124,25 +128,32 @@ function judge(
       verdicts.push({ target, role: 'never', why: error.message, dropped: [] });
     }
   }
-  const left = passedOver.map(({ target, why }): Verdict => ({ target, role: 'never', why, dropped: [] }));
-  return [...verdicts, ...left];
+  const excluded = passedOver.map(({ target, why }): Verdict => ({
+    target,
+    role: 'never',
+    why,
+    dropped: [],
+  }));
+  return [...verdicts, ...excluded];
 }
 
 function tooMany(state: string | undefined): string {
-  const last = 'three targets are tried at most';
-  return state === undefined ? last : `it is ${state} at the moment; ${last}`;
+  const limit = 'at most three targets are tried';
+  return state === undefined ? limit : `it is ${state} at the moment; ${limit}`;
 }
 
 function reason(before: Target | undefined, lacks: readonly string[], state: string | undefined): string {
-  const buts = [
+  const drawbacks = [
     ...(state === undefined ? [] : [`it is ${state} at the moment`]),
     ...(lacks.length > 0 ? [`it lacks ${lacks.join(', ')}`] : []),
   ];
-  const but = buts.length > 0 ? buts.join(', ') : undefined;
+  const drawback = drawbacks.length > 0 ? drawbacks.join(', ') : undefined;
   if (before === undefined)
-    return but === undefined ? 'the first that can take it' : `${but}, but none better is left`;
-  const place = `tried if ${before.key} fails`;
-  return but === undefined ? place : `${place}: ${but}`;
+    return drawback === undefined
+      ? 'the first that can answer it'
+      : `${drawback}, but no better target is left`;
+  const position = `tried if ${before.key} fails`;
+  return drawback === undefined ? position : `${position}: ${drawback}`;
 }
 
 function describe({ target, role, why, dropped }: Verdict) {
@@ -156,31 +167,30 @@ const LABELS = { answers: 'answers', next: 'then', never: 'not' } as const satis
 
 async function printVerdicts(
   model: string,
-  { verdicts, strategy, protocol }: Explained,
+  { verdicts, strategy, protocol }: Explanation,
   { stdout }: Context,
   style: Style,
 ): Promise<void> {
   const { protocols } = await import('../../protocols/registry.ts');
   const read =
-    protocol === undefined ? '' : `; the request is read as ${protocols[protocol].client.setup.title}`;
+    protocol === undefined ? '' : `; the request's protocol is ${protocols[protocol].client.setup.title}`;
   const paints = { answers: style.green, next: style.bold, never: style.red } as const;
   const lines = verdicts.flatMap(({ target, role, why, dropped }) => [
     `${paints[role](LABELS[role].padEnd(7))}  ${style.bold(clean(target.key))}`,
     style.dim(`         ${clean(why)}`),
-    ...(dropped.length > 0 ? [style.dim(`         left out: ${dropped.map(clean).join(', ')}`)] : []),
+    ...(dropped.length > 0 ? [style.dim(`         leaves out: ${dropped.map(clean).join(', ')}`)] : []),
   ]);
   printLines(stdout, [`${clean(model)}: strategy ${strategy}${read}`, ...lines]);
 }
 
-// A request's body from a file, read as the gateway reads it, under the model's name of the command line.
-
 const UNREADABLE: Readonly<Record<string, string>> = {
-  ENOENT: 'is not there; check the name',
+  ENOENT: 'does not exist; check the name',
   EISDIR: 'is a folder; name the file in it',
   EACCES: 'may not be read; give this user the permission',
 };
 
-/** Throws CliError for a file that is none, GatewayError for a body that the gateway would refuse. */
+/** Reads the body of a request from a file, as the gateway reads it, with the model of the command line. Throws CliError if the
+ *  file can't be read, GatewayError for a body that the gateway would refuse. */
 async function readRequestFile(file: string, cwd: string, model: string): Promise<Inbound> {
   const text = await readFile(resolve(cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
     const code = error.code ?? error.message;

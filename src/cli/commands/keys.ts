@@ -1,4 +1,4 @@
-// Keys: the only command that ever sees one in plaintext is the one that makes it.
+// `gateway keys`: create, list and revoke keys. Only `create` has the plaintext of a key, and prints it once.
 import { Option, type Command } from 'commander';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
@@ -46,16 +46,16 @@ export function defineKeys(keys: Command, context: Context): void {
   keys.addHelpText('after', '\nExample:\n  gateway keys create --account alice');
   keys
     .command('create')
-    .description('create a key, and its account if it is new; prints the key once')
-    .option('--account <name>', 'whose key it is (required)', parseName)
+    .description('create a key, and its account if it is new; print the key once')
+    .option('--account <name>', 'the account that owns the key (required)', parseName)
     .option('--tier <tier>', 'tier of a new account (default: default_tier of the file, else free)')
-    .option('--name <label>', 'a label to recognise the key by', parseName)
+    .option('--name <label>', 'a label by which you recognise the key', parseName)
     .addOption(
-      new Option('--permissions <list>', 'endpoints it may use')
+      new Option('--permissions <list>', 'endpoints that it may use')
         .argParser(parsePermissions)
         .default(ALL, ALL.join(',')),
     )
-    .option('--models <list>', 'models it may use, exact names (default: all)', parseModels)
+    .option('--models <list>', 'models that it may use, exact names (default: all)', parseModels)
     .option('--expires <when>', 'a duration (30d) or an ISO date or time (default: never)', (text) =>
       parseExpiry(text, clock.now()),
     )
@@ -68,8 +68,8 @@ export function defineKeys(keys: Command, context: Context): void {
     .action(async (options: CreateOptions, command: Command) => createKeyCommand(options, command, context));
   keys
     .command('list')
-    .description('list keys, never their plaintext')
-    .option('--account <name>', 'of this account alone')
+    .description('list keys, without their plaintext')
+    .option('--account <name>', 'only keys of this account')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway keys list --account alice')
     .action(async (options: { account?: string; json?: boolean }, command: Command) =>
@@ -80,7 +80,7 @@ export function defineKeys(keys: Command, context: Context): void {
     .description('revoke a key at once, also for running servers')
     .argument(
       '<id>',
-      'as `keys create` and `keys list` print it, or the beginning of the key that `keys list` shows',
+      'the ID that `keys create` and `keys list` print, or the beginning of the key that `keys list` shows',
     )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway keys revoke key_8mVYcHq2Tn5b')
@@ -98,7 +98,7 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
     const existing = await store.findAccount(account);
     if (existing !== undefined && tier !== undefined && existing.tier !== tier) {
       throw new CliError(
-        `account ${JSON.stringify(account)} has tier ${existing.tier} already; change it first: gateway tiers assign ${shellWord(account)} ${tier}`,
+        `account ${JSON.stringify(account)} already has tier ${existing.tier}; change it first: gateway tiers assign ${shellWord(account)} ${tier}`,
       );
     }
     if (existing === undefined) await warnOfLookalike(account, store, context);
@@ -123,7 +123,7 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
   });
 }
 
-/** Two accounts that a person takes for one have two limits. */
+/** Warns of a name that people confuse with another account's: the two accounts would have separate limits. */
 async function warnOfLookalike(account: string, store: Store, { stderr }: Context): Promise<void> {
   const { lookalike } = await import('../args/key-warnings.ts');
   const other = lookalike(
@@ -171,9 +171,7 @@ async function printCreated(key: Key, plaintext: string, config: Config, context
   ];
   printLines(stdout, [
     style.bold(style.green(plaintext)),
-    ...wrapText('Copy it now: it is shown this once, and cannot be shown again.', width).map((line) =>
-      style.yellow(line),
-    ),
+    ...wrapText('Copy it now: it is shown only once.', width).map((line) => style.yellow(line)),
     '',
     ...members,
     '',
@@ -210,7 +208,7 @@ async function howToUse(
       : [`  ${url}`, ...wrapText(what, width - 4).map((text) => `    ${dim(text)}`)];
   };
   return [
-    ...wrapText('Give it to a client as its API key, with the base URL', width),
+    ...wrapText('Use it as the API key of a client, with the base URL', width),
     ...allProtocols.filter(({ name }) => key.permissions.includes(name)).flatMap(use),
   ];
 }
@@ -236,7 +234,7 @@ async function listKeys(
     return;
   }
   if (keys.length === 0) {
-    printLines(context.stdout, ['No keys yet. Make one: gateway keys create --account NAME']);
+    printLines(context.stdout, ['No keys yet. Create one: gateway keys create --account NAME']);
     return;
   }
   await printKeys(keys, context);
@@ -293,7 +291,7 @@ async function revokeKey(
   printLines(context.stdout, [`${key.id} of account ${clean(key.account)} is revoked${at}`]);
 }
 
-/** The id, also where the beginning of its key was given, as `keys list` shows it. */
+/** The ID of a key, given by its ID or by the beginning that `keys list` shows. */
 async function idOf(given: string, store: Store): Promise<string> {
   const alike = (await store.listKeys()).filter(({ prefix }) => prefix === given);
   if (alike.length > 1) {
@@ -303,7 +301,7 @@ async function idOf(given: string, store: Store): Promise<string> {
   return alike[0]?.id ?? given;
 }
 
-/** Whoever gives the key itself, or its beginning, is told so without the key in the line. */
+/** The message never repeats a key that was given instead of its ID. */
 function unknownKey(id: string): CliError {
   const what = id.startsWith('sk-gw-')
     ? 'give the ID of the key, not the key itself'

@@ -1,4 +1,4 @@
-// Every name that a client may put in `model`, and what stands behind it.
+// `gateway models`: every name that a client may put in `model`, its targets and their abilities.
 import type { Command } from 'commander';
 import type { ModelEntry } from '../../routing/catalog.ts';
 import type { Context } from '../context.ts';
@@ -12,9 +12,9 @@ export function defineModels(models: Command, context: Context): void {
     .addHelpText('after', '\nExample:\n  gateway models --json')
     .action(async (options: { json?: boolean }, command: Command) => {
       const { learnModels, readStates, withInventory } = await import('../inventory.ts');
-      const read = async (survey: Inventory): Promise<ModelEntry[]> => {
-        await learnModels(survey, context);
-        return survey.routing.models(null);
+      const read = async (inventory: Inventory): Promise<ModelEntry[]> => {
+        await learnModels(inventory, context);
+        return inventory.routing.models(null);
       };
       const entries = await withInventory(command, context, read, { database: true });
       const states = await readStates(command, context);
@@ -45,7 +45,7 @@ function describe(entry: ModelEntry, states: States) {
 
 type Ability = 'vision' | 'tools' | 'thinking';
 
-/** What some target can do; `?` where that is only taken as possible. */
+/** `yes` if some target is known to have the ability, `?` if that is unknown. */
 function mark({ targets }: ModelEntry, ability: Ability): Cell {
   const known = targets.map(({ traits }) => traits[ability]);
   if (known.includes(true)) return { text: 'yes', paint: 'green' };
@@ -59,11 +59,11 @@ function shown(key: string, states: States): string {
   return state === undefined ? clean(key) : `${clean(key)} (${state})`;
 }
 
-const MOST_TARGETS = 4;
+const MAX_TARGETS = 4;
 
 function listed(targets: readonly string[]): string {
-  const more = targets.length - MOST_TARGETS;
-  return targets.slice(0, MOST_TARGETS).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const more = targets.length - MAX_TARGETS;
+  return targets.slice(0, MAX_TARGETS).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 async function printModels(entries: readonly ModelEntry[], states: States, context: Context): Promise<void> {

@@ -1,4 +1,4 @@
-// Starts the gateway and stays until a signal ends it.
+// `gateway serve`: starts the gateway and runs until a signal ends it.
 import { Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
@@ -23,7 +23,7 @@ const FORMATS = ['pretty', 'json', 'off'] as const satisfies readonly LogFormat[
 export function defineServe(serve: Command, context: Context): void {
   serve
     .option('--host <host>', 'address to listen on; may be repeated', collect)
-    .option('--port <number>', 'port to listen on; 0: a free one', parsePort)
+    .option('--port <number>', 'port to listen on; 0: any free port', parsePort)
     .addOption(new Option('--log <format>', 'log on stderr').choices(FORMATS))
     .addHelpText(
       'after',
@@ -35,41 +35,41 @@ export function defineServe(serve: Command, context: Context): void {
 async function serveCommand(options: Options, command: Command, context: Context): Promise<void> {
   const { host: hosts, port, log } = options;
   const load = (): Promise<Config> => readConfig(command, context, { hosts, port, log });
-  // From here on, so that a signal during the start is not lost.
-  const ending = watchSignals(context);
+  // Before the start, so that a signal during the start has its effect.
+  const signals = watchSignals(context);
   try {
     const config = await load();
     const logger = await openLog(config, context);
     sayWarnings(config, logger, context);
     const store = await openDatabase(config);
     try {
-      await serveUntilSignal({ config, load, store, logger, ending, context });
+      await serveUntilSignal({ config, load, store, logger, signals, context });
     } finally {
       await store.close();
       logger.flush();
     }
   } finally {
-    ending.forget();
+    signals.stop();
   }
 }
 
-interface Ending {
+interface Signals {
   /** Fulfilled by the first SIGINT, SIGTERM or SIGHUP. */
   first: Promise<NodeJS.Signals>;
-  /** What a second one does. */
+  /** Sets the action of a second signal. By default it ends the process. */
   onSecond(task: (signal: NodeJS.Signals) => void): void;
-  forget(): void;
+  stop(): void;
 }
 
-function watchSignals(context: Context): Ending {
+function watchSignals(context: Context): Signals {
   let second: (signal: NodeJS.Signals) => void = (signal) => context.die(signal);
-  let forget = (): void => undefined;
+  let stop = (): void => undefined;
   const first = new Promise<NodeJS.Signals>((resolve) => {
-    let seen = false;
-    forget = context.onSignal((signal) => {
-      if (seen) second(signal);
+    let received = false;
+    stop = context.onSignal((signal) => {
+      if (received) second(signal);
       else resolve(signal);
-      seen = true;
+      received = true;
     });
   });
   return {
@@ -77,7 +77,7 @@ function watchSignals(context: Context): Ending {
     onSecond(task) {
       second = task;
     },
-    forget: () => forget(),
+    stop: () => stop(),
   };
 }
 
@@ -86,10 +86,10 @@ async function serveUntilSignal(parts: {
   load: () => Promise<Config>;
   store: Store;
   logger: Logger;
-  ending: Ending;
+  signals: Signals;
   context: Context;
 }): Promise<void> {
-  const { config, load, store, logger, ending, context } = parts;
+  const { config, load, store, logger, signals, context } = parts;
   const { clock, ids, env } = context;
   const { startApp } = await import('../../app.ts');
   const app = await startApp({ config, reload: load, store, log: logger, clock, ids, env }).catch(
@@ -97,27 +97,27 @@ async function serveUntilSignal(parts: {
       throw listenFailure(error, config);
     },
   );
-  // One request's fault must not end all others; it is in the log, whole, to be mended.
-  const forgetFaults = context.onFault((error) => {
+  // An uncaught error of one request must not end all others. The log has it with its stack.
+  const ignoreFaults = context.onFault((error) => {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    logger.error('a fault that nothing caught', { detail });
+    logger.error('uncaught error', { detail });
   });
-  ending.onSecond((signal) => {
+  signals.onSecond((signal) => {
     app.kill();
     context.die(signal);
   });
   try {
-    await Promise.race([greet(app, config, store, context), ending.first]);
+    await Promise.race([greet(app, config, store, context), signals.first]);
   } catch (error) {
     app.kill();
     throw error;
   }
-  const signal = await ending.first;
+  const signal = await signals.first;
   logger.info('stopping', { signal });
   sayWaiting(app, config, logger, context);
   logger.flush();
   const unwritten = await app.stop();
-  forgetFaults();
+  ignoreFaults();
   if (unwritten > 0) sayUnwritten(unwritten, logger, store, context);
 }
 
@@ -130,7 +130,7 @@ function sayWaiting(app: App, config: Config, logger: Logger, { stderr }: Contex
   else logger.info(text);
 }
 
-/** The last words: whoever ended it learns of the loss, whatever becomes of the log. */
+/** Printed beside the log, so that the user learns of the loss even without a log. */
 function sayUnwritten(rows: number, logger: Logger, store: Store, { stderr }: Context): void {
   logger.flush();
   const location = clean(store.location);
@@ -143,7 +143,7 @@ async function greet(app: App, config: Config, store: Store, context: Context): 
   await printBanner({ app, config, store, firstKey }, context);
 }
 
-/** With no file and no account there is nobody yet who could use the gateway: one account, and its first key. */
+/** Without a file and without any account, nobody could use the gateway: creates the account `local` with a key. */
 async function createFirstKey(config: Config, store: Store, context: Context): Promise<string | undefined> {
   const accounts = await store.listAccounts();
   if (config.file !== null || accounts.length > 0) return undefined;
@@ -170,7 +170,7 @@ async function openLog(config: Config, context: Context): Promise<Logger> {
   return createLog({ format, stream: stderr, colors: isInteractive(stderr, env) });
 }
 
-/** Into the log, so that JSON lines stay JSON lines; by themselves where there is no log. */
+/** Warnings go into the log, so that JSON lines stay JSON lines; without a log they go to stderr. */
 function sayWarnings(config: Config, logger: Logger, { stderr }: Context): void {
   const open = config.listen.hosts.filter((host) => !isLoopback(host));
   const warnings = open.length === 0 ? config.warnings : [...config.warnings, withoutTls(open)];
@@ -189,10 +189,11 @@ const withoutTls = (hosts: readonly string[]): string =>
 
 const LISTEN_ADVICE: Record<string, (host: string, port: number) => string> = {
   EADDRINUSE: (host, port) =>
-    `port ${port} on ${host} is in use by another program: stop it, or choose another with --port`,
-  EACCES: (host, port) => `port ${port} on ${host} needs more rights: choose one above 1023 with --port`,
-  EADDRNOTAVAIL: (host) => `${host} is not an address of this machine: choose another with --host`,
-  ENOTFOUND: (host) => `${host} cannot be resolved: choose another with --host`,
+    `port ${port} on ${host} is in use by another program: stop it, or choose another port with --port`,
+  EACCES: (host, port) =>
+    `port ${port} on ${host} needs administrator rights: choose a port above 1023 with --port`,
+  EADDRNOTAVAIL: (host) => `${host} is not an address of this machine: choose another host with --host`,
+  ENOTFOUND: (host) => `${host} cannot be resolved: choose another host with --host`,
 };
 
 function listenFailure(error: unknown, config: Config): unknown {

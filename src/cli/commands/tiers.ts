@@ -1,4 +1,5 @@
-// Tiers come from the configuration; which account has which is in the database.
+// `gateway tiers`: list tiers, and assign one to an account. The configuration defines tiers; the database stores the tier of
+// each account.
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatCount, printJson, printLines, widthOf } from '../ui/style.ts';
@@ -27,7 +28,7 @@ export function defineTiers(tiers: Command, context: Context): void {
     .action(async (options: Options, command: Command) => listTiers(options, command, context));
   tiers
     .command('assign')
-    .description('give an account another tier, at once, also for running servers')
+    .description('change the tier of an account, at once, also for running servers')
     .argument('<account>')
     .argument('<tier>')
     .option('--json', 'print JSON')
@@ -79,7 +80,7 @@ async function assignTier(
     if (options.json) printJson(context, { account: account.name, tier: account.tier });
     else {
       const limit = limitText(config, tier);
-      printLines(context.stdout, [`account ${clean(account.name)} has tier ${tier} now: ${limit}`]);
+      printLines(context.stdout, [`account ${clean(account.name)} now has tier ${tier}: ${limit}`]);
     }
   });
 }

@@ -1,4 +1,4 @@
-// What accounts have used: this hour against their limit, and the hours, tokens and errors of a window.
+// `gateway usage`: requests of this hour and the limit of each account; requests, tokens and errors of a window of time.
 import { Option, type Command } from 'commander';
 import { HOUR_MS } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
@@ -21,10 +21,10 @@ interface Options {
 export interface AccountUsage {
   account: string;
   tier: string;
-  /** null: none. */
+  /** null: no limit. */
   limit: number | null;
   used: number;
-  /** null: there is no limit. */
+  /** null: no limit. */
   remaining: number | null;
   resets_at: string;
   totals: PrintedTotals;
@@ -36,7 +36,7 @@ export interface PrintedTotals {
   requests: number;
   errors: number;
   unknown: number;
-  /** Answered requests whose model has no known price: the cost is at least what is told. */
+  /** Answered requests whose model has no known price. `cost_usd` does not include them. */
   unpriced: number;
   input_tokens: number;
   output_tokens: number;
@@ -46,7 +46,7 @@ export interface PrintedTotals {
 export function defineUsage(usage: Command, context: Context): void {
   const { clock } = context;
   usage
-    .argument('[account]', 'of this account alone')
+    .argument('[account]', 'only this account')
     .option('--since <when>', 'a duration (24h, 7d) or an ISO date or time (default: 24h)', (text) =>
       parseSince(text, clock.now()),
     )
@@ -70,7 +70,7 @@ async function showUsage(
   const now = context.clock.now();
   const since = options.since ?? now - DEFAULT_WINDOW_MS;
   const accounts = name === undefined ? await store.listAccounts() : [await accountOf(name, store)];
-  for (const account of accounts) warnOfLostTier(account, config, context);
+  for (const account of accounts) warnOfUnknownTier(account, config, context);
   const only = name === undefined ? undefined : accounts[0]?.id;
   const describe = await readUsage({ since, now, by: options.by, only }, store);
   const rows = accounts.map((account) => describe(account, limitOf(config, account.tier)));
@@ -81,12 +81,12 @@ async function showUsage(
   }
 }
 
-function warnOfLostTier(account: Account, config: Config, context: Context): void {
+function warnOfUnknownTier(account: Account, config: Config, context: Context): void {
   if (config.tiers.has(account.tier)) return;
   const { name, tier } = account;
   say(
     context.stderr,
-    `warning: tier ${clean(tier)} of account ${clean(name)} is not in the configuration: it is held to free`,
+    `warning: tier ${clean(tier)} of account ${clean(name)} is not in the configuration: the limit of tier free applies`,
   );
 }
 
@@ -100,12 +100,12 @@ export interface Window {
   since: number;
   now: number;
   by: Grouping | undefined;
-  /** Of this account alone. */
+  /** Only this account's usage. */
   only: number | undefined;
 }
 
-/** Reads what all accounts used, and gives what describes one of them. The window begins with a whole hour, so that hours
- *  and totals are of the same time. */
+/** Reads the usage of all accounts at once. Returns a function that describes one of them. The window begins at the start of an
+ *  hour, so that hours and totals cover the same time. */
 export async function readUsage(
   { since, now, by, only }: Window,
   store: StoreReader,
@@ -131,7 +131,7 @@ export async function readUsage(
       used,
       remaining: limit === Infinity ? null : Math.max(0, limit - used),
       resets_at: isoTime(current + HOUR_MS),
-      totals: printed(totals.get(id)?.[0]?.totals ?? NOTHING),
+      totals: printed(totals.get(id)?.[0]?.totals ?? NO_USAGE),
       hours: window.map(({ at, hour }) => ({ hour, requests: requests.get(at) ?? 0 })),
       ...(groups && {
         by:
@@ -145,7 +145,7 @@ export async function readUsage(
   };
 }
 
-const NOTHING: Totals = {
+const NO_USAGE: Totals = {
   requests: 0,
   errors: 0,
   unknown: 0,

@@ -1,4 +1,4 @@
-// What `serve` says on stdout once it listens: where clients go, what answers them, where the data is.
+// The output of `serve` on stdout once it listens: base URLs, providers and models, the database, and how to get a key.
 import type { App } from '../../app.ts';
 import type { Config, ProviderConfig } from '../../config/config.ts';
 import { allProtocols } from '../../protocols/registry.ts';
@@ -12,18 +12,18 @@ import { shownProviders } from '../../config/providers.ts';
 import { assignTier, commandLines, withCommand } from './lines.ts';
 import { displayWidth, wrapText, wrapWords } from './table.ts';
 
-interface Served {
+interface Running {
   app: App;
   config: Config;
   store: Store;
-  /** The plaintext of a key that was just made, if one was. */
+  /** The plaintext of a key that this start created. */
   firstKey: string | undefined;
 }
 
 const LABEL_WIDTH = 11;
 
-export async function printBanner(served: Served, context: Context): Promise<void> {
-  const { app, config, store, firstKey } = served;
+export async function printBanner(running: Running, context: Context): Promise<void> {
+  const { app, config, store, firstKey } = running;
   const style = await createStyle(context.stdout, context.env);
   const width = widthOf(context.stdout);
   const row = (label: string, value: string): string => `  ${style.dim(label.padEnd(LABEL_WIDTH))}${value}`;
@@ -32,7 +32,7 @@ export async function printBanner(served: Served, context: Context): Promise<voi
   };
   const rows = (label: string, values: string[]): string[] =>
     values.map((value, index) => row(index === 0 ? label : '', value));
-  // A path that is broken cannot be copied: it has a line of its own rather.
+  // A path on two lines cannot be copied, so a long path gets a line of its own.
   const path = (label: string, value: string): string[] =>
     width !== undefined && LABEL_WIDTH + 2 + displayWidth(value) > width
       ? [`  ${style.dim(label)}`, `    ${value}`]
@@ -48,7 +48,7 @@ export async function printBanner(served: Served, context: Context): Promise<voi
     ),
     ...path('database', clean(store.location)),
     ...(config.file === null
-      ? rows('config', words('none: made from what the environment offers'))
+      ? rows('config', words('none: uses the providers of the environment'))
       : path('config', clean(config.file))),
     ...app.notes.flatMap((note) => rows('note', words(clean(note)))),
     '',
@@ -69,7 +69,7 @@ function namesOf({ name, source, models }: ProviderConfig): string[] {
 
 const SOURCES = {
   file: '',
-  environment: 'key found in the environment',
+  environment: 'key from the environment',
   local: 'found on this machine',
   builtin: 'built in, for trying out',
 } as const;
@@ -80,7 +80,7 @@ function providerLines(
   style: Style,
 ): string[] {
   const names = providers.map(({ name }) => clean(name));
-  // A longer name has a line of its own, and the others are not moved by it.
+  // A longer name gets a line of its own and does not widen the column.
   const widest = width === undefined ? Infinity : Math.floor(width / 3);
   const column = Math.max(9, ...names.map(displayWidth).filter((columns) => columns <= widest)) + 2;
   return providers.flatMap((provider, index) => {
@@ -111,11 +111,11 @@ function firstKeyLines(key: string, app: App, config: Config, page: Page): strin
   const { style, width } = page;
   return [
     ...wrapText(
-      'The first key, of account local. It is shown this once: keep it. These lines can be pasted into a shell as they are.',
+      'The first key, of account local. Copy it now: it is shown only once. You can paste these lines into a shell:',
       width,
     ),
     '',
-    // A shell joins the two lines: the key is shown once, and alone on its line.
+    // The key has a line of its own; the shell joins the two lines.
     'GATEWAY_KEY=\\',
     style.bold(style.green(key)),
     ...curlLines(app.urls[0] ?? '', width),
@@ -136,7 +136,7 @@ function curlLines(url: string, width: number | undefined): string[] {
     width,
   );
   if (width === undefined) return lines;
-  // Between its members JSON may be broken.
+  // JSON may continue on another line between its members.
   return lines.flatMap((line) =>
     displayWidth(line) <= width
       ? [line]
@@ -148,14 +148,14 @@ function curlLines(url: string, width: number | undefined): string[] {
 
 const BODY_INDENT = ' '.repeat(6);
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
-/** A key that was lost cannot be shown again: what is named is the account for which another can be made. */
+/** How to create a key: an existing one cannot be shown again. */
 async function keyLines(store: Store, config: Config, page: Page): Promise<string[]> {
   const { style, width } = page;
   const accounts = await store.listAccounts();
   const [first] = accounts;
-  const said = (what: string, name: string): string[] =>
+  const instruction = (what: string, name: string): string[] =>
     withCommand(what, ['gateway', 'keys', 'create', '--account', name], width).map((line) =>
       style.bold(line),
     );
@@ -163,15 +163,15 @@ async function keyLines(store: Store, config: Config, page: Page): Promise<strin
     const { defaultTier } = config;
     const limit = `Its account gets tier ${defaultTier}: ${limitText(config, defaultTier)}.`;
     return [
-      ...said('No key exists yet. Make one:', 'NAME'),
+      ...instruction('No key exists yet. Create one:', 'NAME'),
       ...wrapText(limit, width).map((line) => style.dim(line)),
     ];
   }
-  const names = accounts.slice(0, MOST_NAMED).map(({ name }) => clean(name));
+  const names = accounts.slice(0, MAX_NAMED).map(({ name }) => clean(name));
   const more = accounts.length - names.length;
   const known = `accounts: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   return [
-    ...said('A further key:', shellWord(first.name)),
+    ...instruction('Create another key:', shellWord(first.name)),
     ...(accounts.length > 1 ? wrapText(known, width).map((line) => style.dim(line)) : []),
     ...limitLines(first.name, first.tier, config, page),
   ];
@@ -179,5 +179,5 @@ async function keyLines(store: Store, config: Config, page: Page): Promise<strin
 
 function limitLines(account: string, tier: string, config: Config, { style, width }: Page): string[] {
   const now = `Account ${clean(account)} has tier ${clean(tier)}: ${limitText(config, tier)}.`;
-  return withCommand(`${now} Another:`, assignTier(account), width).map((line) => style.dim(line));
+  return withCommand(`${now} To change it:`, assignTier(account), width).map((line) => style.dim(line));
 }

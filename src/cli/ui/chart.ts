@@ -1,4 +1,4 @@
-// Bars of block characters: a column for each hour, a meter for a limit. Pure: numbers and a width in, lines out.
+// Draws with block characters: a column chart of the requests of each hour, and a meter for a limit.
 import { formatShort, plainStyle, type Style } from './style.ts';
 import { HOUR_MS } from '../../clock.ts';
 
@@ -6,7 +6,7 @@ const RISING = ['', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const FILLING = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const EIGHTHS = 8;
 
-/** `████▌░░░`: how much of a limit is used. */
+/** `████▌░░░`: the used part of a limit. */
 export function meter(used: number, limit: number, width: number, style: Style = plainStyle): string {
   const share = limit > 0 ? Math.min(1, used / limit) : 1;
   const eighths = used > 0 ? Math.max(1, Math.floor(share * width * EIGHTHS)) : 0;
@@ -22,16 +22,16 @@ function levelOf(share: number): 'green' | 'yellow' | 'red' {
 }
 
 interface HourCount {
-  /** Where the hour begins, milliseconds since the epoch. */
+  /** The start of the hour, milliseconds since the epoch. */
   hour: number;
   requests: number;
 }
 
 interface ChartOptions {
-  /** Lines of the bars alone. */
+  /** Lines of the bars, without the axis. */
   height: number;
   width: number;
-  /** Hours that reached it are marked. */
+  /** Hours that reached the limit are marked. */
   limit: number;
   style?: Style;
 }
@@ -42,11 +42,11 @@ interface Bar {
   full: boolean;
 }
 
-// A bar stands for one hour where there is room, else for as many as make it fit: parts of a day, then days.
+// Hours per bar: the smallest number with which the chart fits the width; beyond these, whole days.
 const BUCKETS = [1, 2, 3, 4, 6, 8, 12];
 
 function bucketHours(hours: number, room: number): number {
-  // Buckets begin at whole multiples of their size, so that the first and the last may be parts: one more.
+  // Buckets begin at whole multiples of their size, so the first and the last may be incomplete: one bucket more.
   const small = BUCKETS.find((size) => (size === 1 ? hours : Math.ceil(hours / size) + 1) <= room);
   return small ?? Math.ceil(hours / 24 / Math.max(1, room - 1)) * 24;
 }
@@ -66,11 +66,11 @@ function bucket(hours: readonly HourCount[], size: number, limit: number): Bar[]
   return bars;
 }
 
-/** The lines of a column chart with its axis; says in the last what a bar is, where it is not one hour. */
+/** The lines of a column chart with its axis. If a bar is not one hour, the last line says what it is. */
 export function chart(hours: readonly HourCount[], options: ChartOptions): string[] {
   const { height, width, limit, style = plainStyle } = options;
   const peak = Math.max(...hours.map(({ requests }) => requests));
-  // The peak's label is only known with the buckets; it grows by few characters.
+  // The label of the highest bucket is not known yet: reserve a few characters more than the highest hour needs.
   const size = bucketHours(hours.length, Math.max(1, width - formatShort(peak).length - 5));
   const bars = bucket(hours, size, limit);
   const top = Math.max(1, ...bars.map(({ value }) => value));
@@ -111,7 +111,7 @@ function barRow(
 const STEPS = [1, 2, 3, 4, 6, 12, 24];
 const LABEL_GAP = 2;
 
-/** Hours of the day (UTC) under the bars, or dates where the window is longer than two days. */
+/** Labels under the bars: hours of the day (UTC), or dates if the window is longer than two days. */
 function axisLabels(bars: readonly Bar[], size: number, pitch: number): string {
   const days = bars.length * size > 48;
   const length = days ? 5 : 2;

@@ -1,4 +1,4 @@
-// Sentences, and commands to be pasted, in lines that the terminal does not break.
+// Messages for people: sentences and commands in lines that fit the terminal, and errors as lines.
 import { type Terminal, CliError } from '../context.ts';
 import { printLines, shellWord, widthOf, clean, shortened } from './style.ts';
 import { displayWidth, wrapText, wrapWords } from './table.ts';
@@ -9,7 +9,7 @@ import { StoreError } from '../../store/store.ts';
 const INDENT = '  ';
 const CONTINUED = ' \\';
 
-/** A command of which each line but the last ends with a backslash: a shell reads it as one. No word of it is broken. */
+/** A command on several lines, joined by a backslash at their ends, so that it can be pasted into a shell. */
 export function commandLines(words: readonly string[], width: number | undefined): string[] {
   const line = words.join(' ');
   if (width === undefined || displayWidth(line) <= width) return [line];
@@ -19,7 +19,7 @@ export function commandLines(words: readonly string[], width: number | undefined
   );
 }
 
-/** A sentence that ends with a command, which is parted from it rather than broken. */
+/** A sentence that ends with a command. If the command does not fit on the line, it gets lines of its own. */
 export function withCommand(
   sentence: string,
   command: readonly string[],
@@ -46,9 +46,7 @@ export function say(terminal: Terminal, line: string): void {
   printLines(terminal, wrapText(line, widthOf(terminal), INDENT));
 }
 
-// Any failure as lines for the user: what, where, how to mend it. A stack only where it was asked for.
-
-/** A configuration that was refused: one line a fault (config/load.ts). Known by its shape, so that zod is not loaded for it. */
+/** The lines of an error with several faults (ConfigError, failed checks). Recognised by its shape, so that config/ is not loaded. */
 function faultsOf(error: unknown): string[] | undefined {
   if (!(error instanceof Error) || !('faults' in error) || !Array.isArray(error.faults)) return undefined;
   return error.faults.map(String);
@@ -60,9 +58,10 @@ function readable(error: unknown): string[] {
   if (error instanceof CliError || error instanceof StoreError || error instanceof GatewayError)
     return [error.message];
   const message = error instanceof Error ? error.message : String(error);
-  return [`${message || 'failed without a message'} (--debug shows where)`];
+  return [`${message || 'failed without a message'} (--debug shows the stack)`];
 }
 
+/** An error as lines for the user, with its stack only under --debug, and the exit code. */
 export function errorLines(error: unknown, debug: boolean): { lines: string[]; exitCode: 1 | 2 } {
   const exitCode = error instanceof CliError ? error.exitCode : 1;
   const lines = readable(error).map((line) => shortened(clean(line.replace(/\s*\n\s*/g, ' '))));

@@ -1,13 +1,13 @@
-// Movement on stderr while a command waits, for people alone: not in a pipe, not in CI, not under NO_COLOR or --json.
+// Spinners on stderr while a command waits, on a terminal only: not in a pipe, not in CI, not with NO_COLOR or --json.
 import type { Context } from '../context.ts';
 import { clean, isInteractive } from './style.ts';
 import { truncate } from './table.ts';
 
-/** A row for each name, in the order in which they were given, each with its own spinner. */
+/** One row with a spinner for each name, in the given order. */
 interface Spinners {
-  /** The row stops and shows how it ended. */
+  /** Stops the row's spinner and shows the result. */
   done(name: string, ok: boolean): void;
-  /** Takes the row away and writes what comes in its place, above the rows that are left. */
+  /** Removes the row, and calls `write` to print its replacement above the remaining rows. */
   print(name: string, write: () => void): void;
   stop(): void;
 }
@@ -18,8 +18,8 @@ const still: Spinners = {
   stop: () => undefined,
 };
 
-/** Columns beside a row's text: its spinner and a space, and what ora adds at the end of its last line. */
-const BESIDE = 4;
+/** Columns that a row needs besides its text: the spinner, a space, and what ora adds to the last line. */
+const MARGIN = 4;
 const INTERVAL_MS = 80;
 
 export async function createSpinners(
@@ -28,13 +28,13 @@ export async function createSpinners(
   json: boolean,
 ): Promise<Spinners> {
   const { columns } = stderr;
-  // ora spins at full CPU on a terminal of no columns, and needs one whose cursor it can move.
+  // ora uses a full CPU on a terminal without columns, and must be able to move the cursor.
   if (json || !isInteractive(stderr, env) || !columns || !('cursorTo' in stderr)) return still;
   const { default: ora } = await import('ora');
   const stream = stderr as NodeJS.WriteStream;
-  const room = Math.max(1, columns - BESIDE);
+  const room = Math.max(1, columns - MARGIN);
   const rows = new Map(names.map((name) => [name, ora({ stream, text: truncate(clean(name), room) })]));
-  // ora moves one spinner a terminal: this one has no symbol, and its text is the frames of all others.
+  // ora animates one spinner per terminal: this one has no symbol, and its text is the frames of all rows.
   const screen = ora({
     stream,
     isEnabled: true,

@@ -1,21 +1,28 @@
-// How commands write: the one place that decides about colour, and the one where strangers' text is made harmless.
+// Output of commands: colour, escaping of untrusted text, JSON, and the formats of numbers, durations and times.
 import type { Context, Environment, Terminal } from '../context.ts';
 
 type Paint = (text: string) => string;
 
 export type Style = Record<'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', Paint>;
 
-const asIs: Paint = (text) => text;
+const unchanged: Paint = (text) => text;
 
-export const plainStyle: Style = { bold: asIs, dim: asIs, red: asIs, green: asIs, yellow: asIs, cyan: asIs };
+export const plainStyle: Style = {
+  bold: unchanged,
+  dim: unchanged,
+  red: unchanged,
+  green: unchanged,
+  yellow: unchanged,
+  cyan: unchanged,
+};
 
-/** A terminal whose reader wants colour and movement: not a pipe, not CI, not under NO_COLOR. */
+/** Whether to use colour and animation: on a terminal, but not in CI and not with NO_COLOR. */
 export function isInteractive(terminal: Terminal, env: Environment): boolean {
   const wanted = !env['NO_COLOR'] && (!env['CI'] || env['CI'] === 'false') && env['TERM'] !== 'dumb';
   return terminal.isTTY === true && wanted;
 }
 
-/** The sixteen colours of the user's own theme, or none. chalk itself is loaded only where it has something to do. */
+/** The sixteen colours of the terminal's theme, or no colours. chalk is loaded only if it is used. */
 export async function createStyle(terminal: Terminal, env: Environment): Promise<Style> {
   if (!isInteractive(terminal, env)) return plainStyle;
   const { Chalk } = await import('chalk');
@@ -24,36 +31,36 @@ export async function createStyle(terminal: Terminal, env: Environment): Promise
   return { bold, dim, red, green, yellow, cyan };
 }
 
-// Controls, and the invisible characters that turn the direction of the text around them.
-// eslint-disable-next-line no-control-regex -- they are what is looked for
+// Control characters, and invisible characters that change the direction of text.
+// eslint-disable-next-line no-control-regex -- the pattern must match control characters
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Names and labels may hold anything: what a terminal would obey is shown as an escape. */
+/** Escapes characters that control a terminal: names and labels may contain them. */
 export function clean(text: string): string {
   return text.replace(UNSAFE, escaped);
 }
 
-const LONGEST = 1000;
+const MAX_LINE = 1000;
 const HEAD = 500;
 const TAIL = 300;
 
-/** A value that was given may be of any length: what it is and how to mend it stand at the ends of the line. */
+/** Cuts the middle of a long line: the problem and its correction are at the ends, a value of any length between them. */
 export function shortened(line: string): string {
-  if (line.length <= LONGEST) return line;
-  const left = line.length - HEAD - TAIL;
-  return `${line.slice(0, HEAD)}… (${left} more characters) …${line.slice(-TAIL)}`;
+  if (line.length <= MAX_LINE) return line;
+  const cut = line.length - HEAD - TAIL;
+  return `${line.slice(0, HEAD)}… (${cut} more characters) …${line.slice(-TAIL)}`;
 }
 
-/** A name as one word of a command line, ready to be pasted. */
+/** Quotes a name for a shell, if necessary. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** One JSON document on stdout, nothing else. */
+/** Prints one JSON document on stdout. */
 export function printJson(context: Context, value: unknown): void {
-  // Line breaks are JSON.stringify's own; all others it has escaped already, but not DEL, C1 and direction marks.
+  // JSON.stringify escapes control characters, but not DEL, C1 and direction marks. Line breaks here are its own.
   const text = JSON.stringify(value, null, 2).replace(UNSAFE, (char) =>
     char === '\n' ? char : escaped(char),
   );
@@ -64,12 +71,12 @@ export function printLines(terminal: Terminal, lines: readonly string[]): void {
   if (lines.length > 0) terminal.write(`${lines.join('\n')}\n`);
 }
 
-/** Columns that may be filled; undefined where nothing limits them (a pipe, a terminal that does not say). */
+/** The width of the terminal; undefined: no limit (a pipe, or a terminal of unknown width). */
 export function widthOf(terminal: Terminal): number | undefined {
   return terminal.isTTY === true && terminal.columns ? terminal.columns : undefined;
 }
 
-// The first format of a process costs 17 ms and 7 MiB: made where one is written, so that `serve` makes none.
+// Created at first use, because the first NumberFormat of a process costs time and memory that `serve` can save.
 let counts: Intl.NumberFormat | undefined;
 let short: Intl.NumberFormat | undefined;
 
@@ -88,13 +95,13 @@ export function formatShort(count: number): string {
   return short.format(count);
 }
 
-/** Null is unknown, never free. */
+/** null: unknown, which is not free. */
 export function formatCost(usd: number | null): string {
   if (usd === null) return '-';
   return `$${usd.toFixed(usd !== 0 && usd < 1 ? 4 : 2)}`;
 }
 
-/** `12m`: the largest unit that is whole at least once. */
+/** `12m`: whole units of the largest unit that fits at least once. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return `${seconds}s`;
@@ -110,7 +117,7 @@ export function isoTime(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** `2026-11-21 14:30`, UTC, for people. */
+/** `2026-11-21 14:30`, in UTC. */
 export function formatTime(at: number): string {
   return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
 }

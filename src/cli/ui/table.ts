@@ -1,5 +1,5 @@
-// Tables that stay readable: aligned by what a terminal shows (wide and combining characters), shortened or turned into
-// records where the terminal is too narrow, plain in a pipe.
+// Tables that fit the terminal: aligned by displayed width (wide and combining characters count correctly), with shortened columns
+// or as records if the terminal is too narrow, without colour in a pipe.
 import { plainStyle, type Style } from './style.ts';
 
 export interface Cell {
@@ -11,16 +11,16 @@ export interface Column<Row> {
   title: string;
   value: (row: Row) => string | Cell;
   align?: 'left' | 'right';
-  /** May be cut to make the table fit; ids and keys never are. */
+  /** The column may be cut to make the table fit. IDs and keys must not be cut. */
   shrinks?: boolean;
 }
 
 const GAP = 2;
 const SHORTEST = 8;
-/** Where nothing limits a table, a cell that is longer stands over its column and does not widen it for all other rows. */
+/** In a table without a limit, a longer cell exceeds its column instead of widening the column for all rows. */
 const WIDEST = 80;
 
-// The first segmenter of a process costs 9 ms and 2.5 MiB; most texts need none.
+// Created at first use, because a segmenter costs time and memory; ASCII text needs none.
 let segmenter: Intl.Segmenter | undefined;
 const ASCII = /^[ -~]*$/;
 const NARROW = /^[\u0020-\u10ff]$/;
@@ -39,7 +39,7 @@ function graphemes(text: string): Iterable<Intl.SegmentData> {
   return segmenter.segment(text);
 }
 
-/** Columns that a text takes on a terminal. */
+/** The width of a text on a terminal, in columns. */
 export function displayWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
@@ -47,20 +47,20 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** The text, or its beginning and an ellipsis, in at most `width` columns. */
+/** The text, or its beginning with an ellipsis, in at most `width` columns. */
 export function truncate(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
-  let kept = '';
+  let head = '';
   let used = 1;
   for (const { segment } of graphemes(text)) {
     used += widthOfGrapheme(segment);
     if (used > width) break;
-    kept += segment;
+    head += segment;
   }
-  return `${kept}…`;
+  return `${head}…`;
 }
 
-/** Lines of whole words in at most `width` columns; a word longer than that has a line of its own. */
+/** Lines of whole words in at most `width` columns. A longer word gets a line of its own. */
 export function wrapWords(words: readonly string[], separator: string, width: number = Infinity): string[] {
   const lines: string[] = [];
   let line = '';
@@ -76,7 +76,7 @@ export function wrapWords(words: readonly string[], separator: string, width: nu
   return line === '' ? lines : [...lines, line.trimEnd()];
 }
 
-/** A sentence in lines of whole words, those after the first indented. */
+/** A sentence in lines of whole words. Lines after the first are indented. */
 export function wrapText(text: string, width: number | undefined, indent = ''): string[] {
   if (width === undefined || displayWidth(text) <= width) return [text];
   const lines = wrapWords(text.split(' '), ' ', width - indent.length);
@@ -88,7 +88,7 @@ function pad(text: string, width: number, align: 'left' | 'right'): string {
   return align === 'right' ? space + text : text + space;
 }
 
-/** Takes from the widest column that may shrink, a column at a time; undefined where that is not enough. */
+/** Shrinks the widest column that may shrink, by one at a time, until the table fits; undefined: it cannot fit. */
 function fit(widths: number[], shrinks: boolean[], limit: number | undefined): number[] | undefined {
   const result = [...widths];
   const total = (): number => result.reduce((sum, width) => sum + width + GAP, -GAP);
@@ -104,7 +104,7 @@ function fit(widths: number[], shrinks: boolean[], limit: number | undefined): n
   return result;
 }
 
-/** One record a row: `title  value` on lines of their own. */
+/** Each row as a record: a line `title  value` for each column. */
 function records(titles: string[], rows: Cell[][], style: Style): string[] {
   const width = Math.max(...titles.map(displayWidth));
   return rows.flatMap((row, at) => {
@@ -116,7 +116,7 @@ function records(titles: string[], rows: Cell[][], style: Style): string[] {
   });
 }
 
-/** The lines of a table in at most `width` columns (undefined: as wide as it is). */
+/** The lines of a table in at most `width` columns (undefined: no limit). */
 export function table<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],

@@ -1,4 +1,4 @@
-// Usage for people: on a terminal a block an account with a meter and a bar for each hour; in a pipe, tables.
+// Prints usage for people: on a terminal, a block for each account with a meter and a chart; in a pipe, tables.
 import type { Grouping } from '../../store/store.ts';
 import { chart, meter } from './chart.ts';
 import type { AccountUsage, PrintedTotals } from '../commands/usage.ts';
@@ -27,7 +27,7 @@ interface Canvas {
   width: number;
   style: Style;
   now: number;
-  /** Lines of a chart: the fewer accounts, the taller. */
+  /** Lines of a chart: more if there are fewer accounts. */
   height: number;
 }
 
@@ -38,7 +38,9 @@ export async function printUsage(
 ): Promise<void> {
   const { stdout, env, clock } = context;
   if (rows.length === 0) {
-    printLines(stdout, ['No accounts yet. Make one with its first key: gateway keys create --account NAME']);
+    printLines(stdout, [
+      'No accounts yet. Create one with its first key: gateway keys create --account NAME',
+    ]);
     return;
   }
   if (stdout.isTTY !== true) {
@@ -91,7 +93,7 @@ function sumOf(rows: readonly AccountUsage[]): PrintedTotals {
   };
 }
 
-/** `≥$1.50`: what has no known price is not in it. */
+/** `≥$1.50`: the cost does not include models without a known price. */
 function costText({ cost_usd: cost, unpriced }: PrintedTotals): string {
   return `${cost !== null && unpriced > 0 ? '≥' : ''}${formatCost(cost)}`;
 }
@@ -116,14 +118,14 @@ function block(row: AccountUsage, by: Grouping | undefined, canvas: Canvas): str
     `${style.bold(name)}  ${style.dim(tier)}`,
     ...[
       ...limitLines(row, width, canvas),
-      ...(idle ? [style.dim('nothing in this window')] : ['', ...bars, '']),
+      ...(idle ? [style.dim('no requests in this window')] : ['', ...bars, '']),
       ...wrapWords(totalsWords(row.totals), ' · ', width),
       ...split,
     ].map((line) => (line === '' ? '' : INDENT + line)),
   ];
 }
 
-/** The meter and its words side by side where there is room, else below each other. */
+/** The meter and its text: side by side if there is room, else below each other. */
 function limitLines(row: AccountUsage, width: number, { style, now }: Canvas): string[] {
   if (row.limit === null || row.remaining === null) return [`${formatCount(row.used)} this hour, no limit`];
   const resets = Date.parse(row.resets_at);
@@ -199,7 +201,7 @@ function groupText(member: string, value: unknown): string {
   return member === 'hour' ? formatTime(Date.parse(value)) : clean(value);
 }
 
-/** The last one is the total, which has no account. */
+/** A row of the summary. The last row is the total, which has no account. */
 type SummaryRow = Counted & Partial<AccountUsage>;
 
 function countOrNone(count: number | null | undefined): string {
