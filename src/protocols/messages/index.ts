@@ -1,9 +1,9 @@
 // The messages protocol (POST /v1/messages) as the gateway knows protocols.
-import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
-import { tokenCounting } from './count-tokens.ts';
+import { isObject } from '../../canonical/json.ts';
+import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '../protocol.ts';
 import { hints, recognizes } from './request/hints.ts';
-import { rewrite } from './rewrite.ts';
-import { readEnvelope } from './request/envelope.ts';
+import { rewrite } from './request/rewrite.ts';
+import { readCountEnvelope, readEnvelope } from './request/envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import {
   authHeaders,
@@ -15,7 +15,8 @@ import {
 } from './headers.ts';
 import { pauseTurn } from './pause-turn.ts';
 import { createClassifier } from './stream/relay.ts';
-import { decodeReply, encodeReply, inspectReply } from './reply/reply.ts';
+import { decodeReply, inspectReply } from './reply/decode.ts';
+import { encodeReply } from './reply/encode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
@@ -24,9 +25,15 @@ import { historyRules } from './request/encode-messages.ts';
 import { holds, lossesOfRewriting } from './reply/losses.ts';
 import { wirePath } from './fields.ts';
 
-export { readCountEnvelope } from './request/envelope.ts';
-
 const path = '/messages';
+
+/** How many tokens a request has, without an answer to it. */
+const counting: TokenCounting = {
+  path: `${path}/count_tokens`,
+  readEnvelope: readCountEnvelope,
+  isCount: (value) => isObject(value) && typeof value.input_tokens === 'number',
+  encode: (tokens) => ({ input_tokens: tokens }),
+};
 
 const client: ClientSide = {
   path,
@@ -46,7 +53,7 @@ const client: ClientSide = {
   readAsked,
   wirePath,
   hasServerTools: true,
-  counting: tokenCounting,
+  counting,
   encodeReply,
   createStreamEncoder,
   needsInputEstimate: true,

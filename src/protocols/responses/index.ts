@@ -11,7 +11,7 @@ import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';
 import { readEnvelope } from './request/envelope.ts';
 import { hints, recognizes } from './request/hints.ts';
-import { rewrite } from './rewrite.ts';
+import { rewrite } from './request/rewrite.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { createClassifier, keepAlive } from './stream/relay.ts';

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
-import { messages, readCountEnvelope } from '../../../src/protocols/messages/index.ts';
+import { messages } from '../../../src/protocols/messages/index.ts';
+import { readCountEnvelope } from '../../../src/protocols/messages/request/envelope.ts';
 
 interface Recorded {
   path: string;

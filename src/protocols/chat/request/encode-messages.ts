@@ -5,7 +5,7 @@ import { withoutAttribution } from '../../shared/attribution.ts';
 import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { signedExtra } from './call-extra.ts';
+import { signedExtra } from './encode-tools.ts';
 import { alternate, bridgeTools, isMarked, limitMarks, markLast, merge } from './server-rules.ts';
 import { encodeMark, encodeUserPart, lossOf, nativeText } from './encode-content.ts';
 

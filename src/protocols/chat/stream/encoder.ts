@@ -7,12 +7,11 @@ import type { Citation } from '../../../canonical/request.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { encodeCitation } from '../reply/citations.ts';
-import { chatExtra } from '../request/call-extra.ts';
+import { chatExtra } from '../request/encode-tools.ts';
 import { encodeStreamFailure } from '../errors.ts';
 import { encodeFinish, encodeServiceTier } from '../reply/stop-reason.ts';
-import { gapBetween, separates } from '../reply/paragraphs.ts';
-import { fitReplyId } from '../reply/reply.ts';
-import { isSealed, reasoningDetail, thinkingBlock, type SealedThought } from '../reply/signed-reasoning.ts';
+import { fitReplyId, gapBetween, separates } from '../reply/encode.ts';
+import { isSealed, reasoningDetail, thinkingBlock, type SealedThought } from '../reply/reasoning.ts';
 import { encodeUsage } from '../reply/usage.ts';
 
 const DONE = 'data: [DONE]\n\n';

@@ -17,7 +17,7 @@ import type {
 import { decodeCitations } from '../reply/citations.ts';
 import { refuse } from '../../shared/envelope.ts';
 import { addNativeFields } from '../fields.ts';
-import { callExtra, inputText } from '../reply/reply.ts';
+import { callExtra, inputText } from '../reply/decode.ts';
 import { flag, text } from '../wire-types.ts';
 
 /** Where a list of blocks stands on the wire. Written only for the parts and refusals that tell it: 200 µs a thousand blocks. */

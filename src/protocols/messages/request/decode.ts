@@ -16,7 +16,7 @@ import type { ReplyOptions } from '../../protocol.ts';
 import { decodeCache, decodeParts } from './decode-content.ts';
 import { refuse } from '../../shared/envelope.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
-import { addUnlikeInputs } from '../reply/reply.ts';
+import { addUnlikeInputs } from '../reply/decode.ts';
 import { count, list, text } from '../wire-types.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 

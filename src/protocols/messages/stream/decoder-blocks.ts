@@ -5,7 +5,7 @@ import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Ids } from '../../../ids.ts';
 import { decodeCitation, decodeCitations } from '../reply/citations.ts';
 import { argumentsToObject } from '../../shared/tool-names.ts';
-import { callExtra, inputText } from '../reply/reply.ts';
+import { callExtra, inputText } from '../reply/decode.ts';
 import { text } from '../wire-types.ts';
 
 /** Blocks whose deltas are all known. */

@@ -13,7 +13,7 @@ import { createBlocks } from './decoder-blocks.ts';
 import { failureOfEvent, readFailure } from '../errors.ts';
 import { createSpliceWatch, SPLICED, unfoldStart } from './message-start.ts';
 import { failureOfStray, isError, isUnreadable, MALFORMED } from './relay.ts';
-import { addUnlikeInputs } from '../reply/reply.ts';
+import { addUnlikeInputs } from '../reply/decode.ts';
 import { list, text } from '../wire-types.ts';
 import { decodeStop, failureOfSilence, failureOfStop, isStop } from '../reply/stop-reason.ts';
 import { readUsage, toUsage, type UsageTally } from '../reply/usage.ts';

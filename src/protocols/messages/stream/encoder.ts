@@ -5,9 +5,9 @@ import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { fitToolId } from '../../shared/tool-names.ts';
 import { CallInput } from './tool-calls.ts';
 import { encodeStreamFailure } from '../errors.ts';
-import { messageId } from '../reply/reply.ts';
+import { messageId } from '../reply/encode.ts';
 import type { WireMessage } from '../wire-types.ts';
-import { createSourceList } from '../sources.ts';
+import { createSourceList } from '../reply/citations.ts';
 import { encodeStop } from '../reply/stop-reason.ts';
 import {
   createBlockWriter,

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../../src/canonical/traits.ts';
 import { GatewayError } from '../../../../src/errors.ts';
-import { messages, readCountEnvelope } from '../../../../src/protocols/messages/index.ts';
+import { messages } from '../../../../src/protocols/messages/index.ts';
+import { readCountEnvelope } from '../../../../src/protocols/messages/request/envelope.ts';
 
 const GOOD = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] };
 

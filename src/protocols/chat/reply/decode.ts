@@ -1,27 +1,22 @@
-// A whole chat completion: a provider's read into the canonical reply, and ours written for chat clients.
+// A provider's whole chat completion, read into the canonical reply.
 import { append } from '../../../canonical/append.ts';
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
-import type { Citation, ReasoningPart, TextPart, ToolCallPart } from '../../../canonical/request.ts';
+import type { Citation, TextPart, ToolCallPart } from '../../../canonical/request.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
-import type { Ids } from '../../../ids.ts';
-import type { ReplyContext } from '../../protocol.ts';
 import { stopOfWord } from '../../shared/finish-words.ts';
 import { keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
-import { decodeAnnotation, encodeCitation, pagesBeside } from './citations.ts';
-import { chatExtra } from '../request/call-extra.ts';
+import { decodeAnnotation, pagesBeside } from './citations.ts';
 import { isFilled } from '../zero-values.ts';
 import { failureIn, failureOf, malformed, throwFailure } from '../provider-error.ts';
-import { decodeStop, encodeFinish, encodeServiceTier, failureOfSilence, isFinish } from './stop-reason.ts';
+import { decodeStop, failureOfSilence, isFinish } from './stop-reason.ts';
 import { failureOfFinish, hasContent } from '../stream/relay.ts';
-import { gapBetween, separates } from './paragraphs.ts';
 import { addUnlikeArguments, argumentsText } from '../stream/tool-calls.ts';
-import { isSealed, reasoningDetail, thinkingBlock } from './signed-reasoning.ts';
 import { readBeside, readContent, sourcesAlone } from './content.ts';
 import { reasoningParts } from './reasoning.ts';
-import { encodeUsage, usageIn } from './usage.ts';
+import { usageIn } from './usage.ts';
 
 interface Checked {
   value: JsonObject;
@@ -46,7 +41,7 @@ function check(value: unknown): Checked {
   const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
   if (!isObject(choice)) return empty('message');
   const finish = isFinish(choice.finish_reason) ? choice.finish_reason : undefined;
-  const message = isObject(choice.message) ? choice.message : unsaid(finish, choices);
+  const message = isObject(choice.message) ? choice.message : messageOfFinish(finish, choices);
   const failed = finish === undefined ? undefined : failureOfFinish(finish, choices);
   if (failed) throwFailure(failed);
   if (!hasContent(message)) failSilence(finish);
@@ -54,7 +49,7 @@ function check(value: unknown): Checked {
 }
 
 /** A choice without a message is empty, unless it says that a filter held the message back, or which error did. */
-function unsaid(finish: string | undefined, choices: JsonValue[]): JsonObject {
+function messageOfFinish(finish: string | undefined, choices: JsonValue[]): JsonObject {
   if (finish === undefined) return empty('message');
   const failed = failureOfFinish(finish, choices);
   if (failed) throwFailure(failed);
@@ -112,11 +107,11 @@ function contentParts(message: JsonObject, pages: Citation[]): { parts: ReplyPar
   const others: ReplyPart[] = [];
   let text = '';
   let refusal = '';
-  for (const said of [...readContent(message.content), ...readBeside(message)]) {
-    if (said.kind === 'native') others.push(said.part);
-    else if (said.kind === 'thinking') parts.push({ type: 'reasoning', text: said.text });
-    else if (said.kind === 'refusal') refusal += said.text;
-    else text += said.text;
+  for (const item of [...readContent(message.content), ...readBeside(message)]) {
+    if (item.kind === 'native') others.push(item.part);
+    else if (item.kind === 'thinking') parts.push({ type: 'reasoning', text: item.text });
+    else if (item.kind === 'refusal') refusal += item.text;
+    else text += item.text;
   }
   if (typeof message.refusal === 'string') refusal += message.refusal;
   if (text !== '') parts.push(withSources({ type: 'text', text }, message.annotations, pages));
@@ -168,99 +163,4 @@ function decodeCall(item: JsonObject, seed: string): ToolCallPart {
 /** For servers that give a call no id: the same call of the same reply gets the same one. */
 function madeId(seed: string): string {
   return `call_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`;
-}
-
-/** Ids of this protocol stay; a foreign one would tell clients of a protocol that they don't speak. */
-export function fitReplyId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
-  if (id.startsWith('chatcmpl')) return id;
-  const own = `chatcmpl-${ids.random(24)}`;
-  if (trace !== undefined) trace.replyIds = { theirs: id, ours: own };
-  return own;
-}
-
-export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
-  const { request } = context;
-  const legacy = request.legacyFunctions === true;
-  const hasCalls = reply.parts.some(({ type }) => type === 'tool_call');
-  const choice: JsonObject = {
-    index: 0,
-    message: encodeMessage(reply, context),
-    logprobs: null,
-    finish_reason: encodeFinish(reply.stop, hasCalls, legacy),
-  };
-  if (reply.stop.sequence !== undefined) choice.stop_reason = reply.stop.sequence;
-  const body: JsonObject = {
-    id: fitReplyId(reply.id, context),
-    object: 'chat.completion',
-    created: reply.created ?? context.created,
-    model: reply.model,
-    choices: [choice],
-  };
-  if (reply.usage) body.usage = encodeUsage(reply.usage);
-  const tier = encodeServiceTier(reply.serviceTier);
-  if (tier !== undefined) body.service_tier = tier;
-  return body;
-}
-
-function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject {
-  let content = '';
-  let refusal = '';
-  let reasoning = '';
-  /** A server tool ran since the last text. */
-  let apart = false;
-  const thoughts: ReasoningPart[] = [];
-  const annotations: JsonObject[] = [];
-  const calls: ToolCallPart[] = [];
-  for (const part of reply.parts) {
-    if (part.type === 'reasoning') {
-      reasoning += part.text;
-      thoughts.push(part);
-    } else if (part.type === 'tool_call') calls.push(part);
-    else if (part.type === 'native') apart ||= separates(part);
-    else if (part.type === 'text' && part.refusal) refusal += part.text;
-    else if (part.type === 'text') {
-      if (apart && content !== '') content += gapBetween(content, part.text);
-      apart = false;
-      for (const citation of part.citations ?? []) {
-        const annotation = encodeCitation(citation, content.length, part.text.length);
-        if (annotation) annotations.push(annotation);
-      }
-      content += part.text;
-    }
-  }
-  if (refusal === '' && reply.stop.reason === 'refusal') refusal = reply.stop.explanation ?? '';
-  // A provider that refuses in its text and explains it in the same words has said it once.
-  if (refusal === content) content = '';
-  const message: JsonObject = {
-    role: 'assistant',
-    content: content === '' && (calls.length > 0 || refusal !== '') ? null : content,
-    refusal: refusal === '' ? null : refusal,
-  };
-  if (request.reasoning?.display !== 'omitted') {
-    if (reasoning !== '') message.reasoning_content = reasoning;
-    const sealed = thoughts.filter(isSealed);
-    if (sealed.length > 0) {
-      message.reasoning_details = thoughts.map(reasoningDetail);
-      message.thinking_blocks = sealed.map(thinkingBlock);
-    }
-  }
-  if (annotations.length > 0) message.annotations = annotations;
-  const [first] = calls;
-  if (first && request.legacyFunctions) {
-    message.function_call = { name: first.name, arguments: first.arguments || '{}' };
-  } else if (first) {
-    message.tool_calls = calls.map((call) => encodeCall(call, ids));
-  }
-  return message;
-}
-
-function encodeCall(call: ToolCallPart, ids: Ids): JsonObject {
-  const id = call.id || `call_${ids.random(24)}`;
-  if (call.custom) return { id, type: 'custom', custom: { name: call.name, input: call.arguments } };
-  return {
-    id,
-    type: 'function',
-    ...chatExtra(call.extra),
-    function: { name: call.name, arguments: call.arguments || '{}' },
-  };
 }

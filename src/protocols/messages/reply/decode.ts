@@ -1,25 +1,23 @@
-// Whole answers, both ways.
+// A provider's whole message, read into the canonical reply.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Usage } from '../../../canonical/usage.ts';
-import { FailureError, type ReplyOptions, type ReplyContext } from '../../protocol.ts';
-import { rawObjectJson } from '../../json/raw-json.ts';
+import { FailureError } from '../../../errors.ts';
 import { keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
-import { argumentsToObject, fitToolId } from '../../shared/tool-names.ts';
-import { decodeCitations, encodeCitations } from './citations.ts';
+import { rawObjectJson } from '../../json/raw-json.ts';
 import { readFailure } from '../errors.ts';
-import { text, type WireMessage } from '../wire-types.ts';
-import { createSourceList } from '../sources.ts';
-import { decodeStop, encodeStop, failureOfSilence, failureOfStop, isStop } from './stop-reason.ts';
-import { decodeUsage, encodeUsage, estimateUsage } from './usage.ts';
+import { text } from '../wire-types.ts';
+import { decodeCitations } from './citations.ts';
+import { decodeStop, failureOfSilence, failureOfStop, isStop } from './stop-reason.ts';
+import { decodeUsage } from './usage.ts';
 
 function broken(reason: string, message: string): never {
   throw new FailureError({ kind: 'failed', message, reason });
 }
 
-function saysNothing(block: JsonValue): boolean {
+function isEmptyBlock(block: JsonValue): boolean {
   return !isObject(block) || (block.type === 'text' && !block.text);
 }
 
@@ -33,7 +31,7 @@ function readMessage(value: unknown): { message: JsonObject; content: JsonValue[
   if (!Array.isArray(value.content)) return broken('malformed', "the provider's answer is not a message");
   const { stop_reason: stopReason } = value;
   if (!isStop(stopReason)) return broken('truncated', "the provider's answer has no stop reason");
-  const silence = value.content.every(saysNothing) ? failureOfSilence(stopReason) : undefined;
+  const silence = value.content.every(isEmptyBlock) ? failureOfSilence(stopReason) : undefined;
   const failure = failureOfStop(stopReason) ?? silence;
   if (failure !== undefined) throw new FailureError(failure);
   return { message: value, content: value.content, stopReason };
@@ -137,101 +135,4 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
 export function inspectReply(value: unknown): { usage?: Usage } {
   const usage = decodeUsage(readMessage(value).message.usage);
   return usage === undefined ? {} : { usage };
-}
-
-/** The `input` object of a call; the free text of a custom call goes where its stand-in tool has its one property. */
-function encodeInput(call: ToolCallPart): JsonObject {
-  return call.custom === true ? { input: call.arguments } : argumentsToObject(call.arguments).value;
-}
-
-/** Text of white space alone would be refused when it comes back: it goes with the next text, or nowhere. */
-function encodeContent(parts: readonly ReplyPart[], hideThinking = false): JsonObject[] {
-  const blocks: JsonObject[] = [];
-  let blank = '';
-  for (const part of parts) {
-    const isText = part.type === 'text';
-    if (isText && part.text.trim() === '') {
-      blank += part.text;
-      continue;
-    }
-    const block = encodeBlock(
-      isText && blank !== '' ? { ...part, text: blank + part.text } : part,
-      hideThinking,
-    );
-    if (isText) blank = '';
-    if (block !== undefined) blocks.push(block);
-  }
-  return blocks;
-}
-
-function encodeBlock(part: ReplyPart, hideThinking: boolean): JsonObject | undefined {
-  switch (part.type) {
-    case 'text': {
-      const citations = encodeCitations(part.citations);
-      return { type: 'text', text: part.text, ...(citations.length > 0 && { citations }) };
-    }
-    case 'reasoning':
-      if (part.redacted !== undefined) return { type: 'redacted_thinking', data: part.redacted };
-      if (part.text === '' && !part.signature) return undefined;
-      return { type: 'thinking', thinking: hideThinking ? '' : part.text, signature: part.signature ?? '' };
-    case 'tool_call':
-      return {
-        type: 'tool_use',
-        id: fitToolId(part.id, 'messages'),
-        name: part.name,
-        input: encodeInput(part),
-        caller: { type: 'direct' },
-        ...(part.extra?.caller === undefined ? {} : { caller: part.extra.caller }),
-      };
-    case 'native':
-      return part.protocol === 'messages' ? part.value : undefined;
-  }
-}
-
-/** Characters that the model wrote, for an estimate where the provider counts nothing. */
-function characters(parts: readonly ReplyPart[]): number {
-  let sum = 0;
-  for (const part of parts) {
-    if (part.type === 'tool_call') sum += part.name.length + part.arguments.length;
-    else if (part.type !== 'native') sum += part.text.length;
-  }
-  return sum;
-}
-
-const ID_PREFIX = 'msg_';
-
-export function messageId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
-  if (id.startsWith(ID_PREFIX)) return id;
-  const own = ID_PREFIX + ids.random(24);
-  if (trace !== undefined) trace.replyIds = { theirs: id, ours: own };
-  return own;
-}
-
-/** Each text with the pages that it names behind it. */
-function withSources(parts: readonly ReplyPart[], asked: ReplyOptions): ReplyPart[] {
-  const sources = createSourceList(asked);
-  return parts.map((part) => {
-    if (part.type !== 'text' || part.citations === undefined) return part;
-    for (const citation of part.citations) sources.add(citation);
-    const list = sources.take();
-    return list === '' ? part : { ...part, text: part.text + list };
-  });
-}
-
-export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
-  const content = encodeContent(
-    withSources(reply.parts, context.request),
-    context.request.reasoning?.display === 'omitted',
-  );
-  const hasCalls = content.some((block) => block.type === 'tool_use');
-  const usage = reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts));
-  return {
-    id: messageId(reply.id, context),
-    type: 'message',
-    role: 'assistant',
-    model: reply.model,
-    content,
-    ...encodeStop(reply.stop, hasCalls),
-    usage: encodeUsage(usage, reply.serviceTier),
-  } satisfies WireMessage;
 }

@@ -1,9 +1,9 @@
 // The body of a relayed chat request: the provider is asked for the usage of a stream, whether the client was or not.
-import { isObject } from '../../canonical/json.ts';
-import type { Edit, Members } from '../json/splice.ts';
-import type { RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
-import { rewriteBody } from '../shared/rewrite.ts';
-import { asksForUsage } from './request/hints.ts';
+import { isObject } from '../../../canonical/json.ts';
+import type { Edit, Members } from '../../json/splice.ts';
+import type { RelayedBody, RelayTarget, RewrittenBody } from '../../protocol.ts';
+import { rewriteBody } from '../../shared/rewrite.ts';
+import { asksForUsage } from './hints.ts';
 
 export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {
   const asks = body.stream && target.traits.streamUsage && !asksForUsage(body.value);

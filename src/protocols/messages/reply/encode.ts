@@ -1,0 +1,107 @@
+// The canonical reply as a whole message.
+import type { JsonObject } from '../../../canonical/json.ts';
+import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
+import type { ToolCallPart } from '../../../canonical/request.ts';
+import type { ReplyContext, ReplyOptions } from '../../protocol.ts';
+import { argumentsToObject, fitToolId } from '../../shared/tool-names.ts';
+import type { WireMessage } from '../wire-types.ts';
+import { createSourceList, encodeCitations } from './citations.ts';
+import { encodeStop } from './stop-reason.ts';
+import { encodeUsage, estimateUsage } from './usage.ts';
+
+/** The `input` object of a call; the free text of a custom call goes where its stand-in tool has its one property. */
+function encodeInput(call: ToolCallPart): JsonObject {
+  return call.custom === true ? { input: call.arguments } : argumentsToObject(call.arguments).value;
+}
+
+/** Text of white space alone would be refused when it comes back: it goes with the next text, or nowhere. */
+function encodeContent(parts: readonly ReplyPart[], hideThinking = false): JsonObject[] {
+  const blocks: JsonObject[] = [];
+  let blank = '';
+  for (const part of parts) {
+    const isText = part.type === 'text';
+    if (isText && part.text.trim() === '') {
+      blank += part.text;
+      continue;
+    }
+    const block = encodeBlock(
+      isText && blank !== '' ? { ...part, text: blank + part.text } : part,
+      hideThinking,
+    );
+    if (isText) blank = '';
+    if (block !== undefined) blocks.push(block);
+  }
+  return blocks;
+}
+
+function encodeBlock(part: ReplyPart, hideThinking: boolean): JsonObject | undefined {
+  switch (part.type) {
+    case 'text': {
+      const citations = encodeCitations(part.citations);
+      return { type: 'text', text: part.text, ...(citations.length > 0 && { citations }) };
+    }
+    case 'reasoning':
+      if (part.redacted !== undefined) return { type: 'redacted_thinking', data: part.redacted };
+      if (part.text === '' && !part.signature) return undefined;
+      return { type: 'thinking', thinking: hideThinking ? '' : part.text, signature: part.signature ?? '' };
+    case 'tool_call':
+      return {
+        type: 'tool_use',
+        id: fitToolId(part.id, 'messages'),
+        name: part.name,
+        input: encodeInput(part),
+        caller: { type: 'direct' },
+        ...(part.extra?.caller === undefined ? {} : { caller: part.extra.caller }),
+      };
+    case 'native':
+      return part.protocol === 'messages' ? part.value : undefined;
+  }
+}
+
+/** Characters that the model wrote, for an estimate where the provider counts nothing. */
+function characters(parts: readonly ReplyPart[]): number {
+  let sum = 0;
+  for (const part of parts) {
+    if (part.type === 'tool_call') sum += part.name.length + part.arguments.length;
+    else if (part.type !== 'native') sum += part.text.length;
+  }
+  return sum;
+}
+
+const ID_PREFIX = 'msg_';
+
+export function messageId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
+  if (id.startsWith(ID_PREFIX)) return id;
+  const own = ID_PREFIX + ids.random(24);
+  if (trace !== undefined) trace.replyIds = { theirs: id, ours: own };
+  return own;
+}
+
+/** Each text with the pages that it names behind it. */
+function withSources(parts: readonly ReplyPart[], asked: ReplyOptions): ReplyPart[] {
+  const sources = createSourceList(asked);
+  return parts.map((part) => {
+    if (part.type !== 'text' || part.citations === undefined) return part;
+    for (const citation of part.citations) sources.add(citation);
+    const list = sources.take();
+    return list === '' ? part : { ...part, text: part.text + list };
+  });
+}
+
+export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
+  const content = encodeContent(
+    withSources(reply.parts, context.request),
+    context.request.reasoning?.display === 'omitted',
+  );
+  const hasCalls = content.some((block) => block.type === 'tool_use');
+  const usage = reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts));
+  return {
+    id: messageId(reply.id, context),
+    type: 'message',
+    role: 'assistant',
+    model: reply.model,
+    content,
+    ...encodeStop(reply.stop, hasCalls),
+    usage: encodeUsage(usage, reply.serviceTier),
+  } satisfies WireMessage;
+}
