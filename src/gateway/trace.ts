@@ -57,7 +57,7 @@ export class Trace implements Admitted {
   attempts = 0;
   /** The last target that was contacted. */
   contact: Contact | undefined = undefined;
-  /** The provider's own request id. */
+  /** The provider's own request id; redacted when the request is over. */
   upstreamId: string | undefined = undefined;
   /** Set if the client's protocol has ids of another form; redacted when the request is over. */
   replyIds: ReplyIds | undefined = undefined;
@@ -90,14 +90,15 @@ export interface Observer {
 const MAX_ID_LENGTH = 100;
 
 export function finishTrace(trace: Trace, clock: Clock, observers: readonly Observer[]): void {
-  const { startedAt, firstByteAt, replyIds, contact } = trace;
+  const { startedAt, firstByteAt, replyIds, upstreamId, contact } = trace;
   trace.endedAt = clock.now();
   trace.firstByteMs = firstByteAt === undefined ? null : firstByteAt - startedAt;
   trace.durationMs = clock.monotonic() - startedAt;
-  if (replyIds !== undefined && contact !== undefined) {
+  if (contact !== undefined) {
     // A provider's words may hold anything.
-    const theirs = redact(replyIds.theirs, contact.target.provider).slice(0, MAX_ID_LENGTH);
-    trace.replyIds = { ...replyIds, theirs };
+    const idOf = (text: string): string => redact(text, contact.target.provider).slice(0, MAX_ID_LENGTH);
+    if (upstreamId !== undefined) trace.upstreamId = idOf(upstreamId);
+    if (replyIds !== undefined) trace.replyIds = { ...replyIds, theirs: idOf(replyIds.theirs) };
   }
   for (const observer of observers) observer.finished(trace);
 }

@@ -84,6 +84,12 @@ describe.each(PAIRS)('a %s client of a provider that speaks %s', (client, speaks
     }
   });
 
+  it("leaves the provider's key out of the log, if its request id holds it", async () => {
+    const headers = { 'x-request-id': `id/${PROVIDER_KEY}/10.1.2.3` };
+    const seen = await see(client, speaks, false, { headers, body: wholeOf(speaks, 'hi') });
+    expect((await lineOf(seen)).upstream_id).toBe('id/[redacted]/[address]');
+  });
+
   it.each([false, true])(
     'gets an answer whose id the log knows in both forms (stream: %s)',
     async (stream) => {
