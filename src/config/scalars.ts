@@ -157,7 +157,7 @@ function within(value: number | undefined, min: number, max: number): number | u
 
 // Durations and sizes, in the forms that the file and the command line accept.
 
-const DURATION_UNITS: Readonly<Record<string, number>> = {
+export const DURATION_UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1000,
   m: 60_000,
@@ -180,7 +180,13 @@ const SIZE_UNITS: Readonly<Record<string, number>> = {
 /** Milliseconds of `500ms`, `10s`, `2m`, `24h`, `30d`, `1w`, `1y`, of a sum such as `1h30m`, or of a plain whole number.
  *  undefined: not a duration. */
 export function parseDuration(value: string | number): number | undefined {
-  return parseQuantity(value, DURATION_UNITS) ?? parseCompound(value);
+  return parseQuantity(value, durationFactor) ?? parseCompound(value);
+}
+
+/** `M` may mean minutes or months. */
+function durationFactor(unit: string): number | undefined {
+  const name = unit.toLowerCase();
+  return unit !== 'M' && Object.hasOwn(DURATION_UNITS, name) ? DURATION_UNITS[name] : undefined;
 }
 
 /** Several units, the largest first, each once: `1h30m`. */
@@ -189,9 +195,7 @@ function parseCompound(value: string | number): number | undefined {
   let total = 0;
   let last = Infinity;
   for (const [, digits = '', unit = ''] of value.matchAll(/(\d+)\s*([A-Za-z]+)/g)) {
-    const factor = Object.hasOwn(DURATION_UNITS, unit.toLowerCase())
-      ? DURATION_UNITS[unit.toLowerCase()]
-      : undefined;
+    const factor = durationFactor(unit);
     if (factor === undefined || factor >= last) return undefined;
     last = factor;
     total += Number(digits) * factor;
@@ -201,19 +205,24 @@ function parseCompound(value: string | number): number | undefined {
 
 /** Bytes of `64KB` (thousands), of `32MiB` (units of 1,024), or of a plain whole number. undefined: not a size. */
 export function parseSize(value: string | number): number | undefined {
-  return parseQuantity(value, SIZE_UNITS);
+  return parseQuantity(value, (unit) => SIZE_UNITS[unit.toLowerCase()]);
 }
 
 /** A whole number of at least 0, as a number or as its digits. */
 export function parseWhole(value: unknown): number | undefined {
-  return typeof value === 'number' || typeof value === 'string' ? parseQuantity(value, {}) : undefined;
+  return typeof value === 'number' || typeof value === 'string'
+    ? parseQuantity(value, () => undefined)
+    : undefined;
 }
 
-function parseQuantity(value: string | number, units: Readonly<Record<string, number>>): number | undefined {
+function parseQuantity(
+  value: string | number,
+  factorOf: (unit: string) => number | undefined,
+): number | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
   const [, digits, unit] = /^\s*(\d{1,16})\s*([A-Za-z]*)\s*$/.exec(value) ?? [];
   if (digits === undefined || unit === undefined) return undefined;
-  const factor = unit === '' ? 1 : units[unit.toLowerCase()];
+  const factor = unit === '' ? 1 : factorOf(unit);
   const total = factor === undefined ? NaN : Number(digits) * factor;
   return Number.isSafeInteger(total) ? total : undefined;
 }

@@ -24,6 +24,8 @@ describe('durations and sizes', () => {
     ['1y', 31_536_000_000],
     ['30m1h', undefined],
     ['1h1h', undefined],
+    ['1M', undefined],
+    ['1h30M', undefined],
     ['1h30', undefined],
     ['1constructor', undefined],
     [1.5, undefined],

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Permission } from '../../store/store.ts';
-import { parseDuration } from '../../config/scalars.ts';
+import { DURATION_UNITS, parseDuration } from '../../config/scalars.ts';
 
 const MAX_NAME_LENGTH = 128;
 
@@ -85,16 +85,22 @@ function read(text: string): Reading | undefined {
     const at = Date.parse(`${date}T${clock}${zone.toUpperCase()}`);
     return startOfDay(date) === undefined || Number.isNaN(at) ? undefined : { at };
   }
-  const duration = /^\d/.test(text) && /[a-z]$/i.test(text) ? parseDuration(text) : undefined;
+  const duration =
+    LOOKS_LIKE_DURATION.test(text) && text === text.toLowerCase() ? parseDuration(text) : undefined;
   return duration === undefined ? undefined : { duration };
 }
 
+const LOOKS_LIKE_DURATION = /^\d[\da-z\s]*[a-z]$/i;
+const UNITS = Object.keys(DURATION_UNITS).join(' ');
 const FORMS =
   'a duration such as 30d, 1w or 1h30m, a date such as 2030-01-31, or a time such as 2030-01-31T18:00Z';
 
 function mustRead(text: string): Reading {
   const reading = read(text.trim());
-  if (reading === undefined) throw new InvalidArgumentError(`Give ${FORMS}.`);
+  if (reading === undefined) {
+    const units = LOOKS_LIKE_DURATION.test(text.trim()) ? `; the units are ${UNITS}, in lower case` : '';
+    throw new InvalidArgumentError(`Give ${FORMS}${units}.`);
+  }
   return reading;
 }
 

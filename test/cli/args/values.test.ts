@@ -38,6 +38,18 @@ describe('--expires', () => {
   });
 });
 
+describe.each([
+  { option: '--expires', parse: parseExpiry },
+  { option: '--since', parse: parseSince },
+])('$option', ({ parse }) => {
+  test.each(['1M', '30D', '1H30m', '2weeks', '3 months'])(
+    '%s has an unknown unit: the error lists the units',
+    (text) => {
+      expect(() => parse(text, NOW)).toThrow('the units are ms s m h d w y, in lower case');
+    },
+  );
+});
+
 describe('--since', () => {
   test.each([
     ['24h', '2026-11-20T14:25:30.000Z'],
