@@ -1,4 +1,5 @@
 // A record of the log for people: of a request one line of 100 columns at most, of all else lines that wrap at words.
+import { plural } from './plural.ts';
 
 /** Text that a line holds whole where it fits: `label` is dim and not parted from it. */
 interface Word {
@@ -134,7 +135,7 @@ function requestWords(head: Word[], answered: Answered, width: number): Shown {
   const { account, model, target = 'none', error, input, output, first_byte_ms: first, ms } = answered;
   const who = fitted(plain(account), ACCOUNT_WIDTH);
   const numbers = [
-    `${short(input)} → ${short(output)} tokens`,
+    `${short(input)} → ${plural(output ?? 0, 'token', short(output))}`,
     first === undefined ? '-' : span(first),
     span(ms),
     ...(error === undefined ? [] : [plain(error)]),

@@ -5,7 +5,17 @@ import { dirname, join } from 'node:path/posix';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
-const ROOT = ['errors', 'log', 'pretty-log', 'clock', 'ids', 'cancellation', 'descriptors', 'write-batch'];
+const ROOT = [
+  'errors',
+  'log',
+  'pretty-log',
+  'clock',
+  'ids',
+  'cancellation',
+  'descriptors',
+  'plural',
+  'write-batch',
+];
 const FLOOR_1 = [...ROOT, 'canonical'];
 const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
@@ -15,11 +25,12 @@ const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'sim'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   log: ['pretty-log'],
-  'pretty-log': [],
+  'pretty-log': ['plural'],
   clock: [],
   ids: [],
   cancellation: [],
   descriptors: [],
+  plural: [],
   'write-batch': [],
   canonical: ROOT,
   protocols: FLOOR_1,

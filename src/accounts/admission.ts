@@ -5,6 +5,7 @@ import { HOUR_MS, type Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { Key, Store } from '../store/store.ts';
 import { databaseAway } from './authenticate.ts';
+import { plural } from '../plural.ts';
 
 /** The tier that holds for an account whose own is gone from the configuration. */
 const FALLBACK_TIER = 'free';
@@ -66,7 +67,7 @@ function refusal({ account, tier }: Key, admission: Admission, now: number): Gat
   const { limit, used, resetsAt } = admission;
   const retryAfter = Math.max(1, Math.ceil((resetsAt - now) / 1000));
   const message =
-    `account ${JSON.stringify(account)} has used ${used} of ${limit} requests of this hour (tier ${tier}); ` +
+    `account ${JSON.stringify(account)} has used ${used} of ${plural(limit, 'request')} of this hour (tier ${tier}); ` +
     `the next hour begins at ${new Date(resetsAt).toISOString()}; ` +
     `for more, on the gateway's machine: gateway tiers assign ${JSON.stringify(account)} TIER`;
   return new GatewayError('rate_limited', message, {

@@ -19,6 +19,7 @@ import type { StreamDecoder } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { ReplyBody } from '../providers/read-body.ts';
+import { plural } from '../plural.ts';
 
 export interface Step {
   check: 'reachable' | 'key' | 'models' | 'streaming' | 'tools';
@@ -95,7 +96,11 @@ function* missingModels(provider: ProviderConfig, listed: readonly string[]): Ge
     return;
   }
   if (provider.models === null) {
-    yield { check: 'models', ok: true, detail: `lists ${listed.length}; clients may use any name` };
+    yield {
+      check: 'models',
+      ok: true,
+      detail: `lists ${plural(listed.length, 'model')}; clients may use any name`,
+    };
     return;
   }
   const names = new Set(listed.flatMap((name) => [name, name.replace(/^models\//, '')]));
@@ -103,7 +108,8 @@ function* missingModels(provider: ProviderConfig, listed: readonly string[]): Ge
     ({ upstream }) => !names.has(upstream) && !names.has(`${upstream}:latest`),
   );
   const count = provider.models.length;
-  if (missing.length === 0) yield { check: 'models', ok: true, detail: `lists all ${count}` };
+  if (missing.length === 0)
+    yield { check: 'models', ok: true, detail: `lists ${plural(count, 'configured model')}` };
   else {
     const missingNames = missing.map(({ upstream }) => upstream).join(', ');
     yield {

@@ -6,6 +6,7 @@ import { NO_STORE, StoreError, type Store, type StoreReader } from '../store/sto
 import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean, formatCount, shortened } from './ui/style.ts';
+import { plural } from '../plural.ts';
 
 /** Flags that only `serve` has. */
 interface ListenFlags {
@@ -137,5 +138,5 @@ export function limitOf(config: Config, tier: string): number {
 /** `10 requests an hour`, `no limit`. */
 export function limitText(config: Config, tier: string): string {
   const limit = limitOf(config, tier);
-  return limit === Infinity ? 'no limit' : `${formatCount(limit)} requests an hour`;
+  return limit === Infinity ? 'no limit' : `${plural(limit, 'request', formatCount(limit))} an hour`;
 }

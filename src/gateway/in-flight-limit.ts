@@ -1,6 +1,7 @@
 // Whether new requests are taken at all: overload, maintenance, shutting down. Counts what is in flight.
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
+import { plural } from '../plural.ts';
 
 export interface InFlightLimit {
   /** Throws 503; else the returned function is called once, when the request is over. */
@@ -26,7 +27,7 @@ export function createInFlightLimit(): InFlightLimit {
         throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });
       }
       if (inFlight >= config.limits.maxConcurrent) {
-        const message = `the gateway serves ${inFlight} requests at once already (limits.max_concurrent)`;
+        const message = `the gateway serves ${plural(inFlight, 'request')} at once already (limits.max_concurrent)`;
         throw new GatewayError('unavailable', message, { retryAfter: 1 });
       }
       inFlight += 1;

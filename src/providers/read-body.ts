@@ -2,6 +2,7 @@
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import type { Transform } from 'node:stream';
 import { FailureError, type ProviderFailure } from '../errors.ts';
+import { plural } from '../plural.ts';
 
 export interface BodyReader {
   chunk(bytes: Buffer): void;
@@ -31,7 +32,7 @@ export function readBody(body: ReplyBody, limit: number): Promise<Buffer> {
         length += bytes.length;
         if (length > limit) {
           body.abort();
-          const message = `the provider's answer is larger than ${limit} bytes`;
+          const message = `the provider's answer is larger than ${plural(limit, 'byte')}`;
           reject(new FailureError({ kind: 'failed', message, reason: 'too_large' }));
           return;
         }

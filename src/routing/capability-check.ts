@@ -3,6 +3,7 @@ import type { Needs } from '../canonical/traits.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { Target } from './targets.ts';
+import { plural } from '../plural.ts';
 
 interface Fit {
   passed: boolean;
@@ -48,7 +49,7 @@ export function checkCapabilities(
   return {
     passed: lacks.length === 0,
     lacks,
-    weak: over ? [...weak, `room for about ${estimate} tokens (its window is ${window})`] : weak,
+    weak: over ? [...weak, `room for about ${plural(estimate, 'token')} (its window is ${window})`] : weak,
   };
 }
 

@@ -4,6 +4,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Transform } from 'node:stream';
 import type { Cancellation } from '../cancellation.ts';
 import { GatewayError } from '../errors.ts';
+import { plural } from '../plural.ts';
 
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ['gzip', createGunzip],
@@ -13,7 +14,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 ]);
 
 function tooLarge(limit: number): GatewayError {
-  return new GatewayError('too_large', `the body is larger than ${limit} bytes (limits.max_body)`);
+  return new GatewayError('too_large', `the body is larger than ${plural(limit, 'byte')} (limits.max_body)`);
 }
 
 /** Throws or rejects with GatewayError 413 or 400; rejects with the cancellation's reason where the client left. */

@@ -8,6 +8,7 @@ import type { Usage } from '../canonical/usage.ts';
 import { toolCallsFor } from './calls.ts';
 import { describePart, promptOf, type Prompt } from './prompt.ts';
 import { valueFor } from './schema-value.ts';
+import { plural } from '../plural.ts';
 
 /** The part of a reply that does not follow from the request. */
 export interface ReplyIdentity {
@@ -39,7 +40,7 @@ function replyText(request: GenerationRequest, prompt: Prompt): string {
 
 function reasoningFor(request: GenerationRequest, prompt: Prompt): string | undefined {
   if (!wantsReasoning(request, prompt)) return undefined;
-  return `The user wrote ${tokensOf([prompt.text])} tokens; the answer follows from them alone.`;
+  return `The user wrote ${plural(tokensOf([prompt.text]), 'token')}; the answer follows from them alone.`;
 }
 
 function wantsReasoning({ reasoning, protocol }: GenerationRequest, prompt: Prompt): boolean {

@@ -9,6 +9,7 @@ import type {
   ImagePart,
   MediaSource,
 } from '../canonical/request.ts';
+import { plural } from '../plural.ts';
 
 export interface Prompt {
   /** The text of the last user message; tools are chosen by the names in it. */
@@ -108,7 +109,7 @@ function describeDocument(part: DocumentPart, describeParts: (parts: readonly In
   const title = part.title === undefined ? '' : `"${part.title}", `;
   const { source } = part;
   if (source.kind === 'text')
-    return `[document: ${title}text/plain, ${Buffer.byteLength(source.text)} bytes]`;
+    return `[document: ${title}text/plain, ${plural(Buffer.byteLength(source.text), 'byte')}]`;
   if (source.kind === 'parts') return `[document: ${title}${describeParts(source.parts)}]`;
   return `[document: ${title}${describeSource(source)}]`;
 }
@@ -117,7 +118,7 @@ type Inner = Extract<DocumentPart['source'], { kind: 'parts' }>['parts'][number]
 
 function describeAudio({ source }: AudioPart): string {
   if (source.kind === 'reference') return `[audio: ${source.id}]`;
-  return `[audio: ${source.format}, ${Buffer.from(source.data, 'base64').length} bytes]`;
+  return `[audio: ${source.format}, ${plural(Buffer.from(source.data, 'base64').length, 'byte')}]`;
 }
 
 function describeSource(source: MediaSource): string {
@@ -126,7 +127,7 @@ function describeSource(source: MediaSource): string {
   const bytes = Buffer.from(source.data, 'base64');
   const size = sizeOf(bytes);
   const pixels = size === undefined ? '' : `, ${size.width} x ${size.height}`;
-  return `${source.mediaType}, ${bytes.length} bytes${pixels}`;
+  return `${source.mediaType}, ${plural(bytes.length, 'byte')}${pixels}`;
 }
 
 interface Size {

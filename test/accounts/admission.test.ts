@@ -46,6 +46,14 @@ describe('admit', () => {
     });
   });
 
+  it('writes a limit of one in the singular', async () => {
+    const { store, key } = await known();
+    const tiers = new Map([['free', 1]]);
+    await admit(store, key, tiers, manualClock(NOW), silentLog);
+    const { message } = await refusalOf(admit(store, key, tiers, manualClock(NOW), silentLog));
+    expect(message).toContain('has used 1 of 1 request of this hour');
+  });
+
   it('counts without an end where the tier has no limit', async () => {
     const { store, key } = await known('unlimited');
     const tiers = new Map([['unlimited', Infinity]]);

@@ -2,9 +2,10 @@
 import type { Command } from 'commander';
 import type { ProviderReport, Step } from '../check-provider.ts';
 import { CliError, type Context } from '../context.ts';
-import { clean, createStyle, plural, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
+import { clean, createStyle, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
 import { wrapText } from '../ui/table.ts';
 import { createSpinners } from '../ui/spinner.ts';
+import { plural } from '../../plural.ts';
 
 interface Options {
   deep?: boolean;

@@ -9,8 +9,9 @@ import { collect, parsePort } from '../args/values.ts';
 import { printBanner } from '../ui/banner.ts';
 import { CliError, type Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
-import { clean, formatDuration, isInteractive, plural } from '../ui/style.ts';
+import { clean, formatDuration, isInteractive } from '../ui/style.ts';
 import { openDatabase, readConfig } from '../with-store.ts';
+import { plural } from '../../plural.ts';
 
 interface Options {
   host?: string[];
@@ -134,7 +135,10 @@ function sayWaiting(app: App, config: Config, logger: Logger, { stderr }: Contex
 function sayUnwritten(rows: number, logger: Logger, store: Store, { stderr }: Context): void {
   logger.flush();
   const location = clean(store.location);
-  say(stderr, `gateway: ${plural(rows, 'usage row')} could not be written to ${location} and are lost`);
+  say(
+    stderr,
+    `gateway: ${plural(rows, 'usage row')} could not be written to ${location} and ${rows === 1 ? 'is' : 'are'} lost`,
+  );
 }
 
 async function greet(app: App, config: Config, store: Store, context: Context): Promise<void> {

@@ -1,5 +1,6 @@
 // Output of commands: colour, escaping of untrusted text, JSON, and the formats of numbers, durations and times.
 import type { Context, Environment, Terminal } from '../context.ts';
+import { plural } from '../../plural.ts';
 
 type Paint = (text: string) => string;
 
@@ -50,7 +51,7 @@ const TAIL = 300;
 export function shortened(line: string): string {
   if (line.length <= MAX_LINE) return line;
   const cut = line.length - HEAD - TAIL;
-  return `${line.slice(0, HEAD)}… (${cut} more characters) …${line.slice(-TAIL)}`;
+  return `${line.slice(0, HEAD)}… (${plural(cut, 'more character')}) …${line.slice(-TAIL)}`;
 }
 
 /** Quotes a name for a shell, if necessary. */
@@ -84,10 +85,6 @@ export function formatCount(count: number): string {
   counts ??= new Intl.NumberFormat('en-US');
   return counts.format(count);
 }
-
-/** `1 request`, `2 requests`. */
-export const plural = (count: number, noun: string): string =>
-  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** `1.2M` */
 export function formatShort(count: number): string {

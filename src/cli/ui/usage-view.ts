@@ -11,12 +11,12 @@ import {
   formatDuration,
   formatShort,
   formatTime,
-  plural,
   printLines,
   widthOf,
   type Style,
 } from './style.ts';
 import { displayWidth, table, truncate, wrapWords, type Column } from './table.ts';
+import { plural } from '../../plural.ts';
 
 interface Window {
   since: number;
@@ -142,9 +142,9 @@ function limitLines(row: AccountUsage, width: number, { style, now }: Canvas): s
 
 function totalsWords(totals: PrintedTotals): string[] {
   return [
-    plural(totals.requests, 'request'),
-    plural(totals.errors, 'error'),
-    `${formatShort(totals.input_tokens)} tokens in`,
+    plural(totals.requests, 'request', formatCount(totals.requests)),
+    plural(totals.errors, 'error', formatCount(totals.errors)),
+    `${plural(totals.input_tokens, 'token', formatShort(totals.input_tokens))} in`,
     `${formatShort(totals.output_tokens)} out`,
     ...(totals.unknown > 0 ? [`${formatCount(totals.unknown)} of unknown usage`] : []),
     ...(totals.cost_usd === null ? [] : [costText(totals)]),

@@ -7,6 +7,7 @@ import { GatewayError } from '../../errors.ts';
 import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
 import { scanMembers, type Members } from '../../protocols/json/splice.ts';
 import type { ReplyOptions, Envelope, Protocol } from '../../protocols/protocol.ts';
+import { plural } from '../../plural.ts';
 
 /** A request as it was read. */
 export class Inbound {
@@ -85,7 +86,7 @@ export function readRequest(
     throw new GatewayError('invalid_request', `the body is nested deeper than ${MAX_LEVELS} levels`);
   }
   if (members.values > maxValues) {
-    const message = `the body holds more than ${maxValues} JSON values (limits.max_values)`;
+    const message = `the body holds more than ${plural(maxValues, 'JSON value')} (limits.max_values)`;
     throw new GatewayError('too_large', message);
   }
   const value = parse(text);

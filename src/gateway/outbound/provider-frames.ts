@@ -12,6 +12,7 @@ import type { StreamEvent } from '../../canonical/events.ts';
 import type { Reply } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';
 import type { BuiltRequest } from './build-request.ts';
+import { plural } from '../../plural.ts';
 
 export interface ReplyLimits {
   /** Bytes of a whole reply, and of one event of a stream. */
@@ -142,7 +143,7 @@ export function unparsable(bytes: Buffer, maxValues: number, ascii?: string): Pr
   if (bytes.length <= SHORT && bytes.length <= 2 * maxValues) return undefined;
   const { tooDeep, values } = measureJson(bytes, MAX_LEVELS, ascii);
   if (tooDeep) return tooLarge(`is nested deeper than ${MAX_LEVELS} levels`);
-  return values > maxValues ? tooLarge(`holds more than ${maxValues} JSON values`) : undefined;
+  return values > maxValues ? tooLarge(`holds more than ${plural(maxValues, 'JSON value')}`) : undefined;
 }
 
 /** Throws FailureError for a reply that is not parsed. */
@@ -195,7 +196,7 @@ export function aggregateStream(
         }
         if (length <= limit) return;
         source.abort();
-        const message = `the provider's answer is larger than ${limit} bytes`;
+        const message = `the provider's answer is larger than ${plural(limit, 'byte')}`;
         reject(new FailureError({ kind: 'failed', message, reason: 'too_large' }));
       },
       end(clean) {

@@ -2,6 +2,7 @@
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 
 import { BytesFrame, type Frame } from './frame.ts';
+import { plural } from '../../plural.ts';
 
 export type { Frame };
 
@@ -30,7 +31,7 @@ export class FrameTooLarge extends Error {
   override readonly name = 'FrameTooLarge';
   readonly limit: number;
   constructor(limit: number) {
-    super(`an event of the stream is larger than ${limit} bytes`);
+    super(`an event of the stream is larger than ${plural(limit, 'byte')}`);
     this.limit = limit;
   }
 }
