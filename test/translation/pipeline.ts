@@ -14,6 +14,7 @@ import type { ReplyContext } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 
+export const ALL = ['chat', 'messages', 'responses'] as const;
 export const BOTH = ['chat', 'messages'] as const;
 /** The two protocols that an older test compares. */
 export type OneOfBoth = (typeof BOTH)[number];

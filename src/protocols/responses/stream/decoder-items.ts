@@ -5,7 +5,15 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { decodeAnnotation } from '../reply/citations.ts';
-import { argumentsOf, canonicalName, listOf, NAMELESS, signatureOf, stringOf, SUMMARY_GAP } from '../reply/reply.ts';
+import {
+  argumentsOf,
+  canonicalName,
+  listOf,
+  NAMELESS,
+  signatureOf,
+  stringOf,
+  SUMMARY_GAP,
+} from '../reply/reply.ts';
 import type { Content } from '../reply/stop-reason.ts';
 
 interface Item {
@@ -289,7 +297,11 @@ export function createItems(): Items {
       for (const [index, value] of output.entries()) {
         if (!isObject(value)) continue;
         const known = indexes.get(stringOf(value.id)) ?? index;
-        const failure = wholeItem(itemOf({ item: value, output_index: known }, stringOf(value.type)), value, out);
+        const failure = wholeItem(
+          itemOf({ item: value, output_index: known }, stringOf(value.type)),
+          value,
+          out,
+        );
         if (failure !== undefined) return failure;
       }
       closeOpen(out);

@@ -14,12 +14,12 @@ import { createItems } from './decoder-items.ts';
 
 const NONE: StreamEvent[] = [];
 
-const BROKEN_OFF: ProviderFailure = {
+export const BROKEN_OFF: ProviderFailure = {
   kind: 'failed',
   reason: 'truncated',
   message: 'The provider broke off its stream.',
 };
-const NO_ANSWER: ProviderFailure = {
+export const NO_ANSWER: ProviderFailure = {
   kind: 'failed',
   reason: 'empty',
   message: 'The provider ended its stream without an answer.',
@@ -67,7 +67,8 @@ class ResponsesStream implements StreamDecoder {
     if (frame.data === '') return this.#bare(frame);
     if (isDone(frame)) return this.#fail(this.#started ? BROKEN_OFF : NO_ANSWER);
     const value = parsed(frame.data);
-    if (value === undefined) return this.#fail(frame.event === 'error' ? failureOfEvent(frame.data) : MALFORMED);
+    if (value === undefined)
+      return this.#fail(frame.event === 'error' ? failureOfEvent(frame.data) : MALFORMED);
     const out: StreamEvent[] = [];
     this.#event(typeOf(value, frame.event), value, out);
     return out;
