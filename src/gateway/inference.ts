@@ -48,7 +48,19 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, clock);
     try {
       const { maxReply, maxValues } = limits;
-      const ask = { ...build, inbound, first, rest, lone, cancellation, maxReply, maxValues };
+      // Each by its name: of a literal with a spread V8 makes a new hidden class each time (docs/decisions/0014).
+      const ask = {
+        inbound,
+        forwarded,
+        strict,
+        recalled,
+        first,
+        rest,
+        lone,
+        cancellation,
+        maxReply,
+        maxValues,
+      };
       const answer = await askTargets(ask, trace, deps);
       silence.end();
       if (targets.length > 1) routing.remember(query, answer.request.target);
