@@ -1,4 +1,4 @@
-// How a provider is sent its key: by its protocol's custom, or as the configuration says.
+// The headers that carry a provider's API key: those of its protocol, or as the configuration sets.
 import type { ProtocolName } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { protocols } from '../protocols/registry.ts';

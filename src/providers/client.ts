@@ -1,5 +1,5 @@
-// The way to providers: connections kept by address and time-out, proxies as the environment names them. Follows no redirect,
-// asks for no compression, sends only the headers that it is given.
+// The HTTP client for providers: a pool of connections per origin and connect time-out, proxies from the environment. It follows no
+// redirect, asks for no compression, and sends only the headers of the call.
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { Agent, buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
@@ -8,7 +8,7 @@ import { FailureError } from '../errors.ts';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { joinWriteBatch } from '../write-batch.ts';
-import { watched } from './connector.ts';
+import { preparing } from './connector.ts';
 import { closedBeforeReply, ProviderExchange, type Call, type ProviderReply } from './exchange.ts';
 import { nameProxyFailures, readProxies, usesProxy, type Proxies } from './proxy.ts';
 
@@ -17,8 +17,8 @@ subscribe('undici:client:sendHeaders', (message) => joinWriteBatch((message as {
 
 export interface ProviderClient {
   /**
-   * Sends one request. Rejects with FailureError where no reply began: refused, reset, DNS, TLS, time-out; with the
-   * cancellation's reason where it was cancelled. Once more on a fresh connection where a reused one closed before any byte.
+   * Sends one request; once more on a new connection if a reused one closed before any byte of a reply. Rejects with FailureError if
+   * no reply began (refused, reset, DNS, TLS, time-out), with the cancellation's reason if it was cancelled.
    */
   open(call: Call, cancellation: Cancellation): Promise<ProviderReply>;
   /** Closes the connections that no request uses. */
@@ -29,65 +29,18 @@ export interface ProviderClient {
 export function createProviderClient(options: {
   clock: Clock;
   env: Record<string, string | undefined>;
-  /** Called where a connection could not be made for want of descriptors, before it is tried once more. */
+  /** Called if a connection could not be made for want of descriptors, before it is tried once more. */
   makeRoom?: () => void;
 }): ProviderClient {
   const { clock, makeRoom } = options;
-  const proxies = readProxies(options.env);
-  const lanes = new Map<string, Lane>();
-  /** Those that were replaced too, until their last request is over. */
-  const agents = new Set<Dispatcher>();
-
-  /** Parsing a URL costs 2 µs; a configuration has few of them. By time-out, then by URL: a joined key costs 1 µs more. */
-  const places = new Map<number, Map<string, Place>>();
-
-  function placeOf({ url, timeout: { connect } }: Call): Place {
-    let known = places.get(connect);
-    if (known === undefined) places.set(connect, (known = new Map<string, Place>()));
-    let place = known.get(url);
-    if (place === undefined) {
-      const parsed = new URL(url);
-      place = {
-        lane: laneTo(parsed, connect),
-        origin: parsed.origin,
-        path: parsed.pathname + parsed.search,
-      };
-      if (known.size >= MOST_PLACES) known.clear();
-      known.set(url, place);
-    }
-    return place;
-  }
-
-  function laneTo(url: URL, connect: number): Lane {
-    const proxied = usesProxy(url, proxies);
-    const key = `${connect} ${url.origin}`;
-    let lane = lanes.get(key);
-    if (lane === undefined) {
-      const create = (): Dispatcher => {
-        const agent = proxied ? proxyAgent(connect, proxies) : directAgent(connect);
-        agents.add(agent);
-        return agent;
-      };
-      lane = { agent: create(), create };
-      lanes.set(key, lane);
-    }
-    return lane;
-  }
-
-  /** From now on the connections to the origin are new; idle ones are closed, used ones after their request. */
-  function renew(lane: Lane): void {
-    const { agent } = lane;
-    const forget = (): void => void agents.delete(agent);
-    lane.agent = lane.create();
-    agent.close().then(forget, forget);
-  }
+  const pools = createPools(readProxies(options.env));
 
   return {
     open(call, cancellation) {
       return new Promise((resolve, reject) => {
-        const place = placeOf(call);
-        send(place, call, cancellation, clock, resolve, (error) => {
-          const again = (): void => send(place, call, cancellation, clock, resolve, reject);
+        const destination = pools.destinationOf(call);
+        send(destination, call, cancellation, clock, resolve, (error) => {
+          const again = (): void => send(destination, call, cancellation, clock, resolve, reject);
           if (makeRoom !== undefined && isExhausted(error)) {
             makeRoom();
             // Connections close within the turn.
@@ -98,14 +51,92 @@ export function createProviderClient(options: {
             reject(error);
             return;
           }
-          // One connection that was idle for too long means that the others were, too.
-          renew(place.lane);
+          // If one connection was idle for too long, the others of its pool were, too.
+          pools.renew(destination.pool);
           again();
         });
       });
     },
-    closeIdle() {
-      for (const lane of lanes.values()) renew(lane);
+    closeIdle: () => pools.renewAll(),
+    close: () => pools.close(),
+  };
+}
+
+function isExhausted(error: Error): boolean {
+  return error instanceof FailureError && error.failure.kind === 'exhausted';
+}
+
+/** The connections to one origin. */
+interface OriginPool {
+  /** The agent that is used now. */
+  agent: Dispatcher;
+  create: () => Dispatcher;
+}
+
+/** What a URL means to undici. */
+interface Destination {
+  pool: OriginPool;
+  origin: string;
+  path: string;
+}
+
+interface Pools {
+  destinationOf(call: Call): Destination;
+  /** Replaces the agent of `pool`: its idle connections are closed, used ones after their request. */
+  renew(pool: OriginPool): void;
+  renewAll(): void;
+  close(): Promise<void>;
+}
+
+const MOST_DESTINATIONS = 1000;
+
+function createPools(proxies: Proxies): Pools {
+  const pools = new Map<string, OriginPool>();
+  /** Also those that were replaced, until their last request is over. */
+  const agents = new Set<Dispatcher>();
+  /** By connect time-out, then by URL, so that a URL is parsed once. */
+  const destinations = new Map<number, Map<string, Destination>>();
+
+  function poolFor(url: URL, connect: number): OriginPool {
+    const key = `${connect} ${url.origin}`;
+    let pool = pools.get(key);
+    if (pool === undefined) {
+      const proxied = usesProxy(url, proxies);
+      const create = (): Dispatcher => {
+        const agent = proxied ? proxyAgent(connect, proxies) : directAgent(connect);
+        agents.add(agent);
+        return agent;
+      };
+      pool = { agent: create(), create };
+      pools.set(key, pool);
+    }
+    return pool;
+  }
+
+  function renew(pool: OriginPool): void {
+    const { agent } = pool;
+    const forget = (): void => void agents.delete(agent);
+    pool.agent = pool.create();
+    agent.close().then(forget, forget);
+  }
+
+  return {
+    destinationOf({ url, timeout: { connect } }) {
+      let known = destinations.get(connect);
+      if (known === undefined) destinations.set(connect, (known = new Map<string, Destination>()));
+      let destination = known.get(url);
+      if (destination === undefined) {
+        const parsed = new URL(url);
+        const path = parsed.pathname + parsed.search;
+        destination = { pool: poolFor(parsed, connect), origin: parsed.origin, path };
+        if (known.size >= MOST_DESTINATIONS) known.clear();
+        known.set(url, destination);
+      }
+      return destination;
+    },
+    renew,
+    renewAll() {
+      for (const pool of pools.values()) renew(pool);
     },
     async close() {
       await Promise.all([...agents].map((agent) => agent.destroy()));
@@ -113,27 +144,8 @@ export function createProviderClient(options: {
   };
 }
 
-/** The way to one origin. */
-interface Lane {
-  /** The one that is used now. */
-  agent: Dispatcher;
-  create: () => Dispatcher;
-}
-
-function isExhausted(error: Error): boolean {
-  return error instanceof FailureError && error.failure.kind === 'exhausted';
-}
-
-interface Place {
-  lane: Lane;
-  origin: string;
-  path: string;
-}
-
-const MOST_PLACES = 1000;
-
 function send(
-  { lane, origin, path }: Place,
+  { pool, origin, path }: Destination,
   call: Call,
   cancellation: Cancellation,
   clock: Clock,
@@ -146,13 +158,13 @@ function send(
   }
   const { method, headers, body = null } = call;
   const exchange = new ProviderExchange(call, clock, cancellation, resolve, reject);
-  lane.agent.dispatch({ origin, path, method, headers, body }, exchange);
+  pool.agent.dispatch({ origin, path, method, headers, body }, exchange);
 }
 
 const SETTINGS = { connections: null, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
 
 function directAgent(timeout: number): Dispatcher {
-  return new Agent({ ...SETTINGS, connect: watched(buildConnector({ timeout })) });
+  return new Agent({ ...SETTINGS, connect: preparing(buildConnector({ timeout })) });
 }
 
 function proxyAgent(timeout: number, proxies: Proxies): Dispatcher {
@@ -165,6 +177,6 @@ function proxyAgent(timeout: number, proxies: Proxies): Dispatcher {
     requestTls: tls,
     clientFactory: (origin, options) => new Pool(origin, options).compose(nameProxyFailures),
     factory: (origin, options: Pool.Options) =>
-      new Pool(origin, { ...options, connect: watched(options.connect as buildConnector.connector) }),
+      new Pool(origin, { ...options, connect: preparing(options.connect as buildConnector.connector) }),
   });
 }

@@ -1,4 +1,4 @@
-// What undici's and Node's errors of a connection mean: the words for people, the reason for the log.
+// Errors of undici's and Node's connections as failures: the message for people, the reason for the log.
 import { descriptorsLeft, isExhaustion } from '../descriptors.ts';
 import type { ProviderFailure } from '../errors.ts';
 import { ProxyFailed } from './proxy.ts';
@@ -46,7 +46,7 @@ export function connectionError(error: Error, replied: boolean): ProviderFailure
     else if (/CERT|TLS|SSL|EPROTO|SELF_SIGNED|UNABLE_TO/.test(code)) reason = 'tls';
     else reason = error.name === 'HTTPParserError' ? 'http' : 'reset';
   }
-  // A name is looked up with descriptors, too: without any, it is just not found.
+  // Looking up a name needs descriptors, too: without any, the name is reported as not found.
   if (isExhaustion(error) || (reason === 'dns' && !descriptorsLeft())) return EXHAUSTED;
   if (replied && reason === 'reset') reason = 'truncated';
   return {
@@ -56,7 +56,7 @@ export function connectionError(error: Error, replied: boolean): ProviderFailure
   };
 }
 
-/** A server without HTTP/1.1 refuses the only protocol that is offered to it with TLS, or begins with a SETTINGS frame. */
+/** A server without HTTP/1.1 refuses the only protocol that TLS offers to it, or starts with a SETTINGS frame. */
 function speaksHttp2(error: Error, code: string): boolean {
   if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return true;
   const { data } = error as { data?: unknown };
@@ -69,7 +69,7 @@ const SETTINGS_FRAME = /^\0\0.\x04\0\0\0\0\0/s;
 
 function proxyFailure({ status, cause }: ProxyFailed): ProviderFailure {
   if (status === 407) {
-    // Not as a URL: what stands before its @ would be taken out as a secret.
+    // Not written as a URL: redaction would take out what stands before its @.
     const message =
       'the proxy wants a user name and a password: put USER:PASSWORD@ before its host in HTTPS_PROXY or HTTP_PROXY';
     return { kind: 'failed', message, reason: 'proxy_auth' };

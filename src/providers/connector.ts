@@ -4,7 +4,7 @@ import type { buildConnector } from 'undici';
 import { joinSmallPieces } from '../write-batch.ts';
 import type { Socket } from 'node:net';
 
-/** undici tells how many bytes a failed socket had read before: more than none means that it had served a reply. */
+/** Whether a connection that broke had served a reply before: undici reports the bytes that a failed socket had read. */
 export function reusedConnectionClosed(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, socket } = error as { code?: string; socket?: { bytesRead?: number } };
@@ -12,11 +12,11 @@ export function reusedConnectionClosed(error: unknown): boolean {
   return brokeAfterUse.has(error);
 }
 
-/** Errors of sockets that had read something before: undici hands on the system's own error, which does not tell. */
+/** Errors of sockets that had read bytes before: undici forwards the system's error, which does not say so. */
 const brokeAfterUse = new WeakSet<Error>();
 
-/** The same connector, whose connections are watched as this file needs it. */
-export function watched(connect: buildConnector.connector): buildConnector.connector {
+/** The connector with its sockets prepared. */
+export function preparing(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) => {
     connect(options, (...connected) => {
       const [failed, socket] = connected;
@@ -33,7 +33,7 @@ export function watched(connect: buildConnector.connector): buildConnector.conne
 }
 
 const STARTS = ['HTTP/1.1 100', 'HTTP/1.0 100'];
-/** A longer head is left to undici's own limits. */
+/** undici's own limits apply to a longer head. */
 const MOST_BYTES = 16 * 1024;
 
 /**
@@ -44,14 +44,14 @@ const MOST_BYTES = 16 * 1024;
 function skipContinue(socket: Socket): void {
   let held: Buffer | undefined;
   let found = false;
-  /** The bytes written when the head of the last reply was seen: more mean that another reply is due. */
+  /** Bytes written when the head of the last reply was read: more mean that another reply is due. */
   let answered = -1;
 
   function look(): void {
     if (socket.bytesWritten === answered) return;
-    const came = socket.read() as Buffer | null;
-    if (came === null) return;
-    let bytes = held === undefined ? came : Buffer.concat([held, came]);
+    const read = socket.read() as Buffer | null;
+    if (read === null) return;
+    let bytes = held === undefined ? read : Buffer.concat([held, read]);
     held = undefined;
     for (;;) {
       if (!mayBeContinue(bytes)) break;
@@ -73,7 +73,7 @@ function skipContinue(socket: Socket): void {
   socket.on('readable', look);
 }
 
-/** Also where the bytes break off before that is clear. */
+/** True also if the bytes end before it is clear. */
 function mayBeContinue(bytes: Buffer): boolean {
   if (bytes.length === 0) return false;
   const start = bytes.toString('latin1', 0, 12);

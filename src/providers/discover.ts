@@ -1,4 +1,4 @@
-// Which models a provider has, and whether a local server is there at all: `GET /models`, which both protocols know.
+// Which models a provider has, and whether a local server runs: `GET /models`, which every protocol has.
 import { append } from '../canonical/append.ts';
 import { cancelledAfter, type Cancellation } from '../cancellation.ts';
 import { FailureError } from '../errors.ts';
@@ -12,7 +12,7 @@ import { authHeaders } from './auth-headers.ts';
 import type { ProviderClient } from './client.ts';
 
 const MAX_REPLY = 8 * 1024 * 1024;
-/** Pages of a thousand: more than any provider lists. */
+/** With a thousand models a page, more than any provider lists. */
 const MAX_PAGES = 10;
 const LONGEST_NAME = 256;
 
@@ -21,8 +21,10 @@ interface DiscoveredModels {
   models: string[];
 }
 
-/** Local servers that answer properly within `timeoutMs` and have a model, in the order of the candidates. No credential
- *  is sent. One without a model could answer nothing, and would only stand in the way of the built-in provider. */
+/**
+ * Local servers that answer within `timeoutMs` with at least one model, in the order of the candidates. No credential is sent. A server
+ * without a model could answer nothing, and would only hide the built-in provider.
+ */
 export async function probeLocal(
   client: ProviderClient,
   candidates: readonly ProviderConfig[],
@@ -39,7 +41,7 @@ export async function probeLocal(
   return (await Promise.all(probes)).flat();
 }
 
-/** The provider's own names. Rejects where it can't be reached, refuses, or answers something else than a list. */
+/** The provider's names of its models. Rejects if it can't be reached, refuses, or answers something else than a list. */
 export async function listModels(
   client: ProviderClient,
   provider: ProviderConfig,

@@ -1,10 +1,10 @@
-// Proxies as the environment names them: which one leads to a provider, and what is wrong where one does not.
+// Proxies from the environment: which provider is reached through one, and errors that name the proxy as their cause.
 import type { Dispatcher } from 'undici';
 import { ConfigError } from '../config/config-error.ts';
 
 type Env = Record<string, string | undefined>;
 
-/** As undici takes them. */
+/** In the form of undici's options. */
 export interface Proxies {
   httpProxy?: string;
   httpsProxy?: string;
@@ -14,14 +14,14 @@ export interface Proxies {
 const SCHEMES = ['http:', 'https:'];
 const MEND = 'write http://HOST:PORT of an HTTP proxy, or unset it';
 
-/** Throws a ConfigError where a proxy's address can't be read. */
+/** Throws a ConfigError if a proxy's address is invalid. */
 export function readProxies(env: Env): Proxies {
   const faults: string[] = [];
   const read = (...names: string[]): string | undefined => {
     const name = names.find((each) => (env[each] ?? '').trim() !== '');
     const value = name === undefined ? undefined : env[name]?.trim();
     if (name === undefined || value === undefined) return undefined;
-    // `proxy.corp:3128`, as curl takes it.
+    // curl takes `proxy.corp:3128`, too.
     const url = /^[a-z][a-z\d+.-]*:\/\//i.test(value) ? value : `http://${value}`;
     const fault = faultOf(url);
     if (fault === undefined) return url;
@@ -58,7 +58,7 @@ function isLoopback(hostname: string): boolean {
   );
 }
 
-/** The proxy failed, not the provider behind it. `status`: what it answered to CONNECT; undefined where it is not reached. */
+/** The proxy failed, not the provider behind it. `status`: its answer to CONNECT; undefined if it was not reached. */
 export class ProxyFailed extends Error {
   readonly status: number | undefined;
   constructor(status?: number, cause?: Error) {
@@ -67,7 +67,7 @@ export class ProxyFailed extends Error {
   }
 }
 
-/** For the connections to a proxy: its failures are ProxyFailed. */
+/** Turns failures of the connections to a proxy into ProxyFailed. */
 export const nameProxyFailures: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) =>
   dispatch(options, {
     onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),

@@ -1,4 +1,4 @@
-// Where conversations were answered last: a provider's prompt cache and its thinking signatures are there. Bounded.
+// Which target answered a conversation last: it has the prompt cache and accepts the thinking signatures. Bounded in size.
 import type { Target } from './catalog.ts';
 
 interface AffinityEntry {
@@ -23,19 +23,19 @@ const MOST_CONVERSATIONS = 10_000;
 
 export function createAffinity(most = MOST_CONVERSATIONS): Affinity {
   // In order of last use: the first is forgotten first.
-  const places = new Map<string, AffinityEntry>();
+  const entries = new Map<string, AffinityEntry>();
   return {
     recall({ accountId, conversation }) {
-      return conversation === undefined ? undefined : places.get(`${accountId}:${conversation}`);
+      return conversation === undefined ? undefined : entries.get(`${accountId}:${conversation}`);
     },
     remember({ accountId, conversation, model }, target) {
       if (conversation === undefined) return;
       const id = `${accountId}:${conversation}`;
-      places.delete(id);
-      places.set(id, { asked: model, key: target.key, family: target.family });
-      if (places.size <= most) return;
-      for (const oldest of places.keys()) {
-        places.delete(oldest);
+      entries.delete(id);
+      entries.set(id, { asked: model, key: target.key, family: target.family });
+      if (entries.size <= most) return;
+      for (const oldest of entries.keys()) {
+        entries.delete(oldest);
         return;
       }
     },

@@ -1,4 +1,4 @@
-// Can this target take this request? What it must not lack passes it over; what it should not lack puts it last.
+// Whether a target can take a request: without a needed capability it is skipped, without a desirable one it comes last.
 import type { Needs } from '../canonical/traits.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import { protocols } from '../protocols/registry.ts';
@@ -6,8 +6,8 @@ import type { Target } from './targets.ts';
 import { plural } from '../plural.ts';
 
 interface Fit {
-  passed: boolean;
-  /** What it can't take, in words for the client: `images`. */
+  fits: boolean;
+  /** What it can't take, for the client's error: `images`. */
   lacks: string[];
   /** What would be left out, emulated, or is perhaps too much. */
   weak: string[];
@@ -15,7 +15,7 @@ interface Fit {
 
 type Ability = (target: Target, client: ProtocolName) => boolean | undefined;
 
-// Undefined is not known, and taken as possible.
+// Undefined: unknown, and taken as possible.
 const MUST: readonly [keyof Needs, Ability, string][] = [
   ['image', ({ traits }) => traits.vision, 'images'],
   ['document', ({ traits }) => traits.documents, 'documents'],
@@ -29,11 +29,11 @@ const SHOULD: readonly [keyof Needs, Ability, string][] = [
 ];
 
 const NOTHING: string[] = [];
-const FIT: Fit = { passed: true, lacks: NOTHING, weak: NOTHING };
+const FIT: Fit = { fits: true, lacks: NOTHING, weak: NOTHING };
 
 /**
- * `estimate`: the request's tokens, roughly; undefined where it was not asked for. It alone never refuses. `window`: what the
- * target takes of this request, in tokens, where it is known.
+ * `estimate`: the request's estimated tokens, undefined if nothing was estimated; too many alone never skip a target. `window`: the
+ * tokens that the target takes, if known.
  */
 export function checkCapabilities(
   target: Target,
@@ -47,7 +47,7 @@ export function checkCapabilities(
   const over = estimate !== undefined && window !== undefined && estimate > window;
   if (lacks.length === 0 && weak.length === 0 && !over) return FIT;
   return {
-    passed: lacks.length === 0,
+    fits: lacks.length === 0,
     lacks,
     weak: over ? [...weak, `room for about ${plural(estimate, 'token')} (its window is ${window})`] : weak,
   };
@@ -66,11 +66,11 @@ function missing(
   return found;
 }
 
-/** Where they are a part of the protocol, they may work at a provider that says nothing of them and to which they are relayed. */
+/** Unknown, so possible, if the client's protocol has server tools and they are relayed to a provider that states nothing about them. */
 function serverTools({ traits, provider }: Target, client: ProtocolName): boolean | undefined {
   if (traits.serverTools) return true;
-  const said = provider.traits.serverTools !== undefined;
-  return !said && protocols[client].client.hasServerTools && provider.protocols.includes(client)
+  const isStated = provider.traits.serverTools !== undefined;
+  return !isStated && protocols[client].client.hasServerTools && provider.protocols.includes(client)
     ? undefined
     : false;
 }

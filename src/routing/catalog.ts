@@ -39,14 +39,14 @@ interface CatalogOptions {
   providers: Providers;
   routes: Config['routes'];
   discovered: Discovered;
-  facts: ModelInfo;
+  models: ModelInfo;
   now: number;
 }
 
-export function createCatalog({ providers, routes, discovered, facts, now }: CatalogOptions): Catalog {
+export function createCatalog({ providers, routes, discovered, models, now }: CatalogOptions): Catalog {
   const { all, shown } = providers;
   const byName = new Map(all.map((provider) => [provider.name, provider]));
-  const targetOf = createTargets(facts, discovered, now);
+  const targetOf = createTargets(models, discovered, now);
   const routed = routeEntries(routes, byName, targetOf);
   const listed = listedEntries(shown, targetOf);
   const auto = entry('auto', 'route', autoTargets(shown, discovered, targetOf));

@@ -1,36 +1,38 @@
-// In what order targets are tried. Pure: what it goes by stands in the candidates.
+// The order in which targets are tried. Pure: all that decides stands in the candidates.
 import type { RouteConfig } from '../config/config.ts';
 import type { Target } from './catalog.ts';
 import type { TargetState } from './health.ts';
 
 export interface Candidate {
   target: Target;
-  /** What it lacks and should not; empty: a full fit. */
+  /** What it lacks and should not; empty: it has everything. */
   weak: readonly string[];
   state: TargetState;
-  /** Recent time to first byte, less is better. */
+  /** Recent time to first byte; less is better. */
   pace: number;
 }
 
 interface Preference {
   strategy: RouteConfig['strategy'];
-  /** The target that answered this conversation last. */
-  sticky: string | undefined;
-  /** Inside an open tool turn: the family whose thinking the turn holds. */
+  /** Key of the target that answered this conversation last. */
+  lastTarget: string | undefined;
+  /** In an open tool turn: the family whose thinking the turn holds. */
   family: string | undefined;
 }
 
-/** Milliseconds until a target may be asked without regret: 0 where it is well, or due for a probe that nobody is at. */
+/** Milliseconds until a target should be asked: 0 if it is healthy, or due for a probe that no other request makes. */
 export function waitOf({ breaker, probing, openMs, coolingMs }: TargetState): number {
   const open = breaker !== 'closed' && probing ? Math.max(openMs, PROBE_MS) : openMs;
   return Math.max(open, coolingMs);
 }
 
-/** A probe under way is expected to tell within this. */
+/** A probe under way is expected to end within this time. */
 const PROBE_MS = 1000;
 
-/** Healthy before failing or cooling (the soonest back first), full fits before weak ones, then this conversation's target,
- *  then an open tool turn's family, then the strategy. Stable: the configured order decides among equals. */
+/**
+ * Healthy targets before failing or cooling ones (the shortest wait first), those that lack nothing before others, then this
+ * conversation's last target, then the family of an open tool turn, then the strategy. Stable: among equals the configured order holds.
+ */
 export function order(candidates: readonly Candidate[], preference: Preference): Candidate[] {
   return candidates
     .map((candidate) => ({ candidate, rank: rankOf(candidate, preference) }))
@@ -40,12 +42,12 @@ export function order(candidates: readonly Candidate[], preference: Preference):
 
 function rankOf(
   { target, weak, state, pace }: Candidate,
-  { strategy, sticky, family }: Preference,
+  { strategy, lastTarget, family }: Preference,
 ): number[] {
   return [
     waitOf(state),
     weak.length > 0 ? 1 : 0,
-    target.key === sticky ? 0 : 1,
+    target.key === lastTarget ? 0 : 1,
     family === undefined || target.family === family ? 0 : 1,
     strategy === 'fastest' ? pace : 0,
   ];

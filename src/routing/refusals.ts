@@ -39,8 +39,8 @@ export function noneAdmitted(name: string): GatewayError {
   });
 }
 
-export function noneFits(name: string, passedOver: readonly { target: Target; why: string }[]): GatewayError {
-  const reasons = passedOver.map(({ target, why }) => `${target.key}: ${why}`).join('; ');
+export function noneFits(name: string, skipped: readonly { target: Target; why: string }[]): GatewayError {
+  const reasons = skipped.map(({ target, why }) => `${target.key}: ${why}`).join('; ');
   return new GatewayError(
     'invalid_request',
     `No target of the model \`${name}\` can take this request: ${reasons}.`,

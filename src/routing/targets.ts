@@ -32,7 +32,7 @@ export type TargetOf = (provider: ProviderConfig, name: string) => Target | unde
 const MOST_MADE = 2000;
 const LONGEST_KEPT = 256;
 
-export function createTargets(facts: ModelInfo, discovered: Discovered, now: number): TargetOf {
+export function createTargets(models: ModelInfo, discovered: Discovered, now: number): TargetOf {
   const made = new Map<string, Target>();
 
   function make(provider: ProviderConfig, name: string, model?: ModelConfig): Target {
@@ -40,7 +40,7 @@ export function createTargets(facts: ModelInfo, discovered: Discovered, now: num
     const known = made.get(key);
     if (known !== undefined) return known;
     const upstream = model?.upstream ?? name;
-    const target = { key, provider, model: name, upstream, ...facts.about(provider, upstream, model, now) };
+    const target = { key, provider, model: name, upstream, ...models.about(provider, upstream, model, now) };
     keep(made, key, target);
     return target;
   }

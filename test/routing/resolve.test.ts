@@ -260,9 +260,9 @@ describe("a key's list", () => {
   });
 
   it('leaves out what is not admitted, and makes the only one that is left a lone target', () => {
-    const { lone, passedOver } = routing.resolve(question('shared', { allowed: ['beta/shared'] }));
+    const { lone, skipped } = routing.resolve(question('shared', { allowed: ['beta/shared'] }));
     expect(lone).toBe(true);
-    expect(passedOver).toMatchObject([{ target: { key: 'alpha/shared' } }]);
+    expect(skipped).toMatchObject([{ target: { key: 'alpha/shared' } }]);
   });
 
   it('cuts the lists: names with a target that the key may use, with those targets alone', () => {
@@ -334,9 +334,9 @@ describe('what fits', () => {
   );
 
   it('passes over what cannot take the request, and says why', () => {
-    const { targets, passedOver } = routing.resolve(question('all', { needs: { ...NO_NEEDS, image: true } }));
+    const { targets, skipped } = routing.resolve(question('all', { needs: { ...NO_NEEDS, image: true } }));
     expect(keys(targets)).toEqual(['beta/seeing', 'gamma/small']);
-    expect(passedOver).toMatchObject([{ target: { key: 'alpha/blind' }, why: 'it takes no images' }]);
+    expect(skipped).toMatchObject([{ target: { key: 'alpha/blind' }, why: 'it takes no images' }]);
   });
 
   it('is a 400 that says why for each, if none is left', () => {

@@ -104,7 +104,7 @@ async function readQuery(model: string, file: string | undefined, cwd: string): 
 /** The verdicts in the order of a server with these target states. Only a running server knows how fast its targets are, and
  *  which target answered a conversation before. */
 function judge(
-  { targets, weak, passedOver }: Resolution,
+  { targets, weak, skipped }: Resolution,
   droppedFor: Query['droppedFor'],
   states: States,
 ): Verdict[] {
@@ -128,7 +128,7 @@ function judge(
       verdicts.push({ target, role: 'never', why: error.message, dropped: [] });
     }
   }
-  const excluded = passedOver.map(({ target, why }): Verdict => ({
+  const excluded = skipped.map(({ target, why }): Verdict => ({
     target,
     role: 'never',
     why,
