@@ -1,4 +1,4 @@
-// Where Node may keep compiled code: what stands there is run, so it must be a folder that nobody else can write.
+// The folder of Node's compile cache. Node runs the code in it, so no other user may be able to write it.
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -6,26 +6,27 @@ import { dirname, isAbsolute, join } from 'node:path';
 const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
-/** The folder, made with 0700 where it does not exist; undefined: there is none that is safe. */
+/** The path of the folder, created with mode 0700 if necessary; undefined: no safe folder is possible. */
 export function compileCache(env) {
   const folder = join(userCache(env), 'gateway', 'compile-cache');
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return isPrivate(folder) ? folder : undefined;
   } catch {
-    // A home that is read-only or does not exist: each start compiles anew.
+    // The home folder is read-only or missing: every start compiles the code again.
     return undefined;
   }
 }
 
 function userCache({ XDG_CACHE_HOME, LOCALAPPDATA }) {
-  // A relative one is invalid by the specification, and would be the folder that is worked in.
+  // The specification declares a relative path invalid. It would point into the current folder.
   if (XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME)) return XDG_CACHE_HOME;
   if (process.platform === 'win32') return LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local');
   return process.platform === 'darwin' ? join(homedir(), 'Library', 'Caches') : join(homedir(), '.cache');
 }
 
-/** The user's own with 0700, in folders that nobody else could have changed it by. Windows keeps its own rights. */
+/** Whether the folder belongs to the user with mode 0700, and no other user can replace it through a parent folder. On Windows
+ *  the rights of the profile apply. */
 function isPrivate(folder) {
   if (process.platform === 'win32') return true;
   const { uid, mode } = lstatSync(folder);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Checks the Node version, then runs the built program: one script, compiled code of which Node keeps where it can.
+// The executable: checks the Node version, turns on Node's compile cache, runs the bundle.
 import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// Builds after `npm ci`; a production install has no bundler and ships dist already, so it is left alone there.
+// Builds dist/ after `npm ci`. An installed package contains dist/ and has no bundler, so nothing is built there.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,5 @@
-// Counts a request before it is forwarded: exact for any number of keys and processes, as the store counts. Where it cannot
-// be counted it is not served.
+// Counts a request against its account's hourly limit before it is forwarded. The store counts, so the limit is exact for any
+// number of keys and processes. A request that cannot be counted is refused.
 import { type Admission, GatewayError } from '../errors.ts';
 import { HOUR_MS, type Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
@@ -7,10 +7,10 @@ import type { Key, Store } from '../store/store.ts';
 import { databaseAway } from './authenticate.ts';
 import { plural } from '../plural.ts';
 
-/** The tier that holds for an account whose own is gone from the configuration. */
+/** The tier of an account whose own tier is missing from the configuration. */
 const FALLBACK_TIER = 'free';
 const FALLBACK_LIMIT = 10;
-/** The SDKs sleep any `Retry-After` without a word: longer waits are the user's to decide. */
+/** The SDKs wait for any `Retry-After` silently. For a longer wait, the response tells them not to retry. */
 const LONG_WAIT_S = 60;
 
 export function hourOf(time: number): number {
@@ -21,7 +21,7 @@ export function limitOf(tier: string, tiers: ReadonlyMap<string, number>): numbe
   return tiers.get(tier) ?? tiers.get(FALLBACK_TIER) ?? FALLBACK_LIMIT;
 }
 
-/** Rejects with GatewayError: 429 where the hour is used up, 503 where the database is away. */
+/** Rejects with GatewayError: 429 if the limit of the hour is reached, 503 if the database is not available. */
 export async function admit(
   store: Store,
   key: Key,
@@ -31,25 +31,25 @@ export async function admit(
 ): Promise<Admission> {
   const now = clock.now();
   const hour = hourOf(now);
-  if (!tiers.has(key.tier)) warnOfLostTier(key, tiers, log);
+  if (!tiers.has(key.tier)) warnOfUnknownTier(key, tiers, log);
   const limit = limitOf(key.tier, tiers);
   const resetsAt = hour + HOUR_MS;
   let used: number | undefined;
-  let standing = limit;
+  let admitted = limit;
   try {
     used = await store.admit(key.accountId, hour, limit);
-    if (used === undefined) standing = await store.used(key.accountId, hour);
+    if (used === undefined) admitted = await store.used(key.accountId, hour);
   } catch (error) {
     throw databaseAway(error);
   }
   if (used !== undefined) return { limit, used, resetsAt };
-  throw refusal(key, { limit, used: standing, resetsAt }, now);
+  throw refusal(key, { limit, used: admitted, resetsAt }, now);
 }
 
-/** What was warned of, for as long as a configuration lives: once each. */
+/** Accounts that the log has warned about: once per account and configuration. */
 const warned = new WeakMap<ReadonlyMap<string, number>, Set<string>>();
 
-function warnOfLostTier(
+function warnOfUnknownTier(
   { account, tier }: Key,
   tiers: ReadonlyMap<string, number>,
   log: Pick<Logger, 'warn'>,
@@ -57,7 +57,7 @@ function warnOfLostTier(
   const accounts = warned.get(tiers) ?? new Set();
   if (accounts.has(account)) return;
   warned.set(tiers, accounts.add(account));
-  log.warn(`an account's tier is not in the configuration: it is held to ${FALLBACK_TIER}`, {
+  log.warn(`an account's tier is not in the configuration: the limit of tier ${FALLBACK_TIER} applies`, {
     account,
     tier,
   });

@@ -1,5 +1,5 @@
-// Who asks, and whether they may: before the body is read. The refusal of an unknown, malformed, expired or revoked key of
-// the gateway is the same; a key of something else is named as such.
+// Finds the key of a request and checks its permission, before the body is read. Unknown, malformed, expired and revoked keys
+// get the same error, so that it reveals nothing; a key of another service gets an error that says so.
 import { GatewayError } from '../errors.ts';
 import type { KeyHeader } from '../protocols/protocol.ts';
 import { StoreError, type Key, type Permission, type Store } from '../store/store.ts';
@@ -7,27 +7,27 @@ import { hashKey, KEY_PREFIX, looksLikeKey } from './key.ts';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** `list`: reads about models, which every valid key may do. */
+/** `list`: the list of models, which every valid key may read. */
 export type Endpoint = Permission | 'list';
 
-/** Another scheme's credentials. */
+/** Stands for credentials of another scheme. */
 const NOT_A_KEY = '?';
-/** The scheme as nearly every client writes it. */
-const USUAL = 'Bearer ';
+/** The usual spelling, tested first. */
+const BEARER = 'Bearer ';
 
 const NOT_VALID =
-  'the API key is not valid: unknown, expired or revoked (gateway keys create makes a new one)';
-/** Clients prefer a variable of their environment to the key that they were given. */
+  'the API key is not valid: unknown, expired or revoked (gateway keys create creates a new one)';
+/** Many clients prefer a variable of the environment to the configured key. */
 const FOREIGN =
   `the API key does not begin with ${KEY_PREFIX}, so it is not a key of this gateway; ` +
   "is a provider's key set in the client's environment (ANTHROPIC_API_KEY, OPENAI_API_KEY or the like)?";
 
-/** Rejects with GatewayError: 401, 403, or 503 where the database is away. */
+/** Rejects with GatewayError: 401, 403, or 503 if the database is not available. */
 export async function authenticate(
   request: {
     headers: Headers;
     endpoint: Endpoint;
-    /** Where several bear a key, the first of them alone counts. */
+    /** In order: the first header that is present counts. */
     keyHeaders: readonly KeyHeader[];
   },
   store: Store,
@@ -55,7 +55,7 @@ export async function authenticate(
   return key;
 }
 
-/** A request that cannot be known or counted is not served. */
+/** Turns a StoreError into a 503: a request that cannot be authenticated or counted is refused. */
 export function databaseAway(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   return new GatewayError('unavailable', 'the gateway cannot use its database at the moment', {
@@ -72,12 +72,12 @@ function keyOf(headers: Headers, keyHeaders: readonly KeyHeader[]): string {
   return '';
 }
 
-/** '' where nothing is sent. A header that bears something else than a key still counts as sent. */
+/** The key in a header; '' if the header is absent or empty, NOT_A_KEY if it has another scheme. */
 function read(headers: Headers, { name, bearer: isBearer }: KeyHeader): string {
   const value = headers[name];
   const text = (Array.isArray(value) ? value.join(', ') : (value ?? '')).trim();
   if (!isBearer || text === '') return text;
-  if (text.startsWith(USUAL)) return text.slice(USUAL.length).trimStart();
+  if (text.startsWith(BEARER)) return text.slice(BEARER.length).trimStart();
   const bearer = /^bearer(?:\s+(.*))?$/is.exec(text);
   return bearer === null ? NOT_A_KEY : (bearer[1] ?? '');
 }

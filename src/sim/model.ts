@@ -154,7 +154,7 @@ function* partEvents(part: ReplyPart, index: number): Generator<StreamEvent, voi
   }
 }
 
-// Counts tokens as UTF-8 bytes divided by four, rounded up, and cuts text at a token limit.
+// -- token counts: UTF-8 bytes divided by four, rounded up --
 
 const BYTES_PER_TOKEN = 4;
 
@@ -164,7 +164,7 @@ function tokensOf(texts: readonly string[]): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** What is left of the limit on output tokens. */
+/** The rest of the limit on output tokens. */
 interface TokenBudget {
   /** Returns the start of `text` that still fits; never splits a character. */
   take(text: string): string;

@@ -98,7 +98,7 @@ function describe(parts: readonly Part[]): string {
     .join('\n');
 }
 
-// Describes images, documents and audio by type and size; the pixel size comes from the file's header.
+// -- descriptions of media: type, bytes, and the pixel size from the file's header --
 
 /** `image/png, 70 bytes, 1 x 1`. */
 function describeImage(part: ImagePart): string {
