@@ -341,6 +341,14 @@ routes: { quick: { strategy: fastest, targets: [${names.map((name) => `${name}/a
     expect(stderr).toContain(message);
   });
 
+  it('wraps at words at 60 columns', async () => {
+    const shell = configured(yaml);
+    const messages = [{ role: 'user', content: 'x'.repeat(40_000) }];
+    writeFileSync(join(shell.directory, 'request.json'), JSON.stringify({ messages, seed: 1, n: 1 }));
+    const { stdout } = await shell.run('explain a --file request.json', { columns: 60 });
+    for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(60);
+  });
+
   it('names the nearest model to an unknown one', async () => {
     const { code, stderr } = await configured(yaml).run('explain seeing/aa');
     expect(code).toBe(1);

@@ -126,6 +126,14 @@ describe('usage --json', () => {
     expect(await shell.json(`usage --by ${by}`)).toMatchObject([{ by: rows }]);
   });
 
+  it('--by shows no empty table on a terminal', async () => {
+    const shell = createShell();
+    await shell.run('keys create --account alice');
+    const { stdout } = await shell.run('usage --by model', { columns: 160 });
+    expect(stdout).toContain('no requests in this window');
+    expect(stdout).not.toContain('MODEL');
+  });
+
   it('--by model names the provider, and null where none was reached', async () => {
     const shell = await usedShell();
     const [usage] = (await shell.json('usage --by model')) as { by: Record<string, unknown>[] }[];

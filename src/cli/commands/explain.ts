@@ -10,7 +10,8 @@ import { MAX_ATTEMPTS } from '../../gateway/outbound/fallback.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { RoutingQuery, Resolution } from '../../routing/routing.ts';
 import { type Context, CliError } from '../context.ts';
-import { clean, createStyle, printJson, printLines, type Style } from '../ui/style.ts';
+import { clean, createStyle, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
+import { wrapText } from '../ui/table.ts';
 import type { States } from '../inventory.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import { readRequest, type Inbound } from '../../gateway/inbound/read-request.ts';
@@ -165,6 +166,9 @@ const LABELS = { answers: 'answers', next: 'then', never: 'not' } as const satis
   string
 >;
 
+/** Details stand below the target's name. */
+const INDENT = ' '.repeat(9);
+
 async function printVerdicts(
   model: string,
   { verdicts, strategy, protocol }: Explanation,
@@ -175,12 +179,15 @@ async function printVerdicts(
   const read =
     protocol === undefined ? '' : `; the request's protocol is ${protocols[protocol].client.setup.title}`;
   const paints = { answers: style.green, next: style.bold, never: style.red } as const;
+  const width = widthOf(stdout);
+  const details = (text: string): string[] =>
+    wrapText(text, width && Math.max(20, width - INDENT.length)).map((line) => style.dim(INDENT + line));
   const lines = verdicts.flatMap(({ target, role, why, dropped }) => [
     `${paints[role](LABELS[role].padEnd(7))}  ${style.bold(clean(target.key))}`,
-    style.dim(`         ${clean(why)}`),
-    ...(dropped.length > 0 ? [style.dim(`         leaves out: ${dropped.map(clean).join(', ')}`)] : []),
+    ...details(clean(why)),
+    ...(dropped.length > 0 ? details(`leaves out: ${dropped.map(clean).join(', ')}`) : []),
   ]);
-  printLines(stdout, [`${clean(model)}: strategy ${strategy}${read}`, ...lines]);
+  printLines(stdout, [...wrapText(`${clean(model)}: strategy ${strategy}${read}`, width), ...lines]);
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {

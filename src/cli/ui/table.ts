@@ -17,6 +17,8 @@ export interface Column<Row> {
 
 const GAP = 2;
 const SHORTEST = 8;
+/** Columns of a value in a record, also on a narrower terminal. */
+const NARROWEST = 20;
 /** In a table without a limit, a longer cell exceeds its column instead of widening the column for all rows. */
 const WIDEST = 80;
 
@@ -58,6 +60,13 @@ export function truncate(text: string, width: number): string {
     head += segment;
   }
   return `${head}…`;
+}
+
+/** A list is cut between two items, so that no name is shown in part. */
+function truncateList(text: string, width: number): string {
+  const shown = truncate(text, width);
+  const lastItem = shown === text ? -1 : shown.lastIndexOf(', ');
+  return lastItem < 1 ? shown : `${shown.slice(0, lastItem)}, …`;
 }
 
 /** Lines of whole words in at most `width` columns. A longer word gets a line of its own. */
@@ -105,12 +114,16 @@ function fit(widths: number[], shrinks: boolean[], limit: number | undefined): n
 }
 
 /** Each row as a record: a line `title  value` for each column. */
-function records(titles: string[], rows: Cell[][], style: Style): string[] {
+function records(titles: string[], rows: Cell[][], style: Style, limit: number | undefined): string[] {
   const width = Math.max(...titles.map(displayWidth));
   return rows.flatMap((row, at) => {
-    const lines = row.map((cell, index) => {
+    const lines = row.flatMap((cell, index) => {
       const paint = cell.paint ? style[cell.paint] : plainStyle.bold;
-      return `${style.dim(pad(titles[index] ?? '', width, 'left'))}  ${paint(cell.text)}`;
+      const room = limit && Math.max(NARROWEST, limit - width - GAP);
+      return wrapText(cell.text, room).map((line, at) => {
+        const title = at === 0 ? (titles[index] ?? '') : '';
+        return `${style.dim(pad(title, width, 'left'))}${' '.repeat(GAP)}${paint(line)}`;
+      });
     });
     return at === 0 ? lines : ['', ...lines];
   });
@@ -144,11 +157,11 @@ export function table<Row>(
     columns.map((column) => column.shrinks === true),
     limit,
   );
-  if (widths === undefined) return records(titles, cells, style);
+  if (widths === undefined) return records(titles, cells, style, limit);
   const line = (row: Cell[]): string => {
     const parts = row.map(({ text, paint }, index) => {
       const width = widths[index] ?? 0;
-      const shown = limit === undefined ? text : truncate(text, width);
+      const shown = limit === undefined ? text : truncateList(text, width);
       const padded = pad(shown, width, columns[index]?.align ?? 'left');
       const last = index === row.length - 1 ? padded.trimEnd() : padded;
       return paint ? style[paint](last) : last;

@@ -113,7 +113,8 @@ function block(row: AccountUsage, by: Grouping | undefined, canvas: Canvas): str
   const hours = row.hours.map(({ hour, requests }) => ({ hour: Date.parse(hour), requests }));
   const bars = chart(hours, { height: canvas.height, width, limit: row.limit ?? Infinity, style });
   const idle = hours.every(({ requests }) => requests === 0);
-  const split = by === undefined ? [] : ['', ...groupTable([row], by, { width, style })];
+  const split =
+    by === undefined || row.by?.length === 0 ? [] : ['', ...groupTable([row], by, { width, style })];
   return [
     `${style.bold(name)}  ${style.dim(tier)}`,
     ...[

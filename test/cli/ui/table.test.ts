@@ -39,8 +39,18 @@ describe('table', () => {
       'NAME  laptop',
       '',
       'ID    key_22',
-      'NAME  a long label for the build server',
+      'NAME  a long label for the',
+      '      build server',
     ]);
+  });
+
+  it('cuts a list between two items', () => {
+    const lists = [{ title: 'TARGETS', value: (text: string) => text, shrinks: true }];
+    const cut = (text: string, width: number) => table([text], lists, { width })[1];
+    expect(cut('a/one, b/two, c/three', 21)).toBe('a/one, b/two, c/three');
+    expect(cut('a/one, b/two, c/three', 18)).toBe('a/one, b/two, …');
+    expect(cut('a/one, b/two, c/three', 14)).toBe('a/one, …');
+    expect(cut('a-single-long-name', 10)).toBe('a-single-…');
   });
 
   it('aligns wide and combining characters by what a terminal shows', () => {
