@@ -1,6 +1,6 @@
 // Every tool call gets exactly one result, in the user message directly after its turn, and every result a call: providers
 // refuse a whole conversation for less. Ids become unique, as some models count theirs anew in every turn.
-import { append } from './append.ts';
+import { append } from './json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart, Warning } from './request.ts';
 
 /** Says what was done, each thing once. */

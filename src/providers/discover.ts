@@ -1,8 +1,7 @@
 // Which models a provider has, and whether a local server runs: `GET /models`, which every protocol has.
-import { append } from '../canonical/append.ts';
 import { cancelledAfter, type Cancellation } from '../cancellation.ts';
 import { FailureError } from '../errors.ts';
-import { isObject } from '../canonical/json.ts';
+import { append, isObject } from '../canonical/json.ts';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import type { Protocol } from '../protocols/protocol.ts';

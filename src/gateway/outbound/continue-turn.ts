@@ -1,7 +1,6 @@
 // Where a provider paused a turn, because tools that it runs itself take long, it is asked to go on until the turn is over:
 // the client's protocol has no word for a pause. Where that fails, the answer ends where it was paused.
-import { append } from '../../canonical/append.ts';
-import type { JsonObject } from '../../canonical/json.ts';
+import { append, type JsonObject } from '../../canonical/json.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { TurnJoiner } from '../../protocols/protocol.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';

@@ -1,6 +1,6 @@
 // A provider's stream as frames, with one reader at a time: `readUntilCommit` reads until the commit, then relay or translate
 // reads on. The limits hold before anything is parsed.
-import { append } from '../../canonical/append.ts';
+import { append } from '../../canonical/json.ts';
 import { FrameTooLarge, createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
 import { endedFrame, isWholeFrame } from '../../protocols/sse/frame.ts';
 import { type ProviderFailure, FailureError } from '../../errors.ts';

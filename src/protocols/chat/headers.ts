@@ -1,8 +1,8 @@
 // The headers of this protocol: who a request comes from, what of a client's goes on, and the account's hour.
 import type { ForwardedHeaders, KeyHeader } from '../protocol.ts';
-import { API_KEY, BEARER } from '../shared/key-headers.ts';
+import { API_KEY, BEARER } from '../shared/headers.ts';
 
-export { requestLimitHeaders as limitHeaders } from '../shared/limit-headers.ts';
+export { requestLimitHeaders as limitHeaders } from '../shared/headers.ts';
 
 export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 

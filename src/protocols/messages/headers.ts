@@ -1,7 +1,7 @@
 // The headers of this protocol: whose key, which version and betas, and the account's hour with its reset as RFC 3339.
 import { GatewayError } from '../../errors.ts';
 import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader } from '../protocol.ts';
-import { API_KEY, BEARER } from '../shared/key-headers.ts';
+import { API_KEY, BEARER } from '../shared/headers.ts';
 
 /** Known to be a date: to check one costs 1 µs. */
 const USUAL_VERSION = '2023-06-01';

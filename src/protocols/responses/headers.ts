@@ -1,7 +1,6 @@
 // The headers of this protocol: who a request comes from, what of a client's goes on, and the account's hour.
 import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader } from '../protocol.ts';
-import { API_KEY, BEARER } from '../shared/key-headers.ts';
-import { requestLimitHeaders } from '../shared/limit-headers.ts';
+import { API_KEY, BEARER, requestLimitHeaders } from '../shared/headers.ts';
 
 export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 

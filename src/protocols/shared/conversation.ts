@@ -1,4 +1,4 @@
-// What tells conversations apart: a hash of what stays while one grows.
+// What stays while a conversation grows, and tells it from others; and the one line that changes with every call.
 import { createHash } from 'node:crypto';
 import { isObject, type JsonValue } from '../../canonical/json.ts';
 
@@ -21,4 +21,17 @@ export function hashOfBeginning(before: string, messages: JsonValue | undefined)
 export function lastTurn(messages: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(messages)) return undefined;
   return messages.findLast((message) => !isObject(message) || message.role !== 'system');
+}
+
+/**
+ * Claude Code's attribution, a line at the beginning of its system text: it changes with every call, which would spoil another
+ * provider's prompt cache, and concerns its own provider alone.
+ */
+const ATTRIBUTION = 'x-anthropic-billing-header';
+
+/** The text without that line: some clients join it with their prompt. */
+export function withoutAttribution(text: string): string {
+  if (!text.startsWith(ATTRIBUTION)) return text;
+  const end = text.indexOf('\n');
+  return end < 0 ? '' : text.slice(end + 1);
 }

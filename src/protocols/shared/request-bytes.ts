@@ -1,9 +1,12 @@
-// A translated body as bytes. A long conversation is written piece by piece: a string of more than 128 KiB has memory pages of
-// its own, which are mapped, cleared and given back for every request.
-import type { JsonObject } from '../../canonical/json.ts';
+// The bytes of a request: a translated body written, or the client's own with what differs for a target spliced in.
+import { isObject, type JsonObject } from '../../canonical/json.ts';
 import { wellFormedJson } from '../../canonical/surrogates.ts';
 import { rawJson } from '../json/raw-json.ts';
+import { scanMembers, splice, type Edit, type Members } from '../json/splice.ts';
+import type { RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
 
+// A long conversation is written piece by piece: a string of more than 128 KiB has memory pages of its own, which are mapped,
+// cleared and given back for every request.
 const LONG = 131_072;
 /** Characters of one piece, roughly: large enough that the beginnings of JSON.stringify don't count. */
 const PIECE = 65_536;
@@ -14,7 +17,7 @@ function stringify(value: JsonObject): string {
   return wellFormedJson(rawJson(value));
 }
 
-/** The bytes of `exactJson(body)`. `about`: how many they are, roughly. 5 to 10 % less of a 195 KB request. */
+/** The bytes of `rawJson(body)`. `about`: how many they are, roughly. */
 export function requestBytes(body: JsonObject, about: number): Buffer {
   const { messages } = body;
   if (about < LONG || !Array.isArray(messages) || messages.length === 0) {
@@ -46,4 +49,37 @@ function joined(head: string, lists: readonly string[], tail: string): Buffer {
   }
   bytes.write(tail, at);
   return bytes;
+}
+
+/** A body for a provider of the same protocol. `cleaned`: the bytes without what no provider takes back. `ask`: what the gateway itself adds. */
+export function rewriteBody(
+  { bytes, members, value }: RelayedBody,
+  target: RelayTarget,
+  { cleaned = bytes, ask }: { cleaned?: Buffer; ask?: (members: Members) => Edit | undefined },
+): RewrittenBody {
+  const withoutThinking = target.withoutThinking === true;
+  const places = cleaned === bytes ? members : scanMembers(cleaned, Infinity);
+  const edits: Edit[] = [];
+  const model = places.get('model');
+  if (model !== undefined && value.model !== target.upstream) {
+    edits.push({ start: model.start, end: model.end, text: JSON.stringify(target.upstream) });
+  }
+  const question = ask?.(places);
+  if (question !== undefined) edits.push(question);
+  // A turn that begins without thinking can't go on with it, where it can be switched off.
+  const thinking = withoutThinking && asksForThinking(value, target) ? places.get('thinking') : undefined;
+  if (thinking !== undefined) {
+    edits.push({ start: thinking.start, end: thinking.end, text: '{"type":"disabled"}' });
+  }
+  return {
+    bytes: edits.length === 0 ? cleaned : splice(cleaned, edits),
+    thinkingCut: thinking !== undefined || (withoutThinking && cleaned !== bytes),
+  };
+}
+
+/** Whether it asks for thinking that can be switched off: some models take that only up to an effort, some never. */
+function asksForThinking({ thinking, output_config: output }: JsonObject, { traits }: RelayTarget): boolean {
+  if (!isObject(thinking) || thinking.type === 'disabled') return false;
+  if (traits.thinkingOff !== 'up_to_high') return traits.thinkingOff === 'always';
+  return !isObject(output) || (output.effort !== 'xhigh' && output.effort !== 'max');
 }

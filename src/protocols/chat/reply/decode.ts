@@ -1,7 +1,6 @@
 // A provider's whole chat completion, read into the canonical reply.
-import { append } from '../../../canonical/append.ts';
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { Citation, TextPart, ToolCallPart } from '../../../canonical/request.ts';
 import type { Usage } from '../../../canonical/usage.ts';

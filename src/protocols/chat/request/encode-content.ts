@@ -1,7 +1,7 @@
 // Canonical parts of a user's side as chat content parts. Media that this wire or this provider can't take is refused by the
 // path that the client sent: the gateway fetches nothing, and leaving an image out would change the answer.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { detectMediaType } from '../../../canonical/media-type.ts';
+import { detectMediaType } from '../../shared/media-type.ts';
 import type {
   AudioPart,
   CacheMark,

@@ -1,8 +1,7 @@
 // Canonical messages as a chat history. Nothing may stand between an assistant's calls and their `tool` messages, and those
 // hold text alone: images of results follow in a user message after the whole run.
-import { append } from '../../../canonical/append.ts';
-import { withoutAttribution } from '../../shared/attribution.ts';
-import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
+import { withoutAttribution } from '../../shared/conversation.ts';
+import { append, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { signedExtra } from './encode-tools.ts';

@@ -1,7 +1,6 @@
 // Prompt-cache marks: what clients set is kept as far as the wire takes it; chat clients, which have none, get some.
-import { append } from '../../../canonical/append.ts';
 import { isAtLeast } from '../../shared/token-estimate.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { CacheMark } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { list, type WireCacheControl, type WireTurn } from '../wire-types.ts';

@@ -1,6 +1,6 @@
 // A client's request as the canonical one. Nothing is defaulted and nothing is lost: what has no canonical name becomes a
 // native field with the fate that the ledger gives it.
-import { withoutAttribution } from '../../shared/attribution.ts';
+import { withoutAttribution } from '../../shared/conversation.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import {
   EFFORTS,

@@ -1,8 +1,7 @@
 // The conversation as turns: roles that alternate, results of calls first, system text where it stood.
 import type { HistoryRules } from '../../../canonical/history.ts';
 import { isSealed } from '../../../canonical/thinking-signature.ts';
-import { append as extend } from '../../../canonical/append.ts';
-import type { JsonObject } from '../../../canonical/json.ts';
+import { append as extend, type JsonObject } from '../../../canonical/json.ts';
 import type { Message } from '../../../canonical/request.ts';
 import { encodeParts } from './encode-content.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';

@@ -1,6 +1,6 @@
 // Images and documents towards a provider: only the types that it takes, told from the bytes where the declared type is wrong.
 import type { JsonObject } from '../../../canonical/json.ts';
-import { detectMediaType } from '../../../canonical/media-type.ts';
+import { detectMediaType } from '../../shared/media-type.ts';
 import type { DocumentPart, ImagePart, MediaSource } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/envelope.ts';

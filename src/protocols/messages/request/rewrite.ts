@@ -1,11 +1,10 @@
 // The body of a relayed messages request, without thinking that no provider signed: a real one refuses it, and the gateway itself
 // hands it out for models of other protocols and for its own. Every other byte stays, since prompt caches go by bytes.
-import { append } from '../../../canonical/append.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { isGatewaySignature } from '../../../canonical/thinking-signature.ts';
 import { rangesOf, scanMembers, splice, type Range } from '../../json/splice.ts';
 import type { RelayedBody, RelayTarget, RewrittenBody } from '../../protocol.ts';
-import { rewriteBody } from '../../shared/rewrite.ts';
+import { rewriteBody } from '../../shared/request-bytes.ts';
 
 export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {
   const cut = target.withoutThinking === true ? 'all' : 'unsigned';

@@ -1,5 +1,10 @@
-// The account's hour as OpenAI's clients read it.
+// Headers that clients of several protocols send or read.
 import type { Admission } from '../../errors.ts';
+import type { KeyHeader } from '../protocol.ts';
+
+// Every endpoint takes a key in both headers, each protocol's own first.
+export const BEARER: KeyHeader = { name: 'authorization', bearer: true, shown: 'Authorization: Bearer KEY' };
+export const API_KEY: KeyHeader = { name: 'x-api-key', bearer: false, shown: 'x-api-key: KEY' };
 
 /** OpenAI's durations: `45s`, `17m3s`, `1h0m0s`. Rounded up, so that a client that waits so long is let in. */
 export function formatDuration(ms: number): string {
@@ -11,6 +16,7 @@ export function formatDuration(ms: number): string {
   return minutes > 0 ? `${minutes}m${rest}s` : `${rest}s`;
 }
 
+/** The account's hour as clients of OpenAI's protocols read it. */
 export function requestLimitHeaders(admission: Admission, now: number): string[] {
   return [
     'x-ratelimit-limit-requests',
