@@ -190,6 +190,36 @@ export interface TokenCounting {
   encode(tokens: number): JsonObject;
 }
 
+/** What a body holds that only the gateway can read. */
+export interface References {
+  /** Of stored answers and items. */
+  ids: readonly string[];
+  /** Blobs that the gateway sealed for the account. */
+  sealed: readonly string[];
+}
+
+export interface NewStored {
+  id: string;
+  text: string;
+}
+
+/** Answers that later requests refer to, where clients of the protocol do that. */
+export interface StoredAnswers {
+  references(value: JsonObject): References;
+  /**
+   * The body with the stored items in place of its references, and opened blobs in place of sealed ones. Throws GatewayError
+   * `invalid_request` for a reference to what is not stored.
+   */
+  inline(
+    value: JsonObject,
+    found: { texts: ReadonlyMap<string, string>; opened: ReadonlyMap<string, string> },
+  ): JsonObject;
+  /** The one provider that knows all these ids itself; undefined: there is none. */
+  heldBy(ids: readonly string[], texts: ReadonlyMap<string, string>): string | undefined;
+  /** What to store of an answer, `request` without references; `holder`: the provider that gave it its ids. */
+  toStore(request: JsonObject, response: JsonObject, holder?: string): readonly NewStored[];
+}
+
 /** What people set up a client of this protocol with. */
 export interface ClientSetup {
   title: string;
@@ -235,6 +265,7 @@ export interface ClientSide {
   /** Server tools are a part of it: relayed to a provider that says nothing of them, they may work. */
   readonly hasServerTools: boolean;
   readonly counting?: TokenCounting;
+  readonly stored?: StoredAnswers;
 
   // -- the answer --
   encodeReply(reply: Reply, context: ReplyContext): JsonObject;

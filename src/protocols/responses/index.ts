@@ -12,6 +12,7 @@ import { encodeRequest, historyRules } from './request/encode.ts';
 import { readEnvelope } from './request/envelope.ts';
 import { hints, recognizes } from './request/hints.ts';
 import { rewrite } from './request/rewrite.ts';
+import { stored } from './stored.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { createClassifier, keepAlive } from './stream/relay.ts';
@@ -37,6 +38,7 @@ const client: ClientSide = {
   wirePath,
   hasServerTools: true,
   counting: tokenCounting,
+  stored,
   encodeReply,
   createStreamEncoder,
   needsInputEstimate: false,

@@ -5,7 +5,7 @@ import type { ReasoningPart } from '../../canonical/request.ts';
 import type { ReplyContext } from '../protocol.ts';
 
 /** What stands before a blob of the gateway's own. */
-const MARK = 'gw1.';
+export const SEAL_MARK = 'gw1.';
 
 /** The text is part of it: a signature holds for the very same text, which a client may shorten. */
 export function sealReasoning(
@@ -16,13 +16,13 @@ export function sealReasoning(
 }
 
 function plainSeal(json: string): string {
-  return MARK + Buffer.from(json).toString('base64url');
+  return SEAL_MARK + Buffer.from(json).toString('base64url');
 }
 
 /** Undefined: a blob that this gateway did not write. `blob`: as it was written, or already opened. */
 export function openReasoning(blob: string): ReasoningPart | undefined {
-  const json = blob.startsWith(MARK)
-    ? Buffer.from(blob.slice(MARK.length), 'base64url').toString('utf8')
+  const json = blob.startsWith(SEAL_MARK)
+    ? Buffer.from(blob.slice(SEAL_MARK.length), 'base64url').toString('utf8')
     : blob;
   const value = parsed(json);
   if (!isObject(value)) return undefined;

@@ -1,0 +1,169 @@
+// Answers that later requests refer to, by `previous_response_id` or `item_reference`: what a body refers to, the body with what
+// was stored in the references' place, and what to store of an answer.
+// https://platform.openai.com/docs/guides/conversation-state
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { GatewayError } from '../../errors.ts';
+import type { NewStored, References, StoredAnswers } from '../protocol.ts';
+import { SEAL_MARK } from './sealed-reasoning.ts';
+
+const REASONING_PREFIX = 'rs_';
+
+/** One record under the id of its answer. */
+interface AnswerRecord {
+  response: JsonObject;
+  /** All that the answer was made from, references resolved. */
+  input: JsonValue[];
+  /** The provider that knows the answer under the same id, as it was relayed. */
+  heldBy?: string;
+}
+
+/** One record under the id of an output item. */
+interface ItemRecord {
+  item: JsonObject;
+  heldBy?: string;
+}
+
+function references(value: JsonObject): References {
+  const { previous_response_id: previous, input } = value;
+  const ids: string[] = typeof previous === 'string' && previous !== '' ? [previous] : [];
+  const sealed: string[] = [];
+  if (!Array.isArray(input)) return { ids, sealed };
+  for (const item of input) {
+    if (!isObject(item)) continue;
+    if (isReference(item)) ids.push(item.id);
+    else if (typeof item.encrypted_content === 'string' && item.encrypted_content.startsWith(SEAL_MARK)) {
+      sealed.push(item.encrypted_content);
+    }
+  }
+  return { ids, sealed };
+}
+
+/** The type may be left out where there is nothing but an id. */
+function isReference(item: JsonObject): item is JsonObject & { id: string } {
+  if (typeof item.id !== 'string') return false;
+  return item.type === 'item_reference' || (item.type === undefined && Object.keys(item).length === 1);
+}
+
+function inline(
+  value: JsonObject,
+  { texts, opened }: { texts: ReadonlyMap<string, string>; opened: ReadonlyMap<string, string> },
+): JsonObject {
+  const { previous_response_id: previous, ...rest } = value;
+  const before = typeof previous === 'string' && previous !== '' ? itemsBefore(previous, texts) : [];
+  const own = inputItems(value).map((item) => {
+    if (!isObject(item)) return item;
+    if (isReference(item)) return itemOf(item.id, texts);
+    const json = typeof item.encrypted_content === 'string' ? opened.get(item.encrypted_content) : undefined;
+    return json === undefined ? item : { ...item, encrypted_content: json };
+  });
+  return { ...rest, input: [...before, ...own] };
+}
+
+function itemsBefore(id: string, texts: ReadonlyMap<string, string>): JsonValue[] {
+  const record = answerRecord(texts.get(id));
+  if (record === undefined) {
+    throw new GatewayError('invalid_request', `Previous response with id '${id}' not found.`, {
+      param: 'previous_response_id',
+      code: 'previous_response_not_found',
+    });
+  }
+  return [...record.input, ...outputOf(record.response)];
+}
+
+/** Only hidden thoughts are lost with a reasoning item: what stands in its place is left out, and reported, when it is decoded. */
+function itemOf(id: string, texts: ReadonlyMap<string, string>): JsonObject {
+  const text = texts.get(id);
+  if (text !== undefined) return (JSON.parse(text) as ItemRecord).item;
+  if (id.startsWith(REASONING_PREFIX)) {
+    return { type: 'reasoning', id, summary: [], encrypted_content: `${SEAL_MARK}missing` };
+  }
+  const message = `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`;
+  throw new GatewayError('invalid_request', message, { param: 'input' });
+}
+
+function answerRecord(text: string | undefined): AnswerRecord | undefined {
+  if (text === undefined) return undefined;
+  const record = JSON.parse(text) as Partial<AnswerRecord>;
+  return record.response === undefined || record.input === undefined ? undefined : (record as AnswerRecord);
+}
+
+/** A text is one message of the user. */
+function inputItems({ input }: JsonObject): JsonValue[] {
+  if (Array.isArray(input)) return input;
+  return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : [];
+}
+
+function outputOf({ output }: JsonObject): JsonObject[] {
+  return Array.isArray(output) ? output.filter(isObject) : [];
+}
+
+/** Only the provider that relayed them all can resolve them itself. */
+function heldBy(ids: readonly string[], texts: ReadonlyMap<string, string>): string | undefined {
+  const holders = new Set(
+    ids.map((id) => {
+      const text = texts.get(id);
+      return text === undefined ? undefined : (JSON.parse(text) as { heldBy?: string }).heldBy;
+    }),
+  );
+  const [only] = holders;
+  return holders.size === 1 ? only : undefined;
+}
+
+function toStore(request: JsonObject, response: JsonObject, holder?: string): NewStored[] {
+  if (request.store === false || typeof response.id !== 'string') return [];
+  const held = holder === undefined ? {} : { heldBy: holder };
+  const answer: AnswerRecord = { response, input: inputItems(request), ...held };
+  const items = outputOf(response).flatMap((item) => {
+    if (typeof item.id !== 'string') return [];
+    const record: ItemRecord = { item, ...held };
+    return [{ id: item.id, text: JSON.stringify(record) }];
+  });
+  return [{ id: response.id, text: JSON.stringify(answer) }, ...items];
+}
+
+export const stored: StoredAnswers = { references, inline, heldBy, toStore };
+
+/** The Response of a record, for `GET /v1/responses/{id}`; undefined: the record is of something else. */
+export function storedResponse(text: string): JsonObject | undefined {
+  return answerRecord(text)?.response;
+}
+
+export interface ItemPage {
+  after?: string | undefined;
+  /** 1 to 100. */
+  limit: number;
+  order: 'asc' | 'desc';
+}
+
+/** A page of the input items of a record, as `GET /v1/responses/{id}/input_items` lists them. */
+export function storedInput(
+  id: string,
+  text: string,
+  { after, limit, order }: ItemPage,
+): JsonObject | undefined {
+  const record = answerRecord(text);
+  if (record === undefined) return undefined;
+  const items = record.input
+    .filter(isObject)
+    .map((item, at) => listed(item, `${id.replace(/^resp_/, 'msg_')}_${at}`));
+  if (order === 'desc') items.reverse();
+  const from = after === undefined ? 0 : items.findIndex((item) => item.id === after) + 1;
+  const data = items.slice(from, from + limit);
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: from + data.length < items.length,
+  };
+}
+
+/** Lists show every item with an id and a type, and a message's text as parts. */
+function listed(item: JsonObject, id: string): JsonObject {
+  const { type = 'message', role, content } = item;
+  if (type !== 'message' || typeof content !== 'string') return { id, type, ...item };
+  const part = role === 'assistant' ? 'output_text' : 'input_text';
+  const parts: JsonObject = { type: part, text: content };
+  if (role === 'assistant') parts.annotations = [];
+  return { id, type, status: 'completed', ...item, content: [parts] };
+}
