@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
 import { readRequest } from './inbound/read-request.ts';
+import { resolveReferences } from './inbound/stored-references.ts';
 import { resolveTargets, routingQuery } from './inbound/routing-query.ts';
 import { buildFirst } from './outbound/build-request.ts';
 import { askTargets } from './outbound/fallback.ts';
@@ -36,12 +37,14 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const query = routingQuery(inbound, key, forwarded.longContext);
     const { targets, lone } = await resolveTargets(query, cancellation, deps);
     const recalled = await recallThinking(inbound, targets, key.accountId, deps);
-    const build = { forwarded, strict, recalled };
+    const references = await resolveReferences(inbound, key.accountId, deps);
+    const build = { forwarded, strict, recalled, references };
     const { first, rest } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, tiers, clock, deps.log);
     // Counted before the body is let go.
     if (inbound.stream && first.crossing && client.needsInputEstimate) inbound.estimate();
     inbound.release();
+    references?.release();
 
     const { model: modelAsked, stream: streamed } = inbound;
     const trace = new Trace({ requestId, key, endpoint: name, modelAsked, streamed, startedAt });
@@ -64,7 +67,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       const answer = await askTargets(ask, trace, deps);
       silence.end();
       if (targets.length > 1) routing.remember(query, answer.request.target);
-      trace.outcome = await respond({ inbound, answer, admission, exchange }, trace, deps);
+      trace.outcome = await respond({ inbound, references, answer, admission, exchange }, trace, deps);
       trace.estimatedInput = estimatedInput(trace.outcome, answer, inbound);
     } catch (error) {
       trace.outcome = outcomeOf(error, sink.opened);

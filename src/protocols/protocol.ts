@@ -48,6 +48,8 @@ export interface StreamNotices {
 /** Writes canonical events as this protocol's frames, ready to send; '' if nothing is to be written yet. */
 export interface StreamEncoder extends StreamNotices {
   push(event: StreamEvent): string;
+  /** The complete answer as the client has it, if its protocol stores answers. */
+  answer?(): JsonObject | undefined;
 }
 
 /** What an answer depends on of the request. */
@@ -70,8 +72,10 @@ export interface ReplyContext {
   request: ReplyOptions;
   /** The gateway's estimate of the input tokens, for a provider that tells none in time. Computed at most once. */
   estimateInput: () => number;
-  /** Encrypts what the client shall send back unread; else it goes out as plain text in base64. */
-  seal?: (text: string) => string;
+  /** Encrypts what the client shall send back unread; undefined: that is not possible now. */
+  seal?: (text: string) => string | undefined;
+  /** Takes what is stored of an item beside what the client sees of it, by the item's id. Absent: nothing is stored. */
+  hidden?: Map<string, string>;
   /** Takes a note of the answer's id if the client gets another one than the provider gave. */
   trace?: { replyIds?: ReplyIds };
 }
@@ -103,6 +107,8 @@ export interface StreamClassifier extends StreamNotices {
   isQuiet(text: string): boolean;
   /** Usage so far, cumulative. */
   usage(): Usage | undefined;
+  /** The complete answer as the client has it, if its protocol stores answers. */
+  answer?(): JsonObject | undefined;
 }
 
 /** How a turn goes on that a provider paused, because tools that it runs itself take long. */
@@ -203,21 +209,33 @@ export interface NewStored {
   text: string;
 }
 
+export interface AnswerToStore {
+  /** Without references. */
+  request: JsonObject;
+  /** As the client has it. */
+  answer: JsonObject;
+  /** The provider that gave the answer its ids; undefined: the gateway did. */
+  holder?: string | undefined;
+  /** What `ReplyContext.hidden` took. */
+  hidden?: ReadonlyMap<string, string>;
+}
+
 /** Answers that later requests refer to, where clients of the protocol do that. */
 export interface StoredAnswers {
   references(value: JsonObject): References;
   /**
-   * The body with the stored items in place of its references, and opened blobs in place of sealed ones. Throws GatewayError
-   * `invalid_request` for a reference to what is not stored.
+   * The body with the stored items in place of its references. To be translated: opened blobs stand in place of sealed ones; to be
+   * relayed: what only the gateway can read is left out. Throws GatewayError `invalid_request` for a reference to what is not
+   * stored.
    */
   inline(
     value: JsonObject,
     found: { texts: ReadonlyMap<string, string>; opened: ReadonlyMap<string, string> },
+    use: 'translated' | 'relayed',
   ): JsonObject;
   /** The one provider that knows all these ids itself; undefined: there is none. */
   heldBy(ids: readonly string[], texts: ReadonlyMap<string, string>): string | undefined;
-  /** What to store of an answer, `request` without references; `holder`: the provider that gave it its ids. */
-  toStore(request: JsonObject, response: JsonObject, holder?: string): readonly NewStored[];
+  toStore(answer: AnswerToStore): readonly NewStored[];
 }
 
 /** What people set up a client of this protocol with. */

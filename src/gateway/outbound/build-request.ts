@@ -16,6 +16,7 @@ import { authHeaders } from '../../providers/auth-headers.ts';
 import { protocolFor, type Target } from '../../routing/catalog.ts';
 import type { HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
+import type { StoredReferences } from '../inbound/stored-references.ts';
 import { withRecalledThinking, type RecalledThinking } from '../thinking-memory.ts';
 
 export interface BuiltRequest {
@@ -47,18 +48,21 @@ export interface BuildOptions {
   strict: boolean;
   /** Signed thinking that the client did not send back. */
   recalled?: RecalledThinking;
+  /** What the body refers to. */
+  references?: StoredReferences;
 }
 
 /** `room`: tokens of output that fit beside the input, where the provider refused what was asked for; of a translation. */
 export function buildRequest(
-  inbound: Inbound,
+  given: Inbound,
   target: Target,
-  { forwarded, strict, recalled }: BuildOptions,
+  { forwarded, strict, recalled, references }: BuildOptions,
   room?: number,
 ): BuiltRequest {
-  const name = protocolFor(target, inbound.protocol.name);
+  const name = protocolFor(target, given.protocol.name);
   const protocol = protocols[name];
-  const crossing = name !== inbound.protocol.name;
+  const crossing = name !== given.protocol.name;
+  const inbound = (crossing ? references?.translated : references?.relayedTo(target.provider.name)) ?? given;
   const url = urlOf(target.provider, name) + (crossing ? '' : forwarded.query);
   const headers = headersFor(target.provider, name, inbound.stream, crossing ? undefined : forwarded.headers);
   if (!crossing) {

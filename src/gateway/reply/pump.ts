@@ -2,6 +2,7 @@
 // frame becomes is the business of relay and translate; how a stream may end is decided here.
 import { GatewayError, type ProviderFailure } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
+import type { JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { NewItem } from '../../store/sealed-items.ts';
@@ -34,6 +35,8 @@ export interface FrameWriter extends Required<StreamNotices> {
   lost?(): string[] | undefined;
   /** What later requests may need of the complete answer. */
   items?(): readonly NewItem[] | undefined;
+  /** The complete answer as the client has it, if its protocol stores answers. */
+  answer?(): JsonObject | undefined;
   /** The answer's finish was seen, its end was not: silence is waited out for a short time only. */
   stopped?(): boolean;
 }

@@ -1,5 +1,6 @@
 // The same protocol on both sides: frames are forwarded as they came, but for usage that only the gateway asked for.
 import type { GatewayError } from '../../errors.ts';
+import type { JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/usage.ts';
 import type { ClientSide, StreamClassifier } from '../../protocols/protocol.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
@@ -50,6 +51,10 @@ class Relay implements FrameWriter {
 
   usage(): Usage | undefined {
     return this.#classifier.usage();
+  }
+
+  answer(): JsonObject | undefined {
+    return this.#classifier.answer?.();
   }
 
   keepAlive(): string {

@@ -1,15 +1,18 @@
 // The answer of a provider on its way to the client: relayed where both speak one protocol, else translated.
 import { type Admission, FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
+import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Clock } from '../../clock.ts';
-import type { Ids } from '../../ids.ts';
 import { withoutKeys } from '../../log.ts';
 import type { ClientSide, ReplyContext, StreamNotices } from '../../protocols/protocol.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { Exchange, HeaderList } from '../exchange.ts';
+import type { NewItem } from '../../store/sealed-items.ts';
+import type { Exchange, GatewayDeps, HeaderList } from '../exchange.ts';
+import type { StoredReferences } from '../inbound/stored-references.ts';
+import type { CommittedReply } from '../outbound/first-frame.ts';
 import { errorOf } from '../outbound/fallback-policy.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
 import type { Contact, Outcome, Trace } from '../trace.ts';
-import { pump } from './pump.ts';
+import { pump, type FrameWriter } from './pump.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import { createRelay } from './relay.ts';
 import { createTranslation, translateAsStream, translateWhole } from './translate.ts';
@@ -17,15 +20,13 @@ import { wellFormed } from '../../canonical/surrogates.ts';
 
 interface RespondOptions {
   inbound: Inbound;
+  references: StoredReferences | undefined;
   answer: ProviderAnswer;
   admission: Admission;
   exchange: Exchange;
 }
 
-interface RespondDeps {
-  clock: Clock;
-  ids: Ids;
-}
+type RespondDeps = Pick<GatewayDeps, 'clock' | 'ids' | 'config' | 'items' | 'log'>;
 
 /** Throws GatewayError where a whole reply turns out to be none; nothing was written then. */
 export function respond(
@@ -50,27 +51,19 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   const { request, reply } = answer;
   const { client } = inbound.protocol;
   const headers = responseHeaders(trace.contact ?? request, trace, client, admission, deps.clock);
-  if (reply.kind === 'stream') {
-    const { opening, source } = reply;
-    const writer =
-      opening.kind === 'translated'
-        ? createTranslation(opening, request, client, replyContext(inbound, trace, deps))
-        : createRelay(opening, client);
-    const errorEvent = (cause: ProviderFailure | GatewayError): string =>
-      withoutKeys(writer.fail(gatewayError(cause, options), exchange.requestId));
-    exchange.sink.open(headers, writer);
-    return pump({ source, writer, errorEvent, exchange, trace, clock: deps.clock });
-  }
+  if (reply.kind === 'stream') return writeStream(reply, headers, options, trace, deps);
   trace.firstByteAt ??= deps.clock.monotonic();
   if (reply.kind === 'whole' && !request.crossing && !inbound.stream) {
     headers.push('content-type', 'application/json');
     exchange.sink.send(200, headers, reply.body);
-    return { status: 200, error: null, usage: reply.usage };
+    const items = isObject(reply.value) ? itemsToStore(reply.value, options, deps) : undefined;
+    return { status: 200, error: null, usage: reply.usage, items };
   }
   const decoded =
     reply.kind === 'folded' ? reply.reply : request.protocol.provider.decodeReply(reply.value, reply.body);
   const encode = inbound.stream ? translateAsStream : translateWhole;
-  const { text, usage, lost, items } = encode(decoded, request, client, replyContext(inbound, trace, deps));
+  const context = replyContext(options, trace, deps);
+  const { text, usage, lost, items, answer: whole } = encode(decoded, request, client, context);
   if (inbound.stream) {
     exchange.sink.open(headers, noticesOf(client));
     exchange.sink.end(text);
@@ -84,14 +77,74 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     error: null,
     usage,
     lost: more.length === 0 ? lost : [...(lost ?? []), ...more],
-    items,
+    items: itemsToStore(whole, options, deps, context.hidden) ?? items,
   };
 }
 
+function writeStream(
+  { opening, source }: Extract<CommittedReply, { kind: 'stream' }>,
+  headers: HeaderList,
+  options: RespondOptions,
+  trace: Trace,
+  deps: RespondDeps,
+): Promise<Outcome> {
+  const { inbound, answer, exchange } = options;
+  const { client } = inbound.protocol;
+  let hidden: ReplyContext['hidden'];
+  let writer: FrameWriter;
+  if (opening.kind === 'translated') {
+    const context = replyContext(options, trace, deps);
+    hidden = context.hidden;
+    writer = createTranslation(opening, answer.request, client, context);
+  } else writer = createRelay(opening, client);
+  const errorEvent = (cause: ProviderFailure | GatewayError): string =>
+    withoutKeys(writer.fail(gatewayError(cause, options), exchange.requestId));
+  exchange.sink.open(headers, writer);
+  const ended = pump({ source, writer, errorEvent, exchange, trace, clock: deps.clock });
+  if (client.stored === undefined) return ended;
+  return ended.then((outcome) =>
+    outcome.error === null
+      ? { ...outcome, items: itemsToStore(writer.answer?.(), options, deps, hidden) }
+      : outcome,
+  );
+}
+
+/** Of an answer that later requests may refer to; undefined: it is not stored. */
+function itemsToStore(
+  answer: JsonObject | undefined,
+  options: RespondOptions,
+  deps: RespondDeps,
+  hidden?: ReadonlyMap<string, string>,
+): readonly NewItem[] | undefined {
+  const { inbound, references, answer: given } = options;
+  const { stored } = inbound.protocol.client;
+  if (stored === undefined || answer === undefined || !deps.config().responses.store) return undefined;
+  const request = references === undefined ? inbound.value : references.toStore;
+  if (request === undefined) return undefined;
+  const { crossing, target } = given.request;
+  return stored.toStore({ request, answer, holder: crossing ? undefined : target.provider.name, hidden });
+}
+
 /** What an encoder of answers needs to know of the request. */
-function replyContext(inbound: Inbound, trace: Trace, { clock, ids }: RespondDeps): ReplyContext {
+function replyContext(
+  { inbound }: RespondOptions,
+  trace: Trace,
+  { clock, ids, config, items, log }: RespondDeps,
+): ReplyContext {
   const created = Math.floor(clock.now() / 1000);
-  return { ids, created, request: inbound.asked(), estimateInput: () => inbound.estimate(), trace };
+  const request = inbound.asked();
+  const context: ReplyContext = { ids, created, request, estimateInput: () => inbound.estimate(), trace };
+  if (inbound.protocol.client.stored === undefined) return context;
+  context.seal = (text) => {
+    try {
+      return items.seal(trace.key.accountId, text);
+    } catch (error) {
+      log.error('thinking cannot be sealed: clients do not get it', { reason: String(error) });
+      return undefined;
+    }
+  };
+  if (config().responses.store) context.hidden = new Map();
+  return context;
 }
 
 /**

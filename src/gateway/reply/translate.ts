@@ -1,6 +1,7 @@
 // Different protocols on the two sides: the provider's answer is decoded into canonical events, and these into the client's frames.
 import { replay } from '../../canonical/collect.ts';
 import type { StreamEvent } from '../../canonical/events.ts';
+import type { JsonObject } from '../../canonical/json.ts';
 import type { Reply } from '../../canonical/reply.ts';
 import {
   createEventRestorer,
@@ -90,6 +91,10 @@ class Translation implements FrameWriter {
     return itemsOf(this.#thinking, this.#request);
   }
 
+  answer(): JsonObject | undefined {
+    return this.#encoder.answer?.();
+  }
+
   stopped(): boolean {
     return this.#decoder.stopped();
   }
@@ -150,6 +155,8 @@ interface TranslatedReply {
   usage: Usage | undefined;
   lost: string[] | undefined;
   items: readonly NewItem[] | undefined;
+  /** If the client's protocol stores answers. */
+  answer: JsonObject | undefined;
 }
 
 export function translateWhole(
@@ -159,8 +166,8 @@ export function translateWhole(
   context: ReplyContext,
 ): TranslatedReply {
   const reply = restoreReply(given, prepared.restore);
-  const text = rawJson(client.encodeReply(reply, context));
-  return written(text, reply, prepared, client, context);
+  const answer = client.encodeReply(reply, context);
+  return { ...written(rawJson(answer), reply, prepared, client, context), answer };
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
@@ -175,7 +182,7 @@ export function translateAsStream(
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
-  return written(text, reply, prepared, client, context);
+  return { ...written(text, reply, prepared, client, context), answer: encoder.answer?.() };
 }
 
 function written(
@@ -184,7 +191,7 @@ function written(
   prepared: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
-): TranslatedReply {
+): Omit<TranslatedReply, 'answer'> {
   const thinking = client.holds.signedThinking ? undefined : new ThinkingCollector();
   thinking?.pushReply(reply);
   const lost = lossesOf(reply, prepared, client, context);

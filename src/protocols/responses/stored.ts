@@ -3,7 +3,7 @@
 // https://platform.openai.com/docs/guides/conversation-state
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { GatewayError } from '../../errors.ts';
-import type { NewStored, References, StoredAnswers } from '../protocol.ts';
+import type { AnswerToStore, NewStored, References, StoredAnswers } from '../protocol.ts';
 import { SEAL_MARK } from './sealed-reasoning.ts';
 
 const REASONING_PREFIX = 'rs_';
@@ -47,6 +47,7 @@ function isReference(item: JsonObject): item is JsonObject & { id: string } {
 function inline(
   value: JsonObject,
   { texts, opened }: { texts: ReadonlyMap<string, string>; opened: ReadonlyMap<string, string> },
+  use: 'translated' | 'relayed',
 ): JsonObject {
   const { previous_response_id: previous, ...rest } = value;
   const before = typeof previous === 'string' && previous !== '' ? itemsBefore(previous, texts) : [];
@@ -56,7 +57,15 @@ function inline(
     const json = typeof item.encrypted_content === 'string' ? opened.get(item.encrypted_content) : undefined;
     return json === undefined ? item : { ...item, encrypted_content: json };
   });
-  return { ...rest, input: [...before, ...own] };
+  const input = [...before, ...own];
+  return { ...rest, input: use === 'relayed' ? input.filter((item) => !isOnlyOurs(item)) : input };
+}
+
+/** Reasoning that another protocol's provider signed, or that is not stored any more: no provider of this protocol reads it. */
+function isOnlyOurs(item: JsonValue): boolean {
+  if (!isObject(item) || item.type !== 'reasoning') return false;
+  const { encrypted_content: content } = item;
+  return typeof content !== 'string' || content.startsWith(SEAL_MARK) || content.startsWith('{');
 }
 
 function itemsBefore(id: string, texts: ReadonlyMap<string, string>): JsonValue[] {
@@ -109,23 +118,37 @@ function heldBy(ids: readonly string[], texts: ReadonlyMap<string, string>): str
   return holders.size === 1 ? only : undefined;
 }
 
-function toStore(request: JsonObject, response: JsonObject, holder?: string): NewStored[] {
-  if (request.store === false || typeof response.id !== 'string') return [];
+function toStore({ request, answer, holder, hidden }: AnswerToStore): NewStored[] {
+  if (request.store === false || typeof answer.id !== 'string') return [];
   const held = holder === undefined ? {} : { heldBy: holder };
-  const answer: AnswerRecord = { response, input: inputItems(request), ...held };
-  const items = outputOf(response).flatMap((item) => {
+  const output = outputOf(answer).map((item) => withHidden(item, hidden));
+  const record: AnswerRecord = { response: { ...answer, output }, input: inputItems(request), ...held };
+  const items = output.flatMap((item) => {
     if (typeof item.id !== 'string') return [];
-    const record: ItemRecord = { item, ...held };
-    return [{ id: item.id, text: JSON.stringify(record) }];
+    const one: ItemRecord = { item, ...held };
+    return [{ id: item.id, text: JSON.stringify(one) }];
   });
-  return [{ id: response.id, text: JSON.stringify(answer) }, ...items];
+  return [{ id: answer.id, text: JSON.stringify(record) }, ...items];
+}
+
+/** Thinking that the client did not ask to have is stored with its item, opened: the record is encrypted. */
+function withHidden(item: JsonObject, hidden: ReadonlyMap<string, string> | undefined): JsonObject {
+  const content = typeof item.id === 'string' ? hidden?.get(item.id) : undefined;
+  return content === undefined ? item : { ...item, encrypted_content: content };
 }
 
 export const stored: StoredAnswers = { references, inline, heldBy, toStore };
 
 /** The Response of a record, for `GET /v1/responses/{id}`; undefined: the record is of something else. */
 export function storedResponse(text: string): JsonObject | undefined {
-  return answerRecord(text)?.response;
+  const response = answerRecord(text)?.response;
+  return response && { ...response, output: outputOf(response).map(shown) };
+}
+
+/** Without what was stored beside what the client got. */
+function shown(item: JsonObject): JsonObject {
+  const { encrypted_content: content, ...rest } = item;
+  return typeof content === 'string' && content.startsWith('{') ? rest : item;
 }
 
 export interface ItemPage {
@@ -145,7 +168,7 @@ export function storedInput(
   if (record === undefined) return undefined;
   const items = record.input
     .filter(isObject)
-    .map((item, at) => listed(item, `${id.replace(/^resp_/, 'msg_')}_${at}`));
+    .map((item, at) => listed(shown(item), `${id.replace(/^resp_/, 'msg_')}_${at}`));
   if (order === 'desc') items.reverse();
   const from = after === undefined ? 0 : items.findIndex((item) => item.id === after) + 1;
   const data = items.slice(from, from + limit);

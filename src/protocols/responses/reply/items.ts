@@ -8,7 +8,7 @@ import {
 } from '../../../canonical/thinking-signature.ts';
 import type { Ids } from '../../../ids.ts';
 import type { ReplyContext } from '../../protocol.ts';
-import { sealReasoning } from '../sealed-reasoning.ts';
+import { writeReasoning } from '../sealed-reasoning.ts';
 import type { ClientTool, ToolDirectory, ToolKind } from '../request/tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -63,9 +63,10 @@ function encryptedBy({ signature, redacted }: ReasoningPart): EncryptedReasoning
 export function encryptedContent(part: ReasoningPart, id: string, context: ReplyContext): string | undefined {
   const own = encryptedBy(part);
   if (own !== undefined) return own.id === id || own.id === '' ? own.content : undefined;
-  return isSealedPart(part) && wantsEncrypted(context.request.asked ?? {})
-    ? sealReasoning(part, context)
-    : undefined;
+  if (!isSealedPart(part)) return undefined;
+  const written = writeReasoning(part);
+  context.hidden?.set(id, written);
+  return wantsEncrypted(context.request.asked ?? {}) ? context.seal?.(written) : undefined;
 }
 
 export function summaryPart(text: string): JsonObject {

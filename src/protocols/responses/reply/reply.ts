@@ -190,7 +190,7 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const { created = context.created, model, serviceTier } = reply;
   if (ending.status === 'completed') state.completedAt = Math.max(created, context.created);
   const head = headOf({ id, created, model, serviceTier }, state);
-  return { ...head, ...echoOf(context.request.asked) };
+  return { ...head, ...echoOf(context) };
 }
 
 function isRefusal({ parts, stop }: Reply): boolean {

@@ -66,7 +66,11 @@ export function headOf(
 }
 
 /** The request, as an answer repeats it: with the defaults of the service where the client wrote nothing. */
-export function echoOf(asked: JsonObject = {}): JsonObject {
+export function echoOf({
+  request,
+  hidden,
+}: Partial<Pick<ReplyContext, 'request' | 'hidden'>> = {}): JsonObject {
+  const { asked = {} } = request ?? {};
   const { text, reasoning } = asked;
   return {
     background: false,
@@ -81,7 +85,7 @@ export function echoOf(asked: JsonObject = {}): JsonObject {
     prompt_cache_key: asked.prompt_cache_key ?? null,
     reasoning: { effort: null, summary: null, ...(isObject(reasoning) && reasoning) },
     safety_identifier: asked.safety_identifier ?? null,
-    store: asked.store !== false,
+    store: hidden !== undefined && asked.store !== false,
     temperature: numberOr(asked.temperature, 1),
     text: { ...(isObject(text) && text), format: formatOf(text) },
     tool_choice: asked.tool_choice ?? 'auto',

@@ -60,13 +60,15 @@ class ResponsesWriter implements StreamEncoder {
   #characters = 0;
   #refused = false;
   #over = false;
+  /** How the complete answer ended. */
+  #final: ResponseState | undefined;
 
   constructor(context: ReplyContext) {
     const { asked = {}, reasoning } = context.request;
     this.#context = context;
     this.#tools = toolDirectory(asked);
     this.#hideReasoning = reasoning?.display === 'omitted';
-    this.#echo = `,${JSON.stringify(echoOf(asked)).slice(1)}}`;
+    this.#echo = `,${JSON.stringify(echoOf(context)).slice(1)}}`;
   }
 
   push(event: StreamEvent): string {
@@ -111,6 +113,11 @@ class ResponsesWriter implements StreamEncoder {
     if (this.#head === undefined) return this.#begin({});
     const output = this.#soFar('in_progress');
     return this.#lifecycle('response.in_progress', { status: 'in_progress', output });
+  }
+
+  answer(): JsonObject | undefined {
+    if (this.#head === undefined || this.#final === undefined) return undefined;
+    return { ...headOf(this.#head, this.#final), ...echoOf(this.#context) };
   }
 
   fail(error: GatewayError, _requestId: string): string {
@@ -167,6 +174,7 @@ class ResponsesWriter implements StreamEncoder {
       this.#head.serviceTier = serviceTier ?? this.#head.serviceTier;
     }
     this.#over = true;
+    this.#final = state;
     return frames + this.#lifecycle(`response.${status}`, state) + DONE;
   }
 

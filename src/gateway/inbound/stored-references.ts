@@ -1,0 +1,102 @@
+// Requests that refer to what is stored for their account, or hold blobs that were sealed for it: read from the store once,
+// before a target is asked.
+import type { JsonObject } from '../../canonical/json.ts';
+import { GatewayError } from '../../errors.ts';
+import type { Logger } from '../../log.ts';
+import type { StoredAnswers } from '../../protocols/protocol.ts';
+import type { SealedItems } from '../../store/sealed-items.ts';
+import { readRequest, type Inbound } from './read-request.ts';
+
+type Found = Parameters<StoredAnswers['inline']>[1];
+
+const NOTHING_FOUND: ReadonlyMap<string, string> = new Map();
+
+/** undefined: the body refers to nothing. Throws GatewayError `unavailable` if the store cannot be read. */
+export async function resolveReferences(
+  inbound: Inbound,
+  accountId: number,
+  { items, log }: { items: SealedItems; log: Logger },
+): Promise<StoredReferences | undefined> {
+  const { stored } = inbound.protocol.client;
+  if (stored === undefined) return undefined;
+  const { ids, sealed } = stored.references(inbound.value);
+  if (ids.length === 0 && sealed.length === 0) return undefined;
+  try {
+    const texts = ids.length === 0 ? NOTHING_FOUND : await items.find(accountId, ids);
+    // Later requests of the conversation refer to the same items.
+    if (texts.size > 0) await items.extend(accountId, [...texts.keys()]);
+    const opened = new Map<string, string>();
+    for (const blob of sealed) {
+      const text = items.unseal(accountId, blob);
+      if (text !== undefined) opened.set(blob, text);
+    }
+    const holder = stored.heldBy(ids, texts);
+    return new StoredReferences(inbound, stored, { texts, opened }, sealed.length > 0, holder);
+  } catch (cause) {
+    log.error('stored items cannot be read', { reason: String(cause) });
+    throw new GatewayError('unavailable', 'stored answers cannot be read now; try again', {
+      retryAfter: 1,
+      cause,
+    });
+  }
+}
+
+/** A body with references, and the same body without them. */
+export class StoredReferences {
+  readonly #inbound: Inbound;
+  readonly #stored: StoredAnswers;
+  readonly #found: Found;
+  readonly #hasSealed: boolean;
+  readonly #holder: string | undefined;
+  #translated: Inbound | undefined;
+  #relayed: Inbound | undefined;
+
+  constructor(
+    inbound: Inbound,
+    stored: StoredAnswers,
+    found: Found,
+    hasSealed: boolean,
+    holder: string | undefined,
+  ) {
+    this.#inbound = inbound;
+    this.#stored = stored;
+    this.#found = found;
+    this.#hasSealed = hasSealed;
+    this.#holder = holder;
+  }
+
+  /** To be translated. Throws GatewayError for a reference to what is not stored. */
+  get translated(): Inbound {
+    return (this.#translated ??= this.#read('translated'));
+  }
+
+  /**
+   * To be relayed to this provider: as the client wrote it where the provider can resolve its references, or where nobody here
+   * can. Throws GatewayError as `translated` does.
+   */
+  relayedTo(provider: string): Inbound {
+    const known = this.#found.texts.size > 0 && provider !== this.#holder;
+    return known || this.#hasSealed ? (this.#relayed ??= this.#read('relayed')) : this.#inbound;
+  }
+
+  /** The request that an answer is stored with; undefined: it cannot be given without references. */
+  get toStore(): JsonObject | undefined {
+    try {
+      return this.translated.value;
+    } catch (error) {
+      if (error instanceof GatewayError) return undefined;
+      throw error;
+    }
+  }
+
+  release(): void {
+    this.#translated?.release();
+    this.#relayed?.release();
+  }
+
+  #read(use: 'translated' | 'relayed'): Inbound {
+    const { protocol, value } = this.#inbound;
+    const body = this.#stored.inline(value, this.#found, use);
+    return readRequest(protocol, Buffer.from(JSON.stringify(body)));
+  }
+}

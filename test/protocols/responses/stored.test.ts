@@ -1,0 +1,145 @@
+// What a responses request refers to, the same request without references, and what is stored of an answer.
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../src/canonical/json.ts';
+import { GatewayError } from '../../../src/errors.ts';
+import { stored, storedInput, storedResponse } from '../../../src/protocols/responses/stored.ts';
+
+const QUESTION = { type: 'message', role: 'user', content: 'Look.' };
+const REASONING = { id: 'rs_1', type: 'reasoning', summary: [] };
+const MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text: 'Seen.', annotations: [] }],
+};
+const ANSWER = { id: 'resp_1', object: 'response', output: [REASONING, MESSAGE] };
+const THINKING = '{"text":"Hm.","signature":"c2ln"}';
+const NONE = { texts: new Map<string, string>(), opened: new Map<string, string>() };
+
+function textsOf(holder?: string): Map<string, string> {
+  const hidden = new Map([['rs_1', THINKING]]);
+  const items = stored.toStore({ request: { input: 'Look.' }, answer: ANSWER, holder, hidden });
+  return new Map(items.map(({ id, text }) => [id, text]));
+}
+
+function faultOf(value: JsonObject): GatewayError {
+  try {
+    stored.inline(value, NONE, 'translated');
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+  }
+  throw new Error('expected a GatewayError');
+}
+
+describe('references', () => {
+  it('are previous answers, item references with or without a type, and sealed blobs', () => {
+    const input = [
+      QUESTION,
+      { type: 'item_reference', id: 'rs_1' },
+      { id: 'msg_1' },
+      { ...REASONING, encrypted_content: 'gw1.abc' },
+      { ...REASONING, encrypted_content: 'gAAAA' },
+    ];
+    expect(stored.references({ previous_response_id: 'resp_0', input })).toEqual({
+      ids: ['resp_0', 'rs_1', 'msg_1'],
+      sealed: ['gw1.abc'],
+    });
+    expect(stored.references({ input: 'Look.', previous_response_id: null })).toEqual({
+      ids: [],
+      sealed: [],
+    });
+  });
+});
+
+describe('a request without its references', () => {
+  it('holds the input and the output of the previous answer, then its own input', () => {
+    const value = { model: 'm', previous_response_id: 'resp_1', input: 'And now?' };
+    expect(stored.inline(value, { ...NONE, texts: textsOf() }, 'translated')).toEqual({
+      model: 'm',
+      input: [
+        { type: 'message', role: 'user', content: 'Look.' },
+        { ...REASONING, encrypted_content: THINKING },
+        MESSAGE,
+        { type: 'message', role: 'user', content: 'And now?' },
+      ],
+    });
+  });
+
+  it('holds the items that it referred to, and thinking that was sealed for it', () => {
+    const input = [
+      { type: 'item_reference', id: 'msg_1' },
+      { type: 'reasoning', id: 'rs_9', summary: [], encrypted_content: 'gw1.abc' },
+    ];
+    const found = { texts: textsOf(), opened: new Map([['gw1.abc', THINKING]]) };
+    expect(stored.inline({ input }, found, 'translated').input).toEqual([
+      MESSAGE,
+      { type: 'reasoning', id: 'rs_9', summary: [], encrypted_content: THINKING },
+    ]);
+  });
+
+  it('goes to a provider of the protocol without reasoning that only the gateway can read', () => {
+    const value = { previous_response_id: 'resp_1', input: [{ ...REASONING, encrypted_content: 'gAAAA' }] };
+    expect(stored.inline(value, { ...NONE, texts: textsOf() }, 'relayed').input).toEqual([
+      { type: 'message', role: 'user', content: 'Look.' },
+      MESSAGE,
+      { ...REASONING, encrypted_content: 'gAAAA' },
+    ]);
+  });
+
+  it('keeps a place for reasoning that is not stored any more, so that it is reported', () => {
+    const input = [{ type: 'item_reference', id: 'rs_gone' }, QUESTION];
+    const inlined = stored.inline({ input }, NONE, 'translated').input as JsonObject[];
+    expect(inlined[0]).toMatchObject({ type: 'reasoning', id: 'rs_gone' });
+  });
+
+  it('is refused in the words that clients know if an item or an answer is not stored', () => {
+    const item = faultOf({ input: [{ type: 'item_reference', id: 'msg_gone' }] });
+    expect(item.message).toMatch(
+      /^Item with id 'msg_gone' not found. Items are not persisted when `store` is set to false\. /,
+    );
+    expect(item.options.param).toBe('input');
+    const answer = faultOf({ previous_response_id: 'resp_gone', input: 'x' });
+    expect(answer.message).toBe("Previous response with id 'resp_gone' not found.");
+    expect(answer.options.code).toBe('previous_response_not_found');
+  });
+});
+
+describe('what is stored of an answer', () => {
+  it('is nothing where the request says so', () => {
+    expect(stored.toStore({ request: { store: false, input: 'x' }, answer: ANSWER })).toEqual([]);
+  });
+
+  it('is known to the provider that gave all of its ids', () => {
+    const relayed = textsOf('openai');
+    expect(stored.heldBy(['resp_1', 'msg_1'], relayed)).toBe('openai');
+    expect(stored.heldBy(['resp_1'], textsOf())).toBe(undefined);
+    expect(stored.heldBy(['resp_1', 'unknown'], relayed)).toBe(undefined);
+    expect(stored.heldBy([], relayed)).toBe(undefined);
+  });
+
+  it('is read as the client got it, without hidden thinking', () => {
+    expect(storedResponse(textsOf().get('resp_1') ?? '')).toEqual(ANSWER);
+    expect(storedResponse(textsOf().get('msg_1') ?? '')).toBe(undefined);
+  });
+
+  it('lists its input in pages, with ids', () => {
+    const answered = { type: 'message', role: 'assistant', content: 'Seen.' };
+    const input = [QUESTION, answered, { type: 'function_call', id: 'fc_1' }];
+    const [record] = stored.toStore({ request: { input }, answer: ANSWER });
+    const page = storedInput('resp_1', record?.text ?? '', { limit: 2, order: 'asc' });
+    expect(page).toMatchObject({
+      object: 'list',
+      data: [
+        { role: 'user', content: [{ type: 'input_text', text: 'Look.' }] },
+        { role: 'assistant', content: [{ type: 'output_text', text: 'Seen.' }] },
+      ],
+      has_more: true,
+    });
+    const after = String(page?.last_id);
+    const rest = storedInput('resp_1', record?.text ?? '', { after, limit: 2, order: 'asc' });
+    expect(rest).toMatchObject({ data: [{ id: 'fc_1' }], has_more: false });
+    const newest = storedInput('resp_1', record?.text ?? '', { limit: 1, order: 'desc' });
+    expect(newest).toMatchObject({ data: [{ id: 'fc_1' }], has_more: true });
+  });
+});
