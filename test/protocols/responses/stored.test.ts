@@ -136,7 +136,7 @@ describe('what is stored of an answer', () => {
       ],
       has_more: true,
     });
-    const after = String(page?.last_id);
+    const { last_id: after } = page as { last_id: string };
     const rest = storedInput('resp_1', record?.text ?? '', { after, limit: 2, order: 'asc' });
     expect(rest).toMatchObject({ data: [{ id: 'fc_1' }], has_more: false });
     const newest = storedInput('resp_1', record?.text ?? '', { limit: 1, order: 'desc' });
