@@ -1,9 +1,10 @@
 // Errors of chat providers: in an answer, in a stream, and in values that should have been an answer.
-import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { JsonObject } from '../../canonical/json.ts';
 import type { ProviderFailure } from '../../errors.ts';
 import { createErrorReader } from '../shared/provider-error.ts';
 import type { Frame } from '../sse/frame.ts';
 import { strayObject } from '../sse/stray-json.ts';
+import { isGiven, strictChunk } from './lenient.ts';
 
 export { malformed, throwFailure } from '../shared/provider-error.ts';
 
@@ -20,14 +21,10 @@ export const BROKEN_OFF: ProviderFailure = {
 
 export const { decodeError, failureOf, failureOfEvent } = createErrorReader();
 
-/** The error in a value that should have been an answer; undefined: it reports none. */
+/** The error in a strict chunk or reply; undefined: it reports none. */
 export function failureIn(value: JsonObject, status?: number): ProviderFailure | undefined {
   const { choices, error } = value;
   if (isGiven(error)) return failureOf(value, status);
-  // Groq stops a stream early with its reason there.
-  if (isObject(value.x_groq) && isGiven(value.x_groq.error)) {
-    return failureOf({ error: value.x_groq.error ?? null }, status);
-  }
   if (Array.isArray(choices) ? choices.length > 0 : isGiven(choices)) return undefined;
   const isBare =
     value.object === 'error' ||
@@ -37,12 +34,8 @@ export function failureIn(value: JsonObject, status?: number): ProviderFailure |
   return isBare ? failureOf(value, status) : undefined;
 }
 
-function isGiven(value: JsonValue | undefined): boolean {
-  return value !== undefined && value !== null && value !== false && value !== '';
-}
-
 /** The error that a frame holds beside its data. */
 export function failureOfStray(frame: Frame): ProviderFailure | undefined {
   const value = strayObject(frame);
-  return value === undefined ? undefined : failureIn(value);
+  return value === undefined ? undefined : failureIn(strictChunk(value));
 }

@@ -1,8 +1,7 @@
-// What an answer says in its content: text, or a list of chunks (Mistral's, and servers that draw). A chunk that no other
-// protocol knows is carried as it is, so that its loss can be told.
+// The content of an answer: text, or a list of chunks (Mistral's, and servers that draw). A chunk that no other protocol knows
+// is carried unchanged, so that its loss can be reported.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { NativePart } from '../../../canonical/request.ts';
-import { isFilled } from '../zero-values.ts';
 import { thinkingChunkText } from './reasoning.ts';
 
 export type ReplyContent =
@@ -27,19 +26,19 @@ function readChunk(chunk: JsonValue): ReplyContent | undefined {
 export function readContent(content: JsonValue | undefined): ReplyContent[] {
   if (content === undefined || content === null || content === '') return [];
   if (!Array.isArray(content)) return readContent([content]);
-  return content.map(readChunk).filter((said) => said !== undefined);
+  return content.map(readChunk).filter((piece) => piece !== undefined);
 }
 
 /** Members beside the content that are content too: pictures and sound, and what a server wants back with the turn. */
 const BESIDE = ['images', 'audio', 'extra_content'] as const;
 
 export function readBeside(message: JsonObject): ReplyContent[] {
-  return BESIDE.filter((name) => typeof message[name] === 'object' && isFilled(message[name])).map((name) =>
+  return BESIDE.filter((name) => typeof message[name] === 'object' && message[name] !== null).map((name) =>
     native(name, { [name]: message[name] ?? null }),
   );
 }
 
-/** Sources of no text. */
+/** Sources of an answer without text. */
 export function sourcesAlone(annotations: JsonValue | undefined): NativePart[] {
   if (!Array.isArray(annotations) || annotations.length === 0) return [];
   return [{ type: 'native', protocol: 'chat', kind: 'annotations', value: { annotations } }];

@@ -8,14 +8,14 @@ import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { stopOfWord } from '../../shared/finish-words.ts';
 import { keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import { decodeAnnotation, pagesBeside } from './citations.ts';
-import { isFilled } from '../zero-values.ts';
+import { strictReply } from '../lenient.ts';
 import { failureIn, failureOf, malformed, throwFailure } from '../provider-error.ts';
-import { decodeStop, failureOfSilence, isFinish } from './stop-reason.ts';
+import { decodeStop, failureOfSilence } from './stop-reason.ts';
 import { failureOfFinish, hasContent } from '../stream/relay.ts';
 import { addUnlikeArguments, argumentsText } from '../stream/tool-calls.ts';
 import { readBeside, readContent, sourcesAlone } from './content.ts';
 import { reasoningParts } from './reasoning.ts';
-import { usageIn } from './usage.ts';
+import { decodeUsage } from './usage.ts';
 
 interface Checked {
   value: JsonObject;
@@ -30,16 +30,17 @@ function empty(what: string): never {
 }
 
 /** Never a fake success: an error inside a 200, no choices, no message, or neither content nor a finish is a failure. */
-function check(value: unknown): Checked {
-  if (Array.isArray(value)) throwFailure(failureOf(value as JsonValue, 200));
-  if (!isObject(value)) return throwFailure(malformed("The provider's reply is not a chat completion."));
+function check(reply: unknown): Checked {
+  if (Array.isArray(reply)) throwFailure(failureOf(reply as JsonValue, 200));
+  if (!isObject(reply)) return throwFailure(malformed("The provider's reply is not a chat completion."));
+  const value = strictReply(reply);
   const failure = failureIn(value, 200);
   if (failure) throwFailure(failure);
   const { choices } = value;
   if (!Array.isArray(choices) || choices.length === 0) return empty('choices');
   const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
   if (!isObject(choice)) return empty('message');
-  const finish = isFinish(choice.finish_reason) ? choice.finish_reason : undefined;
+  const finish = typeof choice.finish_reason === 'string' ? choice.finish_reason : undefined;
   const message = isObject(choice.message) ? choice.message : messageOfFinish(finish, choices);
   const failed = finish === undefined ? undefined : failureOfFinish(finish, choices);
   if (failed) throwFailure(failed);
@@ -62,7 +63,7 @@ function failSilence(finish: string | undefined): void {
 }
 
 export function inspectReply(value: unknown): { usage?: Usage } {
-  const usage = usageIn(check(value).value);
+  const usage = decodeUsage(check(value).value.usage);
   return usage ? { usage } : {};
 }
 
@@ -82,7 +83,7 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
     stop: decodeStop({ finish, stopReason: choice.stop_reason, hasCalls, refusal }),
   };
   if (typeof body.created === 'number' && body.created > 0) reply.created = body.created;
-  const usage = usageIn(body);
+  const usage = decodeUsage(body.usage);
   if (usage) reply.usage = usage;
   if (typeof body.service_tier === 'string') reply.serviceTier = body.service_tier;
   return reply;
@@ -136,7 +137,7 @@ function withSources(part: TextPart, annotations: JsonValue | undefined, pages: 
 function replyCalls(message: JsonObject, replyId: string): ToolCallPart[] {
   const items: JsonValue[] = Array.isArray(message.tool_calls) ? [...message.tool_calls] : [];
   const { function_call: legacy } = message;
-  if (items.length === 0 && isFilled(legacy)) items.push({ function: legacy });
+  if (items.length === 0 && isObject(legacy)) items.push({ function: legacy });
   const unique = createUniqueIds();
   return items
     .filter(isObject)
@@ -145,7 +146,7 @@ function replyCalls(message: JsonObject, replyId: string): ToolCallPart[] {
 }
 
 function decodeCall(item: JsonObject, seed: string): ToolCallPart {
-  const custom = isObject(item.custom) && isFilled(item.custom) ? item.custom : undefined;
+  const custom = isObject(item.custom) ? item.custom : undefined;
   const body = custom ?? (isObject(item.function) ? item.function : {});
   if (typeof body.name !== 'string' || body.name === '') {
     return throwFailure(malformed('The provider called a tool without a name.'));

@@ -1,5 +1,5 @@
-// A model's reasoning as compatible servers write it, in one message or one delta: five members, read into one order of pieces.
-// The standard has none of this; PROTOCOL 3.2 lists who sends what.
+// A model's reasoning in one message or one delta, read into one order of pieces. The standard has no reasoning; PROTOCOL 3.2
+// lists who sends what.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { signAsGateway } from '../../../canonical/thinking-signature.ts';
 import type { ReasoningPart } from '../../../canonical/request.ts';
@@ -33,17 +33,15 @@ export function thinkingChunkText(chunk: JsonObject): string {
   return chunk.thinking.map((item) => (isObject(item) ? textOf(item.text) : '')).join('');
 }
 
-/** A text that several members repeat is read once, from the one that can be given back: signed items before plain text. */
+/**
+ * The reasoning of a message or delta in the form that `lenient.ts` gives it. A text that both members repeat is read once, from
+ * the one that can be given back: signed items before plain text.
+ */
 export function readReasoning(source: JsonObject): readonly ReasoningPiece[] {
-  const {
-    reasoning_content: content,
-    reasoning,
-    reasoning_details: details,
-    thinking_blocks: blocks,
-  } = source;
-  const plain = textOf(content) || textOf(reasoning);
-  if (!details && !blocks) return plain === '' ? NONE : [{ text: plain }];
-  const items = itemsOf(details, blocks);
+  const { reasoning_content: content, reasoning_details: details } = source;
+  const plain = textOf(content);
+  if (!details) return plain === '' ? NONE : [{ text: plain }];
+  const items = readItems(details);
   if (plain === '') return items;
   const text = items.map((item) => item.text).join('');
   if (text === '') return [{ text: plain }, ...items];
@@ -51,19 +49,7 @@ export function readReasoning(source: JsonObject): readonly ReasoningPiece[] {
   return [{ text: plain }, ...items.filter(({ redacted }) => redacted !== undefined)];
 }
 
-function itemsOf(details: JsonValue | undefined, blocks: JsonValue | undefined): ReasoningPiece[] {
-  const first = readItems(details);
-  const second = readItems(blocks);
-  const more = seals(second) - seals(first);
-  return more > 0 || (more === 0 && first.length === 0) ? second : first;
-}
-
-/** Some readers of streams keep the last pieces alone of what they don't know: the fuller list counts. */
-function seals(items: readonly ReasoningPiece[]): number {
-  return items.filter(({ signature, redacted }) => signature !== undefined || redacted !== undefined).length;
-}
-
-function readItems(items: JsonValue | undefined): ReasoningPiece[] {
+export function readItems(items: JsonValue | undefined): ReasoningPiece[] {
   if (!Array.isArray(items)) return [];
   return items.map(readItem).filter((item) => item !== undefined);
 }

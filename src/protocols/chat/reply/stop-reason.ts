@@ -60,11 +60,6 @@ export function encodeFinish({ reason }: StopReason, hasCalls: boolean, legacy: 
   return reason === 'tool_calls' ? FINISH.end : FINISH[reason];
 }
 
-/** Some servers send an empty reason with every chunk: it is none. */
-export function isFinish(finish: JsonValue | undefined): finish is string {
-  return typeof finish === 'string' && finish !== '';
-}
-
 const SERVICE_TIERS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     standard: 'default',

@@ -7,20 +7,11 @@ function tokens(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Of a whole reply or a chunk: beside the choices, under Groq's own name, or in a choice (Moonshot's streams). */
-export function usageIn(value: JsonObject): Usage | undefined {
-  const { usage, x_groq: vendor, choices } = value;
-  const told = decodeUsage(usage) ?? (isObject(vendor) ? decodeUsage(vendor.usage) : undefined);
-  if (told !== undefined || !Array.isArray(choices)) return told;
-  const [choice] = choices;
-  return isObject(choice) ? decodeUsage(choice.usage) : undefined;
-}
-
 /**
- * Undefined where nothing was told: an object without counts, or of zeros alone (servers send those before they know). Half a
- * count is none either, unless the total says the rest: it would be recorded as a whole one.
+ * Undefined if the usage is unknown: no object, no counts, or zeros alone (servers send those before they know). Half a count is
+ * unknown as well, unless the total gives the rest: it would be recorded as a whole one.
  */
-function decodeUsage(value: JsonValue | undefined): Usage | undefined {
+export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isObject(value)) return undefined;
   const completion = tokens(value.completion_tokens);
   const total = tokens(value.total_tokens);

@@ -15,6 +15,7 @@ import { cacheMark, decodeContent, messagePath } from './decode-content.ts';
 import { refuse } from '../../shared/envelope.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { argumentsText } from '../stream/tool-calls.ts';
+import { strictReasoning } from '../lenient.ts';
 import { reasoningParts } from '../reply/reasoning.ts';
 
 const READ_MEMBERS: ReadonlySet<string> = new Set([
@@ -118,7 +119,7 @@ function assistantParts(
   legacy: LegacyResults,
   native: NativeField[],
 ): Part[] {
-  const parts: Part[] = reasoningParts(source);
+  const parts: Part[] = reasoningParts(strictReasoning(source));
   const { content, refusal, audio, tool_calls: calls } = source;
   if (typeof content === 'string') {
     if (content !== '') parts.push({ type: 'text', text: content });

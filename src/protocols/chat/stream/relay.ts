@@ -6,9 +6,9 @@ import { failureOfWord } from '../../shared/finish-words.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { closesObject } from '../../sse/stray-json.ts';
 import { failureIn, failureOf, failureOfEvent, failureOfStray, malformed } from '../provider-error.ts';
-import { isFilled } from '../zero-values.ts';
-import { failureOfSilence, isFinish } from '../reply/stop-reason.ts';
-import { usageIn } from '../reply/usage.ts';
+import { isFilled, strictChunk } from '../lenient.ts';
+import { failureOfSilence } from '../reply/stop-reason.ts';
+import { decodeUsage } from '../reply/usage.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
@@ -28,8 +28,7 @@ export function hasContent(delta: JsonObject): boolean {
 }
 
 function speaks(choice: JsonValue): boolean {
-  const delta = isObject(choice) ? (choice.delta ?? choice.message) : undefined;
-  return isObject(delta) && hasContent(delta);
+  return isObject(choice) && isObject(choice.delta) && hasContent(choice.delta);
 }
 
 const QUIET: FrameClass = Object.freeze({ kind: 'quiet' });
@@ -95,7 +94,7 @@ function areChunks(text: string): boolean {
 
 function finishOf(choices: JsonValue[]): string | undefined {
   for (const choice of choices) {
-    if (isObject(choice) && isFinish(choice.finish_reason)) return choice.finish_reason;
+    if (isObject(choice) && typeof choice.finish_reason === 'string') return choice.finish_reason;
   }
   return undefined;
 }
@@ -140,13 +139,14 @@ class ChatClassifier implements StreamClassifier {
     return this.#usage;
   }
 
-  #chunk(value: JsonObject): FrameClass {
+  #chunk(chunk: JsonObject): FrameClass {
+    const value = strictChunk(chunk);
     const failure = failureIn(value);
     if (failure) return { kind: 'error', failure };
-    this.#usage = usageIn(value) ?? this.#usage;
+    this.#usage = decodeUsage(value.usage) ?? this.#usage;
     if (!Array.isArray(value.choices)) return QUIET;
     const { choices } = value;
-    if (choices.length === 0) return isObject(value.usage) && !this.#usageAsked ? DROP : QUIET;
+    if (choices.length === 0) return isObject(chunk.usage) && !this.#usageAsked ? DROP : QUIET;
     const finish = finishOf(choices);
     if (finish === undefined) return this.#content(choices);
     const failed = failureOfFinish(finish, choices);

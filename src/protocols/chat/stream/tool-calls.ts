@@ -7,7 +7,6 @@ import type { Ids } from '../../../ids.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';
 import { PartialObject } from '../../json/partial-object.ts';
 import { mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
-import { isFilled } from '../zero-values.ts';
 
 interface Call {
   id: string;
@@ -18,11 +17,12 @@ interface Call {
   /** The block's index, once the name is known. */
   block: number | undefined;
   arguments: string;
-  /** Tells whether they are whole, but for the pieces that it was not asked about yet. */
+  /** The arguments up to the last time that somebody asked whether they are whole, and the pieces since then. */
   prefix: PartialObject;
   unread: string[];
   extra: JsonObject | undefined;
-  extraTold: boolean;
+  /** `extra` went out with the start. */
+  hasSentExtra: boolean;
 }
 
 function text(value: JsonValue | undefined): string {
@@ -70,25 +70,132 @@ export function addUnlikeArguments(
   }
 }
 
-export interface CallTracker {
-  count(): number;
-  /** One item of `delta.tool_calls`; `position` is its place in that list. */
-  push(item: JsonObject, position: number, out: StreamEvent[]): void;
-  /** Ends every call in order of opening; false: one had no name, so it can't be told. */
-  finish(out: StreamEvent[]): boolean;
+/** One item of `delta.tool_calls`. */
+interface Piece {
+  id: string;
+  index: number | undefined;
+  name: string;
+  args: string;
+  custom: boolean;
+  extra: JsonObject | undefined;
+  /** Its place in the list. */
+  position: number;
 }
 
-/** `open` gives the index of a new block (and closes what must not overlap it). */
-export function createCallTracker(ids: Ids, open: (out: StreamEvent[]) => number): CallTracker {
-  const calls: Call[] = [];
-  const byIndex = new Map<number, Call>();
-  /** By the id that the server gave: the newest. */
-  const byId = new Map<string, Call>();
-  /** By index and id: the first. */
-  const byBoth = new Map<string, Call>();
-  const unique = createUniqueIds();
+function readPiece(item: JsonObject, position: number): Piece {
+  const custom = isObject(item.custom) ? item.custom : undefined;
+  const body = custom ?? (isObject(item.function) ? item.function : {});
+  return {
+    id: text(item.id),
+    index: typeof item.index === 'number' ? item.index : undefined,
+    name: text(body.name),
+    args: custom ? text(custom.input) : argumentsText(body.arguments),
+    custom: custom !== undefined || item.type === 'custom',
+    extra: isObject(item.extra_content) ? { extra_content: item.extra_content } : undefined,
+    position,
+  };
+}
 
-  function create(index: number | undefined, id: string): Call {
+function isEmpty({ id, name, args, extra }: Piece): boolean {
+  return name === '' && args === '' && id === '' && !extra;
+}
+
+/** Whether a delta for a known index is another call: servers of parallel calls reuse index 0. */
+function isAnother(call: Call, { id, name, args }: Piece): boolean {
+  if (name === '') return false;
+  if (id !== '' && call.id !== '') return id !== call.id;
+  if (call.name === '') return false;
+  return name !== call.name || (args !== '' && hasWholeArguments(call));
+}
+
+/** Without an index, under an id that was seen: servers that give all their calls the same one send them whole. */
+function beginsAnother(call: Call, { name, args }: Piece): boolean {
+  if (name === '' || call.name === '') return false;
+  if (name !== call.name) return true;
+  return args !== call.arguments && isWholeObject(args) && hasWholeArguments(call);
+}
+
+/** A last delta with the whole call again. */
+function repeats(call: Call, { id, name, args }: Piece): boolean {
+  if (id !== '' && call.id !== '' && id !== call.id) return false;
+  return call.name === name && args !== '' && args === call.arguments && isWholeObject(args);
+}
+
+export class CallTracker {
+  readonly #ids: Ids;
+  readonly #open: (out: StreamEvent[]) => number;
+  readonly #calls: Call[] = [];
+  readonly #byIndex = new Map<number, Call>();
+  /** By the id that the server gave: the newest. */
+  readonly #byId = new Map<string, Call>();
+  /** By index and id: the first. */
+  readonly #byBoth = new Map<string, Call>();
+  readonly #unique = createUniqueIds();
+
+  /** `open` gives the index of a new block (and closes what must not overlap it). */
+  constructor(ids: Ids, open: (out: StreamEvent[]) => number) {
+    this.#ids = ids;
+    this.#open = open;
+  }
+
+  count(): number {
+    return this.#calls.length;
+  }
+
+  /** One item of `delta.tool_calls`; `position` is its place in that list. */
+  push(item: JsonObject, position: number, out: StreamEvent[]): void {
+    const piece = readPiece(item, position);
+    if (isEmpty(piece)) return;
+    const call = this.#find(piece);
+    const { id, args } = piece;
+    if (piece.custom) call.custom = true;
+    if (call.id === '' && id !== '') this.#setId(call, id);
+    if (piece.extra) call.extra = piece.extra;
+    if (call.name === '') call.name = piece.name;
+    const isRepeated = args !== '' && args === call.arguments && isWholeObject(args);
+    const fresh = isRepeated ? '' : args;
+    if (fresh !== '') {
+      call.arguments += fresh;
+      call.unread.push(fresh);
+    }
+    if (call.block === undefined) {
+      if (call.name !== '') this.#start(call, out);
+    } else if (fresh !== '') {
+      out.push({ type: 'tool_delta', index: call.block, text: fresh });
+    }
+  }
+
+  /** Ends every call in order of opening; false: one had no name, so it has no block. */
+  finish(out: StreamEvent[]): boolean {
+    for (const call of this.#calls) {
+      if (call.block === undefined) return false;
+      if (call.arguments === '' && !call.custom) {
+        out.push({ type: 'tool_delta', index: call.block, text: '{}' });
+      }
+      const event: StreamEvent = { type: 'tool_end', index: call.block };
+      if (call.extra && !call.hasSentExtra) event.extra = call.extra;
+      out.push(event);
+    }
+    return true;
+  }
+
+  /** The call that a piece belongs to: a new one if it belongs to none. */
+  #find(piece: Piece): Call {
+    const { id, index, name, position } = piece;
+    if (index !== undefined) {
+      const call = this.#byBoth.get(`${index}/${id}`) ?? this.#byIndex.get(index);
+      const isNew = !call || (isAnother(call, piece) && !repeats(call, piece));
+      return isNew ? this.#create(index, id) : call;
+    }
+    const known = this.#byId.get(id);
+    if (known) return beginsAnother(known, piece) ? this.#create(undefined, id) : known;
+    // Neither index nor id: a name begins a call, anything else goes on with the last one.
+    const last = this.#calls.at(-1);
+    const isNew = !last || (name !== '' && !repeats(last, piece)) || position >= this.#calls.length;
+    return isNew ? this.#create(undefined, id) : last;
+  }
+
+  #create(index: number | undefined, id: string): Call {
     const call: Call = {
       id,
       index,
@@ -99,121 +206,45 @@ export function createCallTracker(ids: Ids, open: (out: StreamEvent[]) => number
       prefix: new PartialObject(),
       unread: [],
       extra: undefined,
-      extraTold: false,
+      hasSentExtra: false,
     };
-    calls.push(call);
+    this.#calls.push(call);
     if (id !== '') {
-      byId.set(id, call);
-      putBoth(call, id);
+      this.#byId.set(id, call);
+      this.#setBoth(call, id);
     }
-    if (index !== undefined) byIndex.set(index, call);
+    if (index !== undefined) this.#byIndex.set(index, call);
     return call;
   }
 
-  function putBoth(call: Call, id: string): void {
-    const key = `${call.index}/${id}`;
-    if (!byBoth.has(key)) byBoth.set(key, call);
-  }
-
-  /** Some servers tell a call's id after its name. */
-  function setId(call: Call, id: string): void {
+  /** Some servers send a call's id after its name. */
+  #setId(call: Call, id: string): void {
     call.id = id;
-    if (!byId.has(id)) byId.set(id, call);
-    putBoth(call, id);
+    if (!this.#byId.has(id)) this.#byId.set(id, call);
+    this.#setBoth(call, id);
   }
 
-  /** Whether a delta for a known index is another call: servers of parallel calls reuse index 0. */
-  function isAnother(call: Call, id: string, name: string, hasArguments: boolean): boolean {
-    if (name === '') return false;
-    if (id !== '' && call.id !== '') return id !== call.id;
-    if (call.name === '') return false;
-    return name !== call.name || (hasArguments && hasWholeArguments(call));
+  #setBoth(call: Call, id: string): void {
+    const key = `${call.index}/${id}`;
+    if (!this.#byBoth.has(key)) this.#byBoth.set(key, call);
   }
 
-  /** Without an index, under an id that was seen: servers that give all their calls the same one send them whole. */
-  function beginsAnother(call: Call, name: string, args: string): boolean {
-    if (name === '' || call.name === '') return false;
-    if (name !== call.name) return true;
-    return args !== call.arguments && isWholeObject(args) && hasWholeArguments(call);
-  }
-
-  function find(item: JsonObject, position: number, name: string, args: string): Call {
-    const id = text(item.id);
-    if (typeof item.index === 'number') {
-      const call = byBoth.get(`${item.index}/${id}`) ?? byIndex.get(item.index);
-      if (!call || (isAnother(call, id, name, args !== '') && !repeats(call, id, name, args))) {
-        return create(item.index, id);
-      }
-      return call;
-    }
-    const known = byId.get(id);
-    if (known) return beginsAnother(known, name, args) ? create(undefined, id) : known;
-    // Neither index nor id: a name begins a call, anything else goes on with the last one.
-    const last = calls.at(-1);
-    if (!last || (name !== '' && !repeats(last, id, name, args)) || position >= calls.length)
-      return create(undefined, id);
-    return last;
-  }
-
-  /** A last delta that tells the whole call again. */
-  function repeats(call: Call, id: string, name: string, args: string): boolean {
-    if (id !== '' && call.id !== '' && id !== call.id) return false;
-    return call.name === name && args !== '' && args === call.arguments && isWholeObject(args);
-  }
-
-  function begin(call: Call, out: StreamEvent[]): number {
-    const block = open(out);
+  #start(call: Call, out: StreamEvent[]): void {
+    const block = this.#open(out);
     call.block = block;
-    if (call.id === '') call.id = `call_${ids.random(24)}`;
-    const event: StreamEvent = { type: 'tool_start', index: block, id: unique(call.id), name: call.name };
+    if (call.id === '') call.id = `call_${this.#ids.random(24)}`;
+    const event: StreamEvent = {
+      type: 'tool_start',
+      index: block,
+      id: this.#unique(call.id),
+      name: call.name,
+    };
     if (call.custom) event.custom = true;
     if (call.extra) {
       event.extra = call.extra;
-      call.extraTold = true;
+      call.hasSentExtra = true;
     }
     out.push(event);
     if (call.arguments !== '') out.push({ type: 'tool_delta', index: block, text: call.arguments });
-    return block;
   }
-
-  return {
-    count: () => calls.length,
-    push(item, position, out) {
-      const custom = isObject(item.custom) && isFilled(item.custom) ? item.custom : undefined;
-      const body = custom ?? (isObject(item.function) ? item.function : {});
-      const name = text(body.name);
-      const args = custom ? text(custom.input) : argumentsText(body.arguments);
-      const id = text(item.id);
-      const extra = isObject(item.extra_content) ? { extra_content: item.extra_content } : undefined;
-      if (name === '' && args === '' && id === '' && !extra) return;
-      const call = find(item, position, name, args);
-      if (custom || item.type === 'custom') call.custom = true;
-      if (call.id === '' && id !== '') setId(call, id);
-      if (extra) call.extra = extra;
-      if (call.name === '') call.name = name;
-      const again = args !== '' && args === call.arguments && isWholeObject(args);
-      const fresh = again ? '' : args;
-      if (fresh !== '') {
-        call.arguments += fresh;
-        call.unread.push(fresh);
-      }
-      if (call.block === undefined) {
-        if (call.name !== '') begin(call, out);
-      } else if (fresh !== '') {
-        out.push({ type: 'tool_delta', index: call.block, text: fresh });
-      }
-    },
-    finish(out) {
-      for (const call of calls) {
-        if (call.block === undefined) return false;
-        if (call.arguments === '' && !call.custom) {
-          out.push({ type: 'tool_delta', index: call.block, text: '{}' });
-        }
-        const event: StreamEvent = { type: 'tool_end', index: call.block };
-        if (call.extra && !call.extraTold) event.extra = call.extra;
-        out.push(event);
-      }
-      return true;
-    },
-  };
 }
