@@ -75,12 +75,14 @@ class GatewayCommand extends Command {
   }
 }
 
+/** The version of package.json, which has the same path relative to src/cli and to dist/cli. */
 export function version(): string {
   const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(file) as { version: string }).version;
 }
 
-export function createProgram(context: Context): Command {
+/** The command line without its commands' options: the hook adds those of the named command before commander parses them. */
+function createProgram(context: Context): Command {
   const { stdout, stderr, env } = context;
   const loaders = new Map(COMMANDS.map(({ name, load }) => [name, load]));
   const program = new GatewayCommand('gateway')
@@ -89,6 +91,7 @@ export function createProgram(context: Context): Command {
     )
     .version(version(), '-v, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
+    // `plainArguments` implements `gateway help`.
     .helpCommand(false)
     .option('--config <file>', 'configuration file')
     .option('--database <url>', 'database: a file')

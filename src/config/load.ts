@@ -31,8 +31,6 @@ import {
 
 export { ConfigError } from './config-error.ts';
 
-export type LoadedConfig = Config;
-
 export interface LoadOptions {
   flags: Flags;
   env: Env;
@@ -40,7 +38,7 @@ export interface LoadOptions {
 }
 
 /** Reads the file at each call. Throws a ConfigError with all faults. */
-export function loadConfig(options: LoadOptions): LoadedConfig {
+export function loadConfig(options: LoadOptions): Config {
   const found = findFile(options);
   if (found === undefined) return assemble(options, undefined, findProviders(options.env), new Map());
   const source = readSource(found, options.cwd);
@@ -123,7 +121,7 @@ function assemble(
   from: { source: Source; values: FileConfig } | undefined,
   parts: Pick<Config, 'providers' | 'warnings' | 'leftOut'>,
   routes: Config['routes'],
-): LoadedConfig {
+): Config {
   const values = from?.values;
   const settings = resolveSettings({
     ...options,

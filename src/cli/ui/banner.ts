@@ -9,7 +9,7 @@ import { clean, createStyle, printLines, shellWord, widthOf, type Style } from '
 import { version } from '../program.ts';
 import { limitText } from '../with-store.ts';
 import { shownProviders } from '../../config/providers.ts';
-import { assignTier, commandLines, withCommand } from './lines.ts';
+import { assignTierCommand, commandLines, withCommand } from './lines.ts';
 import { displayWidth, wrapText, wrapWords } from './table.ts';
 
 interface Running {
@@ -179,5 +179,7 @@ async function keyLines(store: Store, config: Config, page: Page): Promise<strin
 
 function limitLines(account: string, tier: string, config: Config, { style, width }: Page): string[] {
   const now = `Account ${clean(account)} has tier ${clean(tier)}: ${limitText(config, tier)}.`;
-  return withCommand(`${now} To change it:`, assignTier(account), width).map((line) => style.dim(line));
+  return withCommand(`${now} To change it:`, assignTierCommand(account), width).map((line) =>
+    style.dim(line),
+  );
 }

@@ -2,6 +2,7 @@
 import { formatShort, plainStyle, type Style } from './style.ts';
 import { HOUR_MS } from '../../clock.ts';
 
+/** Blocks of 0 to 8 eighths, filled from below and from the left. */
 const RISING = ['', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const FILLING = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const EIGHTHS = 8;
@@ -37,8 +38,10 @@ interface ChartOptions {
 }
 
 interface Bar {
+  /** Its first hour, milliseconds since the epoch. */
   at: number;
-  value: number;
+  requests: number;
+  /** One of its hours reached the limit. */
   full: boolean;
 }
 
@@ -59,9 +62,9 @@ function bucket(hours: readonly HourCount[], size: number, limit: number): Bar[]
     const last = bars.at(-1);
     const full = requests >= limit;
     if (last?.at === at) {
-      last.value += requests;
+      last.requests += requests;
       last.full ||= full;
-    } else bars.push({ at, value: requests, full });
+    } else bars.push({ at, requests, full });
   }
   return bars;
 }
@@ -73,9 +76,10 @@ export function chart(hours: readonly HourCount[], options: ChartOptions): strin
   // The label of the highest bucket is not known yet: reserve a few characters more than the highest hour needs.
   const size = bucketHours(hours.length, Math.max(1, width - formatShort(peak).length - 5));
   const bars = bucket(hours, size, limit);
-  const top = Math.max(1, ...bars.map(({ value }) => value));
+  const top = Math.max(1, ...bars.map(({ requests }) => requests));
   const label = formatShort(top);
   const room = Math.max(1, width - label.length - 2);
+  // Columns of one bar with the gap after it.
   const pitch = Math.min(4, Math.max(1, Math.floor(room / bars.length)));
   const lines: string[] = [];
   for (let row = height - 1; row >= 0; row--) {
@@ -89,6 +93,7 @@ export function chart(hours: readonly HourCount[], options: ChartOptions): strin
   return lines;
 }
 
+/** One line of all bars; row 0 is the lowest. `top` is the value of a bar of full height. */
 function barRow(
   bars: readonly Bar[],
   row: number,
@@ -99,8 +104,8 @@ function barRow(
 ): string {
   const thickness = Math.max(1, pitch - 1);
   return bars
-    .map(({ value, full }) => {
-      const eighths = value === 0 ? 0 : Math.max(1, Math.round((value / top) * height * EIGHTHS));
+    .map(({ requests, full }) => {
+      const eighths = requests === 0 ? 0 : Math.max(1, Math.round((requests / top) * height * EIGHTHS));
       const block = RISING[Math.min(EIGHTHS, Math.max(0, eighths - row * EIGHTHS))] ?? '';
       if (block === '') return ' '.repeat(pitch);
       return style[full ? 'red' : 'cyan'](block.repeat(thickness)) + ' '.repeat(pitch - thickness);
@@ -108,6 +113,7 @@ function barRow(
     .join('');
 }
 
+/** Hours between two labels. */
 const STEPS = [1, 2, 3, 4, 6, 12, 24];
 const LABEL_GAP = 2;
 

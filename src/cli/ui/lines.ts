@@ -7,15 +7,15 @@ import { GatewayError } from '../../errors.ts';
 import { StoreError } from '../../store/store.ts';
 
 const INDENT = '  ';
-const CONTINUED = ' \\';
+const CONTINUATION = ' \\';
 
 /** A command on several lines, joined by a backslash at their ends, so that it can be pasted into a shell. */
 export function commandLines(words: readonly string[], width: number | undefined): string[] {
   const line = words.join(' ');
   if (width === undefined || displayWidth(line) <= width) return [line];
-  const lines = wrapWords(words, ' ', width - INDENT.length - CONTINUED.length);
+  const lines = wrapWords(words, ' ', width - INDENT.length - CONTINUATION.length);
   return lines.map(
-    (text, at) => (at === 0 ? '' : INDENT) + text + (at === lines.length - 1 ? '' : CONTINUED),
+    (text, at) => (at === 0 ? '' : INDENT) + text + (at === lines.length - 1 ? '' : CONTINUATION),
   );
 }
 
@@ -32,8 +32,8 @@ export function withCommand(
   return [...wrapText(sentence, width), ...lines.map((text) => INDENT + text)];
 }
 
-/** The command that changes an account's limit. */
-export const assignTier = (account: string): string[] => [
+/** The words of the command that changes an account's limit. */
+export const assignTierCommand = (account: string): string[] => [
   'gateway',
   'tiers',
   'assign',
@@ -52,7 +52,8 @@ function faultsOf(error: unknown): string[] | undefined {
   return error.faults.map(String);
 }
 
-function readable(error: unknown): string[] {
+/** The lines of an expected error are its message. An unexpected one also names --debug. */
+function messagesOf(error: unknown): string[] {
   const faults = faultsOf(error);
   if (faults !== undefined && faults.length > 0) return faults;
   if (error instanceof CliError || error instanceof StoreError || error instanceof GatewayError)
@@ -64,6 +65,6 @@ function readable(error: unknown): string[] {
 /** An error as lines for the user, with its stack only under --debug, and the exit code. */
 export function errorLines(error: unknown, debug: boolean): { lines: string[]; exitCode: 1 | 2 } {
   const exitCode = error instanceof CliError ? error.exitCode : 1;
-  const lines = readable(error).map((line) => shortened(clean(line.replace(/\s*\n\s*/g, ' '))));
+  const lines = messagesOf(error).map((line) => shortened(clean(line.replace(/\s*\n\s*/g, ' '))));
   return { lines: debug ? [...lines, inspect(error)] : lines, exitCode };
 }

@@ -47,12 +47,60 @@ export async function connect<Statements>(
   options: ConnectionOptions<Statements>,
 ): Promise<Connection<Statements>> {
   const { file, clock } = options;
-  let open = await openWithRetries(options);
+  const handle = createHandle(options, await openWithRetries(options));
+  const retryWhileLocked = createLockQueue(clock);
+
+  type Task<Result> = (statements: Statements, db: Db) => Result;
+
+  function attempt<Result>(task: Task<Result>): Result {
+    const { statements, db } = handle.current();
+    return task(statements, db);
+  }
+
+  function rejected(error: unknown): Promise<never> {
+    return Promise.reject(asError(storeError(error, file)));
+  }
+
+  return {
+    run<Result>(task: Task<Result>): Promise<Result> {
+      try {
+        return Promise.resolve(attempt(task));
+      } catch (error) {
+        return isBusy(error) ? retryWhileLocked(() => attempt(task)).catch(rejected) : rejected(error);
+      }
+    },
+    runOnce<Result>(task: Task<Result>): Promise<Result> {
+      try {
+        return Promise.resolve(attempt(task));
+      } catch (error) {
+        return rejected(error);
+      }
+    },
+    get closed() {
+      return handle.closed;
+    },
+    close: () => handle.close(),
+  };
+}
+
+interface Handle<Statements> {
+  /** The open database, after a check that the path still names its file. Throws StoreError if the database is not usable. */
+  current(): OpenDatabase<Statements>;
+  readonly closed: boolean;
+  close(): void;
+}
+
+/** Holds the open database, and opens another file that takes the path. */
+function createHandle<Statements>(
+  options: ConnectionOptions<Statements>,
+  first: OpenDatabase<Statements>,
+): Handle<Statements> {
+  const { file, clock } = options;
+  let open = first;
   let closed = false;
   let checkedAt = clock.monotonic();
   /** A new file that could not be used; not every request opens it again. */
   let unusable: { identity: string; at: number; error: unknown } | undefined;
-  const retryWhileLocked = createLockQueue(clock);
 
   /** Throws while the file is missing: a count written to a deleted file would be lost. */
   function current(): OpenDatabase<Statements> {
@@ -94,32 +142,8 @@ export async function connect<Statements>(
     }
   }
 
-  type Task<Result> = (statements: Statements, db: Db) => Result;
-
-  function attempt<Result>(task: Task<Result>): Result {
-    const { statements, db } = current();
-    return task(statements, db);
-  }
-
-  function rejected(error: unknown): Promise<never> {
-    return Promise.reject(asError(storeError(error, file)));
-  }
-
   return {
-    run<Result>(task: Task<Result>): Promise<Result> {
-      try {
-        return Promise.resolve(attempt(task));
-      } catch (error) {
-        return isBusy(error) ? retryWhileLocked(() => attempt(task)).catch(rejected) : rejected(error);
-      }
-    },
-    runOnce<Result>(task: Task<Result>): Promise<Result> {
-      try {
-        return Promise.resolve(attempt(task));
-      } catch (error) {
-        return rejected(error);
-      }
-    },
+    current,
     get closed() {
       return closed;
     },
