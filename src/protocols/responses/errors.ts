@@ -87,8 +87,9 @@ export function encodeStreamError(error: GatewayError, requestId: string): strin
   const failed = { ...headOf(head, { status: 'failed', output: [], error: responseError(error) }), ...echo };
   return (
     event('response.created', { sequence_number: 0, response: created }) +
-    event('error', { sequence_number: 1, ...errorEvent(error) }) +
-    event('response.failed', { sequence_number: 2, response: failed }) +
+    event('response.in_progress', { sequence_number: 1, response: created }) +
+    event('error', { sequence_number: 2, ...errorEvent(error) }) +
+    event('response.failed', { sequence_number: 3, response: failed }) +
     'data: [DONE]\n\n'
   );
 }

@@ -1,0 +1,236 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../../src/canonical/json.ts';
+import type { ReplyPart, StopReason } from '../../../../src/canonical/reply.ts';
+import type { ReplyIds } from '../../../../src/protocols/protocol.ts';
+import { signatureOfEncrypted } from '../../../../src/canonical/thinking-signature.ts';
+import { openReasoning } from '../../../../src/protocols/responses/sealed-reasoning.ts';
+import { contextOf, replyOf, streamedOf, wholeOf } from '../answers.ts';
+
+const text = (words: string): ReplyPart => ({ type: 'text', text: words });
+const refusal = (words: string): ReplyPart => ({ type: 'text', text: words, refusal: true });
+const call = (id: string, name: string, args: string, custom?: true): ReplyPart => ({
+  type: 'tool_call',
+  id,
+  name,
+  arguments: args,
+  ...(custom && { custom }),
+});
+const page = (url: string, start?: number): ReplyPart => ({
+  type: 'text',
+  text: 'cited',
+  citations: [
+    { protocol: 'chat', raw: {}, url, title: 'T', ...(start !== undefined && { start, end: start + 1 }) },
+  ],
+});
+const outputText = (words: string, annotations: JsonObject[] = []): JsonObject => ({
+  type: 'output_text',
+  text: words,
+  annotations,
+  logprobs: [],
+});
+const source = (start_index: number, end_index: number, url: string): JsonObject => ({
+  type: 'url_citation',
+  start_index,
+  end_index,
+  url,
+  title: 'T',
+});
+
+interface Row {
+  parts: ReplyPart[];
+  stop?: StopReason;
+  asked?: JsonObject;
+  expected: JsonObject;
+}
+
+const ROWS: Record<string, Row> = {
+  text: {
+    parts: [text('grüß 😀')],
+    expected: {
+      status: 'completed',
+      incomplete_details: null,
+      output: [{ type: 'message', status: 'completed', content: [outputText('grüß 😀')] }],
+    },
+  },
+  nothing: { parts: [], expected: { status: 'completed', output: [] } },
+  'texts that follow one another, as one': {
+    parts: [text('One, '), page('https://a.example'), text('.'), page('https://b.example', 2)],
+    expected: {
+      output: [
+        {
+          content: [
+            outputText('One, cited.cited', [
+              source(5, 10, 'https://a.example'),
+              source(13, 14, 'https://b.example'),
+            ]),
+          ],
+        },
+      ],
+    },
+  },
+  'a refusal behind text': {
+    parts: [text('Hm.'), refusal('No.')],
+    stop: { reason: 'refusal', explanation: 'No.' },
+    expected: {
+      status: 'completed',
+      output: [{ content: [outputText('Hm.'), { type: 'refusal', refusal: 'No.' }] }],
+    },
+  },
+  'a refusal that is explained beside the answer': {
+    parts: [],
+    stop: { reason: 'refusal', explanation: 'No.' },
+    expected: { status: 'completed', output: [{ content: [{ type: 'refusal', refusal: 'No.' }] }] },
+  },
+  "a filter's stop without a word": {
+    parts: [text('half')],
+    stop: { reason: 'refusal', raw: 'content_filter' },
+    expected: {
+      status: 'incomplete',
+      incomplete_details: { reason: 'content_filter' },
+      output: [{ status: 'incomplete' }],
+    },
+  },
+  'a cut: the last item alone is incomplete': {
+    parts: [text('whole'), call('call_1', 'f', '{"a":')],
+    stop: { reason: 'length' },
+    expected: {
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      completed_at: null,
+      output: [{ status: 'completed' }, { type: 'function_call', status: 'incomplete', arguments: '{"a":' }],
+    },
+  },
+  'a cut in the middle of a thought': {
+    parts: [{ type: 'reasoning', text: 'hm' }],
+    stop: { reason: 'length' },
+    expected: { status: 'incomplete', output: [{ type: 'reasoning', status: 'incomplete' }] },
+  },
+  'a thought, and calls side by side': {
+    parts: [
+      { type: 'reasoning', text: 'hm' },
+      text('Look.'),
+      call('call_1', 'f', '{"a":[1,"é"]}'),
+      call('call_2', 'g', ''),
+      call('call_3', 'patch', '*** Begin', true),
+    ],
+    stop: { reason: 'tool_calls' },
+    expected: {
+      status: 'completed',
+      output: [
+        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] },
+        { type: 'message' },
+        { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{"a":[1,"é"]}' },
+        { type: 'function_call', call_id: 'call_2', name: 'g', arguments: '{}' },
+        { type: 'custom_tool_call', call_id: 'call_3', name: 'patch', input: '*** Begin' },
+      ],
+    },
+  },
+  "texts around another protocol's block, as two messages": {
+    parts: [
+      text('a'),
+      { type: 'native', protocol: 'messages', kind: 'server_tool_use', value: { type: 'server_tool_use' } },
+      text('b'),
+    ],
+    expected: { output: [{ content: [outputText('a')] }, { content: [outputText('b')] }] },
+  },
+  'what a client asked for, again': {
+    parts: [text('a')],
+    asked: {
+      instructions: 'Be kind.',
+      temperature: 0.3,
+      max_output_tokens: 100,
+      metadata: { a: 'b' },
+      store: false,
+      tools: [{ type: 'function', name: 'f' }],
+      tool_choice: 'required',
+      parallel_tool_calls: false,
+      reasoning: { effort: 'low' },
+      text: { verbosity: 'low' },
+      prompt_cache_key: 'k',
+    },
+    expected: {
+      instructions: 'Be kind.',
+      temperature: 0.3,
+      max_output_tokens: 100,
+      metadata: { a: 'b' },
+      store: false,
+      tools: [{ type: 'function', name: 'f', description: null, parameters: null, strict: null }],
+      tool_choice: 'required',
+      parallel_tool_calls: false,
+      reasoning: { effort: 'low', summary: null },
+      text: { format: { type: 'text' }, verbosity: 'low' },
+      prompt_cache_key: 'k',
+    },
+  },
+};
+
+describe('an answer', () => {
+  test.each(Object.entries(ROWS))('of %s', (_, { parts, stop, asked, expected }) => {
+    const reply = replyOf(parts, stop);
+    const whole = wholeOf(reply, contextOf(asked));
+    expect(whole).toMatchObject(expected);
+    expect(whole.usage).toEqual({
+      input_tokens: 5,
+      input_tokens_details: { cached_tokens: 2, cache_write_tokens: 0 },
+      output_tokens: 4,
+      output_tokens_details: { reasoning_tokens: 1 },
+      total_tokens: 9,
+    });
+    expect(streamedOf(reply, contextOf(asked))).toEqual(whole);
+  });
+
+  test('without usage has an estimate, since strict readers demand numbers', () => {
+    const reply = { ...replyOf([text('12345')]), usage: undefined };
+    const { usage } = wholeOf(reply, contextOf());
+    expect(usage).toMatchObject({ input_tokens: 7, output_tokens: 2, total_tokens: 9 });
+    expect(streamedOf(reply, contextOf()).usage).toEqual(usage);
+  });
+
+  test('keeps an id of this protocol, and notes where it gives another one', () => {
+    const context = { ...contextOf(), trace: {} as { replyIds?: ReplyIds } };
+    expect(wholeOf(replyOf([]), contextOf()).id).toBe('resp_1');
+    const { id } = wholeOf({ ...replyOf([]), id: 'chatcmpl-1' }, context);
+    expect(context.trace.replyIds).toEqual({ theirs: 'chatcmpl-1', ours: id });
+  });
+});
+
+describe('thinking that its provider wants back', () => {
+  const INCLUDED = { include: ['reasoning.encrypted_content'] };
+  const signed: ReplyPart = { type: 'reasoning', text: 'hm', signature: 'c2ln' };
+  const redacted: ReplyPart = { type: 'reasoning', text: '', redacted: 'cmVk' };
+
+  test.each([
+    ['signed', signed],
+    ['redacted', redacted],
+  ])('is handed out %s where the client asks for it, and read again', (_, part) => {
+    for (const asked of [INCLUDED, { store: false }]) {
+      const whole = wholeOf(replyOf([part]), contextOf(asked));
+      const [item] = whole.output as { encrypted_content: string }[];
+      expect(openReasoning(item?.encrypted_content ?? '')).toEqual(part);
+      expect(streamedOf(replyOf([part]), contextOf(asked))).toEqual(whole);
+    }
+    const [plain] = wholeOf(replyOf([part]), contextOf()).output as object[];
+    expect(plain).not.toHaveProperty('encrypted_content');
+  });
+
+  test('of a provider of this protocol keeps its id and its content, but for a stream that began with another id', () => {
+    const signature = signatureOfEncrypted({ id: 'rs_7', content: 'blob' });
+    const reply = replyOf([{ type: 'reasoning', text: 'hm', signature }]);
+    expect(wholeOf(reply, contextOf()).output).toMatchObject([{ id: 'rs_7', encrypted_content: 'blob' }]);
+    const [streamed] = streamedOf(reply, contextOf()).output as object[];
+    expect(streamed).not.toHaveProperty('encrypted_content');
+  });
+
+  test('is hidden, but sealed with its text, where the client wants no summary', () => {
+    const over = { reasoning: { display: 'omitted' } };
+    const whole = wholeOf(replyOf([signed]), contextOf(INCLUDED, over));
+    const [item] = whole.output as { encrypted_content: string; summary: unknown[] }[];
+    expect(item?.summary).toEqual([]);
+    expect(openReasoning(item?.encrypted_content ?? '')).toEqual(signed);
+    expect(streamedOf(replyOf([signed]), contextOf(INCLUDED, over))).toEqual(whole);
+  });
+
+  test.each(['', '{', '{}', 'gw1.', 'gw1.e30', 'gAAAA', '{"text":1}'])('%s is nobody of ours', (blob) => {
+    expect(openReasoning(blob)).toBeUndefined();
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
+import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
+import { GatewayError } from '../../../../src/errors.ts';
+import type { StreamClassifier } from '../../../../src/protocols/protocol.ts';
+import { responses } from '../../../../src/protocols/responses/index.ts';
+import {
+  added,
+  bare,
+  call,
+  completed,
+  CREATED,
+  done,
+  event,
+  framesOf,
+  message,
+  textDelta,
+} from '../frames.ts';
+
+const DONE = 'data: [DONE]\n\n';
+const open = { ...message(''), status: 'in_progress', content: [] };
+const thought = { id: 'rs_1', type: 'reasoning', summary: [] };
+
+function classifier(): StreamClassifier {
+  return responses.relay.createClassifier({ usageAsked: true });
+}
+
+function kindsOf(stream: string, over = classifier()): string[] {
+  return framesOf(stream).map((frame) => over.classify(frame).kind);
+}
+
+describe('a relayed frame', () => {
+  test.each<[string, string, string[]]>([
+    ['the beginning', CREATED + event('response.in_progress', { response: {} }), ['quiet', 'quiet']],
+    ['an item', CREATED + added(open), ['quiet', 'content']],
+    ['a delta', CREATED + textDelta('a') + textDelta('b'), ['quiet', 'content', 'quiet']],
+    ['a delta without an event name', bare('response.output_text.delta', { delta: 'a' }), ['content']],
+    ['the end', CREATED + completed() + DONE, ['quiet', 'finish', 'end']],
+    ['a comment', ': hello\n\n', ['quiet']],
+    ['an event of a name of its own', event('ping') + event('vendor.metadata', { a: 1 }), ['quiet', 'quiet']],
+    ['an error', CREATED + event('error', { message: 'no' }), ['quiet', 'error']],
+    ['a failed Response', CREATED + event('response.failed', { response: {} }), ['quiet', 'error']],
+    ['[DONE] before the end', CREATED + textDelta('a') + DONE, ['quiet', 'content', 'error']],
+    ['what is not JSON', 'event: response.created\ndata: {"a\n\n', ['error']],
+    [
+      'a delta that is not JSON, later',
+      textDelta('a') + textDelta('b').replace('}\n', '\n'),
+      ['content', 'error'],
+    ],
+  ])('%s', (_, stream, kinds) => {
+    expect(kindsOf(stream)).toEqual(kinds);
+  });
+
+  test('the last one has the usage', () => {
+    const one = classifier();
+    kindsOf(CREATED + completed(), one);
+    expect(one.usage()).toEqual({ input: 3, output: 4 });
+  });
+
+  test('a rate limit inside a 200 is one', () => {
+    const error = { code: 'rate_limit_exceeded', message: 'Try again in 20ms' };
+    const frames = framesOf(event('response.failed', { response: { error } }));
+    expect(frames.map((frame) => classifier().classify(frame))).toMatchObject([
+      { kind: 'error', failure: { kind: 'rate_limited', retryAfterMs: 20 } },
+    ]);
+  });
+});
+
+/** What the official SDK holds. */
+function snapshotOf(stream: string): unknown {
+  let snapshot: ReturnType<typeof accumulateResponse> | undefined;
+  for (const [, data = ''] of stream.matchAll(/^data: (\{.*)$/gm)) {
+    const value = JSON.parse(data) as ResponseStreamEvent;
+    if ((value as { type: string }).type !== 'error') snapshot = accumulateResponse(value, snapshot);
+  }
+  return JSON.parse(JSON.stringify(snapshot));
+}
+
+const PART = { type: 'output_text', text: '', annotations: [], logprobs: [] };
+const at = { item_id: 'msg_1', output_index: 1, content_index: 0 };
+const STEPS = [
+  CREATED,
+  added(thought, 0),
+  event('response.reasoning_summary_part.added', {
+    ...at,
+    output_index: 0,
+    summary_index: 0,
+    part: { text: '' },
+  }),
+  event('response.reasoning_summary_text.delta', { ...at, output_index: 0, summary_index: 0, delta: 'hm' }),
+  event('response.reasoning_summary_part.done', {
+    ...at,
+    output_index: 0,
+    summary_index: 0,
+    part: { text: 'hm' },
+  }),
+  done({ ...thought, summary: [{ type: 'summary_text', text: 'hm' }] }, 0),
+  added(open, 1),
+  event('response.content_part.added', { ...at, part: PART }),
+  textDelta('hel', at),
+  textDelta('lo', at),
+  event('response.content_part.done', { ...at, part: { ...PART, text: 'hello' } }),
+  done(message('hello'), 1),
+  added(call(''), 2),
+  done(call('{}'), 2),
+  completed([{ ...thought, summary: [{ type: 'summary_text', text: 'hm' }] }, message('hello'), call('{}')]),
+].map((frame, number) => frame.replace('"type":', `"sequence_number":${number},"type":`));
+
+describe('what the gateway adds', () => {
+  test.each(STEPS.map((_, count) => count))(
+    'after %i frames leaves the official reader what it had',
+    (count) => {
+      const one = classifier();
+      const before = STEPS.slice(0, count).join('');
+      kindsOf(before, one);
+      const notice = one.keepAlive?.() ?? '';
+      const rest = STEPS.slice(count).join('');
+      expect(snapshotOf(before + notice + rest)).toEqual(snapshotOf(before + rest));
+      const [, number] = /"sequence_number":(\d+)/.exec(notice) ?? [];
+      if (number !== undefined) expect(Number(number)).toBe(count);
+    },
+  );
+
+  test('is a whole event where the items are known, also before the first and between parts', () => {
+    const isEvent = STEPS.map((_, count) => {
+      const one = classifier();
+      kindsOf(STEPS.slice(0, count + 1).join(''), one);
+      return one.keepAlive?.().startsWith('event: response.in_progress');
+    });
+    const [T, F] = [true, false];
+    expect(isEvent).toEqual([T, T, F, F, T, T, T, F, F, F, T, T, T, T, F]);
+  });
+
+  test.each(STEPS.slice(0, -1).map((_, count) => count))(
+    'fails after %i frames with what is whole',
+    (count) => {
+      const one = classifier();
+      const before = STEPS.slice(0, count + 1).join('');
+      kindsOf(before, one);
+      const added = one.fail?.(new GatewayError('upstream', 'It broke.'), 'r') ?? '';
+      expect(added.match(/^event: .*$/gm)).toEqual(['event: error', 'event: response.failed']);
+      expect(added.endsWith(DONE)).toBe(true);
+      expect(snapshotOf(before + added)).toMatchObject({
+        id: 'resp_1',
+        status: 'failed',
+        error: { code: 'server_error', message: 'It broke.' },
+      });
+      expect(one.fail?.(new GatewayError('upstream', 'again'), 'r')).toBe('');
+    },
+  );
+
+  test('is a whole failed stream where nothing came', () => {
+    expect(classifier().fail?.(new GatewayError('upstream', 'no'), 'r')).toBe(
+      responses.client.encodeStreamError(new GatewayError('upstream', 'no'), 'r'),
+    );
+  });
+
+  test('is nothing behind the end', () => {
+    const one = classifier();
+    kindsOf(STEPS.join(''), one);
+    expect(one.fail?.(new GatewayError('upstream', 'late'), 'r')).toBe('');
+  });
+});
