@@ -13,6 +13,7 @@ const ROOT = [
   'ids',
   'cancellation',
   'descriptors',
+  'loopback',
   'plural',
   'write-batch',
 ];
@@ -30,6 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ids: [],
   cancellation: [],
   descriptors: [],
+  loopback: [],
   plural: [],
   'write-batch': [],
   canonical: ROOT,

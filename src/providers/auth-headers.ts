@@ -2,10 +2,11 @@
 import type { ProtocolName } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { protocols } from '../protocols/registry.ts';
+import { bearerHeaders } from '../protocols/shared/headers.ts';
 
 /** Flat: name, value. */
 export function authHeaders({ apiKey, auth }: ProviderConfig, protocol: ProtocolName): string[] {
   if (apiKey === undefined) return [];
   if (auth === 'protocol') return protocols[protocol].provider.authHeaders(apiKey);
-  return auth === 'bearer' ? ['authorization', `Bearer ${apiKey}`] : [auth, apiKey];
+  return auth === 'bearer' ? bearerHeaders(apiKey) : [auth, apiKey];
 }

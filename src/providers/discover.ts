@@ -1,6 +1,5 @@
 // Which models a provider has, and whether a local server runs: `GET /models`, which every protocol has.
 import { cancelledAfter, type Cancellation } from '../cancellation.ts';
-import { FailureError } from '../errors.ts';
 import { append, isObject } from '../canonical/json.ts';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';
@@ -9,6 +8,7 @@ import { protocols } from '../protocols/registry.ts';
 import { listIn, nextModels } from '../protocols/shared/model-list.ts';
 import { authHeaders } from './auth-headers.ts';
 import type { ProviderClient } from './client.ts';
+import { readBody } from './read-body.ts';
 
 const MAX_REPLY = 8 * 1024 * 1024;
 /** With a thousand models a page, more than any provider lists. */
@@ -94,21 +94,7 @@ async function getJson(
 ): Promise<unknown> {
   const timeout = { connect: timeoutMs, firstByte: timeoutMs, idle: timeoutMs, whole: timeoutMs };
   const reply = await client.open({ url, method: 'GET', headers, stream: false, timeout }, cancellation);
-  const chunks: Buffer[] = [];
-  let length = 0;
-  const body = await new Promise<Buffer>((resolve, reject) => {
-    reply.body.start({
-      chunk(bytes) {
-        length += bytes.length;
-        chunks.push(bytes);
-        if (length <= MAX_REPLY) return;
-        reply.body.abort();
-        reject(new Error('the list of models is too large'));
-      },
-      end: () => resolve(Buffer.concat(chunks)),
-      fail: (failure) => reject(new FailureError(failure)),
-    });
-  });
+  const body = await readBody(reply.body, MAX_REPLY, 'the list of models is too large');
   if (reply.status !== 200) throw new Error(`the list of models was refused with status ${reply.status}`);
   try {
     return JSON.parse(body.toString('utf8'));

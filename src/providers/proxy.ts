@@ -1,6 +1,7 @@
 // Proxies from the environment: which provider is reached through one, and errors that name the proxy as their cause.
 import type { Dispatcher } from 'undici';
 import { ConfigError } from '../config/config-error.ts';
+import { isLoopback } from '../loopback.ts';
 
 type Env = Record<string, string | undefined>;
 
@@ -49,13 +50,6 @@ function faultOf(text: string): string | undefined {
 export function usesProxy({ hostname, protocol }: URL, { httpProxy, httpsProxy }: Proxies): boolean {
   if (isLoopback(hostname)) return false;
   return (protocol === 'https:' ? (httpsProxy ?? httpProxy) : httpProxy) !== undefined;
-}
-
-function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  return (
-    host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d+){3}$/.test(host)
-  );
 }
 
 /** The proxy failed, not the provider behind it. `status`: its answer to CONNECT; undefined if it was not reached. */

@@ -23,7 +23,11 @@ export interface ReplyBody {
 }
 
 /** Reads a whole reply of at most `limit` bytes. A body that just stopped rejects with FailureError, it is never a short answer. */
-export function readBody(body: ReplyBody, limit: number): Promise<Buffer> {
+export function readBody(
+  body: ReplyBody,
+  limit: number,
+  tooLarge = `the provider's answer is larger than ${plural(limit, 'byte')}`,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -32,8 +36,7 @@ export function readBody(body: ReplyBody, limit: number): Promise<Buffer> {
         length += bytes.length;
         if (length > limit) {
           body.abort();
-          const message = `the provider's answer is larger than ${plural(limit, 'byte')}`;
-          reject(new FailureError({ kind: 'failed', message, reason: 'too_large' }));
+          reject(new FailureError({ kind: 'failed', message: tooLarge, reason: 'too_large' }));
           return;
         }
         chunks.push(bytes);

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Needs } from '../canonical/traits.ts';
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
+import { isLoopback } from '../loopback.ts';
 import { order, waitOf, type Candidate } from './order.ts';
 import {
   createCatalog,
@@ -258,9 +259,7 @@ function guardThinking(query: RoutingQuery, family: string | undefined, target: 
 
 /** Its addresses belong to this machine. */
 function isOnLoopback({ baseUrls }: ProviderConfig): boolean {
-  return Object.values(baseUrls).every((url) =>
-    /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname),
-  );
+  return Object.values(baseUrls).every((url) => isLoopback(new URL(url).hostname));
 }
 
 /** Forgets the health of providers that are gone or have another address or key. */

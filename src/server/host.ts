@@ -1,5 +1,6 @@
 // Which Host names belong to this gateway: a web page whose own name resolves to this machine must get nothing (DNS rebinding).
 import { isIP } from 'node:net';
+import { isLoopback } from '../loopback.ts';
 
 const WILDCARDS = new Set(['0.0.0.0', '::']);
 
@@ -41,7 +42,7 @@ export function createHostCheck(): HostCheck {
 function isOwnHost(host: string | undefined, listen: Listen): boolean {
   const name = hostName(host ?? '');
   if (name === undefined) return false;
-  if (name === 'localhost' || name.endsWith('.localhost') || isLoopbackAddress(name)) return true;
+  if (isLoopback(name)) return true;
   if (isIP(name) !== 0 && listen.hosts.some((own) => WILDCARDS.has(own))) return true;
   return [...listen.hosts, ...listen.names].some((own) => own.toLowerCase() === name);
 }
@@ -49,8 +50,4 @@ function isOwnHost(host: string | undefined, listen: Listen): boolean {
 function hostName(host: string): string | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/@\s]+))(?::\d{1,5})?$/i.exec(host.trim());
   return (match?.[1] ?? match?.[2])?.toLowerCase();
-}
-
-function isLoopbackAddress(name: string): boolean {
-  return name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
 }

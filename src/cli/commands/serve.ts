@@ -12,6 +12,7 @@ import { say } from '../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../ui/style.ts';
 import { openDatabase, readConfig } from '../with-store.ts';
 import { plural } from '../../plural.ts';
+import { isLoopback } from '../../loopback.ts';
 
 interface Options {
   host?: string[];
@@ -184,8 +185,6 @@ function sayWarnings(config: Config, logger: Logger, { stderr }: Context): void 
   }
   logger.flush();
 }
-
-const isLoopback = (host: string): boolean => /^(localhost|::1|127(\.\d+){3})$/i.test(host);
 
 const withoutTls = (hosts: readonly string[]): string =>
   `others can reach ${hosts.join(', ')}, and there is no TLS: keys and prompts cross the network as plain text; ` +

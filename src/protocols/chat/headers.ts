@@ -1,14 +1,10 @@
-// The headers of this protocol: who a request comes from, what of a client's goes on, and the account's hour.
+// Chat's headers: in which a key is sent, which of the client's are forwarded, and which show the account's hour.
 import type { ForwardedHeaders, KeyHeader } from '../protocol.ts';
 import { API_KEY, BEARER } from '../shared/headers.ts';
 
-export { requestLimitHeaders as limitHeaders } from '../shared/headers.ts';
+export { bearerHeaders as authHeaders, requestLimitHeaders as limitHeaders } from '../shared/headers.ts';
 
 export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
-
-export function authHeaders(apiKey: string): string[] {
-  return ['authorization', `Bearer ${apiKey}`];
-}
 
 const NOTHING: ForwardedHeaders = { headers: [], query: '', longContext: false };
 

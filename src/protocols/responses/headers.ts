@@ -2,11 +2,9 @@
 import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader } from '../protocol.ts';
 import { API_KEY, BEARER, requestLimitHeaders } from '../shared/headers.ts';
 
-export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
+export { bearerHeaders as authHeaders } from '../shared/headers.ts';
 
-export function authHeaders(apiKey: string): string[] {
-  return ['authorization', `Bearer ${apiKey}`];
-}
+export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 
 /** What Codex says of its session: a provider finds the machine with the warm cache by it. */
 const FORWARDED = ['session-id', 'thread-id', 'x-codex-turn-state'] as const;

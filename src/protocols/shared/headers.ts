@@ -6,6 +6,11 @@ import type { KeyHeader } from '../protocol.ts';
 export const BEARER: KeyHeader = { name: 'authorization', bearer: true, shown: 'Authorization: Bearer KEY' };
 export const API_KEY: KeyHeader = { name: 'x-api-key', bearer: false, shown: 'x-api-key: KEY' };
 
+/** How a key is sent to a provider in the standard's header. Flat: name, value. */
+export function bearerHeaders(apiKey: string): string[] {
+  return ['authorization', `Bearer ${apiKey}`];
+}
+
 /** OpenAI's durations: `45s`, `17m3s`, `1h0m0s`. Rounded up, so that a client that waits so long is let in. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
