@@ -69,10 +69,7 @@ test('an estimate where the provider does not answer in five seconds', async () 
   const to = await gateway({ config, clock });
   const counting = count(to);
   await scripted.next();
-  for (let second = 0; second < 6; second += 1) {
-    clock.advance(1000);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  clock.advance(5000);
   await expectEstimate(await counting);
 });
 

@@ -1,4 +1,5 @@
 // The client of providers on real sockets: what every way to fail is called, and that nothing is left behind.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -432,7 +433,7 @@ describe('while it replies', () => {
       const clock = manualClock();
       const { isClosed } = await released(10, false, clock);
       clock.advance(999);
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      for (let turn = 0; turn < 10; turn += 1) await nextTurn();
       expect(isClosed()).toBe(false);
       clock.advance(1);
       await expect.poll(isClosed).toBe(true);
