@@ -15,7 +15,7 @@ import type { Ids } from './ids.ts';
 import type { Logger } from './log.ts';
 import { createProviderClient, type ProviderClient } from './providers/client.ts';
 import { listModels, probeLocal } from './providers/discover.ts';
-import type { Call, ProviderReply } from './providers/exchange.ts';
+import type { ProviderCall, ProviderReply } from './providers/exchange.ts';
 import { createRouting, type Routing } from './routing/routing.ts';
 import { createGatewayServer, type GatewayServer } from './server/server.ts';
 import { SIM_MODELS, startSim, type Sim } from './sim/sim.ts';
@@ -254,7 +254,7 @@ export function createClients(options: {
   const client = createProviderClient({ clock, env, makeRoom });
   let starting: Promise<Sim> | undefined;
 
-  async function openSim(call: Call, cancellation: Cancellation): Promise<ProviderReply> {
+  async function openSim(call: ProviderCall, cancellation: Cancellation): Promise<ProviderReply> {
     const { url, key } = await (starting ??= startSim({ clock, ids }));
     const headers = [...call.headers, 'authorization', `Bearer ${key}`];
     return client.open({ ...call, url: url + call.url.slice(SIM_URL.length), headers }, cancellation);

@@ -1,10 +1,10 @@
-// A request's end from outside: its client left, or the server shuts down. What AbortSignal is for, without its price: each
-// AbortSignal is made with a prototype set afterwards, so every access to it misses the engine's caches (18 µs a request).
+// Ends a request from outside: its client left, or the server shuts down. It does what AbortSignal does and costs less: Node sets the
+// prototype of an AbortSignal after it is made, so every access to it misses the engine's caches.
 
 export interface Cancellation {
   /** Why it was cancelled; undefined while it is not. */
   readonly reason: Error | undefined;
-  /** Called once, when it is cancelled; never where it was before. */
+  /** Calls `listener` once, when it is cancelled; never if it is cancelled already. */
   subscribe(listener: () => void): void;
   unsubscribe(listener: () => void): void;
 }
@@ -26,7 +26,7 @@ export class CancellationSource implements Cancellation {
     if (at >= 0) this.#listeners.splice(at, 1);
   }
 
-  /** A second call does nothing: the first reason stays. */
+  /** The first reason stays: a second call does nothing. */
   cancel(reason: Error): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
@@ -37,10 +37,10 @@ export class CancellationSource implements Cancellation {
 
 export const NEVER_CANCELLED: Cancellation = new CancellationSource();
 
-/** Cancelled after `ms`. Does not keep the process alive. */
+/** Cancels after `ms`. Does not keep the process alive. */
 export function cancelledAfter(ms: number): Cancellation {
   const source = new CancellationSource();
-  // As `Clock.after`: not before what waits in sockets was read.
+  // As in `Clock.after`, bytes that wait in sockets are read first.
   setTimeout(() => setImmediate(() => source.cancel(new Error(`no answer within ${ms} ms`))), ms).unref();
   return source;
 }

@@ -1,4 +1,4 @@
-// Time is injected, so that tests own it.
+// Time is injected, so that tests control it.
 
 export interface Clock {
   /** Milliseconds since the epoch (UTC). */
@@ -6,8 +6,8 @@ export interface Clock {
   /** Milliseconds of a clock that never jumps, for durations. */
   monotonic(): number;
   /**
-   * Runs `task` after `ms`, and after the bytes that wait in sockets by then were read: a process that was stopped, or busy,
-   * must not take its own absence for a peer's silence. The returned function cancels it. Never keeps the process alive.
+   * Runs `task` after `ms`, and after the bytes that wait in sockets by then are read: a process that was stopped or busy must not
+   * take its own pause for a peer's silence. The returned function cancels it. Never keeps the process alive.
    */
   after(ms: number, task: () => void): () => void;
 }
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after(ms, task) {
     let immediate: NodeJS.Immediate | undefined;
-    // Timers that are due run before sockets are read, immediates after.
+    // Due timers run before sockets are read, immediates after.
     const timer = setTimeout(() => {
       immediate = setImmediate(task);
     }, ms);

@@ -1,9 +1,9 @@
-// Whether this process may open another file or connection. Node has no word for it, and libuv closes new connections silently
-// where it can't, so it is tried.
+// Whether this process can open another file or connection. Node can't report it, and libuv closes new connections silently if
+// none is left, so the gateway tries it.
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 
-/** 5 µs. */
+/** Opens and closes a file: cheap enough for each new connection. */
 export function descriptorsLeft(): boolean {
   try {
     closeSync(openSync(devNull, 'r'));
@@ -13,7 +13,7 @@ export function descriptorsLeft(): boolean {
   }
 }
 
-/** The process, or the whole machine, may open no more. */
+/** The error means that the process, or the whole machine, can open no more. */
 export function isExhaustion(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === 'EMFILE' || code === 'ENFILE';

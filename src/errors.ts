@@ -35,17 +35,17 @@ export const STATUS = {
 } as const satisfies Record<ErrorKind, number>;
 
 export interface ErrorOptions {
-  /** The status, where it is not the kind's own (`GET /v1/models/{id}` answers 404 with `model_not_found`). */
+  /** The status, if it is not the kind's own (`GET /v1/models/{id}` answers 404 with `model_not_found`). */
   status?: number;
   /** The request's field at fault, as a wire path of the client's protocol: `messages[0].role`. */
   param?: string;
-  /** A provider's own code, kept; else the protocol's table decides. */
+  /** The provider's own code; without it, the protocol's table gives one. */
   code?: string;
-  /** Further members of the error, kept from a provider (`details.error_code`). */
+  /** Further members of the provider's error (`details.error_code`). */
   details?: unknown;
-  /** What the model wrote that the provider could not read as a call (Groq). */
+  /** The model's text that the provider could not parse as a tool call (Groq). */
   failedGeneration?: string;
-  /** With `context_overflow`, for the words that agents of each protocol look for. */
+  /** With `context_overflow`, for the wording that agents of each protocol look for. */
   tokens?: OverflowTokens;
   /** Whole seconds until a retry can help: becomes `Retry-After`. */
   retryAfter?: number;
@@ -90,23 +90,23 @@ export type FailureKind =
   | 'exhausted'
   | 'failed';
 
-/** How much is too much: tokens sent, and tokens allowed. */
+/** The numbers of a context overflow: tokens sent, and tokens allowed. */
 export interface OverflowTokens {
   sent?: number;
   /** `sent` is no more than a lower bound: the provider stopped counting. */
   atLeast?: boolean;
   limit?: number;
-  /** Tokens of output that were asked for, where what was sent would fit without them. */
+  /** Tokens of output that were asked for, if the input would fit without them. */
   output?: number;
 }
 
-/** Room for less output than this is as good as none: the history should be compacted, the answer would be cut. */
+/** Tokens. If less room is left for the output, the history should be compacted: the answer would be cut. */
 export const LEAST_OUTPUT = 1024;
 
-/** Seconds: longer than a person would sit through; the SDKs sleep any length without a word. */
+/** Seconds: longer than a person would wait; the SDKs sleep for any time silently. */
 export const LONG_WAIT_S = 60;
 
-/** A provider's failure. `message` comes from a stranger: it is capped and scrubbed before it is shown. */
+/** A provider's failure. `message` is the provider's: it is redacted and cut before it is shown. */
 export interface ProviderFailure {
   kind: FailureKind;
   message: string;
@@ -118,7 +118,7 @@ export interface ProviderFailure {
   failedGeneration?: string;
   /** Milliseconds that the provider asks to wait. */
   retryAfterMs?: number;
-  /** With `context_overflow`, where the provider said them. */
+  /** With `context_overflow`, if the provider reports them. */
   tokens?: OverflowTokens;
   /** What broke, for the log: `refused`, `reset`, `dns`, `tls`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `whole_timeout`, `truncated`, `empty`, `malformed`, … */
   reason?: string;
@@ -134,9 +134,9 @@ export class FailureError extends Error {
   }
 }
 
-/** An account's hour as it stands after a request was admitted or refused. */
+/** An account's current hour after a request was admitted or refused. */
 export interface Admission {
-  /** Infinity: none. */
+  /** Requests an hour; Infinity: no limit. */
   limit: number;
   used: number;
   /** Milliseconds since the epoch: the next full hour (UTC). */

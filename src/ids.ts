@@ -8,11 +8,11 @@ export interface Ids {
   random(length: number): string;
 }
 
-// 248 = 4 * 62: bytes beyond it are thrown away, so that every character is equally likely.
+// 248 = 4 * 62: larger bytes are discarded, so that every character is equally likely.
 const LIMIT = 248;
 const POOL_BYTES = 4096;
 
-/** Characters are made some thousands at a time, and cut off: one by one, an id of 24 costs 2 µs and as many strings. */
+/** Takes ids from a pool of some thousand characters, which costs less than to make each character. */
 export function createIds(): Ids {
   let pool = '';
   let at = 0;

@@ -1,5 +1,5 @@
-// One record an event, written in batches to a given stream: JSON lines, or lines for people. A log must never end the
-// process nor hold a request back nor grow: a closed, full or unread pipe loses records, nothing else.
+// The log: one record per event, written in batches to a stream, as JSON lines or as lines for people. It never ends the process, delays
+// a request or grows without bound: if the pipe is closed, full or unread, records are dropped, and nothing else happens.
 import { pino } from 'pino';
 import { createPretty } from './pretty-log.ts';
 
@@ -9,7 +9,7 @@ export interface Logger {
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   error(message: string, fields?: Fields): void;
-  /** Writes what is waiting. */
+  /** Writes the records that wait. */
   flush(): void;
 }
 
@@ -17,7 +17,7 @@ export type LogFormat = 'pretty' | 'json' | 'off';
 
 interface Output {
   write(text: string): unknown;
-  /** What its reader did not take yet. */
+  /** Bytes that its reader has not taken yet. */
   readonly writableLength?: number | undefined;
   /** Of a terminal. */
   readonly columns?: number | undefined;
@@ -40,13 +40,13 @@ export function createLog(options: { format: LogFormat; stream: Output; colors?:
     const most = dropped === 0 ? MOST_WAITING : MOST_WAITING / 2;
     return waiting.length + (stream.writableLength ?? 0) > most;
   };
-  const sayDropped = (): void => {
+  const reportDropped = (): void => {
     const records = dropped;
     dropped = 0;
     log.warn({ records }, 'log records were dropped: nobody read the log');
   };
   const flush = (): void => {
-    if (dropped > 0 && !isFull()) sayDropped();
+    if (dropped > 0 && !isFull()) reportDropped();
     clearTimeout(timer);
     timer = undefined;
     if (waiting === '') return;
@@ -79,13 +79,13 @@ export function createLog(options: { format: LogFormat; stream: Output; colors?:
         dropped += 1;
         return;
       }
-      if (dropped > 0) sayDropped();
+      if (dropped > 0) reportDropped();
       log[level](cutMembers(fields), cut(message, LONGEST_MESSAGE));
     };
   return { info: writer('info'), warn: writer('warn'), error: writer('error'), flush };
 }
 
-/** Strangers choose names and paths: characters of each that the log keeps. What is not named here is a name. */
+/** Clients choose names and paths, so each is cut after so many characters. Fields that are not listed are names. */
 const LONGEST: Readonly<Record<string, number>> = { path: 512, message: 2000, reason: 2000, detail: 8000 };
 const LONGEST_NAME = 256;
 const LONGEST_MESSAGE = 2000;
@@ -125,11 +125,11 @@ export const silentLog: Logger = {
   flush: () => undefined,
 };
 
-/** More of a secret than a person is shown to recognise it by. A path may hold it percent-encoded; before an ellipsis its end was cut off. */
+/** A key, or more of it than the prefix that is shown to people. In a path it may be percent-encoded; before an ellipsis it is cut. */
 const KEY =
   /(?:s|%73)(?:k|%6b)(?:-|%2d)(?:g|%67)(?:w|%77)(?:-|%2d)(?:(?:[0-9A-Za-z]|%[0-9a-f]{2}){10,}|(?:[0-9A-Za-z]|%[0-9a-f]{2})+(?=…))/gi;
 
-/** Keys of this gateway in places where no key belongs, such as a model's name or a path, are never written down nor sent back. */
+/** Redacts keys of this gateway in places where no key belongs, such as a model's name or a path: they are never logged or sent back. */
 export function withoutKeys(text: string): string {
   return text.includes('gw') || text.includes('%') ? text.replace(KEY, 'sk-gw-[redacted]') : text;
 }

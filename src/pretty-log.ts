@@ -1,11 +1,11 @@
-// A record of the log for people: of a request one line of 100 columns at most, of all else lines that wrap at words.
+// Log records for people: a request is one line of at most 100 columns, all other records wrap at words.
 import { plural } from './plural.ts';
 
-/** Text that a line holds whole where it fits: `label` is dim and not parted from it. */
+/** Text that is broken only if it is longer than a line. `label` is dim and stays with it. */
 interface Word {
   text: string;
   label?: string;
-  /** An escape code of a colour. */
+  /** The escape code of a colour. */
   code?: string;
   /** Columns between it and the word before, on the same line. */
   gap: number;
@@ -23,7 +23,7 @@ const DIM = '2';
 const LINE_WIDTH = 100;
 const NARROWEST = 32;
 
-/** Gives what shows a record (a line of JSON) on a terminal of `columns`, or elsewhere. */
+/** Makes the function that formats a record (a line of JSON) for a terminal of `columns`, or for another output. */
 export function createPretty(colors: boolean): (record: string, columns?: number) => string {
   const paint = (code: string | undefined, text: string): string =>
     colors && code !== undefined && text !== '' ? `\x1b[${code}m${text}\x1b[0m` : text;
@@ -57,7 +57,7 @@ function laidOut(
     lines += fits ? ' '.repeat(gap) : `\n${' '.repeat(indent)}`;
     used = (fits ? used + gap : indent) + widthOf(label);
     lines += paint(DIM, label);
-    // What has no spaces, such as a name, is broken where the line ends.
+    // Text without spaces, such as a name, is broken at the end of the line.
     for (const [at, piece] of pieces(text, width - used, width - indent).entries()) {
       if (at > 0) {
         lines += `\n${' '.repeat(indent)}`;
@@ -70,7 +70,7 @@ function laidOut(
   return `${lines}\n`;
 }
 
-/** The text in pieces: the first of at most `first` columns, all others of `room`. */
+/** The text in pieces: the first of at most `first` columns, all others of at most `room`. */
 function pieces(text: string, first: number, room: number): string[] {
   if (widthOf(text) <= first) return [text];
   const result: string[] = [];
@@ -104,7 +104,7 @@ function recordWords(head: Word[], message: unknown, fields: Record<string, unkn
   return { words: [...head, ...sentence(plain(message), 1), ...members], indent: '12:00:01 info  '.length };
 }
 
-/** What the record of a request holds, beside what only JSON lines show. */
+/** The members of a request's record that are shown; JSON lines have more. */
 interface Answered {
   account: string;
   model: string;
@@ -157,7 +157,7 @@ function namesFitted(asked: string, reached: string, room: number): string {
   return names + fitted(reached, room - widthOf(names));
 }
 
-/** What a request that was not let through was told; its client has the whole of it. */
+/** A refused request; its client got the whole message. */
 interface Refused {
   path: string;
   status: number;
@@ -190,7 +190,7 @@ function span(ms: number): string {
 
 const NARROW = /[\0-\u10ff\u2010-\u2027\u2190-\u2193]/;
 
-/** Columns of a terminal, never fewer than it takes: what is beyond the alphabets and our own marks may be wide. */
+/** Columns on a terminal, never too few: characters beyond the alphabets and the marks used here may be wide. */
 function widthOf(text: string): number {
   let width = 0;
   for (const char of text) width += NARROW.test(char) ? 1 : 2;
@@ -212,6 +212,6 @@ function fitted(text: string, room: number): string {
 /** Control characters from strangers never reach the terminal raw. */
 function plain(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  // eslint-disable-next-line no-control-regex -- it looks for control characters
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => JSON.stringify(char).slice(1, -1));
 }

@@ -1,5 +1,5 @@
-// Writes to several sockets leave together, at the end of a turn of the event loop or two: a peer that sleeps is woken by the
-// first write and is still awake for the next. A write that is alone leaves at once.
+// Writes to several sockets leave together, one or two turns of the event loop later: the first write wakes a sleeping peer, which is
+// still awake for the next. A single write leaves at once.
 import { Socket } from 'node:net';
 
 /** Milliseconds without a write, after which the next one counts as alone if the last one was. */
@@ -16,8 +16,7 @@ let batchSize = 0;
 let alone = 0;
 
 /**
- * To be called before each write to `socket`: corks it until the batch leaves. Cheaper by a tenth of a small request's
- * processor time than flushing at the end of the turn, and by a quarter than not batching.
+ * To be called before each write to `socket`: corks it until the batch leaves. Figures: docs/decisions/0007-write-batches.md.
  */
 export function joinWriteBatch(socket: Socket): void {
   if (corked.has(socket)) return;
@@ -36,7 +35,7 @@ export function joinWriteBatch(socket: Socket): void {
   corked.add(socket);
 }
 
-/** No timer: a loop with nothing to do comes round in microseconds. */
+/** No timer: an idle event loop comes to its next turn at once. */
 function waitOneMoreTurn(): void {
   if (performance.now() - lastAt > BUSY_TURN_MS) flush();
   else setImmediate(flush);

@@ -1,4 +1,4 @@
-// How many tokens a request has: asked of the provider where it can tell, else estimated. Never a provider's error.
+// How many tokens a request has: counted by the provider if it can, else estimated. A provider's error is never the answer.
 import { authenticate } from '../accounts/authenticate.ts';
 import { GatewayError } from '../errors.ts';
 import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
@@ -27,30 +27,30 @@ export async function countTokens(
     deps.clock.now(),
   );
   const config = deps.config();
-  const leave = deps.inFlightLimit.enter(config);
+  const release = deps.inFlightLimit.enter(config);
   try {
     const { maxValues } = config.limits;
     const inbound = readRequest(protocol, await exchange.readBody(), maxValues, counting.readEnvelope);
-    const passed = protocol.client.forwardedHeaders(exchange.headers, exchange.query);
+    const forwarded = protocol.client.forwardedHeaders(exchange.headers, exchange.query);
     await deps.discovered;
-    const target = targetOf(routingQuery(inbound, key, passed.longContext), deps);
+    const target = targetOf(routingQuery(inbound, key, forwarded.longContext), deps);
     const counted = target === undefined ? undefined : await ask(inbound, target);
     const head = ['content-type', 'application/json'];
     if (counted === undefined) head.push('x-gateway-estimated', 'true');
     exchange.sink.send(200, head, counted ?? JSON.stringify(counting.encode(inbound.estimate())));
 
-    /** The provider's answer as it came. */
+    /** The provider's answer, unchanged; undefined if it gives none. */
     async function ask(request: Inbound, to: Target): Promise<Buffer | undefined> {
       const base = to.provider.baseUrls[protocol.name];
       if (!to.provider.protocols.includes(protocol.name) || base === undefined) return undefined;
       try {
-        const prepared = buildRequest(request, to, { forwarded: passed, strict: false });
+        const built = buildRequest(request, to, { forwarded, strict: false });
         const reply = await deps.client.open(
           {
-            url: base + counting.path + passed.query,
+            url: base + counting.path + forwarded.query,
             method: 'POST',
-            headers: prepared.headers,
-            body: prepared.bytes,
+            headers: built.headers,
+            body: built.bytes,
             stream: false,
             timeout: { ...to.provider.timeout, connect: TIMEOUT_MS, whole: TIMEOUT_MS },
           },
@@ -65,14 +65,14 @@ export async function countTokens(
       }
     }
   } finally {
-    exchange.whenDelivered(leave);
+    exchange.whenDelivered(release);
   }
 }
 
-/** Undefined where every target cools down: the count is estimated then. */
-function targetOf(question: RoutingQuery, { routing }: GatewayDeps): Target | undefined {
+/** Undefined if every target cools down: the count is estimated then. */
+function targetOf(query: RoutingQuery, { routing }: GatewayDeps): Target | undefined {
   try {
-    return routing.resolve(question).targets[0];
+    return routing.resolve(query).targets[0];
   } catch (error) {
     if (error instanceof GatewayError && error.kind === 'unavailable') return undefined;
     throw error;

@@ -1,18 +1,18 @@
-// Requests that are refused for the sake of the database: the log says why, and `/health` that it is away.
+// Requests that are refused because the database fails: reported in the log, and by `/health`.
 import type { Clock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Fields, Logger } from '../log.ts';
 import { StoreError, type Store } from '../store/store.ts';
 
-/** At most one line in so long. */
-const SAY_EVERY_MS = 1000;
-/** A full disk or a broken page is met by some requests and not by a mere look: the last one counts for so long. */
-const BELIEVED_MS = 3000;
+/** The log gets at most one line in this time. */
+const LOG_EVERY_MS = 1000;
+/** A full disk or a broken page fails some requests and no ping, so a failed request counts for this time. */
+const FAILED_FOR_MS = 3000;
 
 export interface DatabaseHealth {
-  /** A request was refused with `error`: noted where the database is its cause. */
+  /** To be called with each refused request; counts it if the database is the cause of `error`. */
   refused(error: GatewayError, request: Fields): void;
-  /** A lock of another program is no absence: it delays requests, and ends. */
+  /** A lock of another program does not count: it delays requests, and ends. */
   isAway(): Promise<boolean>;
 }
 
@@ -25,8 +25,8 @@ export function createDatabaseHealth({
   clock: Clock;
   log: Pick<Logger, 'error'>;
 }): DatabaseHealth {
-  let saidAt = -Infinity;
-  let unsaid = 0;
+  let loggedAt = -Infinity;
+  let unlogged = 0;
   let failedAt = -Infinity;
 
   return {
@@ -34,18 +34,18 @@ export function createDatabaseHealth({
       if (!(cause instanceof StoreError)) return;
       const now = clock.monotonic();
       if (cause.kind !== 'busy') failedAt = now;
-      unsaid += 1;
-      if (now - saidAt < SAY_EVERY_MS) return;
+      unlogged += 1;
+      if (now - loggedAt < LOG_EVERY_MS) return;
       log.error('refused: the database cannot be used', {
         ...request,
         reason: cause.message,
-        refused: unsaid,
+        refused: unlogged,
       });
-      saidAt = now;
-      unsaid = 0;
+      loggedAt = now;
+      unlogged = 0;
     },
     async isAway() {
-      if (clock.monotonic() - failedAt < BELIEVED_MS) return true;
+      if (clock.monotonic() - failedAt < FAILED_FOR_MS) return true;
       try {
         await store.ping();
         return false;

@@ -41,23 +41,23 @@ export interface Exchange {
   /** The whole body, decompressed, within the limit. Throws or rejects with GatewayError. */
   readBody(): Buffer | Promise<Buffer>;
   readonly sink: Sink;
-  /** Calls the one task when the last byte of the answer has left, or the connection is gone: at once where that is so already. */
+  /** Calls `task` when the last byte of the answer has left or the connection is closed; at once if that has happened already. */
   whenDelivered(task: () => void): void;
 }
 
-/** The client closed the connection: nobody is left to answer. */
+/** The client closed the connection, so there is nobody to answer. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
 export interface GatewayDeps {
-  /** The configuration as it is now: a request reads it once. */
+  /** The current configuration; a request reads it once. */
   config: () => Config;
   store: Store;
   /** What accounts may ask for again, and what is sealed for them. */
   items: SealedItems;
   routing: Routing;
-  /** Resolves when the local servers were looked for. */
+  /** Resolves when the search for local servers is over. */
   discovered: Promise<void>;
   client: ProviderClient;
   /** Called at the end of each admitted request, in this order. */

@@ -1,13 +1,13 @@
-// Whether new requests are taken at all: overload, maintenance, shutting down. Counts what is in flight.
+// Counts requests in flight, and refuses new ones during overload, maintenance and shutdown.
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
 import { plural } from '../plural.ts';
 
 export interface InFlightLimit {
-  /** Throws 503; else the returned function is called once, when the request is over. */
+  /** Counts a request, or throws 503. The returned function must be called once, when the request is over. */
   enter(config: Config): () => void;
   readonly inFlight: number;
-  /** From now on everything is refused; resolves when nothing is in flight any more. */
+  /** Refuses all further requests; resolves when none is in flight. */
   close(): Promise<void>;
   readonly closed: boolean;
 }

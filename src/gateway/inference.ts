@@ -14,8 +14,8 @@ import { recallThinking } from './thinking-memory.ts';
 import { finishTrace, Trace, type Outcome } from './trace.ts';
 
 /**
- * Throws GatewayError before anything was written, or after the stream was opened with keep-alives alone (`sink.opened`);
- * ClientGone when nobody is left to answer.
+ * Throws GatewayError before anything is written, or after the stream was opened with keep-alives alone (`sink.opened`); ClientGone if
+ * the client left.
  */
 export async function infer(protocol: Protocol, exchange: Exchange, deps: GatewayDeps): Promise<void> {
   const { name, client } = protocol;
@@ -28,7 +28,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     clock.now(),
   );
   const { limits, strict, tiers } = deps.config();
-  const leave = deps.inFlightLimit.enter(deps.config());
+  const release = deps.inFlightLimit.enter(deps.config());
   try {
     const inbound = readRequest(protocol, await exchange.readBody(), limits.maxValues);
     const readAt = clock.monotonic();
@@ -41,7 +41,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
     const build = { forwarded, strict, recalled, references };
     const { first, rest } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, tiers, clock, deps.log);
-    // Counted before the body is let go.
+    // Counted before the body is released.
     if (inbound.stream && first.crossing && client.needsInputEstimate) inbound.estimate();
     inbound.release();
     references?.release();
@@ -77,7 +77,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
       finishTrace(trace, clock, deps.observers);
     }
   } finally {
-    exchange.whenDelivered(leave);
+    exchange.whenDelivered(release);
   }
 }
 

@@ -1,4 +1,4 @@
-// What happened to one admitted request. The line appends to it; the observers read it once, when the request is over.
+// The record of one admitted request. The line appends to it; the observers read it once, when the request is over.
 import type { Clock } from '../clock.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
@@ -14,7 +14,7 @@ export interface Outcome {
   /** null: fully answered. */
   error: string | null;
   usage?: Usage;
-  /** What the client's protocol has no place for, for the log. */
+  /** What the client's protocol can't express, for the log. */
   lost?: string[];
   /** What the account's later requests may need of the answer. */
   items?: readonly NewItem[];
@@ -42,8 +42,8 @@ export interface Admitted {
 }
 
 /**
- * A class that sets all its members at once: a literal to which members are added later, or which is copied by a spread, gets
- * a hidden class of its own each time, and all that reads it is slow (a tenth of a small request).
+ * A class that sets all its members at once: a literal to which members are added later, or which is copied by a spread, gets a new
+ * hidden class each time, which makes all reads of it slow.
  */
 export class Trace implements Admitted {
   readonly requestId: string;
@@ -61,7 +61,7 @@ export class Trace implements Admitted {
   upstreamId: string | undefined = undefined;
   /** Set if the client's protocol has ids of another form; redacted when the request is over. */
   replyIds: ReplyIds | undefined = undefined;
-  /** Tokens of the input that the client was told for want of the provider's count. */
+  /** The estimated input tokens that the client got, since the provider had not counted them. */
   estimatedInput: number | undefined = undefined;
   outcome: Outcome = { status: 500, error: 'internal' };
   /** Set when the request is over. Milliseconds since the epoch. */
@@ -95,7 +95,7 @@ export function finishTrace(trace: Trace, clock: Clock, observers: readonly Obse
   trace.firstByteMs = firstByteAt === undefined ? null : firstByteAt - startedAt;
   trace.durationMs = clock.monotonic() - startedAt;
   if (contact !== undefined) {
-    // A provider's words may hold anything.
+    // A provider's id may hold anything.
     const idOf = (text: string): string => redact(text, contact.target.provider).slice(0, MAX_ID_LENGTH);
     if (upstreamId !== undefined) trace.upstreamId = idOf(upstreamId);
     if (replyIds !== undefined) trace.replyIds = { ...replyIds, theirs: idOf(replyIds.theirs) };

@@ -1,13 +1,13 @@
-// Tells the outside which targets are out of turn: the log at each change, and the store for `gateway models`.
+// Reports which targets are failing or cooling: to the log at each change, and to the store for `gateway models`.
 import type { Clock } from '../clock.ts';
 import { withoutKeys, type Logger } from '../log.ts';
 import type { Health } from '../routing/health.ts';
 import type { Store, TargetHealth } from '../store/store.ts';
 
-/** An open breaker is believed so long without a word; it is told again before that. */
-const BELIEVED_MS = 60_000;
+/** A published open breaker is valid for this time, and published again before it ends. */
+const VALID_MS = 60_000;
 
-/** The returned function compares what is known now with what was told last, and tells the difference. */
+/** The returned function compares the current health with what was published last, and publishes the difference. */
 export function createHealthPublisher(deps: {
   health: Health;
   store: Store;
@@ -15,14 +15,14 @@ export function createHealthPublisher(deps: {
   log: Logger;
 }): () => Promise<void> {
   const { health, store, clock, log } = deps;
-  const told = new Map<string, TargetHealth>();
+  const published = new Map<string, TargetHealth>();
 
-  function outOfTurn(): Map<string, TargetHealth> {
+  function unhealthyTargets(): Map<string, TargetHealth> {
     const found = new Map<string, TargetHealth>();
     for (const [key, { breaker, coolingMs }] of health.states()) {
       const target = withoutKeys(key);
       if (breaker !== 'closed') {
-        found.set(target, { target, state: 'failing', until: clock.now() + BELIEVED_MS });
+        found.set(target, { target, state: 'failing', until: clock.now() + VALID_MS });
       } else if (coolingMs > 0) {
         found.set(target, { target, state: 'cooling', until: Math.ceil(clock.now() + coolingMs) });
       }
@@ -30,22 +30,22 @@ export function createHealthPublisher(deps: {
     return found;
   }
 
-  function isNews(next: TargetHealth): boolean {
-    const last = told.get(next.target);
-    return last === undefined || last.state !== next.state || next.until - last.until > BELIEVED_MS / 2;
+  function isChanged(next: TargetHealth): boolean {
+    const last = published.get(next.target);
+    return last === undefined || last.state !== next.state || next.until - last.until > VALID_MS / 2;
   }
 
   return async () => {
-    const now = outOfTurn();
-    const news = [...now.values()].filter(isNews);
-    const well = [...told.keys()].filter((target) => !now.has(target));
-    if (news.length === 0 && well.length === 0) return;
-    for (const { target, state } of news) {
-      if (told.get(target)?.state !== state) log.warn('a target is out of turn', { target, state });
+    const now = unhealthyTargets();
+    const changed = [...now.values()].filter(isChanged);
+    const healthy = [...published.keys()].filter((target) => !now.has(target));
+    if (changed.length === 0 && healthy.length === 0) return;
+    for (const { target, state } of changed) {
+      if (published.get(target)?.state !== state) log.warn('a target is unhealthy', { target, state });
     }
-    for (const target of well) log.info('a target is in turn again', { target });
-    for (const next of news) told.set(next.target, next);
-    for (const target of well) told.delete(target);
-    await store.publishHealth(news, well);
+    for (const target of healthy) log.info('a target is healthy again', { target });
+    for (const next of changed) published.set(next.target, next);
+    for (const target of healthy) published.delete(target);
+    await store.publishHealth(changed, healthy);
   };
 }

@@ -1,4 +1,4 @@
-// One record in the log for each admitted request, when it is over.
+// Writes one log record for each admitted request, when it is over.
 import { totalInput } from '../canonical/usage.ts';
 import type { FinishedTrace, Observer } from '../gateway/trace.ts';
 import type { Logger } from '../log.ts';

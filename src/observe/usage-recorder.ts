@@ -1,5 +1,5 @@
-// Usage rows on their way to the store: gathered off the request path, written in batches. A crash loses at most one
-// interval of rows; a store that is away makes them wait, up to a bound, and is said once.
+// Collects usage rows off the request path and writes them to the store in batches. A crash loses at most one interval of rows. While
+// the store is unavailable, rows wait, up to a bound, and the log says so once.
 import type { Clock } from '../clock.ts';
 import type { FinishedTrace, Observer } from '../gateway/trace.ts';
 import { withoutKeys, type Logger } from '../log.ts';
@@ -7,13 +7,13 @@ import { costOf } from '../routing/price.ts';
 import type { Store, UsageRow } from '../store/store.ts';
 
 const FLUSH_MS = 100;
-/** Rows that wait for a store that is away; beyond it the oldest are lost, and the log says how many. */
+/** Rows that wait while the store is unavailable; beyond it the oldest are discarded, and the log says how many. */
 const MAX_WAITING = 50_000;
-/** So long without a row, the store does its housekeeping. */
+/** After this time without a row, the store does its housekeeping. */
 const IDLE_MS = 1000;
 
 export interface UsageRecorder extends Observer {
-  /** Writes what waits, for shutdown. Gives the number of rows that could not be written. */
+  /** Writes the rows that wait, for shutdown. Gives the number of rows that could not be written. */
   flush(): Promise<number>;
 }
 
@@ -37,19 +37,19 @@ export function createUsageRecorder(options: { store: Store; clock: Clock; log: 
       cancelIdle();
       cancelIdle = clock.after(IDLE_MS, () => void store.idle().catch(() => undefined));
     } catch (error) {
-      keep(rows);
+      putBack(rows);
       if (!failing) log.error('usage rows cannot be written; they wait', { reason: String(error) });
       failing = true;
       if (!ending) schedule(IDLE_MS);
     }
   }
 
-  function keep(rows: UsageRow[]): void {
+  function putBack(rows: UsageRow[]): void {
     waiting = rows.concat(waiting);
-    const lost = waiting.length - MAX_WAITING;
-    if (lost > 0) {
-      waiting = waiting.slice(lost);
-      log.error('usage rows were lost: the database is away for too long', { rows: lost });
+    const surplus = waiting.length - MAX_WAITING;
+    if (surplus > 0) {
+      waiting = waiting.slice(surplus);
+      log.error('usage rows were discarded: the database was unavailable for too long', { rows: surplus });
     }
   }
 

@@ -9,7 +9,7 @@ import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { joinWriteBatch } from '../write-batch.ts';
 import { preparing } from './connector.ts';
-import { closedBeforeReply, ProviderExchange, type Call, type ProviderReply } from './exchange.ts';
+import { closedBeforeReply, ProviderExchange, type ProviderCall, type ProviderReply } from './exchange.ts';
 import { nameProxyFailures, readProxies, usesProxy, type Proxies } from './proxy.ts';
 
 // undici publishes the socket right before it writes a request to it.
@@ -20,7 +20,7 @@ export interface ProviderClient {
    * Sends one request; once more on a new connection if a reused one closed before any byte of a reply. Rejects with FailureError if
    * no reply began (refused, reset, DNS, TLS, time-out), with the cancellation's reason if it was cancelled.
    */
-  open(call: Call, cancellation: Cancellation): Promise<ProviderReply>;
+  open(call: ProviderCall, cancellation: Cancellation): Promise<ProviderReply>;
   /** Closes the connections that no request uses. */
   closeIdle(): void;
   close(): Promise<void>;
@@ -81,7 +81,7 @@ interface Destination {
 }
 
 interface Pools {
-  destinationOf(call: Call): Destination;
+  destinationOf(call: ProviderCall): Destination;
   /** Replaces the agent of `pool`: its idle connections are closed, used ones after their request. */
   renew(pool: OriginPool): void;
   renewAll(): void;
@@ -146,7 +146,7 @@ function createPools(proxies: Proxies): Pools {
 
 function send(
   { pool, origin, path }: Destination,
-  call: Call,
+  call: ProviderCall,
   cancellation: Cancellation,
   clock: Clock,
   resolve: (reply: ProviderReply) => void,

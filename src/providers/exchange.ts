@@ -1,5 +1,5 @@
-// One request to a provider and its reply: undici's handler on one side, what the gateway reads on the other, its time-outs
-// and its end. Knows bytes, not protocols.
+// One request to a provider and its reply: undici's handler on one side, the body that the gateway reads on the other, time-outs and
+// cancellation. It handles bytes, and knows no protocol.
 import type { Dispatcher } from 'undici';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
@@ -16,7 +16,7 @@ interface Timeouts {
   whole: number;
 }
 
-export interface Call {
+export interface ProviderCall {
   url: string;
   method: 'POST' | 'GET';
   /** Flat: name, value, name, value. */
@@ -36,11 +36,11 @@ export interface ProviderReply {
 
 const ABORTED: ProviderFailure = { kind: 'failed', message: 'the request was aborted', reason: 'aborted' };
 
-/** What may still come of a reply that nobody reads any more, before its connection is given up. */
+/** The rest of a released reply that is read before its connection is closed. */
 const RELEASE_BYTES = 64 * 1024;
 const RELEASE_MS = 1000;
 
-/** A whole reply that is late is read on for so long, while bytes of it are there: this process may have been stopped. */
+/** A late whole reply is read for this time longer while its bytes arrive: this process may have been stopped. */
 const LATE_READING_MS = 1000;
 
 /** One request and its reply: undici's handler, and the body that the gateway reads. */
@@ -60,12 +60,12 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
   #body: ReplyBody = this;
   #cancelTimer: () => void = () => undefined;
   #reader: BodyReader | undefined;
-  /** What came before the reader did: of the read that brought the head, no more. The provider is not held back for it,
-   *  because undici puts what it has read back into the socket then (10 µs a request, and as much again to collect). */
+  /** Chunks before the reader started: those that arrived with the head. The socket is not paused for them, because undici would put
+   *  what it has read back into the socket. */
   #early: Buffer[] = [];
   #heldBack: (() => void) | undefined;
   #lastByteAt = 0;
-  /** The last byte that came before the time-out was last looked at. */
+  /** Time of the last byte at the last check of the time-out. */
   #lateByteAt = 0;
   #lateUntil: number | undefined;
   #paused = false;
@@ -75,7 +75,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
   #released = -1;
 
   constructor(
-    call: Call,
+    call: ProviderCall,
     clock: Clock,
     cancellation: Cancellation,
     resolve: (reply: ProviderReply) => void,
@@ -113,7 +113,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
     if (this.#over) return;
     const first = this.#lastByteAt === 0;
     this.#lastByteAt = this.#clock.monotonic();
-    // The one timer still runs for the first byte, which may be allowed much longer than a silence after it.
+    // The timer still runs for the first byte, whose time-out may be much longer than the idle one.
     if (first && this.#stream && this.#timeout.idle < this.#timeout.firstByte) {
       this.#cancelTimer();
       this.#arm(this.#timeout.idle);
@@ -178,7 +178,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
       this.#early = [];
       for (const chunk of early) {
         reader.chunk(chunk);
-        // The reader may end the exchange: then it hears no more.
+        // The reader may end the exchange: then it gets no more.
         if (this.#over) return;
       }
     }
@@ -198,7 +198,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
   }
 
   abort(): void {
-    this.#stop(new Error('the gateway needs no more of it'));
+    this.#stop(new Error('the gateway needs no more of the reply'));
   }
 
   release(): void {
@@ -216,7 +216,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
     this.#cancelTimer = this.#clock.after(Math.max(ms, 1), () => this.#expire());
   }
 
-  /** One timer a request: it looks at the time of the last byte instead of being set anew for each. */
+  /** One timer per request: it checks the time of the last byte and is not set again for each. */
   #expire(): void {
     const silent = this.#lastByteAt > 0;
     if (this.#stream && silent) {
@@ -250,7 +250,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
     return this.#lastByteAt > Math.max(due, seen) && now < this.#lateUntil;
   }
 
-  /** Ends the exchange and tells whoever waits for it: the caller of `open`, or the reader of the body. */
+  /** Ends the exchange with an error for the caller of `open`, or for the reader of the body. */
   #break(reason: Error, failure: ProviderFailure): void {
     if (this.#over) return;
     const quiet = this.#released >= 0;
@@ -279,7 +279,7 @@ function joined(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** A connection that failed before or while it answered. `retry`: a reused connection closed before any byte of a reply. */
+/** A connection that failed before or during its reply. `retry`: a reused connection closed before any byte of a reply. */
 class ConnectionError extends FailureError {
   readonly retry: boolean;
   constructor(failure: ProviderFailure, cause: Error | undefined, replied: boolean) {

@@ -12,13 +12,13 @@ export interface BodyReader {
 }
 
 export interface ReplyBody {
-  /** Called once, before anything is waited for after `open`: what came with the head is kept for it. */
+  /** To be called once, in the turn in which `open` resolves: chunks that arrived with the head wait for it. */
   start(reader: BodyReader): void;
   pause(): void;
   resume(): void;
-  /** Ends the exchange; the reader hears no more. */
+  /** Ends the exchange; the reader gets no more. */
   abort(): void;
-  /** The reader heard enough: what still comes is thrown away, and the connection kept if the end comes soon. */
+  /** The reader needs no more: the rest is discarded, and the connection is used again if the end comes soon. */
   release(): void;
 }
 
@@ -115,7 +115,7 @@ class DecodedBody implements ReplyBody {
         if (this.#decoder === undefined) end(() => reader.end(clean));
         else this.#decoder.end();
       },
-      // What came is decoded and delivered first.
+      // Chunks that arrived are decoded and delivered first.
       fail: (failure) => {
         broken = failure;
         if (this.#decoder === undefined) end(() => reader.fail(failure));

@@ -6,7 +6,7 @@ import type { ModelInfo } from './model-info.ts';
 import {
   type Providers,
   createTargets,
-  keep,
+  store,
   type Discovered,
   type Target,
   type TargetOf,
@@ -53,19 +53,19 @@ export function createCatalog({ providers, routes, discovered, models, now }: Ca
   const single = new Map<string, Entry>();
 
   function findTarget(name: string): Entry | undefined {
-    const kept = single.get(name);
-    if (kept !== undefined) return kept;
+    const known = single.get(name);
+    if (known !== undefined) return known;
     const slash = name.indexOf('/');
     const provider = slash > 0 ? byName.get(name.slice(0, slash)) : undefined;
     const target = provider && targetOf(provider, name.slice(slash + 1));
     if (target === undefined) return undefined;
     const found = entry(name, 'target', [target]);
-    keep(single, name, found);
+    store(single, name, found);
     return found;
   }
 
   function find(name: string): Entry | undefined {
-    // A route of that name whose targets were all left out hides the built-in `auto`: it said where requests may go.
+    // A route of that name whose targets were all left out hides the built-in `auto`: it states where requests may go.
     if (name === 'auto' && !routes.has(name)) return auto.targets.length > 0 ? auto : undefined;
     return routed.get(name) ?? findTarget(name) ?? listed.get(name);
   }
@@ -137,20 +137,20 @@ function autoTargets(
       (provider) => provider.defaultModel ?? (provider.source === 'local' ? first(provider) : undefined),
     ),
   ];
-  // `auto` always exists, where there is anything at all.
+  // `auto` exists if there is any model at all.
   return [...new Set(found.length > 0 ? found : targets(first))];
 }
 
-/** For a server without a preset model: the first that it told, but for those that only embed. */
+/** For a server without a preset model: the first one in its list that does not only embed. */
 function firstOf(provider: ProviderConfig, discovered: Discovered): string | undefined {
   return discovered.get(provider.name)?.find((name) => !/embed|rerank/i.test(name));
 }
 
-/** What is shown of a provider without a list: what it told, until then its default model. */
+/** The models of a provider without a list in the file: the list that it reported, until then its default model. */
 function namesOf(provider: ProviderConfig, discovered: Discovered): readonly string[] {
   if (provider.models !== null) return [];
-  const told = discovered.get(provider.name) ?? [];
-  return told.length > 0 || provider.defaultModel === undefined ? told : [provider.defaultModel];
+  const reported = discovered.get(provider.name) ?? [];
+  return reported.length > 0 || provider.defaultModel === undefined ? reported : [provider.defaultModel];
 }
 
 export interface ModelEntry {

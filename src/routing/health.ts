@@ -1,14 +1,14 @@
-// How targets fare: who cools after a rate limit, whose breaker is open, who answers fast. Nothing here refuses a request;
-// routing orders by it, and the gateway asks `begin` before it contacts a target.
+// The health of targets: cool-downs after rate limits, circuit breakers, times to first byte. It refuses no request; routing orders
+// targets by it, and the gateway calls `begin` before it contacts a target.
 import type { Clock } from '../clock.ts';
 import type { FailureKind, ProviderFailure } from '../errors.ts';
 
 /** One contact with a target. The first of its ends counts, further ones do nothing. */
 export interface HealthTicket {
-  /** A frame or a reply was worth writing. `firstByteMs`: from the contact to it. */
+  /** A frame or a reply with content arrived. `firstByteMs`: from the contact to it. */
   succeeded(firstByteMs: number): void;
   failed(failure: ProviderFailure): void;
-  /** The client left, or the gateway gave up: says nothing about the target. */
+  /** The client left, or the gateway ended the request: no statement about the target. */
   abandoned(): void;
 }
 
@@ -32,7 +32,7 @@ export interface Health {
   state(key: string): TargetState;
   /** Every target that was contacted. */
   states(): [string, TargetState][];
-  /** Orders the strategy `fastest`: less is better. One that was not measured lately comes first, until one request is on its way to it. */
+  /** For the strategy `fastest`: less is better. A target that was not measured lately comes first, until a request is under way to it. */
   pace(key: string): number;
   /** Before a contact. undefined: another request is this target's probe, go on to the next. `lone`: never refused. */
   begin(key: string, lone?: boolean): HealthTicket | undefined;
@@ -44,9 +44,9 @@ export interface Health {
 const OPENS_AFTER = 3;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30_000;
-/** A provider's own wait is believed up to here. */
-const LONGEST_TOLD_MS = 3_600_000;
-/** A first-byte time counts as recent so long. */
+/** The longest wait that a provider can ask for. */
+const LONGEST_ASKED_MS = 3_600_000;
+/** A first-byte time counts as recent for this time. */
 const RECENT_MS = 300_000;
 /** Weight of the newest first-byte time. */
 const NEWEST = 0.3;
@@ -186,13 +186,14 @@ function warm(record: Vitals): void {
 }
 
 /** Many requests that are refused at once are one cool-down, not many: it doubles only by a contact that began after it. */
-function cool(record: Vitals, began: number, time: Time, told: number | undefined): void {
+function cool(record: Vitals, began: number, time: Time, askedMs: number | undefined): void {
   const same = began < record.cooledTurn;
   if (!same) {
     record.cooled++;
     record.cooledTurn = time.turn();
   }
-  const wait = told !== undefined && told > 0 ? Math.min(told, LONGEST_TOLD_MS) : coolDown(record.cooled - 1);
+  const wait =
+    askedMs !== undefined && askedMs > 0 ? Math.min(askedMs, LONGEST_ASKED_MS) : coolDown(record.cooled - 1);
   const until = time.now() + wait;
   record.coolUntil = same ? Math.max(record.coolUntil, until) : until;
 }
@@ -239,7 +240,7 @@ function fresh(): Vitals {
 
 const UNKNOWN: TargetState = stateOf(fresh(), 0);
 
-/** Makes room: the oldest that is idle and well, else the oldest. */
+/** Removes the oldest record that is idle and healthy, else the oldest. */
 function evict(records: Map<string, Vitals>, now: number): void {
   let oldest: string | undefined;
   for (const [key, record] of records) {

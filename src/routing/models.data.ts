@@ -1,5 +1,5 @@
-// What is known about models, as rows of data: only what is certain, since what is not said is taken as possible.
-// Matched against the plain name (facts.ts); later rows beat earlier ones.
+// What is known about models, as rows of data: only what is certain, since all else is taken as possible. Matched against the plain
+// name (model-info.ts); later rows override earlier ones.
 import type { Effort } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 
@@ -256,7 +256,7 @@ const OTHERS: readonly ModelRow[] = [
   { match: /^(?:kimi|moonshot)/, family: 'kimi', traits: { efforts: USUAL } },
   { match: /^(?:glm|chatglm)/, family: 'glm', traits: { efforts: USUAL } },
   { match: /^grok/, family: 'grok', traits: { efforts: USUAL } },
-  // They think, and refuse to be told how much: https://github.com/NousResearch/hermes-agent/pull/23435
+  // They think, and refuse a setting of how much: https://github.com/NousResearch/hermes-agent/pull/23435
   { match: /^grok-(?:2|3(?!-mini)|4-fast|4-1-fast|4-20(?!-multi)|build|code)/, traits: { efforts: [] } },
   // https://github.com/theopenco/llmgateway/pull/2973
   { match: /^grok-4-5/, traits: { efforts: UP_TO_HIGH, thinksByDefault: true } },

@@ -1,4 +1,4 @@
-// Why a request has no target, in words that say what would mend it.
+// Errors for requests without a target, with a hint at the solution.
 import { GatewayError, LONG_WAIT_S } from '../errors.ts';
 import type { Config } from '../config/config.ts';
 import { didYouMeanAll } from '../config/did-you-mean.ts';
@@ -23,7 +23,7 @@ export function unknownModel(name: string, known: Known): GatewayError {
   return new GatewayError('model_not_found', `There is no model \`${shown}\` here${why}`, { param: 'model' });
 }
 
-/** It would be there if its provider had what it lacks. */
+/** The model would exist if its provider had what it lacks. */
 function reasonOf(name: string, leftOut: Config['leftOut']): string | undefined {
   const meant = leftOut.filter(
     ({ provider, names }) => name.startsWith(`${provider}/`) || names.includes(name),
@@ -65,7 +65,7 @@ function hint(name: string, { usable, targets }: Known): string {
   return `. This key may use ${quoted(usable.slice(0, MOST_NAMES))}${rest > 0 ? ` and ${rest} more` : ''}.`;
 }
 
-/** Of a name with a provider first the same model elsewhere, then what is spelt alike. */
+/** For a name with a provider: first the same model at others, then names spelt alike. */
 function nearTo(name: string, usable: readonly string[], targets: readonly string[]): string[] {
   const slash = name.indexOf('/');
   if (slash < 0) return didYouMeanAll(name, usable, MOST_NAMES);

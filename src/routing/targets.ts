@@ -1,4 +1,5 @@
-// A provider and one of its models, made once for each name that is asked for.
+// Targets (a provider and one of its models), made once for each name; and the providers that there are: those of the configuration,
+// then those found after the start.
 import type { Traits } from '../canonical/traits.ts';
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
 import { withoutKeys } from '../log.ts';
@@ -17,18 +18,18 @@ export interface Target {
   /** Models of one family may be given each other's thinking. */
   family: string;
   price?: Price;
-  /** Set for one request alone: the open tool turn's thinking is another family's, so it is left out, reported, and
-   *  thinking is off for this call. */
+  /** Set for one request alone: the open tool turn holds another family's thinking, so it is left out and reported, and thinking is
+   *  off for this call. */
   withoutThinking?: true;
 }
 
-/** Provider -> the names that it told. */
+/** Provider -> the models that it reported. */
 export type Discovered = ReadonlyMap<string, readonly string[]>;
 
 /** undefined: the provider has no such model. */
 export type TargetOf = (provider: ProviderConfig, name: string) => Target | undefined;
 
-// Any name may be asked of a provider without a list, so what was made for one is kept within bounds.
+// Clients may ask a provider without a list for any name, so the number of its targets in memory is bounded.
 const MOST_MADE = 2000;
 const LONGEST_KEPT = 256;
 
@@ -41,7 +42,7 @@ export function createTargets(models: ModelInfo, discovered: Discovered, now: nu
     if (known !== undefined) return known;
     const upstream = model?.upstream ?? name;
     const target = { key, provider, model: name, upstream, ...models.about(provider, upstream, model, now) };
-    keep(made, key, target);
+    store(made, key, target);
     return target;
   }
 
@@ -51,16 +52,16 @@ export function createTargets(models: ModelInfo, discovered: Discovered, now: nu
       const model = provider.models.find(({ id }) => id === name);
       return model && make(provider, name, model);
     }
-    // A key of the gateway in the wrong place is no provider's to see.
+    // A key of the gateway in the model's name must not reach a provider.
     if (withoutKeys(name) !== name) return undefined;
-    // What the built-in provider has is certain.
+    // The models of the built-in provider are known.
     const has = provider.source !== 'builtin' || discovered.get(provider.name)?.includes(name) !== false;
     return has ? make(provider, name) : undefined;
   };
 }
 
 /** Adds to a map that forgets its oldest half when it is full, and no key that is very long. */
-export function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
+export function store<Value>(map: Map<string, Value>, key: string, value: Value): void {
   if (key.length > LONGEST_KEPT) return;
   if (map.size >= MOST_MADE) {
     let surplus = MOST_MADE / 2;
@@ -72,11 +73,9 @@ export function keep<Value>(map: Map<string, Value>, key: string, value: Value):
   map.set(key, value);
 }
 
-// The providers that there are: the file's or the environment's, then those found after the start.
-
 export interface Providers {
   all: readonly ProviderConfig[];
-  /** Those that are part of `auto` and of the lists: the built-in one only where there is no other or the file names it. */
+  /** Providers in `auto` and in the lists: the built-in one only if there is no other or the file names it. */
   shown: readonly ProviderConfig[];
 }
 

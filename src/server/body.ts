@@ -1,4 +1,4 @@
-// A request's body in memory: decompressed, within the limit, never more of it held than the limit allows.
+// Reads a request's body into memory: decompressed, and never more bytes than the limit allows.
 import type { IncomingMessage } from 'node:http';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Transform } from 'node:stream';
@@ -17,7 +17,7 @@ function tooLarge(limit: number): GatewayError {
   return new GatewayError('too_large', `the body is larger than ${plural(limit, 'byte')} (limits.max_body)`);
 }
 
-/** Throws or rejects with GatewayError 413 or 400; rejects with the cancellation's reason where the client left. */
+/** Throws or rejects with GatewayError 413 or 400; rejects with the cancellation's reason if the client left. */
 export function readBody(
   request: IncomingMessage,
   limit: number,
@@ -44,7 +44,7 @@ export function readBody(
   return gather(decoder, request, limit, cancellation);
 }
 
-/** Another type than JSON is a mistake worth telling; no type at all is taken as JSON. */
+/** Another type than JSON is an error; no type at all is taken as JSON. */
 function checkType(type: string | undefined): void {
   if (type === undefined || type.trim() === '') return;
   const essence = (type.split(';')[0] ?? '').trim().toLowerCase();
@@ -55,14 +55,14 @@ function checkType(type: string | undefined): void {
   );
 }
 
-/** A small body comes with its head, so it is there already: taken at once, it costs 4 µs less than by its events. */
+/** A small body arrives with its head: reading it at once costs less than waiting for its events. */
 function arrived(request: IncomingMessage, limit: number): Buffer {
   const body = (request.read() as Buffer | null) ?? Buffer.alloc(0);
   if (body.length > limit) throw tooLarge(limit);
   return body;
 }
 
-/** Listeners stay where they are: to take them off again costs more than the whole rest (3 µs). */
+/** Does not remove its listeners, since that costs more than all the rest. */
 function gather(
   source: IncomingMessage | Transform,
   request: IncomingMessage,
@@ -78,7 +78,7 @@ function gather(
       chunks = [];
       cancellation.unsubscribe(onCancel);
     }
-    /** What still comes is thrown away, so that the answer can be read; errors of it mean nothing any more. */
+    /** Discards the rest of the body, so that the client can read the answer, and ignores its errors. */
     function fail(error: Error): void {
       if (settled) return;
       settle();

@@ -1,4 +1,4 @@
-// The only place where a head is written: ids, the gateway's headers and the answer's own in one flat list.
+// Writes answers to clients; the only place where a head is written: ids, the gateway's headers and the answer's own in one flat list.
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
@@ -9,15 +9,15 @@ import { joinWriteBatch } from '../write-batch.ts';
 
 const KEEP_ALIVE_MS = 10_000;
 const ONE_WRITE_BYTES = 16 * 1024;
-/** The SDKs read milliseconds first, and sleep any length: only for waits that a person would sit through. */
+/** The SDKs read milliseconds first and sleep for any time: sent only for waits that a person would accept. */
 const SHORT_WAIT_S = 60;
 
 interface ResponseWriter extends Sink {
-  /** Whatever was said so far, the client learns of the error: as a status, or as its protocol's error event. */
+  /** Reports the error to the client: by a status, or by its protocol's error event if the head was written. */
   fail(error: GatewayError, protocol: Protocol): void;
 }
 
-/** A class, not a literal with a getter: such a literal gets a hidden class of its own each time (100 µs a request in all). */
+/** A class, since a literal with a getter gets a new hidden class for each request. */
 export class ClientResponse implements ResponseWriter {
   readonly #response: ServerResponse;
   readonly #requestId: string;
@@ -50,8 +50,8 @@ export class ClientResponse implements ResponseWriter {
     this.#joinBatch();
     this.#head(status, headers, 'content-length', String(length));
     if (length > PIECE_BYTES) this.#inPieces().end(bufferOf(body));
-    // As a string, a small body leaves in one write with its head; as a Buffer it would be a writev of two (10 µs more).
-    // Of as many bytes as characters is ASCII alone, which needs no conversion.
+    // As a string, a small body leaves in one write with its head. A string of as many bytes as characters is ASCII, which needs no
+    // conversion.
     else if (typeof body === 'string') this.#response.end(body, length === body.length ? 'latin1' : 'utf8');
     else if (length > ONE_WRITE_BYTES) this.#response.end(body);
     else this.#response.end(body.toString('latin1'), 'latin1');
@@ -115,7 +115,7 @@ export class ClientResponse implements ResponseWriter {
     this.#response.writeHead(status, list);
   }
 
-  /** One timer a stream: it looks at the time of the last write instead of being set anew for each. */
+  /** One timer per stream: it checks the time of the last write and is not set again for each. */
   #keepAlive(inMs: number): void {
     this.#cancelKeepAlive = this.#clock.after(inMs, () => {
       const silent = this.#clock.monotonic() - this.#lastWriteAt;
@@ -185,7 +185,7 @@ class Pieces {
     this.#response = response;
   }
 
-  /** Something waits for the client. */
+  /** Bytes wait for the client. */
   get busy(): boolean {
     return this.#needsDrain || this.#waiting.length > 0;
   }
@@ -198,7 +198,7 @@ class Pieces {
     return !this.busy;
   }
 
-  /** Nothing that is written later counts. */
+  /** Ignores all later writes. */
   end(bytes: Buffer): void {
     if (this.#ended) return;
     if (bytes.length > 0) this.#waiting.push(bytes);
@@ -206,7 +206,7 @@ class Pieces {
     this.#flush();
   }
 
-  /** Calls `listener` once, when nothing waits any more. */
+  /** Calls `listener` once, when no bytes wait any more. */
   onDrain(listener: () => void): void {
     this.#onDrain = listener;
   }

@@ -5,7 +5,7 @@ import { manualClock } from '../helpers/clock.ts';
 import { gateway } from '../helpers/gateway.ts';
 import { scriptedProvider } from '../helpers/scripted-provider.ts';
 
-it('tells which target is out of turn, and when it is in turn again', async () => {
+it('reports which target is unhealthy, and when it is healthy again', async () => {
   const clock = manualClock();
   const busy = await scriptedProvider();
   const dead = await scriptedProvider();
@@ -45,8 +45,8 @@ it('tells which target is out of turn, and when it is in turn again', async () =
     .log()
     .split('\n')
     .filter((line) => line.includes('turn'));
-  expect(lines.filter((line) => line.includes('out of turn'))).toHaveLength(2);
-  expect(lines.filter((line) => line.includes('in turn again'))).toHaveLength(2);
+  expect(lines.filter((line) => line.includes('a target is unhealthy'))).toHaveLength(2);
+  expect(lines.filter((line) => line.includes('a target is healthy again'))).toHaveLength(2);
 });
 
 it('tells it of a wait that ends between two milliseconds', async () => {

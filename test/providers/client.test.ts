@@ -10,7 +10,7 @@ import { FailureError, type ProviderFailure } from '../../src/errors.ts';
 import { CancellationSource, type Cancellation } from '../../src/cancellation.ts';
 import { systemClock, type Clock } from '../../src/clock.ts';
 import { createProviderClient } from '../../src/providers/client.ts';
-import type { Call, ProviderReply } from '../../src/providers/exchange.ts';
+import type { ProviderCall, ProviderReply } from '../../src/providers/exchange.ts';
 import { selfSigned } from '../helpers/certificate.ts';
 import { manualClock } from '../helpers/clock.ts';
 
@@ -47,7 +47,7 @@ function client(clock: Clock = systemClock): ReturnType<typeof createProviderCli
   return createProviderClient({ clock, env: {} });
 }
 
-function call(url: string, changes: Partial<Call> = {}): Call {
+function call(url: string, changes: Partial<ProviderCall> = {}): ProviderCall {
   const timeout = { connect: 1000, firstByte: 120_000, idle: 300_000, whole: 900_000 };
   return { url, method: 'POST', headers: [], body: Buffer.from('{}'), stream: true, timeout, ...changes };
 }

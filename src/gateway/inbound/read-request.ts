@@ -1,4 +1,4 @@
-// The body of a request, read once: one scan of its bytes, one parse, validated; what the request needs is found on the way.
+// Reads a request's body once: one scan of its bytes, one parse, validated; what the request needs is found on the way.
 import { isAscii, isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Needs } from '../../canonical/traits.ts';
@@ -9,7 +9,7 @@ import { scanMembers, type Members } from '../../protocols/json/splice.ts';
 import type { ReplyOptions, Envelope, Protocol } from '../../protocols/protocol.ts';
 import { plural } from '../../plural.ts';
 
-/** A request as it was read. */
+/** A request that was read. */
 export class Inbound {
   readonly protocol: Protocol;
   readonly bytes: Buffer;
@@ -43,23 +43,22 @@ export class Inbound {
     return (this.#value ??= JSON.parse(this.bytes.toString()) as JsonObject);
   }
 
-  /** The canonical request: made at the first target that crosses protocols, and once. */
+  /** The canonical request; made once, for the first target of another protocol. */
   decode(): GenerationRequest {
     return (this.#request ??= this.protocol.client.decodeRequest(this.value, this.bytes));
   }
 
-  /** Stays when the rest is let go. */
+  /** Stays after `release`. */
   asked(): ReplyOptions {
     return (this.#asked ??= this.protocol.client.readAsked(this.value));
   }
 
-  /** Tokens of the input, roughly; counted once. */
+  /** The estimated input tokens; counted once. */
   estimate(): number {
     return (this.#tokens ??= this.protocol.client.hints.estimate(this.value));
   }
 
-  /** Lets go of what was made of the bytes, which else lives as long as a stream: some 400 KiB of a body of 195 KB. What is
-   *  asked for again is made again. */
+  /** Frees the parsed body, which else stays in memory as long as the stream. If it is needed again, it is made again. */
   release(): void {
     if (this.#request !== undefined) this.#asked ??= askedOf(this.#request);
     this.#value = undefined;

@@ -1,4 +1,4 @@
-// The bytes for one target: the client's own with the model's name spliced in, or the request translated. Pure.
+// Builds the request for one target: the client's bytes with the model's name spliced in, or the translated request. Pure.
 import { repairHistory } from '../../canonical/history.ts';
 import type { ProtocolName, GenerationRequest, Warning } from '../../canonical/request.ts';
 import type { ProviderConfig } from '../../config/config.ts';
@@ -21,7 +21,7 @@ import { withRecalledThinking, type RecalledThinking } from '../thinking-memory.
 
 export interface BuiltRequest {
   target: Target;
-  /** What the target is spoken to in. */
+  /** The protocol towards the target. */
   protocol: Protocol;
   url: string;
   headers: HeaderList;
@@ -33,7 +33,7 @@ export interface BuiltRequest {
   /** What a translation changed in form, each as `path: how`, by the client's own name of the field. */
   changed: readonly string[];
   restore: ReverseMapping;
-  /** Its turns may be paused, and the client knows no such thing. */
+  /** Set if the provider may pause its turns and the client's protocol has no pause. */
   pausing?: PauseTurn;
 }
 
@@ -173,27 +173,27 @@ function shownPath(path: string): string {
 const MOST_NAMED = 20;
 
 function refuseLosses(warnings: readonly Warning[], client: ClientSide, target: Target): void {
-  const lost = pathsOf(warnings, LOST, client);
-  if (lost.length === 0) return;
-  const more = lost.length > MOST_NAMED ? ` and ${lost.length - MOST_NAMED} more` : '';
-  const named = lost.slice(0, MOST_NAMED).join(', ') + more;
+  const refused = pathsOf(warnings, LOST, client);
+  if (refused.length === 0) return;
+  const more = refused.length > MOST_NAMED ? ` and ${refused.length - MOST_NAMED} more` : '';
+  const named = refused.slice(0, MOST_NAMED).join(', ') + more;
   const message = `${target.key} has no notion of ${named} (strict: true refuses what would be left out)`;
-  throw new GatewayError('invalid_request', message, { param: lost[0] });
+  throw new GatewayError('invalid_request', message, { param: refused[0] });
 }
 
-/** `passed`: the client's own, of the same protocol. */
+/** `forwarded`: the client's headers, if the provider has the same protocol. */
 export function headersFor(
   provider: ProviderConfig,
   protocol: ProtocolName,
   stream: boolean,
-  passed?: readonly string[],
+  forwarded?: readonly string[],
 ): HeaderList {
   const usual = usualHeaders(provider, protocol, stream);
-  const own = passed ?? protocols[protocol].provider.requestHeaders;
+  const own = forwarded ?? protocols[protocol].provider.requestHeaders;
   return own.length === 0 ? usual : [...usual, ...own];
 }
 
-/** The same string each time: what is looked up by it need not be hashed again. */
+/** The same string for each request, so that look-ups need not hash it again. */
 const urls = new WeakMap<ProviderConfig, Partial<Record<ProtocolName, string>>>();
 
 function urlOf(provider: ProviderConfig, name: ProtocolName): string {
@@ -208,7 +208,7 @@ function makeUrl(provider: ProviderConfig, name: ProtocolName): string {
   return base + protocols[name].provider.path;
 }
 
-/** The same for every request to a provider, so made once: whole answers, and streams. */
+/** The same for every request to a provider, so made once: for whole answers, and for streams. */
 type UsualHeaders = Partial<Record<ProtocolName, { whole?: HeaderList; stream?: HeaderList }>>;
 
 const usualLists = new WeakMap<ProviderConfig, UsualHeaders>();

@@ -1,5 +1,5 @@
-// Where a provider paused a turn, because tools that it runs itself take long, it is asked to go on until the turn is over:
-// the client's protocol has no word for a pause. Where that fails, the answer ends where it was paused.
+// A provider may pause a turn while tools that it runs itself take long; it is asked to continue until the turn is over, since the
+// client's protocol has no pause. If that fails, the answer ends at the pause.
 import { append, type JsonObject } from '../../canonical/json.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { TurnJoiner } from '../../protocols/protocol.ts';
@@ -10,23 +10,23 @@ import { openFrames, type FrameReader, type FrameSource, type ReplyLimits } from
 import type { BuiltRequest } from './build-request.ts';
 import { readBody } from '../../providers/read-body.ts';
 
-/** Calls after the first: a turn that pauses for ever is paid for each time. */
+/** Calls after the first: each call of a turn that pauses again is paid for. */
 export const MAX_PAUSES = 8;
 
-/** Sends a paused turn back and reads the reply; undefined where it can't go on. Rejects where the request was cancelled. */
+/** Sends a paused turn back and reads the reply; undefined if it can't be continued. Rejects if the request was cancelled. */
 export type ContinueTurn = <T>(
   turn: JsonObject,
   read: (reply: ProviderReply) => T | Promise<T>,
 ) => Promise<T | undefined>;
 
-/** The whole replies of all calls of a turn as one. */
+/** Joins the whole replies of all calls of a turn. */
 export async function wholeTurn(
   first: WholeReply,
   goOn: ContinueTurn,
-  prepared: BuiltRequest,
+  request: BuiltRequest,
   limits: ReplyLimits,
 ): Promise<unknown> {
-  const { pausing } = prepared;
+  const { pausing } = request;
   let reply = first.value;
   if (pausing?.isPaused(reply) !== true) return reply;
   pausing.keepInputs(reply, first.body);
@@ -34,7 +34,7 @@ export async function wholeTurn(
     const more = await goOn(reply, async ({ body }) => {
       const { value, body: source } = readWholeReply(
         await readBody(body, limits.maxReply),
-        prepared,
+        request,
         limits.maxValues,
       );
       pausing.keepInputs(value as JsonObject, source);
@@ -49,28 +49,28 @@ export async function wholeTurn(
 function framesOf(reply: ProviderReply, limits: ReplyLimits): FrameSource {
   if (!isWholeReply(reply, true)) return openFrames(reply.body, limits);
   reply.body.abort();
-  const message = 'the provider answered whole where it had begun with a stream';
+  const message = 'the provider continued a stream with an answer that is no stream';
   throw new FailureError({ kind: 'failed', message, reason: 'malformed' });
 }
 
-/** The streams of all calls of a turn as one. */
+/** Joins the streams of all calls of a turn. */
 export class ContinuedFrames implements FrameSource {
   readonly #joiner: TurnJoiner;
   readonly #goOn: ContinueTurn;
   readonly #limits: ReplyLimits;
-  /** Undefined while the next call is on its way. */
+  /** Undefined until the next call is answered. */
   #source: FrameSource | undefined;
   #reader: FrameReader | undefined;
-  /** What came while nobody read. */
+  /** Frames that arrived while there was no reader. */
   readonly #waiting: Frame[] = [];
   #ending: ((to: FrameReader) => void) | undefined;
   #pauses = 0;
-  /** Bytes so far: what may be sent back is kept, within the limit of a whole reply. */
+  /** Bytes so far: the turn is held for sending it back, within the limit of a whole reply. */
   #length = 0;
   #held = false;
   #over = false;
 
-  /** Their bytes hold for one event, and for what is sent back. */
+  /** `limits`: of one event, and of the turn that is sent back. */
   constructor(first: FrameSource, joiner: TurnJoiner, goOn: ContinueTurn, limits: ReplyLimits) {
     this.#source = first;
     this.#joiner = joiner;
@@ -118,7 +118,7 @@ export class ContinuedFrames implements FrameSource {
   // -- the provider's side --
 
   #listen(source: FrameSource): void {
-    // A call that was paused may still have told its end: it is not the end of the turn.
+    // The end of a paused call may still be reported: it is not the end of the turn.
     const isCurrent = (): boolean => this.#source === source;
     source.read({
       frames: (frames) => this.#frames(frames),
@@ -132,14 +132,14 @@ export class ContinuedFrames implements FrameSource {
   }
 
   #frames(frames: readonly Frame[]): void {
-    const passed: Frame[] = [];
+    const forwarded: Frame[] = [];
     for (const frame of frames) {
       this.#length += frame.bytes.length;
       if (this.#length > this.#limits.maxReply) this.#joiner.letGo();
-      append(passed, this.#joiner.push(frame));
+      append(forwarded, this.#joiner.push(frame));
       if (this.#joiner.isPaused()) break;
     }
-    this.#give(passed);
+    this.#give(forwarded);
     if (this.#joiner.isPaused() && !this.#over) this.#paused();
   }
 

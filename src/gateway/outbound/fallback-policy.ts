@@ -1,4 +1,4 @@
-// What a provider's failure means: is the next target tried, and what does the client get? (CONTRACT section 5, second table)
+// What a provider's failure means: whether the next target is tried, and which error the client gets (CONTRACT section 5, second table).
 import type { ErrorOptions, FailureKind, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import { GatewayError, LEAST_OUTPUT, LONG_WAIT_S } from '../../errors.ts';
 import type { Target } from '../../routing/catalog.ts';
@@ -34,7 +34,7 @@ export function mayTryNext(failure: ProviderFailure): boolean {
   return VERDICTS[failure.kind].next;
 }
 
-/** Permanent faults of the configuration, which the SDKs' own retries can't mend. */
+/** Permanent errors of the configuration, which the SDKs' own retries can't cure. */
 function isPermanent(failure: ProviderFailure): boolean {
   return failure.kind === 'provider_key' || failure.kind === 'billing';
 }
@@ -42,15 +42,15 @@ function isPermanent(failure: ProviderFailure): boolean {
 export interface RequestFigures {
   /** The gateway's estimate of the input tokens. */
   estimate: () => number;
-  /** The target's own wait, in milliseconds, where it cools down. */
+  /** Milliseconds that the target still cools down. */
   coolingMs: (target: Target) => number | undefined;
 }
 
 /** The one error that the client gets for all attempts of a request: 502 if any failed so, else 503, else 400. */
-export function errorOf(attempts: readonly FailedAttempt[], facts: RequestFigures): GatewayError {
+export function errorOf(attempts: readonly FailedAttempt[], figures: RequestFigures): GatewayError {
   const last = attempts.at(-1);
   if (last === undefined) return new GatewayError('upstream', 'no target could be reached', { attempts: 0 });
-  if (!mayTryNext(last.failure)) return clientError(last, facts, attempts.length);
+  if (!mayTryNext(last.failure)) return clientError(last, figures, attempts.length);
   const failed = attempts.filter(({ failure }) => VERDICTS[failure.kind].class === 'failed');
   const busy = attempts.filter(({ failure }) => VERDICTS[failure.kind].class === 'busy');
   const options: ErrorOptions = { attempts: attempts.length };
@@ -59,39 +59,39 @@ export function errorOf(attempts: readonly FailedAttempt[], facts: RequestFigure
     return new GatewayError('upstream', messageOf(attempts), keepOne(failed, options));
   }
   if (busy.length > 0) {
-    options.retryAfter = shortestWait(busy, facts);
+    options.retryAfter = shortestWait(busy, figures);
     if (options.retryAfter > LONG_WAIT_S) options.shouldRetry = false;
     return new GatewayError('unavailable', messageOf(attempts), keepOne(busy, options));
   }
-  return clientError(last, facts, attempts.length);
+  return clientError(last, figures, attempts.length);
 }
 
-/** With one attempt, its details are kept; over several they would be one target's word for all. */
+/** Adds the details of a single attempt; of several, they would be one target's details for all. */
 function keepOne(attempts: readonly FailedAttempt[], options: ErrorOptions): ErrorOptions {
   const [only] = attempts;
   if (attempts.length !== 1 || only === undefined || options.attempts !== 1) return options;
   return { ...options, ...furtherOf(only) };
 }
 
-/** What the provider said beside its message. */
+/** The provider's error beside its message. */
 function furtherOf({ failure, target }: FailedAttempt): ErrorOptions {
   const { details, failedGeneration } = failure;
   const further: ErrorOptions = {};
-  if (details !== undefined) further.details = scrubAll(details, target);
+  if (details !== undefined) further.details = redactAll(details, target);
   if (failedGeneration !== undefined) further.failedGeneration = redact(failedGeneration, target.provider);
   return further;
 }
 
 function clientError(
   { target, failure }: FailedAttempt,
-  facts: RequestFigures,
+  figures: RequestFigures,
   attempts: number,
 ): GatewayError {
   const options: ErrorOptions = { attempts, ...furtherOf({ target, failure }) };
   if (failure.param !== undefined) options.param = redact(failure.param, target.provider);
   const message = redact(failure.message, target.provider);
   if (failure.kind === 'context_overflow') {
-    options.tokens = overflowTokens(target, failure, facts);
+    options.tokens = overflowTokens(target, failure, figures);
     return new GatewayError('context_overflow', message, options);
   }
   if (failure.kind === 'not_found') return new GatewayError('model_not_found', message, options);
@@ -100,18 +100,18 @@ function clientError(
 }
 
 /**
- * Where the provider told no numbers, or not more than a lower bound: its model's window, and the gateway's estimate of what was
+ * If the provider reported no numbers, or only a lower bound: its model's window, and the gateway's estimate of what was
  * sent. A client that lowered its limit by a bound would come to know the true number one token a request.
  */
 function overflowTokens(
   { traits }: Target,
   { tokens = {} }: ProviderFailure,
-  facts: RequestFigures,
+  figures: RequestFigures,
 ): OverflowTokens {
   const { sent, atLeast = false, limit = traits.contextWindow, output } = tokens;
   if (limit === undefined) return tokens;
   if (sent !== undefined && !atLeast) return { ...tokens, limit };
-  const estimate = Math.max(sent ?? 0, facts.estimate());
+  const estimate = Math.max(sent ?? 0, figures.estimate());
   if (output === undefined || limit - estimate < LEAST_OUTPUT)
     return { sent: Math.max(estimate, limit + 1), limit };
   return { sent: Math.max(estimate, limit - output + 1), limit, output };
@@ -125,21 +125,21 @@ function messageOf(attempts: readonly FailedAttempt[]): string {
   return attempts.length === 1 ? (lines[0] ?? '') : `no target could answer (${lines.join('; ')})`;
 }
 
-/** ` (its key is from OPENAI_API_KEY)`, where the key is what was refused: which one, among several, its owner must know. */
+/** ` (its key is from OPENAI_API_KEY)` if the key was refused, since its owner must know which of several keys it is. */
 export function keyHint({ kind }: ProviderFailure, { provider }: Pick<Target, 'provider'>): string {
   if (kind !== 'provider_key') return '';
   return provider.keyFrom === undefined ? ' (it has no key)' : ` (its key is from ${provider.keyFrom})`;
 }
 
 /** Whole seconds: the shortest of the targets' own waits, else of their cool-downs, else 1. */
-function shortestWait(busy: readonly FailedAttempt[], facts: RequestFigures): number {
+function shortestWait(busy: readonly FailedAttempt[], figures: RequestFigures): number {
   const own = busy.flatMap(({ failure }) => failure.retryAfterMs ?? []);
-  const waits = own.length > 0 ? own : busy.flatMap(({ target }) => facts.coolingMs(target) ?? []);
+  const waits = own.length > 0 ? own : busy.flatMap(({ target }) => figures.coolingMs(target) ?? []);
   if (waits.length === 0) return 1;
   return Math.max(1, Math.ceil(Math.min(...waits) / 1000));
 }
 
-function scrubAll(details: unknown, target: Target): unknown {
+function redactAll(details: unknown, target: Target): unknown {
   const clean = (text: string): string => redact(text, target.provider);
   return JSON.parse(JSON.stringify(details), (_, value: unknown) => {
     if (typeof value === 'string') return clean(value);
@@ -148,7 +148,7 @@ function scrubAll(details: unknown, target: Target): unknown {
   });
 }
 
-/** Our estimate may be too small by so much. */
+/** The estimate may be too small by this factor. */
 const ESTIMATE_MARGIN = 1.25;
 
 /**

@@ -1,12 +1,12 @@
-// Targets in turn until one has an answer worth writing. Nothing has been sent to the client before this returns, so a
-// provider that fails at birth costs the client nothing but time.
+// Asks targets in turn until one has an answer with content. Nothing is sent to the client before this returns, so a provider that
+// fails at the start costs the client only time.
 import type { Cancellation } from '../../cancellation.ts';
 import { FailureError, type ProviderFailure, GatewayError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
 import type { Logger } from '../../log.ts';
 import type { ProviderClient } from '../../providers/client.ts';
-import type { Call, ProviderReply } from '../../providers/exchange.ts';
+import type { ProviderCall, ProviderReply } from '../../providers/exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Health, HealthTicket } from '../../routing/health.ts';
 import { isWholeReply, readUntilCommit, readWholeReply, type CommittedReply } from './first-frame.ts';
@@ -28,7 +28,7 @@ import { redact } from './redact.ts';
 
 export const MAX_ATTEMPTS = 3;
 
-/** A 200 reply that began well: a stream at its first frame of worth, or a whole answer. */
+/** A reply with status 200 that can be answered with: a stream at its first frame with content, or a whole answer. */
 export interface ProviderAnswer {
   reply: CommittedReply;
   request: BuiltRequest;
@@ -39,7 +39,7 @@ export interface AskOptions extends ReplyLimits, BuildOptions {
   first: BuiltRequest;
   /** The targets after the first, in order. */
   rest: readonly Target[];
-  /** There is no other: neither breaker nor cool-down keeps the request from it. */
+  /** There is one target alone: neither breaker nor cool-down applies to it. */
   lone: boolean;
   cancellation: Cancellation;
 }
@@ -61,7 +61,7 @@ interface Asking {
   failed: FailedAttempt[];
 }
 
-/** Throws the one GatewayError for all attempts; the cancellation's reason where it was cancelled. */
+/** Throws one GatewayError for all attempts; the cancellation's reason if it was cancelled. */
 export async function askTargets(options: AskOptions, trace: Trace, deps: AskDeps): Promise<ProviderAnswer> {
   const asking: Asking = { options, trace, deps, failed: [] };
   const { failed } = asking;
@@ -73,7 +73,7 @@ export async function askTargets(options: AskOptions, trace: Trace, deps: AskDep
       if (answer === 'stop') throw errorOf(failed, figuresOf(asking));
       if (answer !== undefined) return answer;
     }
-    // Every one was another request's probe: rather than invent a failure, the request is tried all the same.
+    // Each target was the probe of another request: the request is tried in spite of that.
     if (failed.length > 0) break;
   }
   throw errorOf(failed, figuresOf(asking));
@@ -87,7 +87,7 @@ function figuresOf({ options, deps }: Asking): RequestFigures {
   };
 }
 
-/** One target: its answer, `stop` where no other may be tried, undefined to go on. */
+/** Asks one target: its answer, `stop` if no other may be tried, undefined to go on. */
 function contact(
   target: Target,
   lone: boolean,
@@ -102,7 +102,7 @@ function contact(
   return ask(request, health, asking);
 }
 
-/** `fitted`: asked for the second time, with less output. */
+/** `fitted`: this is the second request to the target, with less output. */
 async function ask(
   request: BuiltRequest,
   health: HealthTicket,
@@ -132,7 +132,7 @@ async function ask(
   }
 }
 
-/** Throws FailureError where the reply is none, before anything was written to the client. */
+/** Throws FailureError if the reply is no answer, before anything is written to the client. */
 async function readReply(request: BuiltRequest, asking: Asking): Promise<CommittedReply> {
   const { options, trace, deps } = asking;
   const { stream } = options.inbound;
@@ -149,7 +149,7 @@ async function readReply(request: BuiltRequest, asking: Asking): Promise<Committ
   return whole;
 }
 
-/** The same request with less output, where the provider said that the window has room for that. */
+/** The same request with less output, if the provider's error says that this fits into the window. */
 function withLessOutput(
   failure: ProviderFailure,
   { crossing, target }: BuiltRequest,
@@ -165,7 +165,7 @@ function withLessOutput(
   }
 }
 
-/** A target that can't take the request is passed over. */
+/** Undefined if the target can't take the request: it is skipped. */
 function buildNext({ options }: Asking, target: Target, room?: number): BuiltRequest | undefined {
   try {
     return buildRequest(options.inbound, target, options, room);
@@ -175,7 +175,7 @@ function buildNext({ options }: Asking, target: Target, room?: number): BuiltReq
   }
 }
 
-function callOf({ target, url, headers, bytes }: BuiltRequest, stream: boolean): Call {
+function callOf({ target, url, headers, bytes }: BuiltRequest, stream: boolean): ProviderCall {
   return { url, method: 'POST', headers, body: bytes, stream, timeout: target.provider.timeout };
 }
 
@@ -200,7 +200,7 @@ async function readStream(
   return { kind: 'folded', reply: await aggregateStream(source, request, deps.ids, options.maxReply) };
 }
 
-/** The target asked once more, with its own paused turn. */
+/** Asks the target once more, with its own paused turn. */
 function continueTurn(request: BuiltRequest, { options, trace, deps }: Asking): ContinueTurn {
   const { pausing, bytes, protocol, target } = request;
   return async (turn, read) => {
@@ -212,11 +212,11 @@ function continueTurn(request: BuiltRequest, { options, trace, deps }: Asking): 
     } catch (error) {
       const { reason } = options.cancellation;
       if (reason !== undefined) throw reason;
-      // A fault of our own takes nothing from the client of what it already has.
+      // Also after an error of the gateway the client keeps what it has got.
       const words = error instanceof FailureError ? error.failure.message : String(error);
       const message = redact(words, target.provider);
       const fields = { request: trace.requestId, target: target.key, message };
-      deps.log.warn('a paused turn could not go on', fields);
+      deps.log.warn('a paused turn could not be continued', fields);
       return undefined;
     }
   };

@@ -24,7 +24,7 @@ export interface ReplyLimits {
 export interface FrameReader {
   /** The frames that one network chunk completed; never empty. */
   frames(frames: readonly Frame[]): void;
-  /** The same, where the frames need not be told apart to be passed on. A reader without it is given them by `frames`. */
+  /** The same for frames that may be forwarded without being separated. A reader without it gets them by `frames`. */
   run?(run: Run): void;
   /** The body is over. `clean`: as HTTP says. */
   end(clean: boolean): void;
@@ -32,7 +32,7 @@ export interface FrameReader {
 }
 
 export interface FrameSource {
-  /** Sets the reader; what came since the last one stopped reading is given first. */
+  /** Sets the reader; frames that arrived since the last reader stopped come first. */
   read(reader: FrameReader): void;
   /** The reader stops reading; the provider is held back. */
   hold(): void;
@@ -119,10 +119,10 @@ export function openFrames(body: ReplyBody, { maxReply, maxValues }: ReplyLimits
   };
 }
 
-/** Bytes of an event that no reader stumbles over, whatever they are; longer ones are few. */
+/** Bytes of an event that is safe to parse whatever it holds; longer ones are few. */
 const LARGE = 65_536;
 
-/** Frames before one that is not parsed are lost with it: both came in one network chunk. */
+/** Frames before one that must not be parsed are discarded with it: both came in one network chunk. */
 function firstUnparsable(frames: readonly Frame[], maxValues: number): ProviderFailure | undefined {
   for (const frame of frames) {
     const failure = frame.bytes.length > LARGE ? unparsable(Buffer.from(frame.data), maxValues) : undefined;
@@ -162,11 +162,11 @@ function tooLarge(how: string): ProviderFailure {
  */
 export function aggregateStream(
   source: FrameSource,
-  prepared: BuiltRequest,
+  request: BuiltRequest,
   ids: Ids,
   limit: number,
 ): Promise<Reply> {
-  const decoder = prepared.protocol.provider.createStreamDecoder({ ids, traits: prepared.target.traits });
+  const decoder = request.protocol.provider.createStreamDecoder({ ids, traits: request.target.traits });
   const collector = createCollector();
   let length = 0;
   return new Promise((resolve, reject) => {

@@ -1,12 +1,12 @@
-// A provider's words on their way to a client or a log: without its key, other secrets and internal addresses.
+// Removes a provider's key, other secrets and internal addresses from its messages before a client or the log gets them.
 import type { ProviderConfig } from '../../config/config.ts';
 
 const MAX_MESSAGE = 2000;
-/** Characters in which secrets are looked for. */
-const LOOKED_AT = 2 * MAX_MESSAGE;
+/** Characters that are searched for secrets. */
+const MAX_SEARCHED = 2 * MAX_MESSAGE;
 /** Characters of keys and tokens that the patterns know. */
 const LONGEST_SECRET = 256;
-/** A shorter value is no secret, and taking it out would garble ordinary words. */
+/** A shorter value is no secret, and removing it would garble ordinary words. */
 const MIN_SECRET = 6;
 
 const SECRETS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
@@ -23,24 +23,24 @@ const SECRETS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
 /** An address of this machine or of a private network, and the path behind it. */
 const ADDRESS =
   /\b(?:https?:\/\/)?(?:localhost|(?:127|10)(?:\.\d{1,3}){3}|192\.168(?:\.\d{1,3}){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2}|169\.254(?:\.\d{1,3}){2})(?::\d+)?(?:\/[^\s"',;)]*)?/gi;
-/** In brackets, as in a URL; whether it is an address, its colons say. */
+/** In brackets, as in a URL; it is an address if it has several colons. */
 const BRACKETED = /(?:https?:\/\/)?\[([0-9a-f:.]{2,45})\](?::\d+)?(?:\/[^\s"',;)]*)?/gi;
 
-/** Every expression takes linear time, and what is behind the limit is cut off first: the words may be megabytes. */
+/** Every expression takes linear time, and text beyond the limit is cut first: it may be megabytes. */
 export function redact(text: string, provider: ProviderConfig): string {
   const secrets = [provider.apiKey, ...Object.values(provider.headers)].filter(isSecret);
-  let clean = text.slice(0, LOOKED_AT);
+  let clean = text.slice(0, MAX_SEARCHED);
   for (const secret of secrets) clean = clean.replaceAll(secret, '[redacted]');
   for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement);
   clean = clean.replace(ADDRESS, '[address]');
   clean = clean.replace(BRACKETED, (whole, inner: string) => (isAddress(inner) ? '[address]' : whole));
-  // What was cut in two is no secret that would be found.
-  if (text.length > LOOKED_AT) {
+  // A secret that the cut divided would not be found.
+  if (text.length > MAX_SEARCHED) {
     const longest = secrets.reduce((most, { length }) => Math.max(most, length), LONGEST_SECRET);
     clean = clean.slice(0, Math.max(0, clean.length - longest));
   }
   if (clean.length > MAX_MESSAGE) return `${clean.slice(0, MAX_MESSAGE)}…`;
-  return text.length > LOOKED_AT ? `${clean}…` : clean;
+  return text.length > MAX_SEARCHED ? `${clean}…` : clean;
 }
 
 function isSecret(text: string | undefined): text is string {

@@ -1,27 +1,27 @@
-// What the client's protocol has no notion of in an answer: left out, and told by the log alone.
+// Parts of an answer that the client's protocol can't express: left out, and reported in the log only.
 import type { StreamEvent } from '../../canonical/events.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Reply, StopReason } from '../../canonical/reply.ts';
 import type { Citation, NativePart } from '../../canonical/request.ts';
 import type { ClientSide, ReplyOptions } from '../../protocols/protocol.ts';
 
-/** Characters: the words are a provider's. */
+/** Characters of a provider's word. */
 const MOST = 60;
-/** Of what a decoder could not read, with its own words around it. */
+/** Characters of what a decoder could not read, with its description. */
 const MOST_OF_LOSS = 80;
-/** Before the words are cut, as half a key is none that would be found in them. */
-const LOOKED_AT = 2000;
-/** Things that are told. */
+/** Characters that are searched for secrets before the cut, since half a key would not be found. */
+const MAX_SEARCHED = 2000;
+/** Losses that are reported. */
 const MOST_THINGS = 20;
 
 export interface Losses {
   event(event: StreamEvent): void;
   reply(reply: Reply): void;
-  /** Each thing once; undefined: nothing. */
+  /** Each loss once; undefined: none. */
   list(): string[] | undefined;
 }
 
-/** `clean` takes secrets out of a provider's words. An answer in the legacy form holds one call, and JSON no list of sources. */
+/** `clean` removes secrets. An answer in the legacy form holds one call, and an answer in JSON no list of sources. */
 export function createLosses(
   { holds }: ClientSide,
   clean: (words: string) => string,
@@ -34,12 +34,12 @@ export function createLosses(
     if (lost.size < MOST_THINGS) lost.add(what);
   }
 
-  function said(word: string, most = MOST): string {
-    return clean(word.slice(0, LOOKED_AT)).slice(0, most);
+  function shown(word: string, most = MOST): string {
+    return clean(word.slice(0, MAX_SEARCHED)).slice(0, most);
   }
 
   function native({ protocol, kind }: NativePart): void {
-    if (protocol !== holds.protocol || !holds.nativeParts) add(`a block of type ${said(kind)}`);
+    if (protocol !== holds.protocol || !holds.nativeParts) add(`a block of type ${shown(kind)}`);
   }
 
   function call(extra: JsonObject | undefined): void {
@@ -52,15 +52,15 @@ export function createLosses(
     if (extra !== undefined && holds.losesExtras(extra)) add('the extra content of a call');
   }
 
-  /** What every protocol knows of another's sources are pages. */
+  /** Of the sources of another protocol, every protocol can express pages. */
   function citation({ protocol, url }: Citation): void {
     if (protocol === holds.protocol) return;
     if (url === undefined || (!holds.pages && responseFormat !== undefined)) add('a citation');
   }
 
   function ending({ reason, raw = '', category }: StopReason): void {
-    if (reason === 'other') add(`the stop reason ${said(raw)}`);
-    if (category !== undefined && !holds.stopCategory) add(`the category ${said(category)}`);
+    if (reason === 'other') add(`the stop reason ${shown(raw)}`);
+    if (category !== undefined && !holds.stopCategory) add(`the category ${shown(category)}`);
   }
 
   return {
@@ -71,7 +71,7 @@ export function createLosses(
       else if (event.type === 'tool_end') beside(event.extra);
       else if (event.type === 'end') {
         ending(event.stop);
-        for (const what of event.lost ?? []) add(said(what, MOST_OF_LOSS));
+        for (const what of event.lost ?? []) add(shown(what, MOST_OF_LOSS));
       }
     },
     reply({ parts, stop }) {

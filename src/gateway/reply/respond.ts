@@ -1,4 +1,4 @@
-// The answer of a provider on its way to the client: relayed where both speak one protocol, else translated.
+// Answers the client with a provider's reply: relayed if both have one protocol, else translated.
 import { type Admission, FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Clock } from '../../clock.ts';
@@ -28,7 +28,7 @@ interface RespondOptions {
 
 type RespondDeps = Pick<GatewayDeps, 'clock' | 'ids' | 'config' | 'items' | 'log'>;
 
-/** Throws GatewayError where a whole reply turns out to be none; nothing was written then. */
+/** Throws GatewayError if a whole reply proves to be no answer; nothing was written then. */
 export function respond(
   options: RespondOptions,
   trace: Trace,
@@ -125,7 +125,7 @@ function itemsToStore(
   return stored.toStore({ request, answer, holder: crossing ? undefined : target.provider.name, hidden });
 }
 
-/** What an encoder of answers needs to know of the request. */
+/** What encoders of answers need of the request. */
 function replyContext(
   { inbound }: RespondOptions,
   trace: Trace,
@@ -148,7 +148,7 @@ function replyContext(
 }
 
 /**
- * The tokens of the input that the client was told for want of the provider's count: a stream of messages demands one.
+ * The estimated input tokens that the client got, since the provider had not counted them: a stream of messages demands a count.
  * Undefined if the provider gave its own.
  */
 export function estimatedInput(
@@ -160,7 +160,7 @@ export function estimatedInput(
   return inbound.protocol.client.needsInputEstimate ? inbound.estimate() : undefined;
 }
 
-/** A failure in mid-stream in the words that a failure before the stream would have had. */
+/** A failure inside the stream, with the message that a failure before the stream has. */
 function gatewayError(
   cause: ProviderFailure | GatewayError,
   { inbound, answer }: RespondOptions,

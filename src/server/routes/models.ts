@@ -1,4 +1,4 @@
-// The names that a key may send: all of them, or one.
+// `GET /v1/models`: the names that a key may use, all of them or one.
 import { authenticate } from '../../accounts/authenticate.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Exchange, GatewayDeps } from '../../gateway/exchange.ts';

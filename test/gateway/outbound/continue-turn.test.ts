@@ -161,7 +161,7 @@ describe.each([false, true])('a paused turn (streamed: %s)', (stream) => {
     expect(finishOf(seen)).toBe('stop');
     expect(requests).toHaveLength(2);
     await expect.poll(log).toMatch(/"input":10,"output":3\b/);
-    expect(log()).toContain('a paused turn could not go on');
+    expect(log()).toContain('a paused turn could not be continued');
   });
 
   it('that never ends is not paid for without end', async () => {
@@ -363,7 +363,7 @@ describe('the stream of a turn that goes on', () => {
     const { seen, log } = await run([streamed(streamOf(FIRST)), whole(LAST)], { stream: true });
     expect(seen).toMatchObject({ content: 'Let me ', error: undefined });
     expect([finishOf(seen), isWhole(seen)]).toEqual(['stop', true]);
-    expect(log()).toContain('a paused turn could not go on');
+    expect(log()).toContain('a paused turn could not be continued');
   });
 
   it('ends where it was paused, when it is longer than an answer that is kept', async () => {
