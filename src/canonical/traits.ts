@@ -27,6 +27,11 @@ export interface Traits {
   topK: boolean;
   /** Takes `web_search_options`. */
   webSearchOptions: boolean;
+  /**
+   * Takes what came to chat with OpenAI's fifth models: tools of free text (`type: custom`), a choice of `allowed_tools`, `verbosity`
+   * and the members of the prompt cache. Else functions stand for such tools, and the allowed ones alone are sent.
+   */
+  customTools: boolean;
   /** Takes images and files in `tool` messages. */
   toolResultImages: boolean;
   /** Roles must alternate, with system text only at the beginning. */
@@ -54,6 +59,10 @@ export interface Traits {
   pdfInput: boolean;
   /** The most stop sequences it takes; more are emulated. */
   maxStop: number;
+
+  // -- the responses wire --
+  /** Tokens: the least limit of the output that it takes. */
+  minOutput: number;
 
   // -- the messages wire --
   /** Runs web search and the like by itself. */
@@ -93,6 +102,7 @@ export const DEFAULT_TRAITS: Traits = {
   streamUsage: true,
   topK: false,
   webSearchOptions: false,
+  customTools: false,
   toolResultImages: false,
   strictAlternation: false,
   userAfterTool: true,
@@ -106,6 +116,7 @@ export const DEFAULT_TRAITS: Traits = {
   imageUrl: true,
   pdfInput: true,
   maxStop: 4,
+  minOutput: 1,
   serverTools: false,
   promptCache: 'off',
   minCacheTokens: 1024,

@@ -23,7 +23,7 @@ export interface Preset {
 }
 
 const local = (port: number): string => `http://127.0.0.1:${port}/v1`;
-const both = (url: string): Preset['baseUrls'] => ({ chat: url, messages: url });
+const every = (url: string): Preset['baseUrls'] => ({ chat: url, messages: url, responses: url });
 
 export const PRESETS: readonly Preset[] = [
   {
@@ -40,7 +40,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'openai',
     title: 'OpenAI',
     protocols: ['chat'],
-    baseUrls: { chat: 'https://api.openai.com/v1' },
+    baseUrls: { chat: 'https://api.openai.com/v1', responses: 'https://api.openai.com/v1' },
     keys: ['OPENAI_API_KEY'],
     auth: 'protocol',
     defaultModel: 'gpt-5.2',
@@ -50,6 +50,8 @@ export const PRESETS: readonly Preset[] = [
       userField: 'safety_identifier',
       toolIds: 'openai',
       cacheKey: true,
+      customTools: true,
+      minOutput: 16,
     },
   },
   {
@@ -131,7 +133,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'openrouter',
     title: 'OpenRouter',
     protocols: ['chat', 'messages'],
-    baseUrls: both('https://openrouter.ai/api/v1'),
+    baseUrls: every('https://openrouter.ai/api/v1'),
     keys: ['OPENROUTER_API_KEY'],
     auth: 'bearer',
     defaultModel: 'openrouter/auto',
@@ -156,7 +158,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'fireworks',
     title: 'Fireworks',
     protocols: ['chat', 'messages'],
-    baseUrls: both('https://api.fireworks.ai/inference/v1'),
+    baseUrls: every('https://api.fireworks.ai/inference/v1'),
     keys: ['FIREWORKS_API_KEY'],
     auth: 'bearer',
     defaultModel: 'accounts/fireworks/models/gpt-oss-120b',
@@ -215,13 +217,19 @@ export const PRESETS: readonly Preset[] = [
     baseUrls: {},
     keys: ['AZURE_OPENAI_API_KEY'],
     auth: 'api-key',
-    traits: { maxTokensField: 'max_completion_tokens', systemRole: 'developer', toolIds: 'openai' },
+    traits: {
+      maxTokensField: 'max_completion_tokens',
+      systemRole: 'developer',
+      toolIds: 'openai',
+      customTools: true,
+      minOutput: 16,
+    },
   },
   {
     name: 'ollama',
     title: 'Ollama',
     protocols: ['chat'],
-    baseUrls: both(local(11434)),
+    baseUrls: every(local(11434)),
     keys: [],
     auth: 'protocol',
     localPort: 11434,
@@ -231,7 +239,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'lmstudio',
     title: 'LM Studio',
     protocols: ['chat'],
-    baseUrls: both(local(1234)),
+    baseUrls: every(local(1234)),
     keys: [],
     auth: 'protocol',
     localPort: 1234,
@@ -241,7 +249,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'llamacpp',
     title: 'llama.cpp',
     protocols: ['chat'],
-    baseUrls: both(local(8080)),
+    baseUrls: every(local(8080)),
     keys: [],
     auth: 'protocol',
     localPort: 8080,
@@ -251,7 +259,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'vllm',
     title: 'vLLM',
     protocols: ['chat'],
-    baseUrls: both(local(8000)),
+    baseUrls: every(local(8000)),
     keys: [],
     auth: 'protocol',
     localPort: 8000,

@@ -1,6 +1,7 @@
 // The schema of a configuration file. Unknown keys are faults. The schema checks each value by itself; providers.ts, routes.ts
 // and load.ts check what depends on several values (a route's targets, a provider's URL).
 import { z } from 'zod';
+import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { ConfigFault } from './config-error.ts';
 import { readFlag } from './flags.ts';
@@ -122,8 +123,8 @@ const flags = z.record(z.string(), z.unknown(), { error: () => NOT_A_MAPPING }).
   return traits;
 });
 
-const PROTOCOLS = choice('chat', 'messages');
-const PROTOCOL_RULE = 'write chat, messages or [chat, messages]';
+const PROTOCOLS = choice(...PROTOCOL_NAMES);
+const PROTOCOL_RULE = 'write chat, messages, responses or a list of them';
 
 const provider = mapping({
   protocol: maybe(

@@ -54,8 +54,8 @@ function wantsReasoning({ reasoning, protocol }: GenerationRequest, prompt: Prom
     case 'between_tools':
       return prompt.afterTools;
     case undefined:
-      // In chat an effort alone asks for reasoning; in messages it also sets the length of the text.
-      return protocol === 'chat' && reasoning.effort !== 'none';
+      // In chat and in responses an effort alone asks for reasoning; in messages it also sets the length of the text.
+      return protocol !== 'messages' && reasoning.effort !== 'none';
   }
 }
 

@@ -93,7 +93,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a protocol': [
     'providers:\n  ollama:\n    protocol: chatt\n',
-    'gateway.yaml:3 providers.ollama.protocol: is not a known choice; write chat, messages or [chat, messages]',
+    'gateway.yaml:3 providers.ollama.protocol: is not a known choice; write chat, messages, responses or a list of them',
   ],
   'a misspelt well-known name': [
     'providers:\n  opnai:\n',

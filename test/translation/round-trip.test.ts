@@ -13,7 +13,7 @@ import type {
   Warning,
 } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
-import { effortOf } from '../../src/protocols/messages/request/reasoning.ts';
+import { effortOf } from '../../src/protocols/shared/effort.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { argumentsToObject } from '../../src/protocols/shared/tool-names.ts';
 import { CORPUS } from '../fixtures/corpus.ts';

@@ -66,8 +66,9 @@ export class Inbound {
   }
 }
 
-function askedOf({ includeUsage, legacyFunctions, reasoning }: GenerationRequest): ReplyOptions {
-  return { includeUsage, legacyFunctions, reasoning };
+function askedOf(request: GenerationRequest): ReplyOptions {
+  const { includeUsage, legacyFunctions, reasoning, responseFormat, asked } = request;
+  return { includeUsage, legacyFunctions, reasoning, responseFormat, asked };
 }
 
 /** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol, `too_large` for too many values. */

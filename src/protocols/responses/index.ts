@@ -2,7 +2,7 @@
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
 import { encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { decodeError } from './provider-error.ts';
-import { wirePath } from './field-names.ts';
+import { wirePath } from './fields.ts';
 import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
 import { holds, lossesOfRewriting } from './reply/losses.ts';
 import { decodeReply, encodeReply, inspectReply } from './reply/reply.ts';

@@ -10,7 +10,10 @@ import type { CanonicalField, NativeField, ProtocolName } from '../../canonical/
 export type Fate = 'carried' | 'mapped' | 'left out' | 'quiet' | 'rejected';
 
 export interface LedgerRow {
+  /** Towards providers of any other protocol … */
   fate: Fate;
+  /** … but of these: its encoder knows the same field. */
+  toward?: Readonly<Partial<Record<ProtocolName, Fate>>>;
   /** A value that asks for nothing: the field is then quiet. */
   neutral?: (value: JsonValue) => boolean;
   /** With `rejected`: the problem, where the default text is not enough. */

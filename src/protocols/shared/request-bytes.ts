@@ -19,7 +19,8 @@ function stringify(value: JsonObject): string {
 
 /** The bytes of `rawJson(body)`. `about`: how many they are, roughly. */
 export function requestBytes(body: JsonObject, about: number): Buffer {
-  const { messages } = body;
+  const name = body.input === undefined ? 'messages' : 'input';
+  const messages = body[name];
   if (about < LONG || !Array.isArray(messages) || messages.length === 0) {
     return Buffer.from(stringify(body));
   }
@@ -29,10 +30,10 @@ export function requestBytes(body: JsonObject, about: number): Buffer {
     lists.push(rawJson(messages.slice(at, at + step)));
   }
   const members = Object.entries(body);
-  const place = members.findIndex(([name]) => name === 'messages');
+  const place = members.findIndex(([member]) => member === name);
   const head = stringify(Object.fromEntries(members.slice(0, place))).slice(0, -1);
   const tail = stringify(Object.fromEntries(members.slice(place + 1))).slice(1);
-  return joined(`${head}${head === '{' ? '' : ','}"messages":`, lists, tail === '}' ? tail : `,${tail}`);
+  return joined(`${head}${head === '{' ? '' : ','}"${name}":`, lists, tail === '}' ? tail : `,${tail}`);
 }
 
 /** Each list is written over the bracket that closes the one before; its own opening bracket makes the comma. */

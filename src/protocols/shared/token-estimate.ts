@@ -14,15 +14,18 @@ const MESSAGE_TOKENS = 4;
 /** Quotes, colon and comma. */
 const MEMBER_BYTES = 4;
 
-/** Members of a request that the model reads, in either protocol. */
+/** Members of a request that the model reads, in every protocol. */
 const READ_BY_MODEL = [
   'system',
+  'instructions',
   'messages',
+  'input',
   'tools',
   'functions',
   'response_format',
   'output_config',
   'output_format',
+  'text',
 ] as const;
 
 /** Members that stand beside what the model reads: marks, ids, proofs. */
@@ -32,11 +35,17 @@ const NOT_READ: ReadonlySet<string> = new Set([
   'id',
   'tool_use_id',
   'tool_call_id',
+  'call_id',
+  'status',
+  'encrypted_content',
   'signature',
   'media_type',
   'cache_control',
   'detail',
 ]);
+
+/** Of these the model reads the values, not the names of their members. */
+const IN_WORDS: ReadonlySet<string> = new Set(['system', 'instructions', 'messages', 'input']);
 
 /** Tokens of a text, given itself or the length of its UTF-8. */
 export function estimateText(text: string | number): number {
@@ -44,7 +53,7 @@ export function estimateText(text: string | number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** Input tokens of a request's body, of either protocol. */
+/** Input tokens of a request's body, of any protocol. */
 export function estimateBody(body: JsonObject): number {
   return countBody(body, Infinity);
 }
@@ -57,10 +66,12 @@ export function isAtLeast(body: JsonObject, tokens: number): boolean {
 /** The estimate, or the first sum on the way to it that reaches `enough`. */
 function countBody(body: JsonObject, enough: number): number {
   const sum: Sum = { tokens: 0, bytes: 0 };
-  if (Array.isArray(body.messages)) sum.tokens += MESSAGE_TOKENS * body.messages.length;
+  for (const list of [body.messages, body.input]) {
+    if (Array.isArray(list)) sum.tokens += MESSAGE_TOKENS * list.length;
+  }
   for (const name of READ_BY_MODEL) {
     const value = body[name];
-    const named = name !== 'messages' && name !== 'system';
+    const named = !IN_WORDS.has(name);
     for (const item of Array.isArray(value) ? value : [value]) {
       walk(item, named, sum);
       if (total(sum) >= enough) return total(sum);
@@ -103,7 +114,7 @@ function walkObject(value: JsonObject, named: boolean, sum: Sum): void {
 /** Tokens of a part that holds media, by kind and size; undefined for other objects. */
 function mediaTokens(value: JsonObject): number | undefined {
   const { data, type } = value;
-  if (type === 'image_url' || type === 'image') return IMAGE_TOKENS;
+  if (type === 'image_url' || type === 'image' || type === 'input_image') return IMAGE_TOKENS;
   if (type === 'base64' && typeof data === 'string') {
     return bySize(data.length, DOCUMENT_BYTES_PER_TOKEN);
   }

@@ -1,6 +1,6 @@
 // Canonical parts of a user's side as chat content parts. Media that this wire or this provider can't take is refused by the
 // path that the client sent: the gateway fetches nothing, and leaving an image out would change the answer.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { JsonObject } from '../../../canonical/json.ts';
 import { detectMediaType } from '../../shared/media-type.ts';
 import type {
   AudioPart,
@@ -14,6 +14,7 @@ import type {
 } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/envelope.ts';
+import { nativeText } from '../../shared/native-text.ts';
 
 function refusePart(at: string | undefined, why: string): never {
   return refuse(at ?? 'messages', why);
@@ -93,65 +94,6 @@ function encodeAudio(part: AudioPart): JsonObject {
   const { source, at } = part;
   if (source.kind !== 'base64') refusePart(at, 'an earlier audio answer cannot be carried to this provider');
   return { type: 'input_audio', input_audio: { data: source.data, format: source.format } };
-}
-
-/** Blocks of the messages protocol that a history may lose: what a provider's own tools did. */
-const DROPPED_KINDS =
-  /^(?:server_tool_use|.*_tool_result|mcp_tool_use|mcp_tool_listing|container_upload|fallback|tool_addition|tool_removal|browser_state)$/;
-
-function text(value: JsonValue | undefined): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function searchResultText(value: JsonObject): string {
-  const lines = [text(value.title), text(value.source)].filter(Boolean);
-  for (const item of Array.isArray(value.content) ? value.content : []) {
-    if (typeof item === 'object' && item !== null && !Array.isArray(item)) lines.push(text(item.text));
-  }
-  return lines.join('\n');
-}
-
-/** What a provider made of the conversation before it; without a text it made nothing of it. */
-function summaryOf({ content }: JsonObject, encoding: EncodeContext): string | undefined {
-  if (typeof content !== 'string' || content.trim() === '') return undefined;
-  encoding.warn('changed', 'messages.native', 'a compaction is sent as text');
-  return content;
-}
-
-/** Defined in the block itself it has joined the tools when it was read; else it may be one of them. */
-function isOffered({ tool }: JsonObject, { request }: EncodeContext): boolean {
-  if (!isObject(tool)) return false;
-  const name = isObject(tool.definition) ? tool.definition.name : tool.name;
-  return request.tools?.some((one) => one.name !== undefined && one.name === name) === true;
-}
-
-/** The text that stands for a block of another protocol; undefined: it is left out. */
-export function nativeText(part: NativePart, encoding: EncodeContext): string | undefined {
-  const { kind, value, at } = part;
-  if (kind === 'tool_reference') {
-    return `The tool ${text(value.tool_name)} is available now.`;
-  }
-  if (kind === 'search_result') {
-    encoding.warn('changed', 'messages.native', 'a search result is sent as text');
-    if (isObject(value.citations) && value.citations.enabled === true) {
-      encoding.warn('dropped', 'messages.document.citations', 'chat cites no search results');
-    }
-    return searchResultText(value);
-  }
-  if (kind === 'compaction') return summaryOf(value, encoding);
-  if (kind === 'tool_addition' && isOffered(value, encoding)) {
-    encoding.warn(
-      'changed',
-      'messages.native',
-      'a tool that is added on the way is offered from the beginning',
-    );
-    return undefined;
-  }
-  if (!DROPPED_KINDS.test(kind)) {
-    refuse(`${at ?? 'messages'}.type`, `${JSON.stringify(kind)} cannot be carried to this provider`);
-  }
-  encoding.warn('dropped', 'messages.native', `chat has no ${kind}`);
-  return undefined;
 }
 
 function encodeNative(part: NativePart, encoding: EncodeContext): JsonObject[] {

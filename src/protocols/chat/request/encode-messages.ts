@@ -6,7 +6,8 @@ import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../.
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { signedExtra } from './encode-tools.ts';
 import { alternate, bridgeTools, isMarked, limitMarks, markLast, merge } from './server-rules.ts';
-import { encodeMark, encodeUserPart, lossOf, nativeText } from './encode-content.ts';
+import { nativeText } from '../../shared/native-text.ts';
+import { encodeMark, encodeUserPart, lossOf } from './encode-content.ts';
 
 interface History {
   out: JsonObject[];
@@ -299,9 +300,11 @@ function replaysReasoning(turn: Turn, { traits, request }: EncodeContext): boole
 function encodeCall(call: ToolCallPart, at: number, encoding: EncodeContext): JsonObject {
   const id = encoding.toolId(call.id);
   const name = encoding.toolName(call.name);
-  if (call.custom) return { id, type: 'custom', custom: { name, input: call.arguments } };
-  const body: JsonObject = { name, arguments: call.arguments || '{}' };
-  if (call.extra === undefined && !encoding.traits.thoughtSignatures) {
+  const { customTools, thoughtSignatures } = encoding.traits;
+  if (call.custom && customTools) return { id, type: 'custom', custom: { name, input: call.arguments } };
+  const written = call.custom ? JSON.stringify({ input: call.arguments }) : call.arguments;
+  const body: JsonObject = { name, arguments: written || '{}' };
+  if (call.extra === undefined && !thoughtSignatures) {
     return { id, type: 'function', function: body };
   }
   const extra = signedExtra(call.extra, at, encoding);

@@ -1,22 +1,39 @@
 // Tools and tool choice towards a chat provider. Tools that another provider would run are left out and reported: real
 // clients list them always. Only where the choice forces one is that a refusal.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/envelope.ts';
+import { functionForCustom } from '../../shared/custom-tools.ts';
+import { clientTool, isUnknownClientTool, isWebSearch } from '../../shared/client-tools.ts';
+import { isStrictSchema } from '../../shared/strict-schema.ts';
 
 export function encodeTools(encoding: EncodeContext): JsonObject[] {
   const wire: JsonObject[] = [];
+  const left = encoding.traits.customTools ? undefined : allowedNames(encoding);
   (encoding.request.tools ?? []).forEach((tool, index) => {
+    if (left !== undefined && (tool.name === undefined || !left.has(tool.name))) return;
     const encoded = encodeTool(tool, index, encoding);
     if (encoded) wire.push(encoded);
   });
   return wire;
 }
 
+/** The names of a choice that must be enforced by the list itself. */
+function allowedNames(encoding: EncodeContext): ReadonlySet<string> | undefined {
+  const { toolChoice } = encoding.request;
+  if (toolChoice?.type !== 'allowed') return undefined;
+  encoding.warn('changed', 'toolChoice', 'the tools that are not allowed were left out of the list');
+  return new Set(toolChoice.names);
+}
+
 function encodeTool(tool: Tool, index: number, encoding: EncodeContext): JsonObject | undefined {
   if (tool.type === 'native') return encodeNative(tool, index, encoding);
   if (tool.type === 'function') return encodeFunction(tool, encoding);
+  if (!encoding.traits.customTools) {
+    encoding.warn('changed', 'tools', 'a free text tool was sent as a function with one string');
+    return encodeFunction(functionForCustom(tool), encoding);
+  }
   const custom: JsonObject = { name: encoding.toolName(tool.name) };
   if (tool.description !== undefined) custom.description = tool.description;
   if (tool.format) custom.format = tool.format;
@@ -28,7 +45,7 @@ function encodeTool(tool: Tool, index: number, encoding: EncodeContext): JsonObj
 /** What stands on a tool beside its own: in its body or around it. */
 function putMembers(tool: Tool, body: JsonObject, wire: JsonObject, encoding: EncodeContext): void {
   if (tool.cache) encoding.warn('quiet', 'tools.cache', 'chat marks no tools');
-  const prefix = `tools[].${tool.type}.`;
+  const prefix = `tools[].${wire.type === 'custom' ? 'custom' : 'function'}.`;
   const own = (tool.native ?? []).filter((field) => field.path.startsWith(prefix));
   encoding.natives(own, body, prefix);
   encoding.natives(
@@ -50,7 +67,8 @@ function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject
 }
 
 function encodeStrict(tool: FunctionTool, body: JsonObject, encoding: EncodeContext): void {
-  const fits = !tool.strict || encoding.request.protocol === 'chat' || isStrictSchema(tool.parameters ?? {});
+  const fits =
+    !tool.strict || encoding.request.protocol !== 'messages' || isStrictSchema(tool.parameters ?? {});
   if (fits) body.strict = tool.strict;
   else
     encoding.warn(
@@ -68,56 +86,16 @@ function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext):
     refuse(`tools[${index}].type`, `${JSON.stringify(tool.kind)} cannot be carried to this provider`);
   }
   // A web search stands in `web_search_options`, which tells whether it was left out.
-  if (tool.kind.startsWith('web_search_') && encoding.request.webSearch && encoding.traits.webSearchOptions) {
+  if (isWebSearch(tool) && encoding.request.webSearch && encoding.traits.webSearchOptions) {
     putMembers(tool, {}, {}, encoding);
   } else encoding.warn('dropped', 'tools', `the provider does not run ${tool.kind}`);
   return undefined;
 }
 
-/** Keywords that OpenAI's strict mode refuses. */
-const NOT_STRICT = [
-  'allOf',
-  'oneOf',
-  'not',
-  'if',
-  'then',
-  'else',
-  'patternProperties',
-  'propertyNames',
-  'prefixItems',
-  'uniqueItems',
-  'contains',
-  'minProperties',
-  'maxProperties',
-  'unevaluatedProperties',
-  'unevaluatedItems',
-  'dependentRequired',
-  'dependentSchemas',
-];
-
-/** OpenAI's subset for strict schemas: a closed object, and every object within closed, with all of its members required. */
-export function isStrictSchema(schema: JsonValue | undefined): boolean {
-  return isObject(schema) && schema.type === 'object' && schema.anyOf === undefined && isStrictPart(schema);
-}
-
-function isStrictPart(schema: JsonValue | undefined): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrictPart);
-  if (!isObject(schema)) return true;
-  const { properties, required } = schema;
-  if (NOT_STRICT.some((keyword) => schema[keyword] !== undefined)) return false;
-  if (schema.type === 'object' || isObject(properties)) {
-    const names = isObject(properties) ? Object.keys(properties) : [];
-    const listed = Array.isArray(required) ? required : [];
-    if (schema.additionalProperties !== false || !names.every((name) => listed.includes(name))) return false;
-  }
-  const inner = [properties, schema.$defs, schema.definitions]
-    .filter(isObject)
-    .flatMap((group) => Object.values(group));
-  return [...inner, schema.items, schema.anyOf].every(isStrictPart);
-}
-
 function toolRef(name: string, encoding: EncodeContext): JsonObject {
-  const custom = encoding.request.tools?.some((tool) => tool.type === 'custom' && tool.name === name);
+  const custom =
+    encoding.traits.customTools &&
+    encoding.request.tools?.some((tool) => tool.type === 'custom' && tool.name === name);
   const fitted = { name: encoding.toolName(name) };
   return custom ? { type: 'custom', custom: fitted } : { type: 'function', function: fitted };
 }
@@ -138,7 +116,9 @@ export function encodeToolChoice(
     refuse('tool_choice', `the tool ${JSON.stringify(choice.name)} cannot be carried to this provider`);
   }
   if (sent.length === 0) {
-    if (choice.type === 'required' && encoding.request.tools?.length) {
+    const isRequired =
+      choice.type === 'required' || (choice.type === 'allowed' && choice.mode === 'required');
+    if (isRequired && encoding.request.tools?.length) {
       refuse('tool_choice', 'none of the tools can be carried to this provider');
     }
     return undefined;
@@ -160,89 +140,13 @@ function encodeChoice(choice: ToolChoice, encoding: EncodeContext): JsonValue {
       break;
     case 'allowed': {
       const mode = choice.mode === 'required' && !mayForce ? 'auto' : choice.mode;
+      if (!encoding.traits.customTools) return mode;
       const tools = choice.names.map((name) => toolRef(name, encoding));
       return { type: 'allowed_tools', allowed_tools: { mode, tools } };
     }
   }
   encoding.warn('changed', 'toolChoice', 'this model takes no forced call');
   return 'auto';
-}
-
-// Tools that the messages protocol names by a type alone while the client runs them: their arguments, for providers that need a schema.
-// https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
-
-const BASH: JsonObject = {
-  type: 'object',
-  properties: {
-    command: { type: 'string', description: 'The command to run. Required unless the tool is restarted.' },
-    restart: { type: 'boolean', description: 'Set to true to restart the tool.' },
-  },
-};
-
-const EDITOR: JsonObject = {
-  type: 'object',
-  properties: {
-    command: { type: 'string', enum: ['view', 'create', 'str_replace', 'insert'] },
-    path: { type: 'string', description: 'Absolute path of the file or folder.' },
-    file_text: { type: 'string', description: 'For create: the whole content of the file.' },
-    old_str: { type: 'string', description: 'For str_replace: the text to replace; it must occur once.' },
-    new_str: { type: 'string', description: 'For str_replace: the text that takes its place.' },
-    insert_line: {
-      type: 'integer',
-      description: 'For insert: the line after which the text goes, 0 for the start.',
-    },
-    insert_text: { type: 'string', description: 'For insert: the text.' },
-    view_range: {
-      type: 'array',
-      items: { type: 'integer' },
-      description: 'For view: the first and the last line, from 1; -1 is the end.',
-    },
-  },
-  required: ['command', 'path'],
-};
-
-const MEMORY: JsonObject = {
-  type: 'object',
-  properties: {
-    command: { type: 'string', enum: ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'] },
-    path: { type: 'string', description: 'Path of the file or folder, below /memories. Not for rename.' },
-    file_text: { type: 'string', description: 'For create: the whole content of the file.' },
-    old_str: { type: 'string', description: 'For str_replace: the text to replace; it must occur once.' },
-    new_str: { type: 'string', description: 'For str_replace: the text that takes its place.' },
-    insert_line: {
-      type: 'integer',
-      description: 'For insert: the line after which the text goes, 0 for the start.',
-    },
-    insert_text: { type: 'string', description: 'For insert: the text.' },
-    old_path: { type: 'string', description: 'For rename: the present path.' },
-    new_path: { type: 'string', description: 'For rename: the path to be.' },
-    view_range: {
-      type: 'array',
-      items: { type: 'integer' },
-      description: 'For view: the first and the last line, from 1; -1 is the end.',
-    },
-  },
-  required: ['command'],
-};
-
-const SCHEMAS: readonly (readonly [kind: RegExp, description: string, parameters: JsonObject])[] = [
-  [/^bash_\d+$/, 'Runs commands in a shell that keeps its state between calls.', BASH],
-  [/^text_editor_\d+$/, 'Views, creates and edits files.', EDITOR],
-  [/^memory_\d+$/, 'Keeps notes from one conversation to the next, as files below /memories.', MEMORY],
-];
-
-/** Undefined: it is not one of them. */
-function clientTool(tool: NativeTool): FunctionTool | undefined {
-  const known = SCHEMAS.find(([kind]) => kind.test(tool.kind));
-  if (!known || tool.name === undefined) return undefined;
-  const [, description, parameters] = known;
-  const { name, strict, cache, deferred, native } = tool;
-  return { type: 'function', name, description, parameters, strict, cache, deferred, native };
-}
-
-/** The client runs these as well, but their arguments are known to the provider alone. */
-function isUnknownClientTool(tool: NativeTool): boolean {
-  return /^(?:bash|text_editor|memory|computer|browser_toolset|mcp_toolset)(?:_|$)/.test(tool.kind);
 }
 
 // -- members beside a call's name and arguments, which Gemini's chat endpoint needs back with the call --

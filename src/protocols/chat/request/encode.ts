@@ -2,14 +2,14 @@
 // conversation gives the same bytes, on which prompt caches depend. Members stand in a fixed order.
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import type { GenerationRequest } from '../../../canonical/request.ts';
+import type { GenerationRequest, NativeField } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { EncodedRequest } from '../../protocol.ts';
 import { createEncodeContext, fitUser, type EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/envelope.ts';
 import { encodeMessages } from './encode-messages.ts';
-import { chooseEffort } from './reasoning.ts';
+import { chooseEffort } from '../../shared/effort.ts';
 import { putFormat } from './response-format.ts';
 import { encodeToolChoice, encodeTools } from './encode-tools.ts';
 import { fieldAt } from '../fields.ts';
@@ -28,11 +28,17 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   putIdentity(body, encoding);
   putWebSearch(body, encoding);
   putStream(body, encoding);
-  encoding.natives(request.native, body);
+  encoding.natives(putShared(body, encoding), body);
   dropRefused(body, encoding);
-  const restore: ReverseMapping = { toolNames: encoding.toolNames, customTools: new Set(), stop };
+  const restore: ReverseMapping = { toolNames: encoding.toolNames, customTools: standIns(encoding), stop };
   if (structuredTool !== undefined) restore.structuredTool = structuredTool;
   return { body, warnings: encoding.warnings, restore };
+}
+
+/** Tools of free text that were sent as functions. */
+function standIns({ request, traits }: EncodeContext): ReadonlySet<string> {
+  if (traits.customTools) return new Set();
+  return new Set((request.tools ?? []).filter(({ type }) => type === 'custom').map(({ name = '' }) => name));
 }
 
 function putTools(body: JsonObject, encoding: EncodeContext): void {
@@ -123,12 +129,16 @@ function putIdentity(body: JsonObject, encoding: EncodeContext): void {
     body[traits.userField] = fitUser(user, MAX_USER, encoding);
   }
   if (serviceTier !== undefined) {
-    const tier = request.protocol === 'chat' ? serviceTier : TIERS[serviceTier];
+    const tier = request.protocol === 'messages' ? TIERS[serviceTier] : serviceTier;
     if (tier !== undefined) body.service_tier = tier;
     else encoding.warn('dropped', 'serviceTier', `chat has no tier ${serviceTier}`);
   }
   if (cacheKey !== undefined && !traits.cacheKey)
-    encoding.warn('dropped', 'cacheKey', 'the provider takes no cache key');
+    encoding.warn(
+      request.protocol === 'responses' ? 'quiet' : 'dropped',
+      'cacheKey',
+      'the provider takes no cache key',
+    );
   if (traits.cacheKey) {
     // Agents of the messages protocol name their session in the user's id: it keeps the conversation at one cache.
     const key =
@@ -159,6 +169,23 @@ function putStream(body: JsonObject, { request, traits }: EncodeContext): void {
   if (!request.stream) return;
   body.stream = true;
   if (traits.streamUsage) body.stream_options = { include_usage: true };
+}
+
+/** Members of the responses protocol that OpenAI's own chat has as well. */
+const OF_RESPONSES: ReadonlyMap<string, string> = new Map([
+  ['text.verbosity', 'verbosity'],
+  ['prompt_cache_options', 'prompt_cache_options'],
+  ['prompt_cache_retention', 'prompt_cache_retention'],
+]);
+
+/** Returns the fields that have no like here. */
+function putShared(body: JsonObject, { request, traits }: EncodeContext): NativeField[] {
+  if (request.protocol !== 'responses' || !traits.customTools) return request.native;
+  return request.native.filter(({ path, value }) => {
+    const name = OF_RESPONSES.get(path);
+    if (name !== undefined) body[name] = value;
+    return name === undefined;
+  });
 }
 
 const PER_MESSAGE = 'messages[].';

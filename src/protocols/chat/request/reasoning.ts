@@ -1,73 +1,7 @@
-// What is asked of a model's thinking on the chat wire, in any of its forms; and efforts against budgets (PROTOCOL 6).
+// What is asked of a model's thinking on the chat wire, in any of its forms.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { EFFORTS, type Effort, type Reasoning } from '../../../canonical/request.ts';
-import type { Traits } from '../../../canonical/traits.ts';
-
-export function isEffort(value: JsonValue | undefined): value is Effort {
-  return (EFFORTS as readonly unknown[]).includes(value);
-}
-
-/** A budget in tokens as the effort whose table value it reaches (PROTOCOL 6.1). */
-const LOWER_BOUNDS: readonly (readonly [tokens: number, effort: Effort])[] = [
-  [48_000, 'max'],
-  [32_000, 'xhigh'],
-  [24_000, 'high'],
-  [10_000, 'medium'],
-  [4096, 'low'],
-];
-
-function effortOfBudget(tokens: number): Effort {
-  return LOWER_BOUNDS.find(([bound]) => tokens >= bound)?.[1] ?? 'minimal';
-}
-
-/** The effort that is asked for, whatever its form; undefined: nothing that chat could say. */
-function askedEffort(reasoning: Reasoning): Effort | undefined {
-  const { mode, effort, budgetTokens } = reasoning;
-  if (mode === 'off' || mode === 'between_tools') return 'none';
-  if (effort !== undefined) return effort;
-  if (budgetTokens !== undefined) return effortOfBudget(budgetTokens);
-  return mode === undefined ? undefined : 'medium';
-}
-
-function nearest(effort: Effort, efforts: readonly Effort[]): Effort | undefined {
-  const at = EFFORTS.indexOf(effort);
-  let best: Effort | undefined;
-  for (const candidate of efforts) {
-    if (candidate === 'none') continue;
-    const distance = Math.abs(EFFORTS.indexOf(candidate) - at);
-    if (best === undefined || distance < Math.abs(EFFORTS.indexOf(best) - at)) best = candidate;
-  }
-  return best;
-}
-
-type ChosenEffort =
-  /** Nothing is asked, or nothing need be said. */
-  | { say: 'nothing' }
-  /** It was asked for, and this model has no such thing. */
-  | { say: 'impossible' }
-  | { say: 'effort'; effort: Effort; changed: boolean };
-
-/** What `reasoning_effort` says to this model. */
-export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort {
-  const asked = askedEffort(reasoning);
-  if (asked === undefined) return { say: 'nothing' };
-  const { efforts } = traits;
-  if (traits.thinking === false || efforts.length === 0) {
-    return asked === 'none' ? { say: 'nothing' } : { say: 'impossible' };
-  }
-  const always = traits.thinkingOff === 'never';
-  if (efforts.includes(asked) && !(asked === 'none' && always)) {
-    return { say: 'effort', effort: asked, changed: false };
-  }
-  if (asked === 'none' && !traits.thinksByDefault) return { say: 'nothing' };
-  const effort = asked === 'none' ? least(efforts, always) : nearest(asked, efforts);
-  return effort === undefined ? { say: 'impossible' } : { say: 'effort', effort, changed: true };
-}
-
-/** What comes nearest to no thinking; `low` where it can't be switched off (PROTOCOL 6.1). */
-function least(efforts: readonly Effort[], always: boolean): Effort | undefined {
-  return always && efforts.includes('low') ? 'low' : efforts.find((candidate) => candidate !== 'none');
-}
+import type { Effort, Reasoning } from '../../../canonical/request.ts';
+import { isEffort } from '../../shared/effort.ts';
 
 /** What chat clients say of thinking, in any of its forms. `rest`: members that were not understood, by wire path. */
 export function decodeReasoning(root: JsonObject): {

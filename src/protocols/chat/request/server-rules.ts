@@ -1,11 +1,15 @@
 // What a server takes of a history, and the form that it insists on once it is written: few cache marks, roles in turn.
 import type { HistoryRules } from '../../../canonical/history.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { encryptedInSignature } from '../../../canonical/thinking-signature.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 
 export const historyRules: HistoryRules = {
-  // Which turns those are, the encoder knows.
-  takesBack: (part, traits) => traits.replayReasoning !== 'never' && part.redacted === undefined,
+  // Which turns those are, the encoder knows. A summary of what another provider keeps encrypted is not what a model thought.
+  takesBack: ({ signature, redacted }, traits) =>
+    traits.replayReasoning !== 'never' &&
+    redacted === undefined &&
+    encryptedInSignature(signature ?? '') === undefined,
   blankIsSilent: false,
 };
 

@@ -3,7 +3,6 @@
 import { withoutAttribution } from '../../shared/conversation.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import {
-  EFFORTS,
   type Effort,
   type Message,
   type NativeField,
@@ -12,6 +11,7 @@ import {
   type ResponseFormat,
 } from '../../../canonical/request.ts';
 import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
+import { isEffort } from '../../shared/effort.ts';
 import type { ReplyOptions } from '../../protocol.ts';
 import { decodeCache, decodeParts } from './decode-content.ts';
 import { refuse } from '../../shared/envelope.ts';
@@ -56,10 +56,6 @@ const MODES = {
 
 function isMode(value: unknown): value is keyof typeof MODES {
   return typeof value === 'string' && Object.hasOwn(MODES, value);
-}
-
-export function isEffort(value: unknown): value is Effort {
-  return EFFORTS.includes(value as Effort);
 }
 
 function decodeReasoning(value: JsonObject, native: NativeField[]): Reasoning | undefined {

@@ -108,9 +108,11 @@ function encodePart(part: Part, role: Message['role'], encoding: EncodeContext):
     case 'tool_result':
       return encodeResult(part, encoding);
     case 'native':
-      return part.protocol === 'messages'
-        ? structuredClone(part.value)
-        : refuse(part.at, `a part of type "${part.kind}" cannot be carried to this provider`);
+      if (part.protocol === 'messages') return structuredClone(part.value);
+      if (part.protocol === 'chat')
+        return refuse(part.at, `a part of type "${part.kind}" cannot be carried to this provider`);
+      encoding.warn('dropped', 'messages.native', `the provider has no ${part.kind}`);
+      return undefined;
   }
 }
 

@@ -1,14 +1,11 @@
 // Tools and the choice among them, as a provider of this protocol takes them.
 import type { JsonObject } from '../../../canonical/json.ts';
-import type {
-  CustomTool,
-  FunctionTool,
-  GenerationRequest,
-  Tool,
-  ToolChoice,
-} from '../../../canonical/request.ts';
+import type { FunctionTool, GenerationRequest, Tool, ToolChoice } from '../../../canonical/request.ts';
+import { isWebSearch } from '../../shared/client-tools.ts';
+import { functionForCustom } from '../../shared/custom-tools.ts';
 import { cacheControl } from './cache.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
+import { refuse } from '../../shared/envelope.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 
 /** By default its newer versions are called by code that the model writes, which older models and chat clients know nothing of. */
@@ -30,23 +27,10 @@ function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject
   const foreign = encoding.request.protocol !== 'messages';
   result.input_schema = strict && foreign ? sanitise(schema) : schema;
   if (strict) result.strict = true;
-  if (tool.deferred !== undefined) result.defer_loading = tool.deferred;
+  if (tool.deferred !== undefined && !foreign) result.defer_loading = tool.deferred;
+  if (tool.deferred === true && foreign)
+    encoding.warn('dropped', 'tools.deferred', 'the tool is sent at once');
   encoding.natives(tool.native, result, 'tools[].');
-  if (tool.cache !== undefined) result.cache_control = cacheControl(tool.cache);
-  return result;
-}
-
-/** Free text has no notion here: the model fills one string, which the answer unwraps. */
-function encodeCustom(tool: CustomTool, encoding: EncodeContext): JsonObject {
-  encoding.warn('changed', 'tools', 'a free text tool was sent as a function with one string');
-  const grammar = tool.format === undefined || tool.format.type === 'text' ? '' : JSON.stringify(tool.format);
-  const description = [tool.description ?? '', grammar && `The input must follow this format: ${grammar}`];
-  const result: JsonObject = {
-    name: encoding.toolName(tool.name),
-    description: description.filter((line) => line !== '').join('\n\n') || 'Takes free text.',
-    input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
-  };
-  encoding.leaveOut(tool.native);
   if (tool.cache !== undefined) result.cache_control = cacheControl(tool.cache);
   return result;
 }
@@ -56,9 +40,12 @@ function encodeTool(tool: Tool, encoding: EncodeContext): JsonObject | undefined
     case 'function':
       return encodeFunction(tool, encoding);
     case 'custom':
-      return encodeCustom(tool, encoding);
+      encoding.warn('changed', 'tools', 'a free text tool was sent as a function with one string');
+      return encodeFunction(functionForCustom(tool), encoding);
     case 'native':
       if (tool.protocol === 'messages') return structuredClone(tool.value);
+      // What becomes of it, `webSearchTool` reports.
+      if (isWebSearch(tool) && encoding.request.webSearch !== undefined) return undefined;
       encoding.warn('dropped', 'tools', `a tool of type "${tool.kind}" is not known to this provider`);
       return undefined;
   }
@@ -151,6 +138,10 @@ export function encodeTools(thinkingOn: boolean, encoding: EncodeContext): Encod
     .map((tool) => encodeTool(tool, encoding))
     .filter((tool) => tool !== undefined);
   tools.push(...webSearchTool(request, encoding));
+  const { toolChoice } = request;
+  if (tools.length === 0 && toolChoice?.type === 'allowed' && toolChoice.mode === 'required') {
+    refuse('tool_choice', 'none of the tools can be carried to this provider');
+  }
   if (tools.length === 0) {
     const known = fromHistory(request, encoding);
     return known.length === 0 ? { tools } : { tools: known, choice: { type: 'none' } };

@@ -86,14 +86,19 @@ const TIERS: ReadonlyMap<string, string> = new Map(
 const MAX_USER = 256;
 
 function encodeIdentity(body: JsonObject, encoding: EncodeContext): void {
-  const { user, serviceTier, cacheKey } = encoding.request;
+  const { protocol, user, serviceTier, cacheKey } = encoding.request;
   if (user !== undefined) body.metadata = { user_id: fitUser(user, MAX_USER, encoding) };
   if (serviceTier !== undefined) {
     const tier = TIERS.get(serviceTier);
     if (tier === undefined) encoding.warn('dropped', 'serviceTier', `no such tier here: ${serviceTier}`);
     else body.service_tier = tier;
   }
-  if (cacheKey !== undefined) encoding.warn('dropped', 'cacheKey', 'prompt caches have no key here');
+  if (cacheKey !== undefined)
+    encoding.warn(
+      protocol === 'responses' ? 'quiet' : 'dropped',
+      'cacheKey',
+      'prompt caches have no key here',
+    );
 }
 
 const JSON_ONLY = 'Answer with one JSON object and nothing else: no explanation, no code fence.';

@@ -37,6 +37,7 @@ const OWN_PARTS: readonly unknown[] = ['image', 'document', 'tool_use', 'tool_re
 
 /** A body does not say its protocol. What only messages has decides: members, else the form of a tool, else kinds of content. */
 export function recognizes(value: JsonObject): boolean {
+  if (value.messages === undefined && value.input !== undefined) return false;
   if (OWN_MEMBERS.some((name) => value[name] !== undefined)) return true;
   const { tools, messages } = value;
   const [tool] = Array.isArray(tools) ? tools : [];

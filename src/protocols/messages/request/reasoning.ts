@@ -1,26 +1,12 @@
 // Thinking towards a model of this protocol: one table between efforts and budgets, and what each model takes.
 import type { JsonObject } from '../../../canonical/json.ts';
 import { EFFORTS, type Effort, type Reasoning } from '../../../canonical/request.ts';
+import { BUDGETS, effortOf } from '../../shared/effort.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-
-/** Tokens to think with. Backwards each value is a lower bound, so that a round trip is stable. */
-export const BUDGETS = {
-  none: 0,
-  minimal: 1024,
-  low: 4096,
-  medium: 10_000,
-  high: 24_000,
-  xhigh: 32_000,
-  max: 48_000,
-} as const satisfies Record<Effort, number>;
 
 const LEAST_BUDGET = 1024;
 /** What stays for the answer itself where thinking takes nearly all of the client's limit. */
 const ANSWER_ROOM = 512;
-
-export function effortOf(budget: number): Effort {
-  return [...EFFORTS].reverse().find((effort) => effort !== 'none' && BUDGETS[effort] <= budget) ?? 'minimal';
-}
 
 export interface Thinking {
   /** The wire's `thinking`; absent: not sent. */
@@ -79,7 +65,7 @@ function thinkingOff(effort: Effort | undefined, encoding: EncodeContext): Think
 /** Off although it was asked for: where a chat client's effort was the budget, nothing of it is left without. */
 export function thinkingTakenOff({ thinking }: Thinking, encoding: EncodeContext): Thinking {
   const { protocol, reasoning } = encoding.request;
-  const wasBudget = protocol === 'chat' && thinking?.type === 'enabled';
+  const wasBudget = protocol !== 'messages' && thinking?.type === 'enabled';
   return thinkingOff(wasBudget ? undefined : reasoning?.effort, encoding);
 }
 
@@ -122,7 +108,8 @@ function isSilent({ mode, effort, budgetTokens }: Reasoning): boolean {
 /** Tokens that thinking may take where nobody set a limit: the answer's own default comes on top. */
 export function thinkingRoom({ request, traits }: EncodeContext): number {
   const { reasoning } = request;
-  const thinks = reasoning?.mode === 'on' || (reasoning?.mode === undefined && request.protocol === 'chat');
+  const thinks =
+    reasoning?.mode === 'on' || (reasoning?.mode === undefined && request.protocol !== 'messages');
   if (
     reasoning === undefined ||
     isSilent(reasoning) ||

@@ -1,12 +1,157 @@
-// A responses request as the canonical one.
-import type { JsonObject } from '../../../canonical/json.ts';
-import type { GenerationRequest } from '../../../canonical/request.ts';
+// A responses request as the canonical one. Nothing is defaulted and nothing is lost: what has no canonical name becomes a native
+// field with the fate that the ledger gives it.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type {
+  GenerationRequest,
+  Message,
+  NativeField,
+  Reasoning,
+  ResponseFormat,
+} from '../../../canonical/request.ts';
 import type { ReplyOptions } from '../../protocol.ts';
+import { isEffort } from '../../shared/effort.ts';
+import { addNativeFields, nativeField } from '../fields.ts';
+import { decodeInput } from './decode-input.ts';
+import { decodeToolChoice, decodeTools, decodeWebSearch } from './decode-tools.ts';
+import { directoryOf, itemsWithTools, readToolLists } from './tools.ts';
 
-export function decodeRequest(_value: JsonObject, _source?: Buffer | string): GenerationRequest {
-  throw new Error('not built yet');
+export function decodeRequest(value: JsonObject): GenerationRequest {
+  const native: NativeField[] = [];
+  addNativeFields(native, value, '');
+  const lists = readToolLists(value);
+  const directory = directoryOf(lists.own);
+  const request: GenerationRequest = {
+    protocol: 'responses',
+    model: textIn(value.model) ?? '',
+    stream: value.stream === true,
+    includeUsage: true,
+    messages: [...decodeInstructions(value), ...decodeInput(value, directory, native)],
+    asked: askedOf(value),
+    native,
+  };
+  decodeLimits(value, request);
+  decodeTools(lists, directory, request);
+  decodeWebSearch(lists, value, request);
+  decodeToolChoice(value.tool_choice, lists, directory, request);
+  decodeIdentity(value, request);
+  if (isObject(value.stream_options)) addNativeFields(native, value.stream_options, 'stream_options.');
+  const reasoning = decodeReasoning(value.reasoning, native);
+  if (reasoning !== undefined) request.reasoning = reasoning;
+  const format = decodeText(value.text, native);
+  if (format !== undefined) request.responseFormat = format;
+  request.native = distinct(native);
+  return request;
+}
+
+/** Each field once: a hundred items with the same unknown member are one report. */
+function distinct(fields: readonly NativeField[]): NativeField[] {
+  const seen = new Set<string>();
+  return fields.filter(({ path }) => !seen.has(path) && seen.add(path));
+}
+
+/** A name that is empty says nothing. */
+function textIn(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function decodeInstructions({ instructions }: JsonObject): Message[] {
+  const text = textIn(instructions);
+  return text === undefined ? [] : [{ role: 'system', parts: [{ type: 'text', text }] }];
+}
+
+function decodeLimits(value: JsonObject, request: GenerationRequest): void {
+  const { max_output_tokens: limit, temperature, top_p: topP, parallel_tool_calls: parallel } = value;
+  if (typeof limit === 'number') request.maxOutputTokens = limit;
+  if (typeof temperature === 'number') request.temperature = temperature;
+  if (typeof topP === 'number') request.topP = topP;
+  if (typeof parallel === 'boolean') request.parallelToolCalls = parallel;
+}
+
+function decodeIdentity(value: JsonObject, request: GenerationRequest): void {
+  const user = textIn(value.safety_identifier) ?? textIn(value.user);
+  const tier = textIn(value.service_tier);
+  const key = textIn(value.prompt_cache_key);
+  if (user !== undefined) request.user = user;
+  if (tier !== undefined) request.serviceTier = tier;
+  if (key !== undefined) request.cacheKey = key;
+}
+
+/** A wish for a summary alone leaves the effort to the model. */
+function decodeReasoning(value: JsonValue | undefined, native: NativeField[]): Reasoning | undefined {
+  if (!isObject(value)) return undefined;
+  addNativeFields(native, value, 'reasoning.');
+  const { effort } = value;
+  if (isEffort(effort)) return effort === 'none' ? { effort, mode: 'off' } : { effort };
+  if (effort !== undefined && effort !== null) native.push(nativeField('reasoning.effort', effort));
+  return undefined;
+}
+
+function decodeText(value: JsonValue | undefined, native: NativeField[]): ResponseFormat | undefined {
+  if (!isObject(value)) return undefined;
+  addNativeFields(native, value, 'text.');
+  const { format } = value;
+  if (!isObject(format)) return undefined;
+  const { type, name, description, schema, strict } = format;
+  if (type === 'text') return undefined;
+  if (type !== 'json_object' && (type !== 'json_schema' || !isObject(schema))) {
+    native.push(nativeField('text.format', format));
+    return undefined;
+  }
+  addNativeFields(native, format, 'text.format.');
+  if (type === 'json_object' || !isObject(schema)) return { type: 'json_object' };
+  const read: ResponseFormat = { type: 'json_schema', schema };
+  if (typeof name === 'string') read.name = name;
+  if (typeof description === 'string') read.description = description;
+  if (typeof strict === 'boolean') read.strict = strict;
+  return read;
+}
+
+/** What a Response repeats of its request. */
+const REPEATED = [
+  'background',
+  'frequency_penalty',
+  'include',
+  'instructions',
+  'max_output_tokens',
+  'max_tool_calls',
+  'metadata',
+  'parallel_tool_calls',
+  'presence_penalty',
+  'previous_response_id',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'reasoning',
+  'safety_identifier',
+  'service_tier',
+  'store',
+  'temperature',
+  'text',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'top_p',
+  'truncation',
+  'user',
+] as const;
+
+/** With the items of the input that bring tools: a directory can be made of it, as of the request. */
+function askedOf(value: JsonObject): JsonObject {
+  const asked: JsonObject = {};
+  for (const name of REPEATED) {
+    const member = value[name];
+    if (member !== undefined) asked[name] = member;
+  }
+  const items = itemsWithTools(value.input);
+  if (items.length > 0) asked.input = items;
+  return asked;
 }
 
 export function readAsked(value: JsonObject): ReplyOptions {
-  return { includeUsage: true, asked: value };
+  const native: NativeField[] = [];
+  return {
+    includeUsage: true,
+    reasoning: decodeReasoning(value.reasoning, native),
+    responseFormat: decodeText(value.text, native),
+    asked: askedOf(value),
+  };
 }

@@ -1,7 +1,120 @@
-// What the gateway reads of a responses request, relayed or not.
-import type { JsonObject } from '../../../canonical/json.ts';
+// What the gateway reads of a responses request, relayed or not. On the path of every request: one shallow pass, no schema library.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import type { Envelope } from '../../protocol.ts';
+import { readModelName, refuse } from '../../shared/envelope.ts';
+import { isHosted } from './tools.ts';
 
-export function readEnvelope(_value: JsonObject): Envelope {
-  throw new Error('not built yet');
+export function readEnvelope(value: JsonObject): Envelope {
+  const model = readModelName(value);
+  checkOptions(value);
+  const needs = { ...NO_NEEDS, thinking: asksToThink(value), structuredOutput: asksForStructure(value.text) };
+  readTools(value.tools, needs);
+  readInput(value, needs);
+  return { model, stream: value.stream === true, needs };
+}
+
+const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'developer']);
+
+/** With instructions, an earlier response or a stored prompt the input may be left out. */
+const INSTEAD_OF_INPUT = ['instructions', 'previous_response_id', 'conversation', 'prompt'] as const;
+
+function readInput(value: JsonObject, needs: Needs): void {
+  const { input } = value;
+  if (typeof input === 'string') return;
+  if (input === undefined || input === null) {
+    if (INSTEAD_OF_INPUT.some((name) => isGiven(value[name]))) return;
+    refuse('input', 'must be a string or an array');
+  }
+  if (!Array.isArray(input)) refuse('input', 'must be a string or an array');
+  if (input.length === 0 && !INSTEAD_OF_INPUT.some((name) => isGiven(value[name]))) {
+    refuse('input', 'must not be empty');
+  }
+  for (let index = 0; index < input.length; index++) readItem(input[index], index, needs);
+}
+
+function readItem(item: JsonValue | undefined, index: number, needs: Needs): void {
+  if (!isObject(item)) refuse(`input[${index}]`, 'must be an object');
+  const { type, role, content } = item;
+  if (isGiven(type) && typeof type !== 'string') refuse(`input[${index}].type`, 'must be a string');
+  if (isMessage(item)) {
+    if (!ROLES.has(role)) refuse(`input[${index}].role`, `must be one of ${[...ROLES].join(', ')}`);
+    if (Array.isArray(content)) readParts(content, needs);
+    else if (typeof content !== 'string') {
+      refuse(`input[${index}].content`, 'must be a string or an array');
+    }
+    return;
+  }
+  if (Array.isArray(item.output)) readParts(item.output, needs);
+  if (type === 'additional_tools' || type === 'tool_search_output') readTools(item.tools, needs);
+}
+
+/** Some SDKs leave the type out. A reference has an id alone. */
+export function isMessage({ type, role }: JsonObject): boolean {
+  return type === 'message' || (!isGiven(type) && isGiven(role));
+}
+
+function readParts(parts: readonly JsonValue[], needs: Needs): void {
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    if (part.type === 'input_image') needs.image = true;
+    else if (part.type === 'input_file') needs.document = true;
+    else if (part.type === 'input_audio') needs.audio = true;
+  }
+}
+
+function readTools(tools: JsonValue | undefined, needs: Needs): void {
+  if (!Array.isArray(tools)) return;
+  for (const tool of tools) {
+    if (!isObject(tool)) continue;
+    if (isHosted(tool)) needs.serverTools = true;
+    else needs.tools = true;
+  }
+}
+
+function asksToThink({ reasoning }: JsonObject): boolean {
+  return isObject(reasoning) && isGiven(reasoning.effort) && reasoning.effort !== 'none';
+}
+
+function asksForStructure(text: JsonValue | undefined): boolean {
+  const format = isObject(text) ? text.format : undefined;
+  return isObject(format) && (format.type === 'json_schema' || format.type === 'json_object');
+}
+
+function isGiven(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null;
+}
+
+type Check = (value: JsonValue) => boolean;
+
+const between =
+  (low: number, high: number): Check =>
+  (value) =>
+    typeof value === 'number' && value >= low && value <= high;
+const isText: Check = (value) => typeof value === 'string';
+const isTruth: Check = (value) => typeof value === 'boolean';
+const isWholePositive: Check = (value) => Number.isInteger(value) && Number(value) >= 1;
+
+const OPTIONS: readonly (readonly [name: string, check: Check, message: string])[] = [
+  ['stream', isTruth, 'must be true or false'],
+  ['store', isTruth, 'must be true or false'],
+  ['background', isTruth, 'must be true or false'],
+  ['instructions', isText, 'must be a string'],
+  ['tools', Array.isArray, 'must be an array'],
+  ['include', Array.isArray, 'must be an array'],
+  ['tool_choice', (value) => isText(value) || isObject(value), 'must be a string or an object'],
+  ['reasoning', isObject, 'must be an object'],
+  ['text', isObject, 'must be an object'],
+  ['metadata', isObject, 'must be an object'],
+  ['previous_response_id', isText, 'must be a string'],
+  ['temperature', between(0, 2), 'must be a number from 0 to 2'],
+  ['top_p', between(0, 1), 'must be a number from 0 to 1'],
+  ['max_output_tokens', isWholePositive, 'must be a whole number, at least 1'],
+];
+
+function checkOptions(value: JsonObject): void {
+  for (const [name, check, message] of OPTIONS) {
+    const option = value[name];
+    if (option !== undefined && option !== null && !check(option)) refuse(name, message);
+  }
 }

@@ -1,8 +1,12 @@
 // The names of a request's tools. A tool of a namespace, or of a kind that other protocols lack, has one canonical name; a call of
 // it goes back to the client as its kind demands, by a directory that is read anew from each request.
-import type { JsonObject } from '../../../canonical/json.ts';
+import { createHash } from 'node:crypto';
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 
-export type ToolKind = 'function' | 'custom' | 'tool_search' | 'local_shell' | 'shell' | 'apply_patch';
+/** Kinds that the client runs and that have neither a name nor a schema of their own. */
+export const BUILT_IN = ['tool_search', 'local_shell', 'shell', 'apply_patch'] as const;
+export type BuiltIn = (typeof BUILT_IN)[number];
+export type ToolKind = 'function' | 'custom' | BuiltIn;
 
 /** A tool as the client knows it. */
 export interface ClientTool {
@@ -16,9 +20,151 @@ export interface ToolDirectory {
   find(canonical: string): ClientTool | undefined;
   /** The canonical name of a tool that the client calls so, listed or not. */
   nameOf(name: string, namespace?: string): string;
+  /** The canonical name of a tool without a name of its own; undefined: the request does not list it. */
+  nameOfBuiltIn(kind: BuiltIn): string | undefined;
+}
+
+/** A tool of the request's lists that the client runs. */
+export interface ListedTool extends ClientTool {
+  /** As the client wrote it. */
+  value: JsonObject;
+  /** Where it stands, for refusals. */
+  at: string;
+  /** It came in the course of the conversation: nothing has to be searched for any more. */
+  loaded: boolean;
+}
+
+export interface ToolLists {
+  own: ListedTool[];
+  /** Tools that a provider would run. */
+  hosted: JsonObject[];
+}
+
+/** Items of the input that bring tools. */
+const BRINGS_TOOLS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output']);
+
+/** The items that a directory is made of. */
+export function itemsWithTools(input: JsonValue | undefined): JsonObject[] {
+  if (!Array.isArray(input)) return [];
+  return input.filter((item): item is JsonObject => isObject(item) && BRINGS_TOOLS.has(item.type));
+}
+
+function isBuiltIn(type: unknown): type is BuiltIn {
+  return (BUILT_IN as readonly unknown[]).includes(type);
+}
+
+/** A provider runs it: by its type, or because it asks for an environment of the provider's. */
+export function isHosted(tool: JsonObject): boolean {
+  const { type, execution, environment } = tool;
+  if (type === 'tool_search') return execution !== 'client';
+  if (type === 'shell') return isObject(environment) && environment.type !== 'local';
+  return type !== undefined && type !== null && !CLIENT_TYPES.has(type);
+}
+
+const CLIENT_TYPES: ReadonlySet<unknown> = new Set(['function', 'custom', 'namespace', ...BUILT_IN]);
+/** Tools of this namespace are called by their bare names. */
+const BARE_NAMESPACE = 'functions';
+
+/** All tools of a request, those of its namespaces apart, each once: the newest definition counts. */
+export function readToolLists({ tools, input }: JsonObject): ToolLists {
+  const lists: ToolLists = { own: [], hosted: [] };
+  const places = new Map<string, number>();
+  readList(tools, 'tools', false, lists, places);
+  if (!Array.isArray(input)) return lists;
+  input.forEach((item, index) => {
+    if (!isObject(item) || !BRINGS_TOOLS.has(item.type)) return;
+    readList(item.tools, `input[${index}].tools`, true, lists, places);
+  });
+  return lists;
+}
+
+function readList(
+  tools: JsonValue | undefined,
+  path: string,
+  loaded: boolean,
+  lists: ToolLists,
+  places: Map<string, number>,
+  namespace?: string,
+): void {
+  if (!Array.isArray(tools)) return;
+  tools.forEach((value, index) => {
+    if (!isObject(value)) return;
+    const at = `${path}[${index}]`;
+    if (isHosted(value)) {
+      lists.hosted.push(value);
+      return;
+    }
+    if (value.type === 'namespace') {
+      const name = textOf(value.name);
+      readList(value.tools, `${at}.tools`, loaded, lists, places, name === BARE_NAMESPACE ? undefined : name);
+      return;
+    }
+    const kind = kindOf(value);
+    const name = kind === 'function' || kind === 'custom' ? textOf(value.name) : kind;
+    const tool: ListedTool = { kind, name, value, at, loaded };
+    if (namespace !== undefined && namespace !== '') tool.namespace = namespace;
+    const key = keyOf(isBuiltIn(kind) ? kind : '', name, tool.namespace);
+    const place = places.get(key);
+    if (place === undefined) places.set(key, lists.own.push(tool) - 1);
+    else lists.own[place] = tool;
+  });
+}
+
+function kindOf({ type }: JsonObject): ToolKind {
+  return type === 'custom' || isBuiltIn(type) ? type : 'function';
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function keyOf(kind: string, name: string, namespace = ''): string {
+  return `${kind}\0${namespace}\0${name}`;
+}
+
+const MAX_NAME = 64;
+const HASH = 8;
+const LEGAL = /^[a-zA-Z0-9_-]+$/;
+
+/** One name of both; no second separator where one is there already. */
+function joined(name: string, namespace = ''): string {
+  if (namespace === '') return name;
+  return namespace.endsWith('__') || name.startsWith('__') ? namespace + name : `${namespace}__${name}`;
+}
+
+/** For names that are too long, illegal or taken: never alike for two tools, always the same for one. */
+function hashed(name: string, namespace = ''): string {
+  const hash = createHash('sha256').update(`${namespace}\0${name}`).digest('hex').slice(0, HASH);
+  const legal = joined(name, namespace).replaceAll(/[^a-zA-Z0-9_-]/gu, '_');
+  return `${legal.slice(0, MAX_NAME - HASH - 1)}_${hash}`;
+}
+
+function fitted(name: string, namespace?: string): string {
+  const plain = joined(name, namespace);
+  return plain.length <= MAX_NAME && LEGAL.test(plain) ? plain : hashed(name, namespace);
 }
 
 /** `value`: a request as the client sent it, or what of it `ReplyOptions.asked` holds. */
-export function toolDirectory(_value: JsonObject): ToolDirectory {
-  return { find: () => undefined, nameOf: (name) => name };
+export function toolDirectory(value: JsonObject): ToolDirectory {
+  return directoryOf(readToolLists(value).own);
+}
+
+export function directoryOf(tools: readonly ListedTool[]): ToolDirectory {
+  const names = new Map<string, string>();
+  const byName = new Map<string, ClientTool>();
+  for (const { kind, name, namespace } of tools) {
+    const builtIn = isBuiltIn(kind);
+    const free = fitted(name, namespace);
+    const canonical = byName.has(free) ? hashed(name, builtIn ? kind : namespace) : free;
+    names.set(keyOf(builtIn ? kind : '', name, namespace), canonical);
+    byName.set(canonical, namespace === undefined ? { kind, name } : { kind, name, namespace });
+  }
+  return {
+    find: (canonical) => byName.get(canonical),
+    nameOf(name, namespace) {
+      const own = namespace === BARE_NAMESPACE ? undefined : namespace;
+      return names.get(keyOf('', name, own)) ?? fitted(name, own);
+    },
+    nameOfBuiltIn: (kind) => names.get(keyOf(kind, kind)),
+  };
 }

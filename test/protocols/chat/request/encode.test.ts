@@ -8,6 +8,7 @@ import type {
   Reasoning,
   GenerationRequest,
   Tool,
+  ToolChoice,
 } from '../../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../../../src/canonical/traits.ts';
 import { GatewayError } from '../../../../src/errors.ts';
@@ -545,7 +546,44 @@ describe('tools', () => {
       },
     ],
   ])('%j', (over, choice) => {
-    expect(encode({ tools: [f], ...over }).body.tool_choice).toEqual(choice);
+    expect(encode({ tools: [f], ...over }, { customTools: true }).body.tool_choice).toEqual(choice);
+  });
+  test('a server that knows no allowed_tools gets the allowed tools alone', () => {
+    const g: Tool = { type: 'function', name: 'g' };
+    const toolChoice: ToolChoice = { type: 'allowed', mode: 'required', names: ['g'] };
+    const { body } = encode({ tools: [f, g], toolChoice });
+    expect(body.tools).toMatchObject([{ function: { name: 'g' } }]);
+    expect(body.tool_choice).toBe('required');
+  });
+  test('a server that knows no custom tools gets a function with one string, calls of the history too', () => {
+    const format = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
+    const patch: Tool = { type: 'custom', name: 'patch', description: 'Edits.', format };
+    const messages: Message[] = [
+      {
+        role: 'assistant',
+        parts: [{ type: 'tool_call', id: 'c', name: 'patch', arguments: 'a"b', custom: true }],
+      },
+      { role: 'user', parts: [{ type: 'tool_result', callId: 'c', content: 'done' }] },
+    ];
+    const { body, restore } = encode({ tools: [patch], messages });
+    expect(body.tools).toEqual([
+      {
+        type: 'function',
+        function: {
+          name: 'patch',
+          description: 'Edits.\n\nThe input must follow this grammar (lark):\nstart: "a"',
+          parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+        },
+      },
+    ]);
+    expect(body.messages).toMatchObject([
+      { tool_calls: [{ type: 'function', function: { name: 'patch', arguments: '{"input":"a\\"b"}' } }] },
+      { role: 'tool' },
+    ]);
+    expect([...restore.customTools]).toEqual(['patch']);
+    expect(encode({ tools: [patch] }, { customTools: true }).body.tools).toMatchObject([
+      { type: 'custom', custom: { name: 'patch', format } },
+    ]);
   });
   test('a model that takes no forced call is asked', () => {
     expect(

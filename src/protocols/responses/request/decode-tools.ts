@@ -1,0 +1,231 @@
+// Tools and the choice among them as canonical ones. Tools of kinds that other protocols lack become functions with written-out
+// schemas; those that a provider would run stay whole.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import {
+  LOCATION_MEMBERS,
+  type CustomTool,
+  type FunctionTool,
+  type GenerationRequest,
+  type NativeField,
+  type NativeTool,
+  type Tool,
+  type ToolChoice,
+} from '../../../canonical/request.ts';
+import { isWebSearch } from '../../shared/client-tools.ts';
+import { refuse } from '../../shared/envelope.ts';
+import { addNativeFields, nativeField } from '../fields.ts';
+import {
+  BUILT_IN,
+  isHosted,
+  type BuiltIn,
+  type ListedTool,
+  type ToolDirectory,
+  type ToolLists,
+} from './tools.ts';
+
+const text = (description: string): JsonObject => ({ type: 'string', description });
+const texts = (description: string): JsonObject => ({
+  type: 'array',
+  items: { type: 'string' },
+  description,
+});
+const count = (description: string): JsonObject => ({ type: 'integer', description });
+
+function object(properties: JsonObject, required: string[]): JsonObject {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/** What each is for, and its arguments: the members of its call on the wire. */
+const BUILT_IN_TOOLS = {
+  tool_search: {
+    description: 'Searches for further tools. What is found can be called in the next turn.',
+    parameters: object({ query: text('What the tool should do.'), limit: count('The most tools.') }, [
+      'query',
+    ]),
+  },
+  local_shell: {
+    description: 'Runs a command on the machine of the user and returns its output.',
+    parameters: object(
+      {
+        command: texts('The program and its arguments.'),
+        working_directory: text('The folder to run it in.'),
+        timeout_ms: count('Milliseconds after which it is stopped.'),
+        env: {
+          type: 'object',
+          description: 'Environment variables.',
+          additionalProperties: { type: 'string' },
+        },
+      },
+      ['command'],
+    ),
+  },
+  shell: {
+    description: 'Runs commands in a shell and returns their output.',
+    parameters: object(
+      {
+        commands: texts('The commands, each a line for the shell.'),
+        timeout_ms: count('Milliseconds after which they are stopped.'),
+        max_output_length: count('The most characters of output.'),
+      },
+      ['commands'],
+    ),
+  },
+  apply_patch: {
+    description: 'Creates, changes or deletes one file.',
+    parameters: object(
+      {
+        type: { type: 'string', enum: ['create_file', 'update_file', 'delete_file'] },
+        path: text('Path of the file.'),
+        diff: text(
+          'Not for delete_file. Lines that begin with "+" are added, with "-" removed, with a space kept; a line "@@" begins a hunk.',
+        ),
+      },
+      ['type', 'path'],
+    ),
+  },
+} as const satisfies Record<BuiltIn, { description: string; parameters: JsonObject }>;
+
+function nameIn({ name, at }: ListedTool): string {
+  return name === '' ? refuse(`${at}.name`, 'must be a non-empty string') : name;
+}
+
+const FUNCTION_MEMBERS = new Set(['type', 'name', 'description', 'parameters', 'strict', 'defer_loading']);
+const CUSTOM_MEMBERS = new Set(['type', 'name', 'description', 'format', 'defer_loading']);
+
+function readFunction(tool: ListedTool, name: string): FunctionTool {
+  const { description, parameters, strict, defer_loading: deferred } = tool.value;
+  const read: FunctionTool = { type: 'function', name };
+  if (typeof description === 'string') read.description = description;
+  if (isObject(parameters)) read.parameters = parameters;
+  if (typeof strict === 'boolean') read.strict = strict;
+  if (deferred === true && !tool.loaded) read.deferred = true;
+  addMembers(read, tool.value, FUNCTION_MEMBERS);
+  return read;
+}
+
+/** Grammars stand in an object of their own in the canonical form. */
+function readFormat(format: JsonObject): JsonObject {
+  if (format.type !== 'grammar' || isObject(format.grammar)) return format;
+  const { type, ...grammar } = format;
+  return { type, grammar };
+}
+
+function readCustom({ value }: ListedTool, name: string): CustomTool {
+  const { description, format } = value;
+  const read: CustomTool = { type: 'custom', name };
+  if (typeof description === 'string') read.description = description;
+  if (isObject(format)) read.format = readFormat(format);
+  addMembers(read, value, CUSTOM_MEMBERS);
+  return read;
+}
+
+function readBuiltIn({ value }: ListedTool, kind: BuiltIn, name: string): FunctionTool {
+  const { description, parameters } = BUILT_IN_TOOLS[kind];
+  return {
+    type: 'function',
+    name,
+    description: typeof value.description === 'string' ? value.description : description,
+    parameters: isObject(value.parameters) ? value.parameters : parameters,
+  };
+}
+
+function addMembers(read: FunctionTool | CustomTool, value: JsonObject, decoded: ReadonlySet<string>): void {
+  const native: NativeField[] = [];
+  addNativeFields(native, value, 'tools[].', decoded);
+  if (native.length > 0) read.native = native;
+}
+
+function readTool(tool: ListedTool, directory: ToolDirectory): Tool {
+  const { kind, namespace } = tool;
+  if (kind === 'function') return readFunction(tool, directory.nameOf(nameIn(tool), namespace));
+  if (kind === 'custom') return readCustom(tool, directory.nameOf(nameIn(tool), namespace));
+  return readBuiltIn(tool, kind, directory.nameOfBuiltIn(kind) ?? kind);
+}
+
+function readHosted(value: JsonObject): NativeTool {
+  return {
+    type: 'native',
+    protocol: 'responses',
+    kind: typeof value.type === 'string' ? value.type : '',
+    value,
+  };
+}
+
+export function decodeTools(lists: ToolLists, directory: ToolDirectory, request: GenerationRequest): void {
+  const tools: Tool[] = lists.own.map((tool) => readTool(tool, directory));
+  for (const value of lists.hosted) tools.push(readHosted(value));
+  if (tools.length > 0) request.tools = tools;
+}
+
+const SEARCH_MEMBERS = new Set(['type', 'search_context_size', 'user_location', 'external_web_access']);
+
+/**
+ * A search of the web, where another provider may run it: not where the choice does not allow it, nor where the service was to
+ * answer from its own copy of the web alone.
+ */
+export function decodeWebSearch({ hosted }: ToolLists, value: JsonObject, request: GenerationRequest): void {
+  const search = hosted.find((tool) => isWebSearch(readHosted(tool)));
+  if (search === undefined || search.external_web_access === false || !allowsSearch(value.tool_choice))
+    return;
+  const { search_context_size: size, user_location: place } = search;
+  request.webSearch = {};
+  if (typeof size === 'string') request.webSearch.contextSize = size;
+  const location: JsonObject = {};
+  if (isObject(place)) {
+    for (const name of LOCATION_MEMBERS) if (typeof place[name] === 'string') location[name] = place[name];
+  }
+  if (Object.keys(location).length > 0) request.webSearch.location = location;
+  addNativeFields(request.native, search, 'tools[].', SEARCH_MEMBERS);
+}
+
+function allowsSearch(choice: JsonValue | undefined): boolean {
+  if (!isObject(choice) || choice.type !== 'allowed_tools' || !Array.isArray(choice.tools)) return true;
+  return choice.tools.some((tool) => isObject(tool) && isWebSearch(readHosted(tool)));
+}
+
+const CHOICES: ReadonlyMap<unknown, ToolChoice> = new Map([
+  ['auto', { type: 'auto' }],
+  ['none', { type: 'none' }],
+  ['required', { type: 'required' }],
+]);
+
+/** Undefined: no tool that a client runs. */
+function namedIn({ type, name, namespace }: JsonObject, directory: ToolDirectory): string | undefined {
+  const builtIn = BUILT_IN.find((kind) => kind === type);
+  if (builtIn !== undefined) return directory.nameOfBuiltIn(builtIn);
+  if ((type !== 'function' && type !== 'custom') || typeof name !== 'string' || name === '') return undefined;
+  return directory.nameOf(name, typeof namespace === 'string' ? namespace : undefined);
+}
+
+function readAllowed(choice: JsonObject, lists: ToolLists, directory: ToolDirectory): ToolChoice {
+  const names = (Array.isArray(choice.tools) ? choice.tools : []).flatMap((tool) => {
+    if (!isObject(tool)) return [];
+    if (tool.type === 'namespace') {
+      const members = lists.own.filter(({ namespace }) => namespace !== undefined && namespace === tool.name);
+      return members.map(({ name, namespace }) => directory.nameOf(name, namespace));
+    }
+    return namedIn(tool, directory) ?? [];
+  });
+  return { type: 'allowed', mode: choice.mode === 'required' ? 'required' : 'auto', names };
+}
+
+export function decodeToolChoice(
+  choice: JsonValue | undefined,
+  lists: ToolLists,
+  directory: ToolDirectory,
+  request: GenerationRequest,
+): void {
+  if (choice === undefined || choice === null) return;
+  const known = CHOICES.get(isObject(choice) ? choice.type : choice);
+  if (known !== undefined) request.toolChoice = known;
+  else if (!isObject(choice)) refuse('tool_choice', `${JSON.stringify(choice)} is not known`);
+  else if (choice.type === 'allowed_tools') request.toolChoice = readAllowed(choice, lists, directory);
+  else {
+    const name = namedIn(choice, directory);
+    if (name !== undefined) request.toolChoice = { type: 'tool', name };
+    else if (isHosted(choice)) {
+      const message = `a call of ${JSON.stringify(choice.type)} cannot be forced at this provider`;
+      request.native.push({ ...nativeField('tool_choice', choice), fate: 'reject', message });
+    } else refuse('tool_choice', 'names no tool of the request');
+  }
+}

@@ -1,0 +1,187 @@
+// Tools, the choice among them and the form of the answer towards a responses provider.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { CustomTool, FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
+import { clientTool, isUnknownClientTool, isWebSearch } from '../../shared/client-tools.ts';
+import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
+import { refuse } from '../../shared/envelope.ts';
+import { isStrictSchema } from '../../shared/strict-schema.ts';
+
+const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
+
+function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
+  const { description, parameters, deferred } = tool;
+  const wire: JsonObject = { type: 'function', name: encoding.toolName(tool.name) };
+  if (description !== undefined) wire.description = description;
+  wire.parameters = parameters ?? (encoding.request.protocol === 'responses' ? null : NO_ARGUMENTS);
+  const strict = strictnessOf(tool, encoding);
+  if (strict !== undefined) wire.strict = strict;
+  if (deferred === true && encoding.request.protocol === 'responses') wire.defer_loading = true;
+  else if (deferred === true) encoding.warn('dropped', 'tools.deferred', 'the tool is sent at once');
+  putMembers(tool, wire, 'tools[].function.', encoding);
+  return wire;
+}
+
+/** On this wire a tool is strict unless it says otherwise; on the others it is not. */
+function strictnessOf({ strict, parameters }: FunctionTool, encoding: EncodeContext): boolean | undefined {
+  if (encoding.request.protocol === 'responses') return strict;
+  if (strict !== true) return false;
+  if (encoding.request.protocol === 'chat' || isStrictSchema(parameters ?? {})) return true;
+  encoding.warn(
+    'dropped',
+    'tools.strict',
+    'the schema leaves members optional, which strict tools refuse here',
+  );
+  return false;
+}
+
+/** `inner`: the path of members that stand in an object of their own on chat. */
+function putMembers(tool: Tool, wire: JsonObject, inner: string, encoding: EncodeContext): void {
+  if (tool.cache !== undefined) encoding.warn('quiet', 'tools.cache', 'tools bear no cache marks');
+  const own = (tool.native ?? []).filter(({ path }) => !path.startsWith(inner));
+  encoding.natives(own, wire, 'tools[].');
+  encoding.leaveOut(tool.native?.filter((field) => !own.includes(field)));
+}
+
+/** Grammars are flat on this wire. */
+function encodeFormat(format: JsonObject): JsonObject {
+  if (format.type !== 'grammar' || !isObject(format.grammar)) return format;
+  return { type: format.type, ...format.grammar };
+}
+
+function encodeCustom(tool: CustomTool, encoding: EncodeContext): JsonObject {
+  const wire: JsonObject = { type: 'custom', name: encoding.toolName(tool.name) };
+  if (tool.description !== undefined) wire.description = tool.description;
+  if (tool.format !== undefined) wire.format = encodeFormat(tool.format);
+  putMembers(tool, wire, 'tools[].custom.', encoding);
+  return wire;
+}
+
+function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext): JsonObject | undefined {
+  if (tool.protocol === 'responses') return tool.value;
+  const known = clientTool(tool);
+  if (known !== undefined) return encodeFunction(known, encoding);
+  if (isUnknownClientTool(tool)) {
+    refuse(`tools[${index}].type`, `${JSON.stringify(tool.kind)} cannot be carried to this provider`);
+  }
+  // What it is asked for stands in `webSearch`.
+  if (isWebSearch(tool) && encoding.request.webSearch !== undefined && encoding.traits.serverTools) {
+    putMembers(tool, {}, 'tools[].function.', encoding);
+  } else encoding.warn('dropped', 'tools', `the provider does not run ${tool.kind}`);
+  return undefined;
+}
+
+function encodeTool(tool: Tool, index: number, encoding: EncodeContext): JsonObject | undefined {
+  if (tool.type === 'native') return encodeNative(tool, index, encoding);
+  return tool.type === 'custom' ? encodeCustom(tool, encoding) : encodeFunction(tool, encoding);
+}
+
+function webSearchTool(encoding: EncodeContext): JsonObject[] {
+  const { webSearch, protocol, tools = [] } = encoding.request;
+  if (webSearch === undefined || protocol === 'responses') return [];
+  if (!encoding.traits.serverTools) {
+    // A tool that stands for it is reported with the tools.
+    if (!tools.some((tool) => tool.type === 'native' && isWebSearch(tool)))
+      encoding.warn('dropped', 'webSearch', 'the provider does not search');
+    return [];
+  }
+  const tool: JsonObject = { type: 'web_search' };
+  if (webSearch.contextSize !== undefined) tool.search_context_size = webSearch.contextSize;
+  if (webSearch.location !== undefined) tool.user_location = { type: 'approximate', ...webSearch.location };
+  return [tool];
+}
+
+export function encodeTools(encoding: EncodeContext): JsonObject[] {
+  const { tools = [] } = encoding.request;
+  const wire = tools
+    .map((tool, index) => encodeTool(tool, index, encoding))
+    .filter((tool) => tool !== undefined);
+  return [...wire, ...webSearchTool(encoding)];
+}
+
+function toolRef(
+  name: string,
+  { request, toolName }: Pick<EncodeContext, 'request' | 'toolName'>,
+): JsonObject {
+  const custom = request.tools?.some((tool) => tool.type === 'custom' && tool.name === name) === true;
+  return { type: custom ? 'custom' : 'function', name: toolName(name) };
+}
+
+function isHostedElsewhere(name: string, { request }: EncodeContext): boolean {
+  const tool = request.tools?.find((item) => item.name === name);
+  return tool?.type === 'native' && tool.protocol !== 'responses' && clientTool(tool) === undefined;
+}
+
+/** `sent`: the tools that are left; without any, there is nothing to choose. */
+export function encodeToolChoice(
+  sent: readonly JsonObject[],
+  encoding: EncodeContext,
+): JsonValue | undefined {
+  const { toolChoice: choice, tools } = encoding.request;
+  if (choice === undefined) return undefined;
+  if (choice.type === 'tool' && isHostedElsewhere(choice.name, encoding)) {
+    refuse('tool_choice', `the tool ${JSON.stringify(choice.name)} cannot be carried to this provider`);
+  }
+  if (sent.length === 0) {
+    if (choice.type === 'required' && tools !== undefined)
+      refuse('tool_choice', 'none of the tools can be carried to this provider');
+    return undefined;
+  }
+  return encodeChoice(choice, encoding);
+}
+
+function encodeChoice(choice: ToolChoice, encoding: EncodeContext): JsonValue {
+  const mayForce = encoding.traits.forcedTools !== 'never';
+  if (choice.type === 'auto' || choice.type === 'none') return choice.type;
+  if (choice.type === 'allowed') {
+    const mode = choice.mode === 'required' && !mayForce ? 'auto' : choice.mode;
+    return { type: 'allowed_tools', mode, tools: choice.names.map((name) => toolRef(name, encoding)) };
+  }
+  if (mayForce) return choice.type === 'required' ? choice.type : toolRef(choice.name, encoding);
+  encoding.warn('changed', 'toolChoice', 'this model takes no forced call');
+  return 'auto';
+}
+
+const FORMAT_NAME = 'structured_output';
+
+/** Puts the form of the answer into `text`, or a tool that stands for it in `tools`: then its name is given. */
+export function putFormat(body: JsonObject, text: JsonObject, encoding: EncodeContext): string | undefined {
+  const { responseFormat: format, protocol } = encoding.request;
+  if (format === undefined) return undefined;
+  if (encoding.traits.structuredOutput === false) return forceTool(body, encoding);
+  if (format.type === 'json_object') {
+    text.format = { type: 'json_object' };
+    return undefined;
+  }
+  const wire: JsonObject = { type: 'json_schema', name: format.name ?? FORMAT_NAME };
+  if (format.description !== undefined) wire.description = format.description;
+  wire.schema = format.schema;
+  // The messages protocol always holds to the schema; here it can be so for the stricter subset alone.
+  const strict = protocol === 'messages' ? isStrictSchema(format.schema) : format.strict;
+  if (strict !== undefined) wire.strict = strict;
+  text.format = wire;
+  return undefined;
+}
+
+function forceTool(body: JsonObject, encoding: EncodeContext): string | undefined {
+  const { responseFormat: format } = encoding.request;
+  if (encoding.traits.tools === false || encoding.traits.forcedTools === 'never') {
+    refuseFormat(encoding, 'this model gives no structured output and takes no forced tool');
+  }
+  const { tool_choice: choice } = body;
+  if (choice === 'required' || isObject(choice)) {
+    encoding.warn('dropped', 'responseFormat', 'a call of another tool is forced');
+    return undefined;
+  }
+  const tools = Array.isArray(body.tools) ? body.tools : [];
+  const taken = new Set(tools.map((tool) => (isObject(tool) ? tool.name : undefined)));
+  let name = FORMAT_NAME;
+  while (taken.has(name)) name = `${name}_`;
+  const schema = format?.type === 'json_schema' ? format.schema : { type: 'object' };
+  const description =
+    (format?.type === 'json_schema' ? format.description : undefined) ??
+    'Give the final answer with this tool.';
+  body.tools = [...tools, { type: 'function', name, description, parameters: schema, strict: false }];
+  body.tool_choice = tools.length > 0 && choice !== 'none' ? 'required' : { type: 'function', name };
+  encoding.warn('changed', 'responseFormat', 'structured output is asked for as a forced tool call');
+  return name;
+}

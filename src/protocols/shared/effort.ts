@@ -1,0 +1,72 @@
+// Efforts of thinking: against budgets of tokens, by one table, and as a model takes them that knows efforts alone.
+import type { JsonValue } from '../../canonical/json.ts';
+import { EFFORTS, type Effort, type Reasoning } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
+
+/** Tokens to think with. Backwards each value is a lower bound, so that a round trip is stable. */
+export const BUDGETS = {
+  none: 0,
+  minimal: 1024,
+  low: 4096,
+  medium: 10_000,
+  high: 24_000,
+  xhigh: 32_000,
+  max: 48_000,
+} as const satisfies Record<Effort, number>;
+
+export function effortOf(budget: number): Effort {
+  return [...EFFORTS].reverse().find((effort) => effort !== 'none' && BUDGETS[effort] <= budget) ?? 'minimal';
+}
+
+export function isEffort(value: JsonValue | undefined): value is Effort {
+  return (EFFORTS as readonly unknown[]).includes(value);
+}
+
+/** The effort that is asked for, whatever its form; undefined: nothing that an effort could say. */
+function askedEffort(reasoning: Reasoning): Effort | undefined {
+  const { mode, effort, budgetTokens } = reasoning;
+  if (mode === 'off' || mode === 'between_tools') return 'none';
+  if (effort !== undefined) return effort;
+  if (budgetTokens !== undefined) return effortOf(budgetTokens);
+  return mode === undefined ? undefined : 'medium';
+}
+
+function nearest(effort: Effort, efforts: readonly Effort[]): Effort | undefined {
+  const at = EFFORTS.indexOf(effort);
+  let best: Effort | undefined;
+  for (const candidate of efforts) {
+    if (candidate === 'none') continue;
+    const distance = Math.abs(EFFORTS.indexOf(candidate) - at);
+    if (best === undefined || distance < Math.abs(EFFORTS.indexOf(best) - at)) best = candidate;
+  }
+  return best;
+}
+
+type ChosenEffort =
+  /** Nothing is asked, or nothing need be said. */
+  | { say: 'nothing' }
+  /** It was asked for, and this model has no such thing. */
+  | { say: 'impossible' }
+  | { say: 'effort'; effort: Effort; changed: boolean };
+
+/** What a request says to a model that takes an effort alone. */
+export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort {
+  const asked = askedEffort(reasoning);
+  if (asked === undefined) return { say: 'nothing' };
+  const { efforts } = traits;
+  if (traits.thinking === false || efforts.length === 0) {
+    return asked === 'none' ? { say: 'nothing' } : { say: 'impossible' };
+  }
+  const always = traits.thinkingOff === 'never';
+  if (efforts.includes(asked) && !(asked === 'none' && always)) {
+    return { say: 'effort', effort: asked, changed: false };
+  }
+  if (asked === 'none' && !traits.thinksByDefault) return { say: 'nothing' };
+  const effort = asked === 'none' ? least(efforts, always) : nearest(asked, efforts);
+  return effort === undefined ? { say: 'impossible' } : { say: 'effort', effort, changed: true };
+}
+
+/** What comes nearest to no thinking; `low` where it can't be switched off (PROTOCOL 6.1). */
+function least(efforts: readonly Effort[], always: boolean): Effort | undefined {
+  return always && efforts.includes('low') ? 'low' : efforts.find((candidate) => candidate !== 'none');
+}

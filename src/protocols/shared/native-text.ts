@@ -1,0 +1,75 @@
+// Blocks that one protocol alone knows, as text for providers of another: what the model needs to read stays, the rest is left out
+// and reported.
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { GenerationRequest, NativePart, Warning } from '../../canonical/request.ts';
+import { GatewayError } from '../../errors.ts';
+
+interface NativeTextContext {
+  readonly request: GenerationRequest;
+  warn(effect: Warning['effect'], field: Warning['field'], detail: string): void;
+}
+
+/** Blocks of the messages protocol that a history may lose: what a provider's own tools did. */
+const DROPPED_KINDS =
+  /^(?:server_tool_use|.*_tool_result|mcp_tool_use|mcp_tool_listing|container_upload|fallback|tool_addition|tool_removal|browser_state)$/;
+
+function text(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function searchResultText(value: JsonObject): string {
+  const lines = [text(value.title), text(value.source)].filter(Boolean);
+  for (const item of Array.isArray(value.content) ? value.content : []) {
+    if (typeof item === 'object' && item !== null && !Array.isArray(item)) lines.push(text(item.text));
+  }
+  return lines.join('\n');
+}
+
+/** What a provider made of the conversation before it; without a text it made nothing of it. */
+function summaryOf({ content }: JsonObject, encoding: NativeTextContext): string | undefined {
+  if (typeof content !== 'string' || content.trim() === '') return undefined;
+  encoding.warn('changed', 'messages.native', 'a compaction is sent as text');
+  return content;
+}
+
+/** Defined in the block itself it has joined the tools when it was read; else it may be one of them. */
+function isOffered({ tool }: JsonObject, { request }: NativeTextContext): boolean {
+  if (!isObject(tool)) return false;
+  const name = isObject(tool.definition) ? tool.definition.name : tool.name;
+  return request.tools?.some((one) => one.name !== undefined && one.name === name) === true;
+}
+
+/** The text that stands for a block of another protocol; undefined: it is left out. */
+export function nativeText(part: NativePart, encoding: NativeTextContext): string | undefined {
+  const { protocol, kind, value, at } = part;
+  if (protocol === 'responses') {
+    encoding.warn('dropped', 'messages.native', `the provider has no ${kind}`);
+    return undefined;
+  }
+  if (kind === 'tool_reference') {
+    return `The tool ${text(value.tool_name)} is available now.`;
+  }
+  if (kind === 'search_result') {
+    encoding.warn('changed', 'messages.native', 'a search result is sent as text');
+    if (isObject(value.citations) && value.citations.enabled === true) {
+      encoding.warn('dropped', 'messages.document.citations', 'the provider cites no search results');
+    }
+    return searchResultText(value);
+  }
+  if (kind === 'compaction') return summaryOf(value, encoding);
+  if (kind === 'tool_addition' && isOffered(value, encoding)) {
+    encoding.warn(
+      'changed',
+      'messages.native',
+      'a tool that is added on the way is offered from the beginning',
+    );
+    return undefined;
+  }
+  if (!DROPPED_KINDS.test(kind)) {
+    const param = `${at ?? 'messages'}.type`;
+    const message = `${param}: ${JSON.stringify(kind)} cannot be carried to this provider`;
+    throw new GatewayError('invalid_request', message, { param });
+  }
+  encoding.warn('dropped', 'messages.native', `the provider has no ${kind}`);
+  return undefined;
+}
