@@ -5,7 +5,7 @@
 export function suggest(name: string, known: readonly string[]): string {
   const near = didYouMean(name, known);
   if (near !== undefined) return `did you mean ${near}?`;
-  if (known.length === 0) return 'there is none';
+  if (known.length === 0) return 'none is known';
   return `known: ${known.slice(0, MAX_LISTED).join(', ')}${known.length > MAX_LISTED ? ', …' : ''}`;
 }
 

@@ -1,5 +1,5 @@
-// Items of accounts, sealed before they reach the database: the database alone shows no content. They are gathered off the
-// request path and written in batches; what still waits is found, too.
+// Encrypts items of accounts before they reach the database, so that the database alone reveals no content. Items are written
+// in batches outside the request path; a look-up also finds items that are not written yet.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import {
   chmodSync,

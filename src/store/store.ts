@@ -106,7 +106,7 @@ export interface TargetHealth {
   until: number;
 }
 
-/** What an account may ask for again for a while, under an id of its own. `data` is opaque to the store. */
+/** Content that an account can request again by its id until it expires. `data` is opaque to the store. */
 export interface StoredItem {
   accountId: number;
   id: string;
@@ -116,7 +116,7 @@ export interface StoredItem {
   data: Uint8Array;
 }
 
-/** Bytes of items, of one account and of all together. */
+/** The maximum bytes of the items of one account, and of all accounts together. */
 export interface ItemBounds {
   account: number;
   all: number;
@@ -166,13 +166,13 @@ export interface Store {
   /** Deletes usage rows and hourly counts older than `keep` milliseconds, in small steps, so that no request waits. Age is
    *  measured from the newest recorded time if `now` is later, so that a wrong clock deletes nothing; the newest hour stays. */
   prune(now: number, keep: number): Promise<void>;
-  /** Writes items, in place of those with the same id, then deletes the oldest above a bound. One transaction. */
+  /** Writes items, replaces those with the same id, then deletes the oldest until both bounds hold. One transaction. */
   storeItems(items: readonly StoredItem[], bounds: ItemBounds): Promise<void>;
   /** The account's items of these ids that have not expired at `now`, in the order of `ids`. */
   findItems(accountId: number, ids: readonly string[], now: number): Promise<StoredItem[]>;
   /** Sets a later expiry. */
   extendItems(accountId: number, ids: readonly string[], until: number): Promise<void>;
-  /** Gives the number of items that were deleted. */
+  /** Resolves to the number of deleted items. */
   deleteItems(accountId: number, ids: readonly string[]): Promise<number>;
   /** Deletes expired items, in small steps. */
   pruneItems(now: number): Promise<void>;

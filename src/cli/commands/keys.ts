@@ -163,7 +163,7 @@ async function printCreated(key: Key, plaintext: string, config: Config, context
   const members = [
     ...row('id', key.id),
     ...row('account', `${clean(key.account)}, tier ${key.tier}: ${limitText(config, key.tier)}`),
-    ...rows('', withCommand('another limit:', assignTierCommand(key.account), room)),
+    ...rows('', withCommand('to change it:', assignTierCommand(key.account), room)),
     ...(key.label === null ? [] : row('name', clean(key.label))),
     ...row('endpoints', key.permissions.join(', ')),
     ...row('models', key.models === null ? 'all' : key.models.map(clean).join(', ')),

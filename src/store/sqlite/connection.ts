@@ -182,8 +182,8 @@ function openOnce<Statements>(
     const isNew = countApplied(db, file) === 0;
     if (replaces && (isNew || db.prepare('SELECT 1 FROM accounts LIMIT 1').get() === undefined)) {
       const how = 'was replaced by one without accounts while it was in use';
-      const mend = 'put the right one in place, or restart the gateway to use this one';
-      throw new StoreError('unavailable', `the database ${file} ${how}; ${mend}`);
+      const remedy = 'put the right one in place, or restart the gateway to use this one';
+      throw new StoreError('unavailable', `the database ${file} ${how}; ${remedy}`);
     }
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new StoreError(

@@ -27,12 +27,12 @@ export async function loadDriver(
       cause ??= error;
     }
   }
-  const mend = hasPrebuilt
+  const remedy = hasPrebuilt
     ? 'install the gateway again, with its optional packages: npm i --include=optional'
     : 'install Node 22 or newer and then the gateway again, or a C++ compiler and then run: npm rebuild better-sqlite3';
   throw new StoreError(
     'unavailable',
-    `the SQLite engine could not be loaded (${reasons.join('; ')}); ${mend}`,
+    `the SQLite engine could not be loaded (${reasons.join('; ')}); ${remedy}`,
     cause,
   );
 }

@@ -58,7 +58,7 @@ export function storeError(error: unknown, file: string): unknown {
 export function damaged(file: string, cause: unknown, how: string): StoreError {
   return new StoreError(
     'damaged',
-    `the database ${file} cannot be read: ${how}. It was left as it is: move it away, or restore a copy`,
+    `the database ${file} cannot be read: ${how}. The gateway has not changed it: move it away, or restore a copy`,
     cause,
   );
 }

@@ -1,12 +1,12 @@
-// Items that an account may ask for again: written in batches, bounded in bytes, the oldest deleted first. Triggers keep the
-// sum of bytes of each account, so that a batch reads one row for it.
+// Items that an account can request again: written in batches and bounded in bytes, with the oldest deleted first. Triggers
+// update the sum of bytes of each account, so that a batch reads one row for it.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { ItemBounds, StoredItem } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
 
-const DELETED_AT_ONCE = 200;
-/** Beside the data: the ids, the times and SQLite's own bytes of a row and its index entries. */
+const DELETE_STEP = 200;
+/** Bytes of a row besides its data: ids, times, and SQLite's overhead of the row and its index entries. */
 const ROW_BYTES = 200;
 
 interface ItemRow {
@@ -96,8 +96,8 @@ type ItemConnection = Connection<{ items: ReturnType<typeof prepareItems> }>;
 export async function pruneItems(connection: ItemConnection, now: number): Promise<void> {
   for (;;) {
     if (connection.closed) return;
-    const { changes } = await connection.run(({ items }) => items.prune.run(now, DELETED_AT_ONCE));
-    if (changes < DELETED_AT_ONCE) return;
+    const { changes } = await connection.run(({ items }) => items.prune.run(now, DELETE_STEP));
+    if (changes < DELETE_STEP) return;
     await yieldToOthers();
   }
 }

@@ -197,5 +197,8 @@ export function countApplied(db: Db, file: string, migrations: readonly Migratio
 }
 
 function foreign(file: string, why: string): StoreError {
-  return new StoreError('foreign', `the database ${file} is not used: ${why}; it was left as it is`);
+  return new StoreError(
+    'foreign',
+    `the database ${file} is not used: ${why}; the gateway has not changed it`,
+  );
 }
