@@ -236,6 +236,17 @@ export interface StoredAnswers {
   /** The one provider that knows all these ids itself; undefined: there is none. */
   heldBy(ids: readonly string[], texts: ReadonlyMap<string, string>): string | undefined;
   toStore(answer: AnswerToStore): readonly NewStored[];
+
+  // -- for clients that read stored answers: `text` is that of an answer's id; undefined: it is not an answer's --
+  show(text: string): JsonObject | undefined;
+  /** Below the path of an answer: what lists the input that it was made from. */
+  readonly inputPath: string;
+  /** A page, as the query asks. Throws GatewayError `invalid_request` for a query that cannot be understood. */
+  showInput(id: string, text: string, query: URLSearchParams): JsonObject | undefined;
+  /** The ids under which an answer and its parts are stored. */
+  idsOf(id: string, text: string): readonly string[] | undefined;
+  showDeleted(id: string): JsonObject;
+  notFound(id: string): GatewayError;
 }
 
 /** What people set up a client of this protocol with. */

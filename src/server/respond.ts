@@ -95,6 +95,8 @@ export class ClientResponse implements ResponseWriter {
     }
     const body = withoutKeys(JSON.stringify(protocol.client.encodeError(error, this.#requestId)));
     const headers = ['content-type', 'application/json', ...errorHeaders(error, protocol, this.#clock)];
+    // Its client would wait for the other protocol on this connection.
+    if (error.status === 426 && !this.#closing()) headers.push('connection', 'close');
     this.send(protocol.client.errorHead?.(error).status ?? error.status, headers, body);
   }
 

@@ -8,17 +8,21 @@ import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
 import { allProtocols } from '../protocols/registry.ts';
 import { health, probe } from './routes/health.ts';
 import { listModels, showModel } from './routes/models.ts';
+import { deleteStored, showStored, type StoredAnswerRoute } from './routes/stored-answers.ts';
 
 export type Route =
   | { name: 'generate'; protocol: Protocol }
   | { name: 'count_tokens'; protocol: Protocol; counting: TokenCounting }
   /** `id`: from the path, decoded. */
   | { name: 'model'; id: string }
-  | { name: 'models' | 'health' | 'probe' };
+  | { name: 'models' | 'health' | 'probe' }
+  | ({ name: 'show_stored' | 'delete_stored' } & StoredAnswerRoute);
 
 interface PathEntry {
   route: Route;
   methods: readonly string[];
+  /** Of a method that leads elsewhere. */
+  others?: Readonly<Record<string, Route>>;
 }
 
 const POST = ['POST'];
@@ -46,10 +50,25 @@ function counting(protocol: Protocol): [string, PathEntry][] {
 const MODEL = '/v1/models/';
 const ENDPOINTS = [...PATHS.keys()].filter((path) => path.startsWith('/v1'));
 
-/** Throws GatewayError 404 or 405 with a hint at what was meant. `origin`: the URL at which this client reaches the gateway. */
-export function route(method: string, path: string, origin: () => string): Route {
-  const known = PATHS.get(path) ?? modelAt(path);
+export interface Asked {
+  method: string;
+  path: string;
+  /** The protocol that the client wants to go on with on this connection. */
+  upgrade: string | undefined;
+}
+
+/**
+ * Throws GatewayError 404, 405 or 426 with a hint at what was meant. `origin`: the URL at which this client reaches the gateway.
+ */
+export function route({ method, path, upgrade }: Asked, origin: () => string): Route {
+  const known = PATHS.get(path) ?? modelAt(path) ?? storedAt(path);
   if (known === undefined) throw new GatewayError('not_found', unknownPath(path, origin()));
+  const other = known.others?.[method];
+  if (other !== undefined) return other;
+  if (upgrade !== undefined && known.route.name === 'generate' && !known.methods.includes(method)) {
+    const message = `this gateway speaks HTTP alone; send POST ${path} and read its event stream`;
+    throw new GatewayError('method_not_allowed', message, { status: 426, allow: known.methods.join(', ') });
+  }
   if (!known.methods.includes(method)) {
     const allow = known.methods.join(', ');
     throw new GatewayError('method_not_allowed', `${method} is not for ${path}; use ${allow}`, { allow });
@@ -71,6 +90,10 @@ export function answer(route: Route, exchange: Exchange, deps: GatewayDeps): Pro
       return health(exchange, deps);
     case 'probe':
       return probe(exchange);
+    case 'show_stored':
+      return showStored(route, exchange, deps);
+    case 'delete_stored':
+      return deleteStored(route, exchange, deps);
   }
 }
 
@@ -78,6 +101,29 @@ function modelAt(path: string): PathEntry | undefined {
   if (!path.startsWith(MODEL) || path === MODEL) return undefined;
   return { route: { name: 'model', id: decoded(path.slice(MODEL.length)) }, methods: READ };
 }
+
+/** `/v1/responses/ID` and what stands below it, of protocols whose answers are stored. */
+function storedAt(path: string): PathEntry | undefined {
+  for (const protocol of allProtocols) {
+    const { path: own, stored } = protocol.client;
+    const below = `/v1${own}/`;
+    if (stored === undefined || !path.startsWith(below)) continue;
+    const isInput = path.endsWith(stored.inputPath);
+    const id = decoded(
+      isInput ? path.slice(below.length, -stored.inputPath.length) : path.slice(below.length),
+    );
+    if (id === '' || id.includes('/') || RESERVED.has(id)) continue;
+    const what = isInput ? 'input' : 'answer';
+    const route: Route = { name: 'show_stored', protocol, stored, id, what };
+    if (isInput) return { route, methods: READ };
+    const others = { DELETE: { ...route, name: 'delete_stored' as const } };
+    return { route, methods: [...READ, 'DELETE'], others };
+  }
+  return undefined;
+}
+
+/** Words of other services' paths that no answer has for an id. */
+const RESERVED: ReadonlySet<string> = new Set(['compact', 'cancel']);
 
 function decoded(text: string): string {
   try {

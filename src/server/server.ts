@@ -145,7 +145,8 @@ async function serve(request: ClientRequest, isOwnHost: HostCheck, deps: Gateway
     throw new GatewayError('invalid_request', message, { status: 417 });
   }
   const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
-  await answer(route(request.method, request.path, origin), request, deps);
+  const { method, path, headers } = request;
+  await answer(route({ method, path, upgrade: headers.upgrade }, origin), request, deps);
 }
 
 /** The one place where errors are caught: answered in the client's protocol, and logged. */

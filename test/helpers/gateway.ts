@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
 import { createKey } from '../../src/accounts/key.ts';
 import { startApp } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -91,7 +92,7 @@ export async function startGateway({
         label: null,
         models: null,
         expiresAt: null,
-        permissions: ['chat', 'messages'],
+        permissions: [...PROTOCOL_NAMES],
         ...options,
       },
     );

@@ -137,10 +137,7 @@ function withHidden(item: JsonObject, hidden: ReadonlyMap<string, string> | unde
   return content === undefined ? item : { ...item, encrypted_content: content };
 }
 
-export const stored: StoredAnswers = { references, inline, heldBy, toStore };
-
-/** The Response of a record, for `GET /v1/responses/{id}`; undefined: the record is of something else. */
-export function storedResponse(text: string): JsonObject | undefined {
+function show(text: string): JsonObject | undefined {
   const response = answerRecord(text)?.response;
   return response && { ...response, output: outputOf(response).map(shown) };
 }
@@ -151,26 +148,24 @@ function shown(item: JsonObject): JsonObject {
   return typeof content === 'string' && content.startsWith('{') ? rest : item;
 }
 
-export interface ItemPage {
-  after?: string | undefined;
-  /** 1 to 100. */
-  limit: number;
-  order: 'asc' | 'desc';
-}
+const DEFAULT_PAGE = 20;
+const LARGEST_PAGE = 100;
 
-/** A page of the input items of a record, as `GET /v1/responses/{id}/input_items` lists them. */
-export function storedInput(
-  id: string,
-  text: string,
-  { after, limit, order }: ItemPage,
-): JsonObject | undefined {
+/** https://platform.openai.com/docs/api-reference/responses/input-items */
+function showInput(id: string, text: string, query: URLSearchParams): JsonObject | undefined {
   const record = answerRecord(text);
   if (record === undefined) return undefined;
-  const items = record.input
-    .filter(isObject)
-    .map((item, at) => listed(shown(item), `${id.replace(/^resp_/, 'msg_')}_${at}`));
-  if (order === 'desc') items.reverse();
-  const from = after === undefined ? 0 : items.findIndex((item) => item.id === after) + 1;
+  const limit = Number(query.get('limit') ?? DEFAULT_PAGE);
+  if (!Number.isInteger(limit) || limit < 1 || limit > LARGEST_PAGE) {
+    throw new GatewayError('invalid_request', `limit must be a number from 1 to ${LARGEST_PAGE}`, {
+      param: 'limit',
+    });
+  }
+  const ownId = id.replace(/^resp_/, 'msg_');
+  const items = record.input.filter(isObject).map((item, at) => listed(shown(item), `${ownId}_${at}`));
+  if (query.get('order') !== 'asc') items.reverse();
+  const after = query.get('after');
+  const from = after === null ? 0 : items.findIndex((item) => item.id === after) + 1;
   const data = items.slice(from, from + limit);
   return {
     object: 'list',
@@ -190,3 +185,23 @@ function listed(item: JsonObject, id: string): JsonObject {
   if (role === 'assistant') parts.annotations = [];
   return { id, type, status: 'completed', ...item, content: [parts] };
 }
+
+function idsOf(id: string, text: string): string[] | undefined {
+  const record = answerRecord(text);
+  if (record === undefined) return undefined;
+  return [id, ...outputOf(record.response).flatMap((item) => (typeof item.id === 'string' ? [item.id] : []))];
+}
+
+export const stored: StoredAnswers = {
+  references,
+  inline,
+  heldBy,
+  toStore,
+  show,
+  inputPath: '/input_items',
+  showInput,
+  idsOf,
+  showDeleted: (id) => ({ id, object: 'response', deleted: true }),
+  notFound: (id) =>
+    new GatewayError('not_found', `Response with id '${id}' not found.`, { param: 'response_id' }),
+};

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { GatewayError } from '../../../src/errors.ts';
-import { stored, storedInput, storedResponse } from '../../../src/protocols/responses/stored.ts';
+import { stored } from '../../../src/protocols/responses/stored.ts';
 
 const QUESTION = { type: 'message', role: 'user', content: 'Look.' };
 const REASONING = { id: 'rs_1', type: 'reasoning', summary: [] };
@@ -119,15 +119,15 @@ describe('what is stored of an answer', () => {
   });
 
   it('is read as the client got it, without hidden thinking', () => {
-    expect(storedResponse(textsOf().get('resp_1') ?? '')).toEqual(ANSWER);
-    expect(storedResponse(textsOf().get('msg_1') ?? '')).toBe(undefined);
+    expect(stored.show(textsOf().get('resp_1') ?? '')).toEqual(ANSWER);
+    expect(stored.show(textsOf().get('msg_1') ?? '')).toBe(undefined);
   });
 
   it('lists its input in pages, with ids', () => {
     const answered = { type: 'message', role: 'assistant', content: 'Seen.' };
     const input = [QUESTION, answered, { type: 'function_call', id: 'fc_1' }];
     const [record] = stored.toStore({ request: { input }, answer: ANSWER });
-    const page = storedInput('resp_1', record?.text ?? '', { limit: 2, order: 'asc' });
+    const page = stored.showInput('resp_1', record?.text ?? '', new URLSearchParams('limit=2&order=asc'));
     expect(page).toMatchObject({
       object: 'list',
       data: [
@@ -137,9 +137,13 @@ describe('what is stored of an answer', () => {
       has_more: true,
     });
     const { last_id: after } = page as { last_id: string };
-    const rest = storedInput('resp_1', record?.text ?? '', { after, limit: 2, order: 'asc' });
+    const rest = stored.showInput(
+      'resp_1',
+      record?.text ?? '',
+      new URLSearchParams({ after, limit: '2', order: 'asc' }),
+    );
     expect(rest).toMatchObject({ data: [{ id: 'fc_1' }], has_more: false });
-    const newest = storedInput('resp_1', record?.text ?? '', { limit: 1, order: 'desc' });
+    const newest = stored.showInput('resp_1', record?.text ?? '', new URLSearchParams('limit=1'));
     expect(newest).toMatchObject({ data: [{ id: 'fc_1' }], has_more: true });
   });
 });
