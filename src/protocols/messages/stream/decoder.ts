@@ -1,15 +1,16 @@
-// This protocol's stream as canonical events. One synchronous machine: servers that speak it nearly right (no block stops,
-// doubled starts, content before the start) are understood; what can't be understood ends the stream as a failure.
+// A provider's messages stream as canonical events: one synchronous machine, fed frame by frame. It understands servers that
+// speak the protocol nearly right (no block stops, doubled starts, content before the start); other faults fail the stream.
 import type { StreamEvent } from '../../../canonical/events.ts';
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { StopReason } from '../../../canonical/reply.ts';
+import type { Usage } from '../../../canonical/usage.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { Ids } from '../../../ids.ts';
 import type { StreamDecoder } from '../../protocol.ts';
 import { keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { DeltaTemplate } from '../../sse/delta-template.ts';
-import { createBlocks } from './decoder-blocks.ts';
+import { Blocks } from './decoder-blocks.ts';
 import { failureOfEvent, readFailure } from '../errors.ts';
 import { createSpliceWatch, SPLICED, unfoldStart } from './message-start.ts';
 import { failureOfStray, isError, isUnreadable, MALFORMED } from './relay.ts';
@@ -36,143 +37,158 @@ function keepInputs({ content_block: block, message }: JsonObject, source: strin
 }
 
 export function createStreamDecoder({ ids }: { ids: Ids }): StreamDecoder {
-  const blocks = createBlocks(ids);
-  const isSpliced = createSpliceWatch();
-  const tally: UsageTally = {};
-  let state: 'init' | 'open' | 'over' = 'init';
-  let stop: StopReason | undefined;
-  let serviceTier: string | undefined;
-  const shape = new DeltaTemplate(/"text": ?"/, isTextDelta);
-  /** The block of the shape that was learned. */
-  let shapeIndex = 0;
+  return new MessagesDecoder(ids);
+}
 
-  function failed(failure: ProviderFailure): StreamEvent[] {
-    state = 'over';
-    return [{ type: 'error', failure }];
+class MessagesDecoder implements StreamDecoder {
+  readonly #ids: Ids;
+  readonly #blocks: Blocks;
+  readonly #isSpliced = createSpliceWatch();
+  readonly #tally: UsageTally = {};
+  readonly #template = new DeltaTemplate(/"text": ?"/, isTextDelta);
+  /** The block that the template's deltas belong to. */
+  #templateIndex = 0;
+  #state: 'init' | 'open' | 'over' = 'init';
+  #stop: StopReason | undefined;
+  #serviceTier: string | undefined;
+
+  constructor(ids: Ids) {
+    this.#ids = ids;
+    this.#blocks = new Blocks(ids);
   }
 
-  function fail(reason: string, message: string): StreamEvent[] {
-    return failed({ kind: 'failed', message, reason });
+  stopped(): boolean {
+    return this.#stop !== undefined;
   }
 
-  function start(message: JsonObject): StreamEvent[] {
-    state = 'open';
-    readUsage(tally, message.usage);
-    if (isObject(message.usage)) serviceTier = text(message.usage.service_tier);
-    const event: StreamEvent = {
-      type: 'start',
-      id: text(message.id) ?? `msg_${ids.random(24)}`,
-      model: text(message.model) ?? '',
-    };
-    const usage = toUsage(tally);
-    if (usage !== undefined) event.usage = usage;
-    if (serviceTier !== undefined) event.serviceTier = serviceTier;
-    return [event];
+  usage(): Usage | undefined {
+    return toUsage(this.#tally);
   }
 
-  function messageStart(value: JsonObject): StreamEvent[] {
-    const { message } = value;
-    if (isSpliced(message)) return failed(SPLICED);
-    if (state !== 'init') {
-      readUsage(tally, isObject(message) ? message.usage : undefined);
-      return NONE;
-    }
-    const events = start(isObject(message) ? message : {});
-    for (const told of unfoldStart(value).slice(1)) {
-      if (events.at(-1)?.type !== 'error') events.push(...dispatch(told, ''));
-    }
-    return events;
+  push(frame: Frame): StreamEvent[] {
+    if (this.#state === 'over') return NONE;
+    const text = this.#template.read(frame);
+    if (text !== undefined) return [{ type: 'text_delta', index: this.#templateIndex, text }];
+    const stray = failureOfStray(frame);
+    if (stray !== undefined) return this.#failed(stray);
+    return frame.data === '' && frame.event !== 'error' ? NONE : this.#frame(frame);
   }
 
-  /** Content may come before the start: the start is then made up, its content is not. */
-  function content(value: JsonObject): StreamEvent[] {
-    const events = state === 'init' ? start({}) : [];
-    const trouble = blocks.push(value, events);
-    if (trouble === undefined) return events;
-    return [...events, ...fail('malformed', `the provider's stream is broken: ${trouble}`)];
+  finish(clean: boolean): StreamEvent[] {
+    if (this.#state === 'over') return NONE;
+    if (this.#state === 'init') return this.#fail('empty', 'the provider sent an empty stream');
+    if (!clean || this.#stop === undefined) return this.#fail('truncated', "the provider's stream broke off");
+    return this.#end();
   }
 
-  function messageDelta(value: JsonObject): StreamEvent[] {
-    const events = state === 'init' ? start({}) : [];
-    readUsage(tally, value.usage);
-    const { delta } = value;
-    if (isObject(delta) && isStop(delta.stop_reason)) {
-      const failure = failureOfStop(delta.stop_reason);
-      if (failure !== undefined) return [...events, ...failed(failure)];
-      stop = decodeStop(delta.stop_reason, delta);
-      blocks.closeAll(events);
+  #frame(frame: Frame): StreamEvent[] {
+    this.#template.forget();
+    if (frame.event === 'error') return this.#failed(failureOfEvent(frame.data));
+    const { value } = frame;
+    if (!isObject(value)) return isUnreadable(frame) ? this.#failed(MALFORMED) : NONE;
+    keepInputs(value, frame.data);
+    const events = this.#dispatch(value, frame.event);
+    const [only] = events;
+    if (events.length === 1 && only?.type === 'text_delta') {
+      this.#template.learn(frame);
+      this.#templateIndex = only.index;
     }
     return events;
   }
 
-  function end(): StreamEvent[] {
-    if (stop === undefined) return fail('truncated', "the provider's stream ended without a stop reason");
-    const events: StreamEvent[] = [];
-    blocks.closeAll(events);
-    const silence = blocks.told() ? undefined : failureOfSilence(stop.raw ?? '');
-    if (silence !== undefined) return [...events, ...failed(silence)];
-    state = 'over';
-    const event: StreamEvent = { type: 'end', stop };
-    const usage = toUsage(tally);
-    if (usage !== undefined) event.usage = usage;
-    if (serviceTier !== undefined) event.serviceTier = serviceTier;
-    const lost = blocks.lost();
-    if (lost.length > 0) event.lost = lost;
-    events.push(event);
-    return events;
-  }
-
-  function dispatch(value: JsonObject, event: string): StreamEvent[] {
+  #dispatch(value: JsonObject, event: string): StreamEvent[] {
     const type = text(value.type) ?? event;
     switch (type) {
       case 'content_block_delta':
       case 'content_block_start':
       case 'content_block_stop':
-        return content(value);
+        return this.#content(value);
       case 'message_start':
-        return messageStart(value);
+        return this.#messageStart(value);
       case 'message_delta':
-        return messageDelta(value);
+        return this.#messageDelta(value);
       case 'message_stop':
-        return end();
+        return this.#end();
       default:
-        return isError(value, event) ? failed(readFailure(value)) : NONE;
+        return isError(value, event) ? this.#failed(readFailure(value)) : NONE;
     }
   }
 
-  function other(frame: Frame): StreamEvent[] {
-    shape.forget();
-    if (frame.event === 'error') return failed(failureOfEvent(frame.data));
-    const { value } = frame;
-    if (isObject(value)) {
-      keepInputs(value, frame.data);
-      const events = dispatch(value, frame.event);
-      const [only] = events;
-      if (events.length === 1 && only?.type === 'text_delta') {
-        shape.learn(frame);
-        shapeIndex = only.index;
-      }
-      return events;
+  #messageStart(value: JsonObject): StreamEvent[] {
+    const { message } = value;
+    if (this.#isSpliced(message)) return this.#failed(SPLICED);
+    if (this.#state !== 'init') {
+      readUsage(this.#tally, isObject(message) ? message.usage : undefined);
+      return NONE;
     }
-    return isUnreadable(frame) ? failed(MALFORMED) : NONE;
+    const events = this.#start(isObject(message) ? message : {});
+    for (const unfolded of unfoldStart(value).slice(1)) {
+      if (events.at(-1)?.type !== 'error') events.push(...this.#dispatch(unfolded, ''));
+    }
+    return events;
   }
 
-  return {
-    stopped: () => stop !== undefined,
-    usage: () => toUsage(tally),
-    push(frame: Frame) {
-      if (state === 'over') return NONE;
-      const text = shape.read(frame);
-      if (text !== undefined) return [{ type: 'text_delta', index: shapeIndex, text }];
-      const stray = failureOfStray(frame);
-      if (stray !== undefined) return failed(stray);
-      return frame.data === '' && frame.event !== 'error' ? NONE : other(frame);
-    },
-    finish(clean) {
-      if (state === 'over') return NONE;
-      if (state === 'init') return fail('empty', 'the provider sent an empty stream');
-      if (!clean || stop === undefined) return fail('truncated', "the provider's stream broke off");
-      return end();
-    },
-  };
+  #start(message: JsonObject): StreamEvent[] {
+    this.#state = 'open';
+    readUsage(this.#tally, message.usage);
+    if (isObject(message.usage)) this.#serviceTier = text(message.usage.service_tier);
+    const event: StreamEvent = {
+      type: 'start',
+      id: text(message.id) ?? `msg_${this.#ids.random(24)}`,
+      model: text(message.model) ?? '',
+    };
+    const usage = this.usage();
+    if (usage !== undefined) event.usage = usage;
+    if (this.#serviceTier !== undefined) event.serviceTier = this.#serviceTier;
+    return [event];
+  }
+
+  /** Content may come before the start: the start is then made up, its content is not. */
+  #content(value: JsonObject): StreamEvent[] {
+    const events = this.#state === 'init' ? this.#start({}) : [];
+    const fault = this.#blocks.push(value, events);
+    if (fault === undefined) return events;
+    return [...events, ...this.#fail('malformed', `the provider's stream is broken: ${fault}`)];
+  }
+
+  #messageDelta(value: JsonObject): StreamEvent[] {
+    const events = this.#state === 'init' ? this.#start({}) : [];
+    readUsage(this.#tally, value.usage);
+    const { delta } = value;
+    if (isObject(delta) && isStop(delta.stop_reason)) {
+      const failure = failureOfStop(delta.stop_reason);
+      if (failure !== undefined) return [...events, ...this.#failed(failure)];
+      this.#stop = decodeStop(delta.stop_reason, delta);
+      this.#blocks.closeAll(events);
+    }
+    return events;
+  }
+
+  #end(): StreamEvent[] {
+    const stop = this.#stop;
+    if (stop === undefined)
+      return this.#fail('truncated', "the provider's stream ended without a stop reason");
+    const events: StreamEvent[] = [];
+    this.#blocks.closeAll(events);
+    const silence = this.#blocks.hasContent() ? undefined : failureOfSilence(stop.raw ?? '');
+    if (silence !== undefined) return [...events, ...this.#failed(silence)];
+    this.#state = 'over';
+    const event: StreamEvent = { type: 'end', stop };
+    const usage = this.usage();
+    if (usage !== undefined) event.usage = usage;
+    if (this.#serviceTier !== undefined) event.serviceTier = this.#serviceTier;
+    const losses = this.#blocks.losses();
+    if (losses.length > 0) event.lost = losses;
+    events.push(event);
+    return events;
+  }
+
+  #fail(reason: string, message: string): StreamEvent[] {
+    return this.#failed({ kind: 'failed', message, reason });
+  }
+
+  #failed(failure: ProviderFailure): StreamEvent[] {
+    this.#state = 'over';
+    return [{ type: 'error', failure }];
+  }
 }
