@@ -41,138 +41,151 @@ const CR = 13;
 
 /** `maxFrame` in bytes. */
 export function createSplitter({ maxFrame }: { maxFrame: number }): Splitter {
-  const carry = createCarry();
-  /** No byte of the current line has been seen. */
-  let lineStart = true;
-  /** The last byte was a \r, which a \n may still join; `carriageEnds`: its line was blank. */
-  let carriage = false;
-  let carriageEnds = false;
-  let first = true;
-  let broken = false;
+  return new ByteSplitter(maxFrame);
+}
 
-  function cut(into: Frame[], source: string, chunk: Buffer, start: number, end: number): void {
-    if (broken) return;
-    if (carry.length() + end - start > maxFrame) {
-      broken = true;
+class ByteSplitter implements Splitter {
+  readonly #maxFrame: number;
+  readonly #carry = new Carry();
+  /** No byte of the current line has been seen. */
+  #lineStart = true;
+  /** The last byte was a \r, which a \n may still join; `carriageEnds`: its line was blank. */
+  #carriage = false;
+  #carriageEnds = false;
+  #first = true;
+  #broken = false;
+
+  constructor(maxFrame: number) {
+    this.#maxFrame = maxFrame;
+  }
+
+  push(chunk: Buffer): Frame[] {
+    if (this.#broken) throw new FrameTooLarge(this.#maxFrame);
+    const frames: Frame[] = [];
+    if (chunk.length === 0) return frames;
+    const carry = this.#carry;
+    const source = chunk.toString('latin1');
+    const lines = !this.#carriage && source.indexOf('\r') === -1;
+    const rest = lines ? this.#pushLines(frames, source, chunk) : this.#pushBytes(frames, source, chunk);
+    if (carry.length + chunk.length - rest > this.#maxFrame) this.#broken = true;
+    else if (rest < chunk.length) carry.append(rest === 0 ? chunk : chunk.subarray(rest));
+    if (this.#broken && frames.length === 0) throw new FrameTooLarge(this.#maxFrame);
+    return frames;
+  }
+
+  run(chunk: Buffer): Run | undefined {
+    if (this.#broken || this.#carriage || this.#carry.length > 0 || chunk.length > this.#maxFrame) {
+      return undefined;
+    }
+    const text = chunk.toString('latin1');
+    if (chunk[0] === LF || text.indexOf('\r') !== -1) return undefined;
+    const end = text.lastIndexOf('\n\n') + 2;
+    if (end === 1) return undefined;
+    const run = new ChunkRun(chunk, text, end, this.#first);
+    this.#first = false;
+    this.#lineStart = chunk[chunk.length - 1] === LF;
+    if (end < chunk.length) this.#carry.append(chunk.subarray(end));
+    return run;
+  }
+
+  finish(): Frame[] {
+    if (this.#broken) throw new FrameTooLarge(this.#maxFrame);
+    if (this.#carry.length === 0) return [];
+    const bytes = this.#carry.take(Buffer.alloc(0));
+    return [new BytesFrame(bytes, undefined, 0, bytes.length, this.#first)];
+  }
+
+  #cut(into: Frame[], source: string, chunk: Buffer, start: number, end: number): void {
+    if (this.#broken) return;
+    const carry = this.#carry;
+    if (carry.length + end - start > this.#maxFrame) {
+      this.#broken = true;
       return;
     }
-    if (carry.length() === 0) {
-      into.push(new BytesFrame(chunk, source, start, end, first));
+    if (carry.length === 0) {
+      into.push(new BytesFrame(chunk, source, start, end, this.#first));
     } else {
       const bytes = carry.take(chunk.subarray(start, end));
-      into.push(new BytesFrame(bytes, undefined, 0, bytes.length, first));
+      into.push(new BytesFrame(bytes, undefined, 0, bytes.length, this.#first));
     }
-    first = false;
+    this.#first = false;
   }
 
   /** The common case: no \r anywhere, so that a frame's end is found with one search. */
-  function pushLines(frames: Frame[], source: string, chunk: Buffer): number {
+  #pushLines(frames: Frame[], source: string, chunk: Buffer): number {
+    const carry = this.#carry;
     let start = 0;
-    if (lineStart && carry.length() > 0 && chunk[0] === LF) {
+    if (this.#lineStart && carry.length > 0 && chunk[0] === LF) {
       start = 1;
-      cut(frames, source, chunk, 0, 1);
+      this.#cut(frames, source, chunk, 0, 1);
     }
     for (;;) {
-      if (carry.length() === 0 && chunk[start] === LF) {
-        cut(frames, source, chunk, start, ++start);
+      if (carry.length === 0 && chunk[start] === LF) {
+        this.#cut(frames, source, chunk, start, ++start);
         continue;
       }
       const at = source.indexOf('\n\n', start);
       if (at === -1) break;
-      cut(frames, source, chunk, start, at + 2);
+      this.#cut(frames, source, chunk, start, at + 2);
       start = at + 2;
-      if (broken) break;
+      if (this.#broken) break;
     }
-    lineStart = chunk[chunk.length - 1] === LF;
+    this.#lineStart = chunk[chunk.length - 1] === LF;
     return start;
   }
 
-  function pushBytes(frames: Frame[], source: string, chunk: Buffer): number {
+  #pushBytes(frames: Frame[], source: string, chunk: Buffer): number {
     let start = 0;
     const end = (at: number): void => {
-      cut(frames, source, chunk, start, at);
+      this.#cut(frames, source, chunk, start, at);
       start = at;
     };
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at];
-      if (carriage) {
-        carriage = false;
-        if (carriageEnds) end(byte === LF ? at + 1 : at);
-        carriageEnds = false;
+      if (this.#carriage) {
+        this.#carriage = false;
+        if (this.#carriageEnds) end(byte === LF ? at + 1 : at);
+        this.#carriageEnds = false;
         if (byte === LF) continue;
       }
       if (byte === LF) {
-        if (lineStart) end(at + 1);
-        lineStart = true;
+        if (this.#lineStart) end(at + 1);
+        this.#lineStart = true;
       } else if (byte === CR) {
-        carriage = true;
-        carriageEnds = lineStart;
-        lineStart = true;
+        this.#carriage = true;
+        this.#carriageEnds = this.#lineStart;
+        this.#lineStart = true;
       } else {
-        lineStart = false;
+        this.#lineStart = false;
       }
     }
     return start;
   }
-
-  return {
-    push(chunk) {
-      if (broken) throw new FrameTooLarge(maxFrame);
-      const frames: Frame[] = [];
-      if (chunk.length === 0) return frames;
-      const source = chunk.toString('latin1');
-      const lines = !carriage && source.indexOf('\r') === -1;
-      const rest = lines ? pushLines(frames, source, chunk) : pushBytes(frames, source, chunk);
-      if (carry.length() + chunk.length - rest > maxFrame) broken = true;
-      else if (rest < chunk.length) carry.append(rest === 0 ? chunk : chunk.subarray(rest));
-      if (broken && frames.length === 0) throw new FrameTooLarge(maxFrame);
-      return frames;
-    },
-    run(chunk) {
-      if (broken || carriage || carry.length() > 0 || chunk.length > maxFrame) return undefined;
-      const text = chunk.toString('latin1');
-      if (chunk[0] === LF || text.indexOf('\r') !== -1) return undefined;
-      const end = text.lastIndexOf('\n\n') + 2;
-      if (end === 1) return undefined;
-      const run = new ChunkRun(chunk, text, end, first);
-      first = false;
-      lineStart = chunk[chunk.length - 1] === LF;
-      if (end < chunk.length) carry.append(chunk.subarray(end));
-      return run;
-    },
-    finish() {
-      if (broken) throw new FrameTooLarge(maxFrame);
-      if (carry.length() === 0) return [];
-      const bytes = carry.take(Buffer.alloc(0));
-      return [new BytesFrame(bytes, undefined, 0, bytes.length, first)];
-    },
-  };
 }
 
-/** The beginning of a frame whose end has not come. Grows by doubling, so that a line without end costs linear time. */
-function createCarry() {
-  let bytes = Buffer.alloc(0);
-  let length = 0;
-  return {
-    length: () => length,
-    append(piece: Buffer): void {
-      if (length + piece.length > bytes.length) {
-        const larger = Buffer.allocUnsafeSlow(Math.max(512, 2 * (length + piece.length)));
-        bytes.copy(larger, 0, 0, length);
-        bytes = larger;
-      }
-      piece.copy(bytes, length);
-      length += piece.length;
-    },
-    /** Everything kept and `piece` after it; nothing is kept any more. */
-    take(piece: Buffer): Buffer {
-      this.append(piece);
-      const whole = bytes.subarray(0, length);
-      bytes = Buffer.alloc(0);
-      length = 0;
-      return whole;
-    },
-  };
+/** The first part of a frame whose end has not come. Grows by doubling, so that a line without end costs linear time. */
+class Carry {
+  #bytes = Buffer.alloc(0);
+  length = 0;
+
+  append(piece: Buffer): void {
+    if (this.length + piece.length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(512, 2 * (this.length + piece.length)));
+      this.#bytes.copy(larger, 0, 0, this.length);
+      this.#bytes = larger;
+    }
+    piece.copy(this.#bytes, this.length);
+    this.length += piece.length;
+  }
+
+  /** Everything so far with `piece` at its end; then it is empty. */
+  take(piece: Buffer): Buffer {
+    this.append(piece);
+    const whole = this.#bytes.subarray(0, this.length);
+    this.#bytes = Buffer.alloc(0);
+    this.length = 0;
+    return whole;
+  }
 }
 
 class ChunkRun implements Run {

@@ -38,7 +38,7 @@ const MOST_PAGES = 100;
 /** Characters of a stranger's title. */
 const MOST_TITLE = 200;
 
-interface SourceList {
+export interface SourceList {
   add(citation: Citation): void;
   /** The pages that were not listed yet, to stand behind the text; '': none. */
   take(): string;
