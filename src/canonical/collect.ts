@@ -3,7 +3,7 @@
 import type { ProviderFailure } from '../errors.ts';
 import type { StreamEvent } from './events.ts';
 import type { Reply, ReplyPart } from './reply.ts';
-import type { ReasoningPart, TextPart, ToolCallPart } from './request.ts';
+import type { ToolCallPart } from './request.ts';
 
 export interface Collector {
   push(event: StreamEvent): void;
@@ -11,110 +11,90 @@ export interface Collector {
   result(): { reply: Reply } | { failure: ProviderFailure };
 }
 
-type EndEvent = Extract<StreamEvent, { type: 'end' }>;
+type EventOf<T extends StreamEvent['type']> = Extract<StreamEvent, { type: T }>;
 
 export function createCollector(): Collector {
-  const parts = new Map<number, ReplyPart>();
-  let start: Extract<StreamEvent, { type: 'start' }> | undefined;
-  let end: EndEvent | undefined;
-  let failure: ProviderFailure | undefined;
+  return new ReplyCollector();
+}
 
-  function text(index: number): TextPart | undefined {
-    const part = parts.get(index);
-    return part?.type === 'text' ? part : undefined;
+class ReplyCollector implements Collector {
+  readonly #parts = new Map<number, ReplyPart>();
+  #start: EventOf<'start'> | undefined;
+  #end: EventOf<'end'> | undefined;
+  #failure: ProviderFailure | undefined;
+
+  push(event: StreamEvent): void {
+    if (this.#end !== undefined || this.#failure !== undefined) return;
+    switch (event.type) {
+      case 'text_delta':
+      case 'reasoning_delta':
+      case 'tool_delta':
+        this.#addDelta(event);
+        break;
+      case 'start':
+        this.#start = event;
+        break;
+      case 'end':
+        this.#end = event;
+        break;
+      case 'error':
+        this.#failure = event.failure;
+        break;
+      case 'citation':
+        this.#addCitation(event);
+        break;
+      case 'text_end':
+        break;
+      case 'reasoning_end':
+        this.#endReasoning(event);
+        break;
+      case 'tool_end':
+        this.#endCall(event);
+        break;
+      default:
+        this.#parts.set(event.index, openedPart(event));
+    }
   }
 
-  function reasoning(index: number): ReasoningPart | undefined {
-    const part = parts.get(index);
-    return part?.type === 'reasoning' ? part : undefined;
+  #addDelta({ type, index, text }: EventOf<'text_delta' | 'reasoning_delta' | 'tool_delta'>): void {
+    const part = this.#parts.get(index);
+    if (part?.type === 'tool_call') {
+      if (type === 'tool_delta') part.arguments += text;
+    } else if (part?.type === 'text') {
+      if (type === 'text_delta') part.text += text;
+    } else if (part?.type === 'reasoning' && type === 'reasoning_delta') part.text += text;
   }
 
-  function call(index: number): ToolCallPart | undefined {
-    const part = parts.get(index);
-    return part?.type === 'tool_call' ? part : undefined;
+  #addCitation({ index, citation }: EventOf<'citation'>): void {
+    const part = this.#parts.get(index);
+    if (part?.type === 'text') (part.citations ??= []).push(citation);
   }
 
-  function pushText(
-    event: Extract<StreamEvent, { type: 'text_start' | 'text_delta' | 'citation' | 'text_end' }>,
-  ): void {
-    const part = text(event.index);
-    if (event.type === 'text_start') {
-      parts.set(event.index, { type: 'text', text: '', ...(event.refusal && { refusal: event.refusal }) });
-    } else if (event.type === 'text_delta' && part !== undefined) part.text += event.text;
-    else if (event.type === 'citation' && part !== undefined) (part.citations ??= []).push(event.citation);
+  #endReasoning({ index, signature }: EventOf<'reasoning_end'>): void {
+    const part = this.#parts.get(index);
+    if (part?.type === 'reasoning' && signature !== undefined) part.signature = signature;
   }
 
-  function endReasoning(index: number, signature: string | undefined): void {
-    const part = reasoning(index);
-    if (part !== undefined && signature !== undefined) part.signature = signature;
-  }
-
-  function startCall({ index, id, name, custom, extra }: Extract<StreamEvent, { type: 'tool_start' }>): void {
-    const part: ToolCallPart = { type: 'tool_call', id, name, arguments: '' };
-    if (custom !== undefined) part.custom = custom;
-    if (extra !== undefined) part.extra = extra;
-    parts.set(index, part);
-  }
-
-  function endCall({ index, extra }: Extract<StreamEvent, { type: 'tool_end' }>): void {
-    const part = call(index);
-    if (part === undefined) return;
+  #endCall({ index, extra }: EventOf<'tool_end'>): void {
+    const part = this.#parts.get(index);
+    if (part?.type !== 'tool_call') return;
     // A call without arguments is an empty object on every wire.
     if (part.arguments === '' && part.custom === undefined) part.arguments = '{}';
     if (extra !== undefined) part.extra = { ...part.extra, ...extra };
   }
 
-  function push(event: StreamEvent): void {
-    if (end !== undefined || failure !== undefined) return;
-    switch (event.type) {
-      case 'start':
-        start = event;
-        break;
-      case 'text_start':
-      case 'text_delta':
-      case 'citation':
-      case 'text_end':
-        pushText(event);
-        break;
-      case 'reasoning_start':
-        parts.set(event.index, { type: 'reasoning', text: '' });
-        break;
-      case 'reasoning_delta': {
-        const part = reasoning(event.index);
-        if (part !== undefined) part.text += event.text;
-        break;
-      }
-      case 'reasoning_end':
-        endReasoning(event.index, event.signature);
-        break;
-      case 'redacted':
-        parts.set(event.index, { type: 'reasoning', text: '', redacted: event.data });
-        break;
-      case 'tool_start':
-        startCall(event);
-        break;
-      case 'tool_delta': {
-        const part = call(event.index);
-        if (part !== undefined) part.arguments += event.text;
-        break;
-      }
-      case 'tool_end':
-        endCall(event);
-        break;
-      case 'native':
-        parts.set(event.index, event.part);
-        break;
-      case 'end':
-        end = event;
-        break;
-      case 'error':
-        failure = event.failure;
-        break;
+  result(): { reply: Reply } | { failure: ProviderFailure } {
+    if (this.#failure !== undefined) return { failure: this.#failure };
+    if (this.#end === undefined) {
+      const message = 'The provider broke off its answer.';
+      return { failure: { kind: 'failed', reason: 'truncated', message } };
     }
+    return { reply: this.#wholeReply(this.#end) };
   }
 
-  function wholeReply({ stop, usage, serviceTier }: EndEvent): Reply {
-    const ordered = [...parts].sort(([a], [b]) => a - b).map(([, part]) => part);
+  #wholeReply({ stop, usage, serviceTier }: EventOf<'end'>): Reply {
+    const start = this.#start;
+    const ordered = [...this.#parts].sort(([a], [b]) => a - b).map(([, part]) => part);
     const reply: Reply = {
       id: start?.id ?? '',
       model: start?.model ?? '',
@@ -127,21 +107,32 @@ export function createCollector(): Collector {
     if (tier !== undefined) reply.serviceTier = tier;
     return reply;
   }
-
-  return {
-    push,
-    result() {
-      if (failure !== undefined) return { failure };
-      if (end === undefined) {
-        const message = 'The provider broke off its answer.';
-        return { failure: { kind: 'failed', reason: 'truncated', message } };
-      }
-      return { reply: wholeReply(end) };
-    },
-  };
 }
 
-/** Says nothing, and providers refuse it when it comes back in a history. */
+type OpeningEvent = EventOf<'text_start' | 'reasoning_start' | 'redacted' | 'tool_start' | 'native'>;
+
+/** The part as it stands when its block opens: empty, or whole where it comes in one event. */
+function openedPart(event: OpeningEvent): ReplyPart {
+  switch (event.type) {
+    case 'text_start':
+      return { type: 'text', text: '', ...(event.refusal && { refusal: event.refusal }) };
+    case 'reasoning_start':
+      return { type: 'reasoning', text: '' };
+    case 'redacted':
+      return { type: 'reasoning', text: '', redacted: event.data };
+    case 'tool_start': {
+      const { id, name, custom, extra } = event;
+      const part: ToolCallPart = { type: 'tool_call', id, name, arguments: '' };
+      if (custom !== undefined) part.custom = custom;
+      if (extra !== undefined) part.extra = extra;
+      return part;
+    }
+    case 'native':
+      return event.part;
+  }
+}
+
+/** Providers refuse empty text when it comes back in a history. */
 function isEmptyText(part: ReplyPart): boolean {
   return part.type === 'text' && part.text === '' && part.citations === undefined;
 }

@@ -25,98 +25,110 @@ export interface EventRestorer {
   done(): boolean;
 }
 
-type ToolStart = Extract<StreamEvent, { type: 'tool_start' }>;
-type EndEvent = Extract<StreamEvent, { type: 'end' }>;
+type EventOf<T extends StreamEvent['type']> = Extract<StreamEvent, { type: T }>;
 
-export function createEventRestorer(restore: ReverseMapping): EventRestorer {
-  const stops = sequencesOf(restore.stop);
+export function createEventRestorer(mapping: ReverseMapping): EventRestorer {
+  return new Restorer(mapping);
+}
+
+class Restorer implements EventRestorer {
+  readonly #mapping: ReverseMapping;
+  readonly #stops: ReturnType<typeof sequencesOf>;
   /** Of open text blocks. */
-  const cutters = new Map<number, StopCutter>();
-  const custom = new Map<number, CustomToolInput>();
-  const structured = new Set<number>();
-  const openCalls = new Set<number>();
-  let calls = 0;
-  let wasStructured = false;
-  let done = false;
+  readonly #cutters = new Map<number, StopCutter>();
+  /** Of open calls of custom tools. */
+  readonly #inputs = new Map<number, CustomToolInput>();
+  /** Open calls of the tool that stands for structured output. */
+  readonly #structured = new Set<number>();
+  readonly #openCalls = new Set<number>();
+  #calls = 0;
+  #wasStructured = false;
+  #done = false;
 
-  function startCall(event: ToolStart): StreamEvent[] {
-    const { index } = event;
-    if (event.name === restore.structuredTool) {
-      wasStructured = true;
-      structured.add(index);
-      return [{ type: 'text_start', index }];
-    }
-    calls++;
-    openCalls.add(index);
-    const name = restore.toolNames.get(event.name) ?? event.name;
-    if (!restore.customTools.has(name)) return [name === event.name ? event : { ...event, name }];
-    custom.set(index, createCustomToolInput());
-    return [{ ...event, name, custom: true }];
+  constructor(mapping: ReverseMapping) {
+    this.#mapping = mapping;
+    this.#stops = sequencesOf(mapping.stop);
   }
 
-  function callDelta(index: number, text: string): StreamEvent[] {
-    const free = custom.get(index);
-    const given = free === undefined ? text : free.push(text);
-    if (given === '') return [];
-    return [{ type: structured.has(index) ? 'text_delta' : 'tool_delta', index, text: given }];
+  done(): boolean {
+    return this.#done;
   }
 
-  function endCall(event: Extract<StreamEvent, { type: 'tool_end' }>): StreamEvent[] {
-    const { index } = event;
-    if (structured.delete(index)) return [{ type: 'text_end', index }];
-    openCalls.delete(index);
-    const rest = custom.get(index)?.finish() ?? '';
-    custom.delete(index);
-    return rest === '' ? [event] : [{ type: 'tool_delta', index, text: rest }, event];
-  }
-
-  function textDelta(index: number, text: string): StreamEvent[] {
-    let cutter = cutters.get(index);
-    if (cutter === undefined) cutters.set(index, (cutter = new StopCutter(stops)));
-    const { text: given, stop } = cutter.push(text);
-    const events: StreamEvent[] = given === '' ? [] : [{ type: 'text_delta', index, text: given }];
-    if (stop === undefined) return events;
-    done = true;
-    events.push({ type: 'text_end', index });
-    for (const call of openCalls) events.push(...endCall({ type: 'tool_end', index: call }));
-    events.push({ type: 'end', stop: { reason: 'stop_sequence', sequence: stop } });
-    return events;
-  }
-
-  function endText(event: Extract<StreamEvent, { type: 'text_end' }>): StreamEvent[] {
-    const rest = cutters.get(event.index)?.finish() ?? '';
-    cutters.delete(event.index);
-    return rest === '' ? [event] : [{ type: 'text_delta', index: event.index, text: rest }, event];
-  }
-
-  function end(event: EndEvent): StreamEvent[] {
-    if (!wasStructured || calls > 0 || event.stop.reason !== 'tool_calls') return [event];
-    return [{ ...event, stop: { ...event.stop, reason: 'end' } }];
-  }
-
-  function push(event: StreamEvent): StreamEvent[] {
+  push(event: StreamEvent): StreamEvent[] {
+    if (this.#done) return [];
     switch (event.type) {
       case 'text_delta':
-        return stops.length === 0 ? [event] : textDelta(event.index, event.text);
+        return this.#stops.length === 0 ? [event] : this.#textDelta(event);
       case 'text_end':
-        return endText(event);
+        return this.#endText(event);
       case 'tool_start':
-        return startCall(event);
+        return this.#startCall(event);
       case 'tool_delta':
-        return callDelta(event.index, event.text);
+        return this.#callDelta(event);
       case 'tool_end':
-        return endCall(event);
+        return this.#endCall(event);
       case 'end':
-        return end(event);
+        return this.#end(event);
       default:
         return [event];
     }
   }
 
-  return {
-    push: (event) => (done ? [] : push(event)),
-    done: () => done,
-  };
+  #textDelta({ index, text }: EventOf<'text_delta'>): StreamEvent[] {
+    let cutter = this.#cutters.get(index);
+    if (cutter === undefined) this.#cutters.set(index, (cutter = new StopCutter(this.#stops)));
+    const { text: given, stop } = cutter.push(text);
+    const events: StreamEvent[] = given === '' ? [] : [{ type: 'text_delta', index, text: given }];
+    if (stop === undefined) return events;
+    this.#done = true;
+    events.push({ type: 'text_end', index });
+    for (const call of this.#openCalls) events.push(...this.#endCall({ type: 'tool_end', index: call }));
+    events.push({ type: 'end', stop: { reason: 'stop_sequence', sequence: stop } });
+    return events;
+  }
+
+  #endText(event: EventOf<'text_end'>): StreamEvent[] {
+    const rest = this.#cutters.get(event.index)?.finish() ?? '';
+    this.#cutters.delete(event.index);
+    return rest === '' ? [event] : [{ type: 'text_delta', index: event.index, text: rest }, event];
+  }
+
+  #startCall(event: EventOf<'tool_start'>): StreamEvent[] {
+    const { index } = event;
+    const { structuredTool, toolNames, customTools } = this.#mapping;
+    if (event.name === structuredTool) {
+      this.#wasStructured = true;
+      this.#structured.add(index);
+      return [{ type: 'text_start', index }];
+    }
+    this.#calls++;
+    this.#openCalls.add(index);
+    const name = toolNames.get(event.name) ?? event.name;
+    if (!customTools.has(name)) return [name === event.name ? event : { ...event, name }];
+    this.#inputs.set(index, createCustomToolInput());
+    return [{ ...event, name, custom: true }];
+  }
+
+  #callDelta({ index, text }: EventOf<'tool_delta'>): StreamEvent[] {
+    const input = this.#inputs.get(index);
+    const given = input === undefined ? text : input.push(text);
+    if (given === '') return [];
+    return [{ type: this.#structured.has(index) ? 'text_delta' : 'tool_delta', index, text: given }];
+  }
+
+  #endCall(event: EventOf<'tool_end'>): StreamEvent[] {
+    const { index } = event;
+    if (this.#structured.delete(index)) return [{ type: 'text_end', index }];
+    this.#openCalls.delete(index);
+    const rest = this.#inputs.get(index)?.finish() ?? '';
+    this.#inputs.delete(index);
+    return rest === '' ? [event] : [{ type: 'tool_delta', index, text: rest }, event];
+  }
+
+  #end(event: EventOf<'end'>): StreamEvent[] {
+    if (!this.#wasStructured || this.#calls > 0 || event.stop.reason !== 'tool_calls') return [event];
+    return [{ ...event, stop: { ...event.stop, reason: 'end' } }];
+  }
 }
 
 /** Then every event and every reply stays what it is. */
