@@ -151,7 +151,7 @@ describe('a request in the log for people', () => {
     expect(shownOf({ target: undefined, status: 503, error: 'unavailable' })).toContain('auto → none');
   });
 
-  it('that was refused is one line too, with what was said', () => {
+  it('that was refused is one line too, with its message', () => {
     let text = '';
     const log = createLog({ format: 'pretty', stream: { write: (more: string) => (text += more) } });
     const refused = { request: 'req_1', path: '/v1/x', status: 404, kind: 'not_found' };

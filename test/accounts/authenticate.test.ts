@@ -114,7 +114,7 @@ describe('a key that does not count', () => {
     },
   );
 
-  it('is told the same whether malformed, unknown, nearly right, expired or revoked, and never repeated', async () => {
+  it('gets the same refusal whether malformed, unknown, nearly right, expired or revoked, and is never repeated', async () => {
     const expired = await makeKey(store, { expiresAt: NOW });
     const revoked = await makeKey(store);
     await store.revokeKey(revoked.key.id, NOW);
@@ -171,7 +171,7 @@ describe('permissions', () => {
     }
   });
 
-  it('of a revoked key are not told', async () => {
+  it('of a revoked key are not shown', async () => {
     const store = await temporaryStore();
     const { key, plaintext } = await makeKey(store, { permissions: ['chat'] });
     await store.revokeKey(key.id, NOW);

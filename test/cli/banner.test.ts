@@ -122,7 +122,7 @@ it('is the same text in colour', async () => {
   }
 });
 
-it('names the account whose first key was lost, and how its limit is changed', async () => {
+it('names the existing account for a new key, and how to change its limit', async () => {
   const shell = createShell();
   await shell.run('keys create --account local --tier enterprise');
   const text = await bannerOf(shell);

@@ -69,7 +69,7 @@ describe('the folder of compiled code', () => {
   });
 });
 
-test('a server leaves the installed program as it is, and its compiled code to its owner', async () => {
+test('a server leaves the installed program unchanged, and only its owner can read its compiled code', async () => {
   const directory = temporaryDirectory();
   for (const part of ['bin', 'package.json', 'dist/cli/main.cjs'])
     cpSync(join(ROOT, part), join(directory, part), { recursive: true });

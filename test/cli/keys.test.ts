@@ -360,7 +360,7 @@ test('an invalid configuration is a line a fault, exit 1, and no stack', async (
   expect(stderr).not.toContain('    at ');
 });
 
-test('a database that is none is named and left untouched', async () => {
+test('a file that is no database is named and left untouched', async () => {
   const shell = createShell();
   const file = join(shell.directory, 'notes.txt');
   const text = 'not a database, but a text that is longer than a header of one hundred bytes '.repeat(4);

@@ -49,7 +49,7 @@ describe('a file that cannot be used is named with what mends it', () => {
   });
 });
 
-test('a database of the file that cannot be used is told with file and line', async () => {
+test('a database of the file that cannot be used is reported with file and line', async () => {
   const shell = createShell();
   writeFileSync(join(shell.directory, 'gateway.yaml'), 'providers: { sim: }\n\ndatabase: blocked/below.db\n');
   writeFileSync(join(shell.directory, 'blocked'), '');

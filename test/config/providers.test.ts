@@ -22,7 +22,7 @@ describe('a provider of the file', () => {
     });
   });
 
-  it('of the user’s own is taken as it is said', () => {
+  it('of the user’s own is taken unchanged', () => {
     const text = `own: { protocol: [messages, chat], base_url: "http://h:1/x/", api_key: k, headers: { X-A: b },
     flags: { max_tokens_field: max_completion_tokens, reject_fields: [seed], efforts: [low, high], max_stop: 2 },
     timeout: { idle: 1m }, models: [a, { id: b, upstream: "c:d", vision: false, structured_output: true, max_output: 9, price: { cache_read: 0.1 } }] }`;

@@ -58,7 +58,7 @@ function watching(file: string): { next(): Promise<string> } {
 }
 
 describe('a file that is gone', () => {
-  it('is told once, and again when it went another time', () => {
+  it('is reported once, and again when it disappears another time', () => {
     const file = write(tempFolder(), 'g.yaml', 'a');
     const clock = manualClock();
     let gone = 0;

@@ -21,7 +21,7 @@ async function place() {
   return { upstream, pid: server.child.pid, to: { url: server.url, key: await shell.newKey('enterprise') } };
 }
 
-test.runIf(existsSync('/proc/self/fd'))('kept connections give way to new ones', async () => {
+test.runIf(existsSync('/proc/self/fd'))('idle connections are closed for new ones', async () => {
   const { upstream, to } = await place();
   upstream.playAlways({ body: wholeOf('chat', 'a') });
   const health = rawRequest({ ...to, path: '/health', method: 'GET' });

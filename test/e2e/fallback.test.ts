@@ -70,7 +70,7 @@ describe('falls back after', () => {
 });
 
 describe('after the first word nothing falls back', () => {
-  it.each(['chat', 'messages'])('a %s client is told of the break', async (kind) => {
+  it.each(['chat', 'messages'])('a %s client gets an error for the break', async (kind) => {
     const { openai, anthropic } = await clients();
     const asked = upstream.requests.length;
     try {

@@ -57,7 +57,7 @@ test.each(['json', 'off'])(
   },
 );
 
-test('nothing is said where nothing is open', async () => {
+test('no message without open requests', async () => {
   const server = await home().serve();
   server.child.kill('SIGINT');
   expect((await server.ended).stderr).not.toContain('waiting');

@@ -184,7 +184,7 @@ describe.each(PAIRS)('a %s client of a provider that speaks %s', (client, speaks
     expect([seen.status, seen.content.length, isWhole(seen)]).toEqual([200, 70_000, true]);
   });
 
-  it('is told in its stream of a frame beyond the limit', async () => {
+  it('gets an error event for a frame beyond the limit', async () => {
     const steps = [START[speaks] + content(speaks, 'hi'), content(speaks, 'x'.repeat(70_000))];
     const seen = await see(client, speaks, true, { steps });
     expect([seen.status, seen.content]).toEqual([200, 'hi']);
@@ -192,7 +192,7 @@ describe.each(PAIRS)('a %s client of a provider that speaks %s', (client, speaks
     expect(await lineOf(seen)).toMatchObject({ msg: 'failed', status: 200, error: 'too_large' });
   });
 
-  it('is told of a failure in mid-stream, which the log calls one though the status was sent', async () => {
+  it('gets an error event for a failure in mid-stream, which the log calls failed although the status was sent', async () => {
     const steps = [START[speaks] + content(speaks, 'hi') + errorEvent(speaks, 'overloaded_error')];
     const seen = await see(client, speaks, true, { steps });
     expect([seen.status, seen.error?.type]).toEqual([200, 'overloaded_error']);

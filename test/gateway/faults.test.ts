@@ -426,7 +426,7 @@ describe.each(PROTOCOLS)('a %s client', (client) => {
       expect(answer.broken).toBe(false);
     });
 
-    it('a finish before a connection that breaks is an error, before a proper end it is none', async () => {
+    it('a connection that breaks after the finish is an error, a proper end after it is not', async () => {
       const before = opened(START[speaks] + content(speaks, 'a') + FINISH[speaks]);
       const cut = { name: '', wire: () => ({ bytes: '', then: 'reset' as const }), sight: UPSTREAM };
       const broken = await see(cut, 'stream', client, speaks, before);

@@ -101,14 +101,14 @@ it('messages: arguments that come as an object', async () => {
   expect(seen.text).toContain(JSON.stringify({ arguments: '{"path":"a"}' }));
 });
 
-it('messages: a delta that nobody knows is named as lost', async () => {
+it('messages: an unknown delta is named in the log', async () => {
   const piece = { type: 'shine_delta', shine: 1 };
   const { seen, lost } = await run('messages', streamed({ type: 'text', text: 'See' }, 'end_turn', piece));
   expect(seen.content).toBe('See');
   expect(lost).toEqual(['a delta of type shine_delta']);
 });
 
-it('messages: of several calls the legacy form holds the first, the others are named as lost', async () => {
+it('messages: of several calls the legacy form holds the first, the others are named in the log', async () => {
   const calls = ['a', 'b'].map((id) => ({ type: 'tool_use', id, name: 'f', input: { id } }));
   for (const script of [{ body: message(calls, 'tool_use') }, { steps: [events(calls, 'tool_use')] }]) {
     const functions = [{ name: 'f', parameters: { type: 'object', properties: {} } }];

@@ -62,7 +62,7 @@ test('200 streams outlive a change by renaming, an invalid one and one in place'
   }
 });
 
-test('what a running server cannot change is said, and stays as it was', async () => {
+test('the log names what a running server cannot change, and the old value stays', async () => {
   const server = await gateway();
   const limits = { header_timeout: '5s', request_timeout: '50s' };
   const listen = { hosts: ['127.0.0.1'], port: 1 };

@@ -37,7 +37,7 @@ describe.each(CLIENTS)('a %s client', (client) => {
     expect(isWhole(seen)).toBe(true);
   });
 
-  it('is answered by the next target where the first said no more than an unknown event', async () => {
+  it('is answered by the next target if the first sends only an unknown event', async () => {
     const stray = 'event: vendor.meta\ndata: {"type":"vendor.meta"}\n\n';
     const seen = await see(client, 'messages', stray + 'event: error\ndata: busy\n\n', true);
     expect(seen).toMatchObject({ status: 200, content: 'second' });
@@ -50,7 +50,7 @@ describe.each(CLIENTS)('a %s client', (client) => {
     expect(last.status).toBe(502);
   });
 
-  it.each(CLIENTS)('is told of an error of %s without data or a last blank line', async (speaks) => {
+  it.each(CLIENTS)('gets an error of %s that came without data or a last blank line', async (speaks) => {
     const begun = START[speaks] + content(speaks, 'hello') + FINISH[speaks];
     const seen = await see(client, speaks, `${begun}event: error\n`, false);
     expect(seen).toMatchObject({ status: 200, content: 'hello' });

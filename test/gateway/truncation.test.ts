@@ -170,7 +170,7 @@ describe.each(BOTH)('a %s client', (client) => {
       }
     });
 
-    it('is told where the body ends properly, but before the finish', async () => {
+    it('gets an error where the body ends properly, but before the finish', async () => {
       const name = 'unfinished';
       const half = START[speaks] + content(speaks, 'Hé');
       for (const bytes of [

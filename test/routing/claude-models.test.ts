@@ -103,7 +103,7 @@ describe.each(DATED)('%s', (model, family) => {
     );
   });
 
-  it('is kept from thinking in the way that it takes', () => {
+  it('has thinking switched off in the form that it accepts', () => {
     expect(thinking(sent(model, { reasoning_effort: 'none' }))).toBe(family.off);
     const both = { reasoning_effort: 'max', enable_thinking: false };
     expect(thinking(sent(model, both))).toBe(family.offAtMax);

@@ -40,7 +40,7 @@ describe('cooling', () => {
     expect(health.state(KEY).coolingMs).toBe(0);
   });
 
-  it('is 1 s at first and doubles to 30 s where no wait is told', () => {
+  it('is 1 s at first and doubles to 30 s where the provider asks for no wait', () => {
     const { clock, health } = setUp();
     const waits = Array.from({ length: 7 }, () => {
       fail(health, 'overloaded');

@@ -214,7 +214,7 @@ describe('an open tool turn', () => {
     ]);
   });
 
-  it('marks the only target that fits, where the turn was begun by another family', () => {
+  it('marks the only target that fits, where another family started the turn', () => {
     const clock = fakeClock();
     const blind = provider('a', [{ id: 'claude-sonnet-5', vision: false }]);
     const routing = createRouting({ config: config([blind, ...PROVIDERS.slice(1)], { r: [A, B] }), clock });
@@ -255,7 +255,7 @@ describe('when every target cools', () => {
     expect(() => routing.resolve(question('r'))).toThrow(GatewayError);
   });
 
-  it('tries failing targets all the same: they said nothing of waiting', () => {
+  it('tries failing targets all the same: they asked for no wait', () => {
     const { routing } = setUp();
     fail(routing, A);
     fail(routing, B);

@@ -107,7 +107,7 @@ describe('auto', () => {
     expect(resolved(routingOf(providers, { auto: ['beta/tiny'] }), 'auto')).toEqual(['beta/tiny']);
   });
 
-  it('takes the first model that a local server told, but none that only embeds', () => {
+  it('takes the first model that a local server lists, but none that only embeds', () => {
     const routing = routingOf([provider('alpha', ['big']), provider('ollama', null, { source: 'local' })]);
     expect(resolved(routing, 'auto')).toEqual(['alpha/big']);
     routing.setDiscovered('ollama', ['nomic-embed-text', 'qwen3:8b', 'other']);

@@ -20,7 +20,7 @@ function timersPhase(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
 
-test('a kept connection whose time is over answers the request that waits on it', async () => {
+test('an idle connection that has timed out answers the request that is waiting on it', async () => {
   const server = await gateway();
   const sockets = serverSockets();
   const client = await rawClient(server.url);

@@ -57,7 +57,7 @@ test('beyond max_concurrent: 503 at once, and room again when one is over', asyn
   await third.body?.cancel();
 });
 
-test('shutting down: streams end whole, kept connections are refused and closed, new ones are not taken', async () => {
+test('shutting down: streams end whole, requests on idle connections get a 503 and a close, new connections are refused', async () => {
   const { upstream, server } = await place();
   const end = gate();
   upstream.play({ steps: [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat] });

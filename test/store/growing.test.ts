@@ -52,7 +52,7 @@ it('nor is one that grows at every look: a query will find what is wrong', async
   expect(() => inspectFile(always as unknown as Driver, file)).not.toThrow();
 });
 
-it('a fault that is found twice in a file at rest is told', async () => {
+it('a fault that is found twice in a file at rest is reported', async () => {
   const file = await database(1);
   between.run = () => undefined;
   let checks = 0;

@@ -43,7 +43,7 @@ describe('the location', () => {
     },
   );
 
-  it('is told as an absolute path', async () => {
+  it('is an absolute path', async () => {
     const file = temporaryFile();
     expect((await opened(file)).location).toBe(file);
   });
@@ -94,7 +94,7 @@ describe('admissions asked for at once', () => {
     expect(statSync(`${file}-wal`).size - before).toBe(4096 + 24);
   });
 
-  it('are told as failed, every one, where they cannot be committed', async () => {
+  it('all reject where they cannot be committed', async () => {
     const file = temporaryFile();
     const clock = manualClock();
     const store = await opened(file, { clock });
@@ -238,7 +238,7 @@ describe('a file that is no database of ours', () => {
     expect(await (await opened(file)).admit(1, HOUR, 1)).toBe(1);
   });
 
-  it('a damage that only a query meets is told as such, and does not end the process', async () => {
+  it('damage that only a query meets is reported as such, and does not end the process', async () => {
     const file = await filled();
     const store = await opened(file);
     const bytes = readFileSync(file);
@@ -249,7 +249,7 @@ describe('a file that is no database of ours', () => {
     expect(message).not.toContain('The gateway has not changed it');
   });
 
-  it('one of more than 4 MiB, which is not read through at the start, is not said to be untouched', async () => {
+  it('one of more than 4 MiB, which is not checked at the start, is not reported as untouched', async () => {
     const file = temporaryFile();
     const store = await openStore(file);
     await store.createKey(newKey({ label: 'x'.repeat(5 * 1024 * 1024) }));

@@ -88,7 +88,7 @@ describe('an answer that is written anew', () => {
     { type: 'text_delta' as const, index: 0, text: 'a' },
     { type: 'text_end' as const, index: 0 },
   ];
-  it('keeps the time that the provider told, and a tier that was told late', () => {
+  it("keeps the provider's time, and a service tier that arrives late", () => {
     const encoder = protocols.chat.client.createStreamEncoder(context('chat'));
     const end = { type: 'end' as const, stop: { reason: 'end' as const }, usage: { input: 1, output: 1 } };
     const start = { type: 'start' as const, id: 'chatcmpl-1', model: 'm', created: 5 };

@@ -113,7 +113,7 @@ describe('any answer', () => {
     );
   });
 
-  it('of blank text goes to a client of chat as it is', () => {
+  it('of blank text goes to a chat client unchanged', () => {
     expect(written('chat', eventsOf([{ text: ['\n\n'] }]))).toContain('{"content":"\\n\\n"}');
   });
 });

@@ -191,7 +191,7 @@ it('a place in the whole text is one in its block', () => {
   expect(found).toMatchObject({ citation: { start: 0, end: 3 } });
 });
 
-it('what stays out is told', () => {
+it('what is left out is reported', () => {
   const said = { content: 'One, two and three', annotations: ANNOTATIONS };
   const rows = [
     ['chat', 'messages', message(ANSWER, 'end_turn'), events(ANSWER, 'end_turn'), ['a citation']],
@@ -215,7 +215,7 @@ it('what stays out is told', () => {
   }
 });
 
-it.each(['chat', 'messages'] as const)('an ending that a %s client has no word for is told', (client) => {
+it.each(['chat', 'messages'] as const)('a stop reason that %s has no word for is reported', (client) => {
   const provider = client === 'chat' ? 'messages' : 'chat';
   const [whole, stream] =
     provider === 'chat'
@@ -232,7 +232,7 @@ it.each(['chat', 'messages'] as const)('an ending that a %s client has no word f
   expect(ofStream.list()).toEqual(['the stop reason new_word']);
 });
 
-it('the category of a refusal, which chat has no place for, is told', () => {
+it('the category of a refusal, which chat has no place for, is reported', () => {
   const over = { stop_details: { type: 'refusal', category: 'bio', explanation: null } };
   const losses = createLosses(protocols.chat.client, String);
   losses.reply(protocols.messages.provider.decodeReply(message([], 'refusal', over)));

@@ -244,7 +244,7 @@ describe.each(ALL)('%s', (protocol) => {
     );
   });
 
-  it.each(ALL.filter((name) => name !== protocol))('comes through %s and back with nothing lost', (other) => {
+  it.each(ALL.filter((name) => name !== protocol))('survives the way through %s and back', (other) => {
     fc.assert(
       fc.property(answers, (blocks) => {
         const events = eventsOf(blocks);

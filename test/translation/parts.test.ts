@@ -64,7 +64,7 @@ describe('results of tools towards chat', () => {
   });
 });
 
-describe('a GIF towards messages is told from its bytes', () => {
+describe('a GIF towards messages is recognised by its bytes', () => {
   it.each([
     ['image/png', 'wrong'],
     ['application/octet-stream', 'none of an image'],

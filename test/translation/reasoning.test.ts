@@ -113,7 +113,7 @@ describe('budgets that a provider would refuse (PROTOCOL 6.2)', () => {
     expect(told).toEqual(reports);
   });
 
-  it.each(['1e999', '-1', '0', '"9"', '{}'])('%s is none, and named', (written) => {
+  it.each(['1e999', '-1', '0', '"9"', '{}'])('%s is no budget, and is reported', (written) => {
     const asked = JSON.parse(
       `{"max_completion_tokens":null,"reasoning":{"max_tokens":${written}}}`,
     ) as JsonObject;
@@ -123,7 +123,7 @@ describe('budgets that a provider would refuse (PROTOCOL 6.2)', () => {
   });
 });
 
-it('a budget is sent to a chat provider as an effort, which is said', () => {
+it('a budget is sent to a chat provider as an effort, which is reported', () => {
   const { body, reports } = translated('messages', { thinking: { type: 'enabled', budget_tokens: 5000 } });
   expect(body.reasoning_effort).toBe('low');
   expect(reports).toEqual(['changed reasoning.budgetTokens']);
@@ -176,7 +176,7 @@ describe('a turn that the assistant shall go on from', () => {
     expect(reports).toEqual([]);
   });
 
-  it('is followed by a word of the user where the model thinks, which is said', () => {
+  it('is followed by a word of the user where the model thinks, which is reported', () => {
     const { messages: sent, reports } = last('low');
     expect(sent.at(-1)).toEqual({ role: 'user', content: [{ type: 'text', text: 'Continue.' }] });
     expect(reports).toEqual(['changed messages']);

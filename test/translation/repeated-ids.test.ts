@@ -86,7 +86,7 @@ it('calls without ids are given some that differ, whole and streamed', () => {
   expect(new Set([...body.matchAll(/"id":"(call_[^"]*)"/g)].map(([, id]) => id)).size).toBe(blocks.length);
 });
 
-it('a call of one id that is told again, or goes on, stays one', () => {
+it('a call whose id is repeated, or that continues, stays one call', () => {
   const [call] = chatCalls;
   const again = { ...call, function: { ...call?.function, arguments: '' } };
   const stream =

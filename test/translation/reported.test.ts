@@ -194,7 +194,7 @@ describe('members that the other protocol does not know', () => {
   });
 });
 
-it('thinking between tool calls alone is none on chat, and that is said', () => {
+it('thinking between tool calls alone is left out on chat, and reported', () => {
   const { body, reports } = translated('messages', { thinking: { type: 'between_tools' } });
   expect(body.reasoning_effort).toBe('none');
   expect(reports).toContain('changed reasoning');

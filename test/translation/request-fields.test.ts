@@ -277,7 +277,7 @@ describe('a choice among tools', () => {
     },
   );
 
-  it('without tools is none towards chat', () => {
+  it('without tools is left out towards chat', () => {
     const { body } = cross('messages', { tools: [], tool_choice: { type: 'any', ...single } });
     expect(body).not.toHaveProperty('tool_choice');
     expect(body).not.toHaveProperty('parallel_tool_calls');
@@ -322,7 +322,7 @@ describe('a schema towards messages', () => {
     });
   });
 
-  it('has every object closed, whatever it said', () => {
+  it('closes every object, whatever the schema allows', () => {
     const properties = { a: { type: ['object', 'null'] }, b: { properties: {}, additionalProperties: true } };
     expect(written({ type: 'object', properties, additionalProperties: true })).toEqual({
       ...closed,

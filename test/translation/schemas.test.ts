@@ -56,7 +56,7 @@ const schemaOf = (body: JsonObject): JsonObject =>
   (body.output_config as { format: { schema: JsonObject } }).format.schema;
 
 describe('towards messages', () => {
-  it('what a dictionary holds is said in words', () => {
+  it('the values of a dictionary are described in words', () => {
     const scores = { type: 'object', additionalProperties: { type: 'number' } };
     const { body } = translated('chat', format(closed({ scores })));
     expect(schemaOf(body).properties).toEqual({

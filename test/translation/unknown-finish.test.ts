@@ -56,7 +56,7 @@ describe.each(BOTH)('of a provider of %s', (provider) => {
     },
   );
 
-  it('with content is an end, whose word is told to the log', () => {
+  it('with content is an end, and the log has its word', () => {
     const { stream, whole } = answers(provider, 'hello', 'strange');
     for (const reply of [collected(eventsIn(provider, stream)), wire.provider.decodeReply(whole)]) {
       expect(reply.stop).toEqual({ reason: 'other', raw: 'strange' });
@@ -102,7 +102,7 @@ describe.each(BOTH)('of a provider of %s', (provider) => {
     expect(failureOf(() => wire.relay.inspectReply(whole))).toBeUndefined();
   });
 
-  it('that is empty is none', () => {
+  it('that is empty counts as absent', () => {
     const { stream, whole } = answers(provider, 'hello', '');
     if (provider === 'messages') expect(failureOf(() => wire.provider.decodeReply(whole))).toBe('truncated');
     else expect(wire.provider.decodeReply(whole)).toMatchObject({ stop: { reason: 'end' } });

@@ -169,7 +169,7 @@ describe('a messages client reads', () => {
     expect(last?.usage).toMatchObject(read);
   });
 
-  it('an estimate where nothing was told: zeros make agents show an empty context', () => {
+  it('an estimate where the provider sends none: zeros make agents show an empty context', () => {
     const call = {
       tool_calls: [{ id: 'a', type: 'function', function: { name: 'name', arguments: '{"abcd":12345}' } }],
     };
@@ -193,7 +193,7 @@ describe('a chat client reads', () => {
     expect(last).toMatchObject({ choices: [], usage: read });
   });
 
-  it('nothing where nothing was told', () => {
+  it('nothing where the provider sends none', () => {
     expect(crossed('chat', 'messages', message(HI, 'end_turn', { usage: {} }))).not.toHaveProperty('usage');
     const streamed = crossedStream('chat', 'messages', events(HI, 'end_turn', { usage: {} }));
     expect(streamed.filter(({ usage }) => usage !== null)).toEqual([]);
@@ -209,7 +209,7 @@ describe('what was written to the cache for five minutes and for an hour', () =>
     cache_creation: split,
   });
 
-  it('is told apart where the provider does', () => {
+  it('is counted separately where the provider does so', () => {
     const split = { ephemeral_5m_input_tokens: 6, ephemeral_1h_input_tokens: 4 };
     const usage = told(split);
     expect(crossed('messages', 'messages', message(HI, 'end_turn', { usage })).usage).toMatchObject(usage);

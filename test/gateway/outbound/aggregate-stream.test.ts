@@ -82,7 +82,7 @@ describe.each(['chat', 'messages'] as const)(
   },
 );
 
-it('a stream without usage is estimated for the client, and not recorded as told', async () => {
+it('a stream without usage is estimated for the client, and the estimate is not recorded', async () => {
   const scripted = await scriptedProvider();
   scripted.play({ headers: { 'content-type': 'text/event-stream' }, steps: [streamOf('chat', 'hello')] });
   const to = await gateway({ config: { providers: { p: provider(`${scripted.url}/v1`, 'chat', ['m']) } } });

@@ -319,14 +319,14 @@ describe('the stream of a turn that goes on', () => {
     expect(isWhole(seen)).toBe(false);
   });
 
-  it('may be told under another id by each call', async () => {
+  it('may have another id in each call', async () => {
     const last = streamOf(LAST).replace('msg_1', 'msg_2');
     const { seen } = await run([streamed(streamOf(FIRST)), streamed(last)], { stream: true });
     expect(seen).toMatchObject({ content: 'Let me \n\nsunny.', error: undefined });
     expect(isWhole(seen)).toBe(true);
   });
 
-  it('that breaks is an error, and what was told of usage is recorded', async () => {
+  it('that breaks is an error, and the usage so far is recorded', async () => {
     const half = startOf(LAST) + blocksOf(LAST).slice(0, 500);
     const { seen, log } = await run([streamed(streamOf(FIRST)), streamed(half, CUT)], { stream: true });
     expect(seen.content).toContain('Let me ');
@@ -366,7 +366,7 @@ describe('the stream of a turn that goes on', () => {
     expect(log()).toContain('a paused turn could not be continued');
   });
 
-  it('ends where it was paused, when it is longer than an answer that is kept', async () => {
+  it('ends where it was paused, when it is longer than the limit of a whole answer', async () => {
     const long = { ...FIRST, text: 'x'.repeat(1000) };
     const first = streamOf(FIRST).replace(
       frame('content_block_delta', { index: 1, delta: { type: 'text_delta', text: FIRST.text } }),

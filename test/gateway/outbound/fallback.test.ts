@@ -238,7 +238,7 @@ describe('targets in turn', () => {
     expect(answer.headers.get('x-gateway-attempts')).toBe('2');
   });
 
-  it('none after a frame was written: the client is told', async () => {
+  it('none after a frame was written: the client gets an error', async () => {
     script.set('first/late', opened(START[P] + content(P, 'half')));
     script.set('second/late', OK.stream);
     const answer = await ask(gateway, { model: 'late', stream: true });

@@ -100,7 +100,7 @@ describe('a provider that did not count the input to its end', () => {
     expect(room).toBeLessThan(32_768 - 12_000);
   });
 
-  it('a client that lowers its limit itself is told the estimate, not the bound', async () => {
+  it('a client that lowers its limit itself gets the estimate, not the bound', async () => {
     const question: Question = {
       protocol: 'messages',
       body: { max_tokens: 30_000, messages: words(10_000) },

@@ -65,7 +65,7 @@ describe.each([...Object.values(PATHS), '/v1/messages/count_tokens'])('a request
     }
   });
 
-  it('that is an array within the limits is told that it should be an object', async () => {
+  it('that is an array within the limits is refused because it is no object', async () => {
     const seen = await post(path, FEW);
     expect([seen.status, seen.text]).toEqual([
       400,
