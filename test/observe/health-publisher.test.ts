@@ -44,7 +44,7 @@ it('reports which target is unhealthy, and when it is healthy again', async () =
   const lines = running
     .log()
     .split('\n')
-    .filter((line) => line.includes('turn'));
+    .filter((line) => line.includes('healthy'));
   expect(lines.filter((line) => line.includes('a target is unhealthy'))).toHaveLength(2);
   expect(lines.filter((line) => line.includes('a target is healthy again'))).toHaveLength(2);
 });

@@ -148,7 +148,7 @@ describe.each([false, true])('a paused turn (streamed: %s)', (stream) => {
     expect(requests.map(({ headers }) => headers['anthropic-version'])).toEqual(Array(3).fill('2023-06-01'));
     // Each call was paid for.
     await expect.poll(log).toMatch(/"input":60,"output":12\b/);
-    expect(log()).not.toContain('could not go on');
+    expect(log()).not.toContain('could not be continued');
   });
 
   it('ends where it was paused, when the provider takes it back no more', async () => {
