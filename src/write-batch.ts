@@ -7,7 +7,10 @@ const ALONE_MS = 0.25;
 /** A turn of the event loop that lasted longer than this was busy: its writes don't wait for another turn. */
 const BUSY_TURN_MS = 1;
 
-let corked = new Set<Socket>();
+/** What ends the answer on it, where it ends with this batch. */
+type Ending = (() => void) | undefined;
+
+let corked = new Map<Socket, Ending>();
 let scheduled = false;
 let lastAt = 0;
 /** Sockets of the last batch. */
@@ -19,20 +22,29 @@ let alone = 0;
  * To be called before each write to `socket`: corks it until the batch leaves. Figures: docs/decisions/0007-write-batches.md.
  */
 export function joinWriteBatch(socket: Socket): void {
-  if (corked.has(socket)) return;
-  if (!scheduled) {
-    const now = performance.now();
-    const isAlone = batchSize <= 1 && now - lastAt > ALONE_MS;
-    lastAt = now;
-    if (isAlone) {
-      alone = 1;
-      return;
-    }
-    scheduled = true;
-    setImmediate(waitOneMoreTurn);
-  }
+  if (corked.has(socket) || leavesAlone()) return;
   socket.cork();
-  corked.add(socket);
+  corked.set(socket, undefined);
+}
+
+/** Calls `end`, which ends an answer on `socket`, when the batch leaves: node:http uncorks the socket of an answer that ends. */
+export function endInWriteBatch(socket: Socket, end: () => void): void {
+  if (corked.has(socket) || !leavesAlone()) corked.set(socket, end);
+  else end();
+}
+
+function leavesAlone(): boolean {
+  if (scheduled) return false;
+  const now = performance.now();
+  const isAlone = batchSize <= 1 && now - lastAt > ALONE_MS;
+  lastAt = now;
+  if (isAlone) {
+    alone = 1;
+    return true;
+  }
+  scheduled = true;
+  setImmediate(waitOneMoreTurn);
+  return false;
 }
 
 /** No timer: an idle event loop comes to its next turn at once. */
@@ -43,11 +55,14 @@ function waitOneMoreTurn(): void {
 
 function flush(): void {
   const sockets = corked;
-  corked = new Set();
+  corked = new Map();
   scheduled = false;
   batchSize = sockets.size + alone;
   alone = 0;
-  for (const socket of sockets) socket.uncork();
+  for (const [socket, end] of sockets) {
+    end?.();
+    socket.uncork();
+  }
 }
 
 /** What is larger is not copied into a text. */

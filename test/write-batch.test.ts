@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { joinSmallPieces, joinWriteBatch } from '../src/write-batch.ts';
+import { endInWriteBatch, joinSmallPieces, joinWriteBatch } from '../src/write-batch.ts';
 
 async function pair(): Promise<{ socket: Socket; received: Promise<string> }> {
   const server = createServer();
@@ -62,6 +62,24 @@ it('holds writes until the turn has ended, then writes all of them in order', as
   second.socket.end('2');
   expect(await first.received).toBe('abcde');
   expect(await second.received).toBe('012');
+});
+
+it('ends an answer when the batch leaves, behind what was written to it', async () => {
+  const [first, second] = [await pair(), await pair()];
+  write(second.socket, '0');
+  write(first.socket, 'ab');
+  for (const { socket } of [first, second]) endInWriteBatch(socket, () => void socket.end('z'));
+  expect([first.socket.writableEnded, second.socket.writableEnded]).toEqual([false, false]);
+  await batchLeft();
+  expect([first.socket.writableEnded, second.socket.writableEnded]).toEqual([true, true]);
+  expect([await first.received, await second.received]).toEqual(['abz', '0z']);
+});
+
+it('ends an answer at once that is alone', async () => {
+  const { socket, received } = await pair();
+  endInWriteBatch(socket, () => void socket.end('a'));
+  expect(socket.writableEnded).toBe(true);
+  expect(await received).toBe('a');
 });
 
 it('writes at once what is alone, and again after one write that turned out to be alone', async () => {

@@ -5,7 +5,7 @@ import type { GatewayError } from '../errors.ts';
 import type { HeaderList, Sink } from '../gateway/exchange.ts';
 import { withoutKeys } from '../log.ts';
 import type { Protocol, StreamNotices } from '../protocols/protocol.ts';
-import { joinWriteBatch } from '../write-batch.ts';
+import { endInWriteBatch, joinWriteBatch } from '../write-batch.ts';
 
 const KEEP_ALIVE_MS = 10_000;
 const ONE_WRITE_BYTES = 16 * 1024;
@@ -28,6 +28,8 @@ export class ClientResponse implements ResponseWriter {
   #cancelKeepAlive: (() => void) | undefined;
   /** Since the stream was opened. */
   #notices: Required<StreamNotices> | undefined;
+  /** The last bytes were given; they leave with the batch. */
+  #ended = false;
   /** Since the first large write. */
   #pieces: Pieces | undefined;
 
@@ -47,14 +49,13 @@ export class ClientResponse implements ResponseWriter {
 
   send(status: number, headers: HeaderList, body: Buffer | string): void {
     const length = Buffer.byteLength(body);
-    this.#joinBatch();
     this.#head(status, headers, 'content-length', String(length));
     if (length > PIECE_BYTES) this.#inPieces().end(bufferOf(body));
     // As a string, a small body leaves in one write with its head. A string of as many bytes as characters is ASCII, which needs no
     // conversion.
-    else if (typeof body === 'string') this.#response.end(body, length === body.length ? 'latin1' : 'utf8');
-    else if (length > ONE_WRITE_BYTES) this.#response.end(body);
-    else this.#response.end(body.toString('latin1'), 'latin1');
+    else if (typeof body === 'string') this.#end(body, length === body.length ? 'latin1' : 'utf8');
+    else if (length > ONE_WRITE_BYTES) this.#end(body);
+    else this.#end(body.toString('latin1'), 'latin1');
   }
 
   open(headers: HeaderList, notices: Required<StreamNotices>): void {
@@ -81,13 +82,12 @@ export class ClientResponse implements ResponseWriter {
 
   end(last: Buffer | string = ''): void {
     this.#cancelKeepAlive?.();
-    this.#joinBatch();
     if (last.length > PIECE_BYTES || this.#pieces?.busy === true) this.#inPieces().end(bufferOf(last));
-    else if (last.length === 0) this.#response.end();
-    else this.#response.end(last, encodingOf(last));
+    else this.#end(last, encodingOf(last));
   }
 
   fail(error: GatewayError, protocol: Protocol): void {
+    if (this.#ended) return;
     this.#cancelKeepAlive?.();
     if (this.#response.headersSent) {
       this.end(withoutKeys(this.#notices?.fail(error, this.#requestId) ?? ''));
@@ -98,6 +98,14 @@ export class ClientResponse implements ResponseWriter {
     // Its client would wait for the other protocol on this connection.
     if (error.status === 426 && !this.#closing()) headers.push('connection', 'close');
     this.send(protocol.client.errorHead?.(error).status ?? error.status, headers, body);
+  }
+
+  #end(last: Buffer | string, encoding: BufferEncoding = 'utf8'): void {
+    const { socket } = this.#response;
+    const end = (): void => void this.#response.end(last, encoding);
+    this.#ended = true;
+    if (socket === null) end();
+    else endInWriteBatch(socket, end);
   }
 
   #inPieces(): Pieces {
