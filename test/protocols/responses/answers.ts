@@ -20,6 +20,7 @@ export function contextOf(asked: JsonObject = {}, over: Partial<ReplyContext['re
     created: 1_700_000_000,
     request: { includeUsage: true, asked, ...over },
     estimateInput: () => 7,
+    seal: (text) => text,
   };
 }
 

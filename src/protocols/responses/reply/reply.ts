@@ -199,11 +199,12 @@ function isRefusal({ parts, stop }: Reply): boolean {
 
 /** `ending`: what becomes of the last item where the answer was cut. */
 function outputOf(
-  { parts, stop }: Reply,
+  { parts: given, stop }: Reply,
   context: ReplyContext,
   ending: 'completed' | 'incomplete',
 ): JsonObject[] {
   const tools = toolDirectory(context.request.asked ?? {});
+  const parts = given.map((part) => asRefusal(part, stop));
   const items: ((status: ItemStatus) => JsonObject)[] = [];
   let message: MessageContent | undefined;
   const say = (part: TextPart): void => {
@@ -234,6 +235,12 @@ function outputOf(
   const refusal = explanationOf(parts, stop);
   if (refusal !== '') say({ type: 'text', text: refusal, refusal: true });
   return items.map((item, at) => item(at === items.length - 1 ? ending : 'completed'));
+}
+
+/** A provider that refuses in its text and explains it in the same words has said it once. */
+function asRefusal(part: ReplyPart, { reason, explanation }: Reply['stop']): ReplyPart {
+  const isSame = reason === 'refusal' && part.type === 'text' && part.text === explanation;
+  return isSame ? { ...part, refusal: true } : part;
 }
 
 /** The words of a refusal that stand nowhere in the answer yet. */

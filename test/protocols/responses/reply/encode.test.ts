@@ -194,6 +194,13 @@ describe('an answer', () => {
   });
 });
 
+test('a refusal in the words of its explanation is said once', () => {
+  const reply = replyOf([text('No.')], { reason: 'refusal', explanation: 'No.' });
+  expect(wholeOf(reply, contextOf()).output).toMatchObject([
+    { content: [{ type: 'refusal', refusal: 'No.' }] },
+  ]);
+});
+
 describe('thinking that its provider wants back', () => {
   const INCLUDED = { include: ['reasoning.encrypted_content'] };
   const signed: ReplyPart = { type: 'reasoning', text: 'hm', signature: 'c2ln' };
