@@ -13,6 +13,7 @@ import { createIds } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Permission, Store } from '../../src/store/store.ts';
+import { startScriptedProvider, type ScriptedProvider } from './scripted-provider.ts';
 
 export interface GatewayOptions {
   /** Members of the configuration file; the built-in provider alone unless told. */
@@ -127,3 +128,25 @@ export function provider(url: string, protocol: Permission, models: unknown[], m
 }
 
 export const PROVIDER_KEY = 'sk-provider-secret-0123456789';
+
+/** A scripted provider, and a gateway that asks it in each protocol: `chat/m` and `messages/m`. For all tests of a file. */
+export async function startBothProtocols(): Promise<{
+  upstream: ScriptedProvider;
+  gateway: TestGateway;
+  stop: () => Promise<void>;
+}> {
+  const upstream = await startScriptedProvider();
+  const providers = {
+    chat: provider(`${upstream.url}/v1`, 'chat', ['m']),
+    messages: provider(`${upstream.url}/v1`, 'messages', ['m']),
+  };
+  const gateway = await startGateway({ config: { providers, tiers: { enterprise: 100_000 } } });
+  return {
+    upstream,
+    gateway,
+    async stop() {
+      await gateway.stop();
+      await upstream.close();
+    },
+  };
+}

@@ -12,29 +12,18 @@ import { createAnthropic as createAnthropic4 } from 'ai-sdk-anthropic-4';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
-import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
-import { startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
+import { startBothProtocols, type TestGateway } from '../helpers/gateway.ts';
+import { type ScriptedProvider } from '../helpers/scripted-provider.ts';
 import { chunks, completion, message } from './answers.ts';
 
 let upstream: ScriptedProvider;
 let gateway: TestGateway;
+let stop: () => Promise<void>;
 
 beforeAll(async () => {
-  upstream = await startScriptedProvider();
-  gateway = await startGateway({
-    config: {
-      providers: {
-        chat: provider(`${upstream.url}/v1`, 'chat', ['m']),
-        messages: provider(`${upstream.url}/v1`, 'messages', ['m']),
-      },
-      tiers: { enterprise: 100_000 },
-    },
-  });
+  ({ upstream, gateway, stop } = await startBothProtocols());
 });
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+afterAll(() => stop());
 
 /** What a reader hands to its user. Undefined: it has no place for it. */
 interface Seen {

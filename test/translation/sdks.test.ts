@@ -3,33 +3,22 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
-import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
-import { startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
+import { startBothProtocols, type TestGateway } from '../helpers/gateway.ts';
+import { type ScriptedProvider } from '../helpers/scripted-provider.ts';
 import { chunks, completion, events, message } from './answers.ts';
 
 let upstream: ScriptedProvider;
 let gateway: TestGateway;
+let stop: () => Promise<void>;
 let openai: OpenAI;
 let anthropic: Anthropic;
 
 beforeAll(async () => {
-  upstream = await startScriptedProvider();
-  gateway = await startGateway({
-    config: {
-      providers: {
-        chat: provider(`${upstream.url}/v1`, 'chat', ['m']),
-        messages: provider(`${upstream.url}/v1`, 'messages', ['m']),
-      },
-      tiers: { enterprise: 100_000 },
-    },
-  });
+  ({ upstream, gateway, stop } = await startBothProtocols());
   openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
   anthropic = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
 });
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+afterAll(() => stop());
 
 const HELLO = [{ role: 'user' as const, content: 'hello' }];
 const PLAIN = { stop_sequence: null, stop_details: null };

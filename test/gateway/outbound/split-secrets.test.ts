@@ -2,12 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProtocolName } from '../../../src/canonical/request.ts';
 import { ask } from '../../helpers/ask.ts';
-import { provider, PROVIDER_KEY, startGateway, type TestGateway } from '../../helpers/gateway.ts';
-import {
-  startScriptedProvider,
-  type Script,
-  type ScriptedProvider,
-} from '../../helpers/scripted-provider.ts';
+import { PROVIDER_KEY, startBothProtocols, type TestGateway } from '../../helpers/gateway.ts';
+import { type Script, type ScriptedProvider } from '../../helpers/scripted-provider.ts';
 import { content, errorBody, FINISH, START, TERMINAL, wholeOf } from '../wire.ts';
 
 const BOTH: readonly ProtocolName[] = ['chat', 'messages'];
@@ -17,23 +13,12 @@ const HALF = PROVIDER_KEY.slice(0, 12);
 
 let upstream: ScriptedProvider;
 let gateway: TestGateway;
+let stop: () => Promise<void>;
 
 beforeAll(async () => {
-  upstream = await startScriptedProvider();
-  gateway = await startGateway({
-    config: {
-      providers: {
-        chat: provider(`${upstream.url}/v1`, 'chat', ['m']),
-        messages: provider(`${upstream.url}/v1`, 'messages', ['m']),
-      },
-      tiers: { enterprise: 100_000 },
-    },
-  });
+  ({ upstream, gateway, stop } = await startBothProtocols());
 });
-afterAll(async () => {
-  await gateway.stop();
-  await upstream.close();
-});
+afterAll(() => stop());
 
 /** Words in which the key's 13th character is the first that does not fit. */
 const words = (most: number): string =>
