@@ -8,7 +8,7 @@ import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
 import { allProtocols } from '../protocols/registry.ts';
 import { health, probe } from './routes/health.ts';
 import { listModels, showModel } from './routes/models.ts';
-import { deleteStored, showStored, type StoredAnswerRoute } from './routes/stored-answers.ts';
+import { removeStored, showStored, type StoredAnswerRoute } from './routes/stored-answers.ts';
 
 export type Route =
   | { name: 'generate'; protocol: Protocol }
@@ -93,7 +93,7 @@ export function answer(route: Route, exchange: Exchange, deps: GatewayDeps): Pro
     case 'show_stored':
       return showStored(route, exchange, deps);
     case 'delete_stored':
-      return deleteStored(route, exchange, deps);
+      return removeStored(route, exchange, deps);
   }
 }
 

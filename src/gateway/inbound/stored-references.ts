@@ -21,7 +21,7 @@ export async function resolveReferences(
   if (stored === undefined) return undefined;
   const { ids, sealed } = stored.references(inbound.value);
   if (ids.length === 0 && sealed.length === 0) return undefined;
-  try {
+  return readable(log, async () => {
     const texts = ids.length === 0 ? NOTHING_FOUND : await items.find(accountId, ids);
     // Later requests of the conversation refer to the same items.
     if (texts.size > 0) await items.extend(accountId, [...texts.keys()]);
@@ -32,12 +32,33 @@ export async function resolveReferences(
     }
     const holder = stored.heldBy(ids, texts);
     return new StoredReferences(inbound, stored, { texts, opened }, sealed.length > 0, holder);
+  });
+}
+
+/** What is stored under one id; undefined: nothing. Throws as `resolveReferences` does. */
+export function findStored(
+  id: string,
+  accountId: number,
+  { items, log }: { items: SealedItems; log: Logger },
+): Promise<string | undefined> {
+  return readable(log, async () => (await items.find(accountId, [id])).get(id));
+}
+
+export async function deleteStored(
+  ids: readonly string[],
+  accountId: number,
+  { items, log }: { items: SealedItems; log: Logger },
+): Promise<void> {
+  await readable(log, () => items.delete(accountId, ids));
+}
+
+async function readable<Value>(log: Logger, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
   } catch (cause) {
     log.error('stored items cannot be read', { reason: String(cause) });
-    throw new GatewayError('unavailable', 'stored answers cannot be read now; try again', {
-      retryAfter: 1,
-      cause,
-    });
+    const message = 'stored answers cannot be read now; try again';
+    throw new GatewayError('unavailable', message, { retryAfter: 1, cause });
   }
 }
 

@@ -78,8 +78,13 @@ function parse(body: string): unknown {
 function messageOf(value: unknown, body: string, status: number | undefined, wording: ErrorWording): string {
   if (typeof value === 'string' && value !== '') return value;
   if (body.startsWith('<')) return wording.page(status, pageTitle(body));
-  const shown = value === undefined || wording.showsBody;
+  const shown = value === undefined || (wording.showsBody && !isBlank(value));
   return shown && body !== '' ? body : wording.withoutMessage(status);
+}
+
+/** JSON that holds nothing: `null`, `{}`, `[]`. */
+function isBlank(value: unknown): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
 // -- the members of a body --

@@ -1,9 +1,8 @@
 // Stored answers, read and deleted by the account that got them. They are not counted as requests.
 import { authenticate } from '../../accounts/authenticate.ts';
-import { GatewayError } from '../../errors.ts';
 import type { Exchange, GatewayDeps } from '../../gateway/exchange.ts';
+import { deleteStored, findStored } from '../../gateway/inbound/stored-references.ts';
 import type { Protocol, StoredAnswers } from '../../protocols/protocol.ts';
-import { StoreError } from '../../store/store.ts';
 
 export interface StoredAnswerRoute {
   protocol: Protocol;
@@ -24,7 +23,7 @@ export async function showStored(
   exchange.sink.send(200, JSON_TYPE, JSON.stringify(body));
 }
 
-export async function deleteStored(
+export async function removeStored(
   { protocol, stored, id }: StoredAnswerRoute,
   exchange: Exchange,
   deps: GatewayDeps,
@@ -32,7 +31,7 @@ export async function deleteStored(
   const { accountId, text } = await find(protocol, stored, id, exchange, deps);
   const ids = stored.idsOf(id, text);
   if (ids === undefined) throw stored.notFound(id);
-  await readable(deps.items.delete(accountId, ids));
+  await deleteStored(ids, accountId, deps);
   exchange.sink.send(200, JSON_TYPE, JSON.stringify(stored.showDeleted(id)));
 }
 
@@ -43,21 +42,11 @@ async function find(
   stored: StoredAnswers,
   id: string,
   { headers }: Exchange,
-  { store, items, clock }: GatewayDeps,
+  deps: GatewayDeps,
 ): Promise<{ accountId: number; text: string }> {
-  const { keyHeaders } = client;
-  const { accountId } = await authenticate({ headers, endpoint: name, keyHeaders }, store, clock.now());
-  const text = (await readable(items.find(accountId, [id]))).get(id);
+  const asked = { headers, endpoint: name, keyHeaders: client.keyHeaders };
+  const { accountId } = await authenticate(asked, deps.store, deps.clock.now());
+  const text = await findStored(id, accountId, deps);
   if (text === undefined) throw stored.notFound(id);
   return { accountId, text };
-}
-
-async function readable<Value>(work: Promise<Value>): Promise<Value> {
-  try {
-    return await work;
-  } catch (cause) {
-    if (!(cause instanceof StoreError)) throw cause;
-    const message = 'stored answers cannot be read now; try again';
-    throw new GatewayError('unavailable', message, { retryAfter: 1, cause });
-  }
 }
