@@ -22,6 +22,14 @@ describe('keys create', () => {
     expect(stderr).not.toMatch(KEY);
   });
 
+  it('prints a base URL once for all endpoints behind it', async () => {
+    const { stdout } = await createShell().run('keys create --account alice');
+    expect(stdout.match(/127\.0\.0\.1:8787\/v1/g)).toHaveLength(1);
+    expect(stdout).toMatch(/:8787\/v1 +chat completions and responses \(OPENAI_BASE_URL, OPENAI_API_KEY\)/);
+    const narrow = await createShell().run('keys create --account alice --permissions responses');
+    expect(narrow.stdout).toMatch(/:8787\/v1 +responses \(OPENAI_BASE_URL/);
+  });
+
   it.each([60, 100, 160])('wraps at words at %i columns, the key alone on its line', async (columns) => {
     const { stdout } = await createShell().run(
       [

@@ -20,6 +20,7 @@ import { systemClock } from '../../src/clock.ts';
 import { createIds } from '../../src/ids.ts';
 import { openStore } from '../../src/store/open.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
+import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { HOUR, newKey, storeContract, usageRow } from './contract.ts';
 import { contentsOf, faultOf, opened, temporaryFile } from './support.ts';
@@ -261,6 +262,25 @@ describe('a file that is no database of ours', () => {
     expect(message).toContain(`the database ${file} is damaged`);
     expect(message).not.toContain('The gateway has not changed it');
   });
+});
+
+it('a key with both permissions of an older gateway may use responses; narrower keys stay narrow', async () => {
+  const file = temporaryFile();
+  const db = new Database(file);
+  migrate(db, file, 1, MIGRATIONS.slice(0, 5));
+  db.exec(`
+    INSERT INTO accounts (id, name, tier, created_at) VALUES (1, 'alice', 'free', 1);
+    INSERT INTO keys (id, account_id, hash, prefix, permissions, created_at) VALUES
+      ('both', 1, x'01', 'sk-gw-1', 'chat,messages', 1),
+      ('chat', 1, x'02', 'sk-gw-2', 'chat', 2),
+      ('messages', 1, x'03', 'sk-gw-3', 'messages', 3)`);
+  db.close();
+  const keys = await (await opened(file)).listKeys();
+  expect(keys.map(({ permissions }) => permissions.join())).toEqual([
+    'chat,messages,responses',
+    'chat',
+    'messages',
+  ]);
 });
 
 describe('a database that is away', () => {

@@ -33,7 +33,7 @@ export function parsePermissions(text: string): Permission[] {
   const unknown = names.find((item) => !PERMISSIONS.some((permission) => permission === item));
   if (unknown !== undefined) {
     throw new InvalidArgumentError(
-      `Unknown permission ${JSON.stringify(unknown)}; the permissions are ${PERMISSIONS.join(' and ')}.`,
+      `Unknown permission ${JSON.stringify(unknown)}; the permissions are ${PERMISSIONS.join(', ')}.`,
     );
   }
   return PERMISSIONS.filter((permission) => names.includes(permission));

@@ -198,10 +198,15 @@ async function howToUse(
       : `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const urlOf = ({ client }: Protocol): string => (port === 0 ? base : base + client.setup.base);
   const column = Math.max(...allProtocols.map((protocol) => urlOf(protocol).length));
+  const allowed = allProtocols.filter(({ name }) => key.permissions.includes(name));
+  const clientOf = ({ client }: Protocol): string => `${client.setup.base} ${client.setup.baseVariable}`;
   const use = (protocol: Protocol): string[] => {
-    const { title, baseVariable, keyVariable } = protocol.client.setup;
+    const { baseVariable, keyVariable } = protocol.client.setup;
     const url = urlOf(protocol);
-    const what = `${title} (${baseVariable}, ${keyVariable})`;
+    const alike = allowed.filter((other) => clientOf(other) === clientOf(protocol));
+    if (alike[0] !== protocol) return [];
+    const titles = alike.map(({ client }) => client.setup.title).join(' and ');
+    const what = `${titles} (${baseVariable}, ${keyVariable})`;
     const line = `  ${url.padEnd(column)}  ${what}`;
     return width === undefined || line.length <= width
       ? [`  ${url.padEnd(column)}  ${dim(what)}`]
@@ -209,7 +214,7 @@ async function howToUse(
   };
   return [
     ...wrapText('Use it as the API key of a client, with the base URL', width),
-    ...allProtocols.filter(({ name }) => key.permissions.includes(name)).flatMap(use),
+    ...allowed.flatMap(use),
   ];
 }
 

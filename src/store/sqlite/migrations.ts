@@ -155,6 +155,11 @@ export const MIGRATIONS: readonly Migration[] = [
       END;
     `,
   },
+  {
+    name: '0006-keys-for-responses',
+    // A key that was created without a list has all permissions. Those of a gateway with two protocols are stored as both names.
+    sql: "UPDATE keys SET permissions = 'chat,messages,responses' WHERE permissions = 'chat,messages';",
+  },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */
