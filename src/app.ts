@@ -271,6 +271,6 @@ export function createClients(options: {
         await Promise.all([client.close(), starting?.then((sim) => sim.close())]);
       },
     },
-    sim: { ...simProvider(models), baseUrls: { chat: base, messages: base } },
+    sim: { ...simProvider(models), baseUrls: { chat: base, messages: base, responses: base } },
   };
 }

@@ -8,8 +8,11 @@ export interface Preset {
   name: string;
   /** The name for people. */
   title: string;
-  /** Used by default, the preferred one first. `baseUrls` may have more protocols, which the file can choose with `protocol`. */
+  /** Used by default: a client's own, else the first one, which loses least. For clients of responses chat comes before messages, since
+   *  it takes files of any type, every form of the answer, tiers and the key of the prompt cache. `baseUrls` may have more protocols, which the file can choose with `protocol`. */
   protocols: readonly ProtocolName[];
+  /** Spoken at another URL where the file does not say: many servers that are called so speak the usual protocol alone. */
+  elsewhere?: readonly ProtocolName[];
   /** With the version. Empty: the file must set `base_url`. */
   baseUrls: Partial<Record<ProtocolName, string>>;
   /** Environment variables of the API key; the first one that is set counts. Empty: the provider needs no key. */
@@ -39,7 +42,9 @@ export const PRESETS: readonly Preset[] = [
   {
     name: 'openai',
     title: 'OpenAI',
-    protocols: ['chat'],
+    // What a messages client asks for loses least on responses: encrypted reasoning comes back, results of tools hold images.
+    protocols: ['responses', 'chat'],
+    elsewhere: ['chat'],
     baseUrls: { chat: 'https://api.openai.com/v1', responses: 'https://api.openai.com/v1' },
     keys: ['OPENAI_API_KEY'],
     auth: 'protocol',

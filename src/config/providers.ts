@@ -1,5 +1,5 @@
 // Resolves the providers of the file with their presets: base URLs, protocols, key. Also finds providers without a file.
-import type { ProtocolName } from '../canonical/request.ts';
+import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { ModelConfig, ProviderConfig, Config, LeftOut } from './config.ts';
 import type { ConfigFault } from './config-error.ts';
 import type { Env } from './load-source.ts';
@@ -89,7 +89,7 @@ function presetProvider(
 export function simProvider(models: ModelConfig[] | null = null): ProviderConfig {
   return {
     ...fromPreset(SIM, undefined),
-    protocols: ['chat', 'messages'],
+    protocols: PROTOCOL_NAMES,
     baseUrls: {},
     apiKey: undefined,
     headers: {},
@@ -162,6 +162,7 @@ function resolveEndpoints(
 
 /** The protocols of a known provider at another URL: those that share the URL of the preset's first protocol. */
 function protocolsAtOneUrl(preset: Preset | undefined): readonly ProtocolName[] {
+  if (preset?.elsewhere !== undefined) return preset.elsewhere;
   const [first] = preset?.protocols ?? [];
   if (preset === undefined || first === undefined) return [];
   return preset.protocols.filter((protocol) => preset.baseUrls[protocol] === preset.baseUrls[first]);

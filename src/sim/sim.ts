@@ -1,4 +1,4 @@
-// The simulated provider: an HTTP server on loopback that speaks both protocols with the same codecs as the gateway. The
+// The simulated provider: an HTTP server on loopback that speaks every protocol with the same codecs as the gateway. The
 // gateway treats it like any other provider, so first steps, demos and tests take the path of a real request.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -13,7 +13,7 @@ import type { Ids } from '../ids.ts';
 import { silentLog } from '../log.ts';
 import type { Logger } from '../log.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import { protocols } from '../protocols/registry.ts';
+import { allProtocols, protocolOfClient } from '../protocols/registry.ts';
 import { behaviourOf, SIM_MODELS, unknownModel } from './behaviours.ts';
 import { inputTokens } from './model.ts';
 import { respond } from './respond.ts';
@@ -75,7 +75,7 @@ async function handle(
   context: SimContext,
 ): Promise<void> {
   const [path = ''] = (request.url ?? '').split('?', 1);
-  const protocol = path.startsWith('/v1/messages') ? protocols.messages : protocols.chat;
+  const protocol = protocolOfClient(path, {});
   const requestId = `req_${context.ids.random(24)}`;
   response.setHeader('x-request-id', requestId);
   if (protocol.name === 'messages') response.setHeader('request-id', requestId);
@@ -110,11 +110,12 @@ function digest(text: string): Buffer {
 
 type Route = (body: JsonObject, exchange: Exchange) => Promise<void> | void;
 
-const POSTS: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['/v1/chat/completions', generate],
-  ['/v1/messages', generate],
-  ['/v1/messages/count_tokens', countTokens],
-]);
+const POSTS: ReadonlyMap<string, Route> = new Map(
+  allProtocols.flatMap(({ client: { path, counting } }): [string, Route][] => [
+    [`/v1${path}`, generate],
+    ...(counting === undefined ? [] : ([[`/v1${counting.path}`, countTokens]] as [string, Route][])),
+  ]),
+);
 
 async function route(path: string, request: IncomingMessage, exchange: Exchange): Promise<void> {
   const post = POSTS.get(path);
@@ -141,11 +142,10 @@ async function generate(body: JsonObject, exchange: Exchange): Promise<void> {
 }
 
 function countTokens(body: JsonObject, { protocol, response }: Exchange): void {
-  // Counting needs no `max_tokens`, but the codec requires it.
-  const whole = { max_tokens: 1, ...body };
-  const { model } = protocol.client.readEnvelope(whole);
-  behaviourOf(model);
-  sendJson({ input_tokens: inputTokens(protocol.client.decodeRequest(whole)) }, response);
+  const { counting } = protocol.client;
+  if (counting === undefined) throw new GatewayError('not_found', 'this protocol counts no tokens');
+  behaviourOf(counting.readEnvelope(body).model);
+  sendJson(counting.encode(inputTokens(protocol.client.decodeRequest(body))), response);
 }
 
 /** Twice the gateway's default limit. */

@@ -6,6 +6,9 @@ import { FLAG_NAMES, readFlag } from '../../src/config/flags.ts';
 import { CHAT_FIELDS } from '../../src/protocols/chat/fields.ts';
 import { MESSAGES_FIELDS } from '../../src/protocols/messages/fields.ts';
 
+import { RESPONSES_FIELDS } from '../../src/protocols/responses/fields.ts';
+import type { LedgerRow } from '../../src/protocols/shared/ledger.ts';
+
 const FOLDER = new URL('../../src/protocols/', import.meta.url);
 const README = readFileSync(new URL('README.md', FOLDER), 'utf8');
 
@@ -36,6 +39,24 @@ describe('the field ledger', () => {
     ['### Messages clients, towards a chat provider', fates(MESSAGES_FIELDS)],
   ])('says under "%s" what the code does', (heading, ledger) => {
     expect(rowsUnder(heading).map(([field, fate]) => [field, fate])).toEqual(ledger);
+  });
+
+  const rows = (ledger: Readonly<Record<string, LedgerRow>>) => Object.entries(ledger);
+
+  it('says of responses clients what the code does, towards each of the others', () => {
+    const heading = '### Responses clients, towards a chat or a messages provider';
+    expect(rowsUnder(heading).map((row) => row.slice(0, 3))).toEqual(
+      rows(RESPONSES_FIELDS).map(([field, { fate, toward }]) => [field, toward?.chat ?? fate, fate]),
+    );
+  });
+
+  it('says what a responses provider takes besides', () => {
+    const besides = rows(CHAT_FIELDS).flatMap(([field, { toward }]) =>
+      toward?.responses === undefined ? [] : [[field, toward.responses]],
+    );
+    const heading = '### Chat clients, towards a responses provider';
+    expect(rowsUnder(heading).map(([field, fate]) => [field, fate])).toEqual(besides);
+    expect(rows(MESSAGES_FIELDS).filter(([, { toward }]) => toward !== undefined)).toEqual([]);
   });
 });
 

@@ -5,7 +5,7 @@ import type { Message, NativeField, Part, ReasoningPart, ToolCallPart } from '..
 import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
 import { refuse } from '../../shared/envelope.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
-import { openReasoning } from '../sealed-reasoning.ts';
+import { openReasoning, SEAL_MARK } from '../sealed-reasoning.ts';
 import { decodeParts } from './decode-content.ts';
 import { isMessage } from './envelope.ts';
 import type { BuiltIn, ToolDirectory } from './tools.ts';
@@ -93,9 +93,11 @@ function joinedText(list: JsonValue | undefined): string {
     .join('\n\n');
 }
 
-function decodeReasoning(item: JsonObject): ReasoningPart | undefined {
+function decodeReasoning(item: JsonObject): ReasoningPart | 'unreadable' | undefined {
   const { summary, content, encrypted_content: blob } = item;
   const text = joinedText(content) || joinedText(summary);
+  // Of another account, or older than the key: nobody can read it.
+  if (typeof blob === 'string' && blob.startsWith(SEAL_MARK)) return 'unreadable';
   if (typeof blob === 'string' && blob !== '') {
     const signature = signatureOfEncrypted({ id: textOf(item.id), content: blob });
     return openReasoning(blob) ?? { type: 'reasoning', text, signature };
@@ -105,7 +107,8 @@ function decodeReasoning(item: JsonObject): ReasoningPart | undefined {
 
 const readReasoning: ItemReader = (item, _at, into) => {
   const part = decodeReasoning(item);
-  if (part !== undefined) addOutput(part, into);
+  if (part === 'unreadable') into.native.push(nativeField('input[]', textOf(item.id)));
+  else if (part !== undefined) addOutput(part, into);
 };
 
 // -- calls --
