@@ -7,7 +7,6 @@ import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
 import { createKey } from '../../src/accounts/key.ts';
 import { startApp } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
-import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
 import type { Clock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createIds } from '../../src/ids.ts';
