@@ -9,9 +9,6 @@ export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 /** What Codex says of its session: a provider finds the machine with the warm cache by it. */
 const FORWARDED = ['session-id', 'thread-id', 'x-codex-turn-state'] as const;
 
-/** What a provider may tell the client beside its answer: Codex sends it back with the turn's next request. */
-export const returnedHeaders: readonly string[] = ['x-codex-turn-state'];
-
 /** Characters of a value: Codex writes ids, and the provider's own state. */
 const MOST = 8192;
 
