@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
 import ts from 'typescript';
 import { describe, expect, it, vi } from 'vitest';
-import { estimateBody } from '../src/protocols/shared/token-estimate.ts';
+import { estimateBody } from '../src/protocols/shared/hints.ts';
 import { createCustomToolInput } from '../src/canonical/custom-tool-input.ts';
 import { replay } from '../src/canonical/collect.ts';
 import type { JsonObject } from '../src/canonical/json.ts';

@@ -2,8 +2,7 @@
 // written otherwise than JavaScript would write it, its text is read from the body's bytes.
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import { beginsWithDigit, keepText, likeness } from './raw-json.ts';
-import { memberBehind, rangesOf, type Member, type Range } from './splice.ts';
-import { JsonSource } from './string-ends.ts';
+import { JsonSource, memberBehind, rangesOf, type Member, type Range } from './splice.ts';
 
 /** An object in a parsed body: the member `name` of `holder`, to which `steps` lead. */
 export interface ArgumentsPath {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { GenerationRequest, NativeField, ProtocolName, Warning } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
-import { refuse } from './envelope.ts';
+import { refuse } from './client-error.ts';
 import { fitToolId, fitToolName, type ToolIdRule } from './tool-names.ts';
 
 /** Characters of a tool's name, on every wire. */

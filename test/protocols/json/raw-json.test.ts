@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../src/canonical/json.ts';
 import type { Reply } from '../../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
-import { requestBytes } from '../../../src/protocols/shared/request-bytes.ts';
+import { requestBytes } from '../../../src/protocols/json/request-bytes.ts';
 import { rawJson, rawObjectJson } from '../../../src/protocols/json/raw-json.ts';
 import { protocols } from '../../../src/protocols/registry.ts';
 import { argumentsToObject } from '../../../src/protocols/shared/tool-names.ts';

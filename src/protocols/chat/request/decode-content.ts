@@ -10,10 +10,10 @@ import type {
   ReasoningPart,
   TextPart,
 } from '../../../canonical/request.ts';
-import { refuse } from '../../shared/envelope.ts';
+import { refuse } from '../../shared/client-error.ts';
 import { addNativeFields } from '../fields.ts';
 import { thinkingChunkText } from '../reply/reasoning.ts';
-import { fileSource, mediaSource } from '../../shared/media-url.ts';
+import { fileSource, mediaSource } from '../../shared/media.ts';
 
 /** Wire paths are for refusals and for parts that may be refused later: not written for every part. */
 export function messagePath(at: number): string {

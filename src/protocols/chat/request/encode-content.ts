@@ -1,7 +1,7 @@
 // Canonical parts of a user's side as chat content parts. Media that this wire or this provider can't take is refused by the
 // path that the client sent: the gateway fetches nothing, and leaving an image out would change the answer.
 import type { JsonObject } from '../../../canonical/json.ts';
-import { detectMediaType } from '../../shared/media-type.ts';
+import { detectMediaType } from '../../shared/media.ts';
 import type {
   AudioPart,
   CacheMark,
@@ -13,7 +13,7 @@ import type {
   TextPart,
 } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/envelope.ts';
+import { refuse } from '../../shared/client-error.ts';
 import { nativeText } from '../../shared/native-text.ts';
 
 function refusePart(at: string | undefined, why: string): never {

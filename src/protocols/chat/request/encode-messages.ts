@@ -1,6 +1,6 @@
 // Canonical messages as a chat history. Nothing may stand between an assistant's calls and their `tool` messages, and those
 // hold text alone: images of results follow in a user message after the whole run.
-import { withoutAttribution } from '../../shared/conversation.ts';
+import { withoutAttribution } from '../../shared/hints.ts';
 import { append, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';

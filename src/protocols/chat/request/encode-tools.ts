@@ -3,10 +3,14 @@
 import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/envelope.ts';
-import { functionForCustom } from '../../shared/custom-tools.ts';
-import { clientTool, isUnknownClientTool, isWebSearch } from '../../shared/client-tools.ts';
-import { isStrictSchema } from '../../shared/strict-schema.ts';
+import { refuse } from '../../shared/client-error.ts';
+import {
+  functionForCustom,
+  clientTool,
+  isUnknownClientTool,
+  isWebSearch,
+  isStrictSchema,
+} from '../../shared/function-tools.ts';
 
 export function encodeTools(encoding: EncodeContext): JsonObject[] {
   const wire: JsonObject[] = [];

@@ -7,7 +7,7 @@ import type { Traits } from '../../../canonical/traits.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { EncodedRequest } from '../../protocol.ts';
 import { createEncodeContext, fitUser, type EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/envelope.ts';
+import { refuse } from '../../shared/client-error.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { chooseEffort } from '../../shared/effort.ts';
 import { putFormat } from './response-format.ts';

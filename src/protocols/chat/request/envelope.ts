@@ -2,7 +2,7 @@
 // Exactly what CONTRACT section 3 calls "Validated" is checked here, and nothing else.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
-import { readModelName, refuse } from '../../shared/envelope.ts';
+import { readModelName, refuse } from '../../shared/client-error.ts';
 import type { Envelope } from '../../protocol.ts';
 
 const ROLES: ReadonlySet<unknown> = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);

@@ -1,8 +1,7 @@
 // What routing and recording ask of a chat request that is not decoded for it.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { Hints } from '../../protocol.ts';
-import { hashOfBeginning, hashOfKey, lastTurn } from '../../shared/conversation.ts';
-import { estimateBody } from '../../shared/token-estimate.ts';
+import { hashOfBeginning, hashOfKey, lastTurn, estimateBody } from '../../shared/hints.ts';
 
 export function asksForUsage({ stream_options: options }: JsonObject): boolean {
   return isObject(options) && options.include_usage === true;

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { ResponseFormat } from '../../../canonical/request.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
-import { isStrictSchema } from '../../shared/strict-schema.ts';
+import { isStrictSchema } from '../../shared/function-tools.ts';
 
 const NAME = 'structured_output';
 

@@ -2,7 +2,7 @@
 import { isObject } from '../../../canonical/json.ts';
 import type { Edit, Members } from '../../json/splice.ts';
 import type { RelayedBody, RelayTarget, RewrittenBody } from '../../protocol.ts';
-import { rewriteBody } from '../../shared/request-bytes.ts';
+import { rewriteBody } from '../../json/request-bytes.ts';
 import { asksForUsage } from './hints.ts';
 
 export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {

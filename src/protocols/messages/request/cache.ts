@@ -1,5 +1,5 @@
 // Prompt-cache marks: what clients set is kept as far as the wire takes it; chat clients, which have none, get some.
-import { isAtLeast } from '../../shared/token-estimate.ts';
+import { isAtLeast } from '../../shared/hints.ts';
 import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { CacheMark } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';

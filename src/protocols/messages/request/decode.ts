@@ -1,6 +1,6 @@
 // A client's request as the canonical one. Nothing is defaulted and nothing is lost: what has no canonical name becomes a
 // native field with the fate that the ledger gives it.
-import { withoutAttribution } from '../../shared/conversation.ts';
+import { withoutAttribution } from '../../shared/hints.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import {
   type Effort,
@@ -14,7 +14,7 @@ import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-argu
 import { isEffort } from '../../shared/effort.ts';
 import type { ReplyOptions } from '../../protocol.ts';
 import { decodeCache, decodeParts } from './decode-content.ts';
-import { refuse } from '../../shared/envelope.ts';
+import { refuse } from '../../shared/client-error.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { addUnlikeInputs } from '../reply/decode.ts';
 import { count, list, text } from '../wire-types.ts';

@@ -1,11 +1,10 @@
 // Tools and the choice among them, as a provider of this protocol takes them.
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { FunctionTool, GenerationRequest, Tool, ToolChoice } from '../../../canonical/request.ts';
-import { isWebSearch } from '../../shared/client-tools.ts';
-import { functionForCustom } from '../../shared/custom-tools.ts';
+import { isWebSearch, functionForCustom } from '../../shared/function-tools.ts';
 import { cacheControl } from './cache.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/envelope.ts';
+import { refuse } from '../../shared/client-error.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 
 /** By default its newer versions are called by code that the model writes, which older models and chat clients know nothing of. */

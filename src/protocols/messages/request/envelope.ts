@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import type { Envelope } from '../../protocol.ts';
-import { readModelName, refuse } from '../../shared/envelope.ts';
+import { readModelName, refuse } from '../../shared/client-error.ts';
 import { addedTool } from '../wire-types.ts';
 
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|advisor|mcp_toolset)/;

@@ -1,8 +1,7 @@
 // What routing asks of a messages request that is not decoded for it, and by what its body is told from one of another protocol.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { Hints } from '../../protocol.ts';
-import { hashOfBeginning, lastTurn } from '../../shared/conversation.ts';
-import { estimateBody } from '../../shared/token-estimate.ts';
+import { hashOfBeginning, lastTurn, estimateBody } from '../../shared/hints.ts';
 
 /** System text is long and often shared; what tells conversations apart is at its end and in the first user message. */
 const SYSTEM_END = 2000;

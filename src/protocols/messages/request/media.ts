@@ -1,9 +1,9 @@
 // Images and documents towards a provider: only the types that it takes, told from the bytes where the declared type is wrong.
 import type { JsonObject } from '../../../canonical/json.ts';
-import { detectMediaType } from '../../shared/media-type.ts';
+import { detectMediaType } from '../../shared/media.ts';
 import type { DocumentPart, ImagePart, MediaSource } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/envelope.ts';
+import { refuse } from '../../shared/client-error.ts';
 
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 

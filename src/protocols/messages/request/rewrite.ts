@@ -4,7 +4,7 @@ import { append, isObject, type JsonObject, type JsonValue } from '../../../cano
 import { isGatewaySignature } from '../../../canonical/thinking-signature.ts';
 import { rangesOf, scanMembers, splice, type Range } from '../../json/splice.ts';
 import type { RelayedBody, RelayTarget, RewrittenBody } from '../../protocol.ts';
-import { rewriteBody } from '../../shared/request-bytes.ts';
+import { rewriteBody } from '../../json/request-bytes.ts';
 
 export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {
   const cut = target.withoutThinking === true ? 'all' : 'unsigned';

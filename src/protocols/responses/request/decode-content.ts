@@ -1,8 +1,8 @@
 // The parts of input items as canonical parts. A part that no other protocol could take is refused by its path.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { DocumentPart, ImagePart, NativeField, Part, TextPart } from '../../../canonical/request.ts';
-import { refuse } from '../../shared/envelope.ts';
-import { fileSource, mediaSource } from '../../shared/media-url.ts';
+import { refuse } from '../../shared/client-error.ts';
+import { fileSource, mediaSource } from '../../shared/media.ts';
 import { addNativeFields } from '../fields.ts';
 import { decodeAnnotations } from '../reply/citations.ts';
 

@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Message, NativeField, Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
-import { refuse } from '../../shared/envelope.ts';
+import { refuse } from '../../shared/client-error.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { openReasoning, SEAL_MARK } from '../sealed-reasoning.ts';
 import { decodeParts } from './decode-content.ts';

@@ -11,8 +11,8 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../../canonical/request.ts';
-import { isWebSearch } from '../../shared/client-tools.ts';
-import { refuse } from '../../shared/envelope.ts';
+import { isWebSearch } from '../../shared/function-tools.ts';
+import { refuse } from '../../shared/client-error.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import {
   BUILT_IN,

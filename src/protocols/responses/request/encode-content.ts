@@ -4,8 +4,8 @@ import type { JsonObject } from '../../../canonical/json.ts';
 
 import type { CacheMark, CanonicalField, DocumentPart, ImagePart, Part } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/envelope.ts';
-import { detectMediaType } from '../../shared/media-type.ts';
+import { refuse } from '../../shared/client-error.ts';
+import { detectMediaType } from '../../shared/media.ts';
 import { nativeText } from '../../shared/native-text.ts';
 
 function refusePart(at: string | undefined, why: string): never {

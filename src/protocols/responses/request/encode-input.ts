@@ -11,7 +11,7 @@ import type {
   ToolResultPart,
 } from '../../../canonical/request.ts';
 import { encryptedInSignature } from '../../../canonical/thinking-signature.ts';
-import { withoutAttribution } from '../../shared/conversation.ts';
+import { withoutAttribution } from '../../shared/hints.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { nativeText } from '../../shared/native-text.ts';
 import { encodeCitation } from '../reply/citations.ts';

@@ -1,10 +1,9 @@
 // Tools, the choice among them and the form of the answer towards a responses provider.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { CustomTool, FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
-import { clientTool, isUnknownClientTool, isWebSearch } from '../../shared/client-tools.ts';
+import { clientTool, isUnknownClientTool, isWebSearch, isStrictSchema } from '../../shared/function-tools.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/envelope.ts';
-import { isStrictSchema } from '../../shared/strict-schema.ts';
+import { refuse } from '../../shared/client-error.ts';
 
 const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
 

@@ -7,7 +7,7 @@ import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../protocol.ts';
 import { chooseEffort } from '../../shared/effort.ts';
 import { createEncodeContext, fitUser, type EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/envelope.ts';
+import { refuse } from '../../shared/client-error.ts';
 import { encodeInput } from './encode-input.ts';
 import { encodeToolChoice, encodeTools, putFormat } from './encode-tools.ts';
 

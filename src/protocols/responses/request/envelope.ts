@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import type { Envelope } from '../../protocol.ts';
-import { readModelName, refuse } from '../../shared/envelope.ts';
+import { readModelName, refuse } from '../../shared/client-error.ts';
 import { isHosted } from './tools.ts';
 
 export function readEnvelope(value: JsonObject): Envelope {

@@ -2,8 +2,7 @@
 // another protocol.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Hints } from '../../protocol.ts';
-import { hashOfBeginning, hashOfKey } from '../../shared/conversation.ts';
-import { estimateBody } from '../../shared/token-estimate.ts';
+import { hashOfBeginning, hashOfKey, estimateBody } from '../../shared/hints.ts';
 
 /** What only this protocol has; a body with `messages` is another's. */
 const OWN_MEMBERS = ['input', 'instructions', 'previous_response_id', 'max_output_tokens'];

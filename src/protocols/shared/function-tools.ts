@@ -1,7 +1,8 @@
-// Tools that the messages protocol names by a type alone while the client runs them: their arguments, for providers that need a schema.
+// Tools for providers that take functions only: client tools of the messages protocol, which a request names by type alone, get their
+// schema; a custom tool becomes a function with one string. Also whether a schema fits strict mode.
 // https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
-import type { JsonObject } from '../../canonical/json.ts';
-import type { FunctionTool, NativeTool } from '../../canonical/request.ts';
+import { type JsonObject, isObject, type JsonValue } from '../../canonical/json.ts';
+import type { FunctionTool, NativeTool, CustomTool } from '../../canonical/request.ts';
 
 const BASH: JsonObject = {
   type: 'object',
@@ -81,4 +82,75 @@ export function isUnknownClientTool({ protocol, kind }: NativeTool): boolean {
 /** A web search of any protocol; what it is asked for stands in the request's `webSearch`. */
 export function isWebSearch({ kind }: NativeTool): boolean {
   return /^web_search(?:_|$)/.test(kind);
+}
+
+const ONE_STRING: JsonObject = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+};
+
+export function functionForCustom({ name, description, format, cache, native }: CustomTool): FunctionTool {
+  const lines = [description ?? '', grammarText(format)].filter((line) => line !== '');
+  const tool: FunctionTool = {
+    type: 'function',
+    name,
+    description: lines.join('\n\n') || 'Takes free text.',
+    parameters: ONE_STRING,
+  };
+  if (cache !== undefined) tool.cache = cache;
+  if (native !== undefined) tool.native = native;
+  return tool;
+}
+
+/** What the model must hold to, in words: no grammar binds it any more. */
+function grammarText(format: JsonObject | undefined): string {
+  if (format === undefined || format.type === 'text') return '';
+  const grammar = isObject(format.grammar) ? format.grammar : {};
+  const { syntax, definition } = grammar;
+  if (typeof definition !== 'string') return `The input must follow this format: ${JSON.stringify(format)}`;
+  const kind = typeof syntax === 'string' ? ` (${syntax})` : '';
+  return `The input must follow this grammar${kind}:\n${definition}`;
+}
+
+/** Keywords that OpenAI's strict mode refuses. */
+const NOT_STRICT = [
+  'allOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+  'patternProperties',
+  'propertyNames',
+  'prefixItems',
+  'uniqueItems',
+  'contains',
+  'minProperties',
+  'maxProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+  'dependentRequired',
+  'dependentSchemas',
+];
+
+/** OpenAI's subset for strict schemas: a closed object, and every object within closed, with all of its members required. */
+export function isStrictSchema(schema: JsonValue | undefined): boolean {
+  return isObject(schema) && schema.type === 'object' && schema.anyOf === undefined && isStrictPart(schema);
+}
+
+function isStrictPart(schema: JsonValue | undefined): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrictPart);
+  if (!isObject(schema)) return true;
+  const { properties, required } = schema;
+  if (NOT_STRICT.some((keyword) => schema[keyword] !== undefined)) return false;
+  if (schema.type === 'object' || isObject(properties)) {
+    const names = isObject(properties) ? Object.keys(properties) : [];
+    const listed = Array.isArray(required) ? required : [];
+    if (schema.additionalProperties !== false || !names.every((name) => listed.includes(name))) return false;
+  }
+  const inner = [properties, schema.$defs, schema.definitions]
+    .filter(isObject)
+    .flatMap((group) => Object.values(group));
+  return [...inner, schema.items, schema.anyOf].every(isStrictPart);
 }

@@ -1,8 +1,8 @@
 // The bytes of a request: a translated body written, or the client's own with what differs for a target spliced in.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import { wellFormedJson } from '../../canonical/surrogates.ts';
-import { rawJson } from '../json/raw-json.ts';
-import { scanMembers, splice, type Edit, type Members } from '../json/splice.ts';
+import { rawJson } from './raw-json.ts';
+import { scanMembers, splice, type Edit, type Members } from './splice.ts';
 import type { RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
 
 // A long conversation is written piece by piece: a string of more than 128 KiB has memory pages of its own, which are mapped,

@@ -1,4 +1,5 @@
-// Images and files that stand in a request as URLs: of data, which is taken apart, or of the web. The gateway fetches nothing.
+// Images and files of a request. A URL of data is taken apart; a URL of the web stays a URL: the gateway fetches nothing. The media
+// type of a file comes from its first bytes, since clients often declare a wrong one and providers refuse it.
 import type { DocumentPart, MediaSource } from '../../canonical/request.ts';
 
 const DATA = 'data:';
@@ -45,4 +46,21 @@ export function fileSource(text: string, filename: string | undefined): Document
   return data
     ? { kind: 'base64', ...data }
     : { kind: 'base64', mediaType: fileType(text, filename), data: text };
+}
+
+/** The first bytes of a file, as base64 shows them. */
+const MAGIC: readonly (readonly [RegExp, string])[] = [
+  [/^iVBORw0KGgo/, 'image/png'],
+  [/^\/9j\//, 'image/jpeg'],
+  [/^R0lGOD/, 'image/gif'],
+  [/^JVBERi/, 'application/pdf'],
+];
+
+/** `data`: base64. Undefined where the bytes are of none of the types that providers take. */
+export function detectMediaType(data: string): string | undefined {
+  const head = data.slice(0, 24);
+  if (head.startsWith('UklGR')) {
+    return Buffer.from(head, 'base64').toString('latin1', 8, 12) === 'WEBP' ? 'image/webp' : undefined;
+  }
+  return MAGIC.find(([pattern]) => pattern.test(head))?.[1];
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { estimateBody, estimateText, isAtLeast } from '../../../src/protocols/shared/token-estimate.ts';
+import { estimateBody, estimateText, isAtLeast } from '../../../src/protocols/shared/hints.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 
 const WORDS = 'the quick brown fox jumps over the lazy dog '.repeat(100);
