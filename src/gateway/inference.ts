@@ -57,6 +57,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
         forwarded,
         strict,
         recalled,
+        references,
         first,
         rest,
         lone,

@@ -10,7 +10,7 @@ import { startGateway } from '../helpers/gateway.ts';
 import { temporaryFile } from '../store/support.ts';
 import { ALL, MODELS, lastAsked, providersAt, scene, scriptOf, thought, type Answer } from './support.ts';
 
-const at = scene();
+const at = scene({ routes: { work: ['messages/claude-sonnet-4-5', 'chat/m', 'responses/m'] } });
 let openai: OpenAI;
 beforeAll(() => {
   openai = sdk(at.gateway);
@@ -258,6 +258,17 @@ it('a conversation goes on at a provider of another protocol at each turn', asyn
     { content: 'In Ulm.' },
     { content: 'Sum up.' },
   ]);
+});
+
+it('the provider that is tried next gets the whole conversation too', async () => {
+  const down = { status: 500, body: { error: { message: 'down' } } };
+  at.upstream.play(scriptOf('chat', { parts: [text('Hello Ada.')] }, false), down);
+  const { id } = await openai.responses.create({ model: MODELS.chat, input: 'I am Ada.' });
+  at.upstream.play(scriptOf('chat', { parts: [text('Ada.')] }, false));
+  const next = { model: 'work', input: 'Who am I?', previous_response_id: id };
+  expect((await openai.responses.create(next)).output_text).toBe('Ada.');
+  const messages = [{ content: 'I am Ada.' }, { content: 'Hello Ada.' }, { content: 'Who am I?' }];
+  expect(lastAsked(at).messages).toMatchObject(messages);
 });
 
 it('an answer is still there after a restart', async () => {
