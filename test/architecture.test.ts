@@ -1,4 +1,5 @@
-// Holds the floors: a folder imports only downward, and each package has one owner. Type imports count.
+// Holds the floors: a folder imports only downward, no files import each other in a circle, and each package has one owner. Type
+// imports count.
 import { readFileSync, readdirSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { dirname, join } from 'node:path/posix';
@@ -86,6 +87,23 @@ function faults(path: string, source: string): string[] {
 
 function importsOf(source: string): string[] {
   return ts.preProcessFile(source, true, true).importedFiles.map(({ fileName }) => fileName);
+}
+
+/** Files that import each other, directly or through others; each circle once. */
+function circles(sources: ReadonlyMap<string, string>): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const visit = (path: string, from: readonly string[]): void => {
+    const start = from.indexOf(path);
+    if (start >= 0) found.push([...from.slice(start), path].join(' -> '));
+    if (start >= 0 || done.has(path)) return;
+    for (const name of importsOf(sources.get(path) ?? '')) {
+      if (name.startsWith('.')) visit(join(dirname(path), name), [...from, path]);
+    }
+    done.add(path);
+  };
+  for (const path of sources.keys()) visit(path, []);
+  return found;
 }
 
 function houseOf(path: string): string {
@@ -197,6 +215,19 @@ describe('the house', () => {
     expect(FILES.flatMap((path) => faults(path, readFileSync(new URL(path, SRC), 'utf8')))).toEqual([]);
   });
 
+  it('has no circle of files', () => {
+    const sources = new Map(FILES.map((path) => [path, readFileSync(new URL(path, SRC), 'utf8')]));
+    expect(circles(sources)).toEqual([]);
+  });
+
+  it('has no folder of more than 14 entries', () => {
+    const folders = readdirSync(SRC, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => join(entry.parentPath, entry.name));
+    expect(folders.length).toBeGreaterThan(20);
+    expect(folders.filter((folder) => readdirSync(folder).length > 14)).toEqual([]);
+  });
+
   it('gives every dependency an owner', () => {
     const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
       dependencies: Record<string, string>;
@@ -209,6 +240,27 @@ describe('the house', () => {
 
 it('keeps the words of the wire formats in their folders', () => {
   expect(FILES.flatMap((path) => wireWords(path, readFileSync(new URL(path, SRC), 'utf8')))).toEqual([]);
+});
+
+describe('a circle of files', () => {
+  it.each([
+    ['of two', { 'a.ts': `import { b } from './b.ts';`, 'b.ts': `import { a } from './a.ts';` }],
+    [
+      'of three, types too',
+      {
+        'x/a.ts': `import type { B } from './b.ts';`,
+        'x/b.ts': `export * from '../c.ts';`,
+        'c.ts': `const a = await import('./x/a.ts');`,
+      },
+    ],
+  ])('is found once: %s', (_, sources) => {
+    expect(circles(new Map(Object.entries(sources)))).toHaveLength(1);
+  });
+
+  it('is not a file that two others import', () => {
+    const sources = { 'a.ts': `import './b.ts'; import './c.ts';`, 'b.ts': `import './c.ts';`, 'c.ts': '' };
+    expect(circles(new Map(Object.entries(sources)))).toEqual([]);
+  });
 });
 
 describe('a word of a wire format', () => {

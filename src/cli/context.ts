@@ -1,5 +1,6 @@
 // Everything that a command needs from outside: streams, environment, clock, signals. main.ts passes those of the process,
 // tests pass their own.
+import { readFileSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 
@@ -46,4 +47,10 @@ export interface GlobalOptions {
   config?: string;
   database?: string;
   debug?: boolean;
+}
+
+/** The version of package.json, which has the same path relative to src/cli and to dist/cli. */
+export function version(): string {
+  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(file) as { version: string }).version;
 }

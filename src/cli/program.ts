@@ -1,8 +1,7 @@
 // The list of commands, and how a command line is run. Options and actions are imported when their command is named, so that
 // `--help` and `--version` load little.
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { CliError, type Context, type GlobalOptions } from './context.ts';
+import { CliError, version, type Context, type GlobalOptions } from './context.ts';
 import { isInteractive } from './ui/style.ts';
 
 /** Adds options, examples and the action to an empty command. */
@@ -73,12 +72,6 @@ class GatewayCommand extends Command {
     const reason = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
     throw new CliError(`${reason}; see: ${pathOf(this)} --help`, 2);
   }
-}
-
-/** The version of package.json, which has the same path relative to src/cli and to dist/cli. */
-export function version(): string {
-  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(file) as { version: string }).version;
 }
 
 /** The command line without its commands' options: the hook adds those of the named command before commander parses them. */

@@ -111,6 +111,8 @@ export const UPSTREAM = text(
   "write the provider's name for it, in quotes if it looks like a number",
   /^[^\p{Cc}]{1,512}$/u,
 );
+/** The tier without a limit. */
+export const UNLIMITED = 'unlimited';
 /** load.ts checks that the tier exists. */
 export const TIER: Rule<string> = {
   wrong: 'is not a tier',

@@ -6,7 +6,6 @@ import type { Traits } from '../canonical/traits.ts';
 import type { ConfigFault } from './config-error.ts';
 import { readFlag } from './flags.ts';
 import { suggest } from './did-you-mean.ts';
-import { UNLIMITED } from './settings.ts';
 import type { Rule } from './scalars.ts';
 import {
   API_KEY,
@@ -25,6 +24,7 @@ import {
   TARGET,
   TIER,
   TRUTH,
+  UNLIMITED,
   UPSTREAM,
   URL_TEXT,
   whole,

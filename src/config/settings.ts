@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Config } from './config.ts';
 import type { ConfigFault } from './config-error.ts';
 import type { Env } from './load-source.ts';
-import { parseWhole, HOST } from './scalars.ts';
+import { HOST, parseWhole, UNLIMITED } from './scalars.ts';
 import type { FileConfig } from './schema.ts';
 
 export interface Flags {
@@ -18,8 +18,6 @@ export interface Flags {
 
 const DEFAULT_HOSTS: readonly string[] = ['127.0.0.1', '::1'];
 const DEFAULT_PORT = 8787;
-/** The tier without a limit. */
-export const UNLIMITED = 'unlimited';
 /** Requests an hour. */
 export const DEFAULT_TIERS: Readonly<Record<string, number>> = {
   free: 10,

@@ -6,6 +6,7 @@ import type { Account, Grouping, StoreReader, Totals } from '../../store/store.t
 import type { Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { clean, isoTime, printJson } from '../ui/style.ts';
+import type { AccountUsage, PrintedTotals } from '../ui/usage-view.ts';
 import { limitOf, unknownAccount, withReadStore } from '../with-store.ts';
 import { parseSince } from '../args/values.ts';
 
@@ -15,32 +16,6 @@ interface Options {
   since?: number;
   by?: Grouping;
   json?: boolean;
-}
-
-/** The shape that `--json` prints. */
-export interface AccountUsage {
-  account: string;
-  tier: string;
-  /** null: no limit. */
-  limit: number | null;
-  used: number;
-  /** null: no limit. */
-  remaining: number | null;
-  resets_at: string;
-  totals: PrintedTotals;
-  hours: { hour: string; requests: number }[];
-  by?: ({ totals: PrintedTotals } & Record<string, unknown>)[];
-}
-
-export interface PrintedTotals {
-  requests: number;
-  errors: number;
-  unknown: number;
-  /** Answered requests whose model has no known price. `cost_usd` does not include them. */
-  unpriced: number;
-  input_tokens: number;
-  output_tokens: number;
-  cost_usd: number | null;
 }
 
 export function defineUsage(usage: Command, context: Context): void {
