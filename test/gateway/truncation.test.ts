@@ -1,12 +1,12 @@
 // A provider whose connection breaks at any byte of its stream: the client is told, in its own protocol, and has what arrived.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ProtocolName } from '../../src/canonical/request.ts';
+import { PROTOCOL_NAMES, type ProtocolName } from '../../src/canonical/request.ts';
 import { ask, isWhole, type Seen } from '../helpers/ask.ts';
 import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { isWholeRequest, startRawServer, type RawServer } from '../helpers/raw-server.ts';
 import { closed, content, FINISH, http, START, TERMINAL } from './wire.ts';
 
-const BOTH: readonly ProtocolName[] = ['chat', 'messages'];
+const ALL = PROTOCOL_NAMES;
 const PIECES = ['Hé\n', '"🎉"'];
 const TEXT = PIECES.join('');
 
@@ -44,7 +44,8 @@ function nameOf({ protocol, at, framing }: Broken): string {
 }
 
 function brokenOf(request: string): Broken {
-  const [, protocol = '', at = '', framing = ''] = /"(chat|messages)-(\d+)-(\w+)"/.exec(request) ?? [];
+  const [, protocol = '', at = '', framing = ''] =
+    /"(chat|messages|responses)-(\d+)-(\w+)"/.exec(request) ?? [];
   return { protocol: protocol as ProtocolName, at: Number(at), framing: framing as Framing };
 }
 
@@ -74,7 +75,10 @@ beforeAll(async () => {
     return rest;
   };
   gateway = await startGateway({
-    config: { providers: { chat: one('chat'), messages: one('messages') }, tiers: { enterprise: 1_000_000 } },
+    config: {
+      providers: Object.fromEntries(ALL.map((name) => [name, one(name)])),
+      tiers: { enterprise: 1_000_000 },
+    },
   });
 });
 
@@ -102,7 +106,14 @@ function checkBroken(seen: Seen, arrived: string, where: string): void {
   }
   expect(seen.broken, where).toBe(false);
   expect(seen.content, where).toBe(arrived);
-  expect(seen.frames.at(-1)?.data, where).toContain('"error"');
+  const frames = seen.frames.filter(({ data }) => data !== '[DONE]');
+  expect(frames.at(-1)?.data, where).toContain('"error"');
+  // Some of these clients read the one, some the other.
+  if (frames[0]?.event === 'response.created')
+    expect(
+      frames.slice(-2).map(({ event }) => event),
+      where,
+    ).toEqual(['error', 'response.failed']);
 }
 
 /** Each place at which the kind of byte changes, and the place after it: a break further inside a word or a run is the same
@@ -127,18 +138,18 @@ function arrivedIn(protocol: ProtocolName, at: number, blank: number): string {
   return text;
 }
 
-describe.each(BOTH)('a %s client', (client) => {
-  describe.each(BOTH)('of a provider that speaks %s', (speaks) => {
+describe.each(ALL)('a %s client', (client) => {
+  describe.each(ALL)('of a provider that speaks %s', (speaks) => {
     const whole = Buffer.byteLength(stream(speaks));
     const terminal = whole - Buffer.byteLength(TERMINAL[speaks]);
 
     it.each<Framing>(['chunked', 'length', 'unframed'])(
       'gets an error after a break at any kind of byte (%s), and the text that arrived',
       async (framing) => {
-        // The other framings differ only in how the body ends.
-        const places = breakPoints(Buffer.from(stream(speaks))).filter(
-          (_, index) => framing === 'chunked' || index % 4 === 0,
-        );
+        // The other framings differ only in how the body ends; the long frames of responses have many places of one kind.
+        const step =
+          (framing === 'chunked' ? 1 : 4) * (client === 'responses' || speaks === 'responses' ? 3 : 1);
+        const places = breakPoints(Buffer.from(stream(speaks))).filter((_, index) => index % step === 0);
         await inBatches(places, 24, async (at) => {
           const model = `${speaks}/${nameOf({ protocol: speaks, at, framing })}`;
           const seen = await ask(gateway, { protocol: client, model, stream: true });
@@ -156,12 +167,14 @@ describe.each(BOTH)('a %s client', (client) => {
       ['a length', (text: string) => http(200, text, { 'content-type': 'text/event-stream' })],
     ])('has a whole answer where the body ends properly after the finish (%s)', async (_name, body) => {
       const text = stream(speaks).slice(0, -TERMINAL[speaks].length);
-      for (const [name, bytes] of [
+      const whole: [string, string] = ['whole-without-blank-line', stream(speaks).slice(0, -2)];
+      const finished: [string, string][] = [
         ['finished', text],
         ['no-last-line', text.slice(0, -1)],
         ['no-blank-line', text.slice(0, -2)],
-        ['whole-without-blank-line', stream(speaks).slice(0, -2)],
-      ] as const) {
+      ];
+      // Its terminal event is the finish.
+      for (const [name, bytes] of speaks === 'responses' ? [whole] : [...finished, whole]) {
         says.set(name, body(bytes));
         const seen = await ask(gateway, { protocol: client, model: `${speaks}/${name}`, stream: true });
         expect([name, seen.status, seen.content, seen.error]).toEqual([name, 200, TEXT, undefined]);
@@ -175,6 +188,7 @@ describe.each(BOTH)('a %s client', (client) => {
       const half = START[speaks] + content(speaks, 'Hé');
       for (const bytes of [
         half,
+        ...(speaks === 'responses' ? [half + FINISH[speaks]] : []),
         half + content(speaks, 'lost').slice(0, -9),
         half + content(speaks, 'last').slice(0, -2),
       ]) {

@@ -1,4 +1,4 @@
-// Requests of the smallest client that reads both protocols: what it sees of an answer, whole or streamed, good or bad.
+// Requests of the smallest client that reads all protocols: what it sees of an answer, whole or streamed, good or bad.
 import type { ProtocolName } from '../../src/canonical/request.ts';
 
 export interface Question {
@@ -52,7 +52,7 @@ export function send(to: { url: string; key: string }, question: Question): Prom
     headers: { 'content-type': 'application/json', authorization: `Bearer ${to.key}`, ...headers },
     body: JSON.stringify({
       model,
-      messages: [{ role: 'user', content: 'hello' }],
+      [protocol === 'responses' ? 'input' : 'messages']: [{ role: 'user', content: 'hello' }],
       ...(protocol === 'messages' && { max_tokens: 100 }),
       ...(stream && { stream }),
       ...body,
@@ -117,8 +117,9 @@ export function framesOf(text: string): SeenFrame[] {
 
 /** The frame after which a reader takes the answer for whole. */
 export function isWhole({ frames }: Pick<Seen, 'frames'>): boolean {
-  const last = frames.at(-1);
-  return last?.data === '[DONE]' || last?.event === 'message_stop';
+  const last = frames.findLast(({ data }, index) => data !== '[DONE]' || index === 0);
+  if (last?.event.startsWith('response.')) return /\.(completed|incomplete)$/.test(last.event);
+  return frames.at(-1)?.data === '[DONE]' || last?.event === 'message_stop';
 }
 
 function parsed(text: string): Record<string, unknown> | undefined {
@@ -136,13 +137,15 @@ function errorIn(value: Record<string, unknown> | undefined): SeenError | undefi
 interface AnyAnswer {
   choices?: { message?: { content?: string }; delta?: { content?: string } }[];
   content?: { text?: string }[];
-  delta?: { text?: string };
+  output?: { content?: { text?: string }[] }[];
+  delta?: string | { text?: string };
 }
 
 function contentOf(value: object | undefined): string {
-  const { choices, content, delta } = (value ?? {}) as AnyAnswer;
+  const { choices, content, output, delta } = (value ?? {}) as AnyAnswer;
   const choice = choices?.[0];
   if (choice !== undefined) return choice.message?.content ?? choice.delta?.content ?? '';
   if (Array.isArray(content)) return content.map(({ text }) => text ?? '').join('');
-  return delta?.text ?? '';
+  if (Array.isArray(output)) return output.map(contentOf).join('');
+  return (typeof delta === 'string' ? delta : delta?.text) ?? '';
 }
