@@ -10,7 +10,7 @@ import { type Target, protocolFor } from '../routing/catalog.ts';
 import { LIST_MS, type Inventory } from './inventory.ts';
 import { NEVER_CANCELLED } from '../cancellation.ts';
 import type { StreamEvent } from '../canonical/events.ts';
-import { PROTOCOL_NAMES, type GenerationRequest } from '../canonical/request.ts';
+import { PROTOCOL_NAMES, type GenerationRequest, type ProtocolName } from '../canonical/request.ts';
 import { openFrames } from '../gateway/outbound/provider-frames.ts';
 import { headersFor } from '../gateway/outbound/build-request.ts';
 import { readBody } from '../providers/read-body.ts';
@@ -120,20 +120,38 @@ function* missingModels(provider: ProviderConfig, listed: readonly string[]): Ge
   }
 }
 
+/** `deep`: tools too, and each of the provider's protocols. */
 async function generating(target: Target, deep: boolean, deps: ProbeDeps): Promise<Step[]> {
-  const { provider, key } = target;
+  const { protocols: spoken } = target.provider;
+  const steps: Step[] = [];
+  for (const name of deep ? spoken : [protocolFor(target)]) {
+    const label = deep && spoken.length > 1 ? `${target.key} (${name})` : target.key;
+    steps.push(...(await generatingIn(name, label, target, deep, deps)));
+  }
+  // The key is the same for every protocol.
+  return steps.filter(({ check, ok }, at) => check !== 'key' || !ok || at === 0);
+}
+
+async function generatingIn(
+  name: ProtocolName,
+  label: string,
+  target: Target,
+  deep: boolean,
+  deps: ProbeDeps,
+): Promise<Step[]> {
+  const { provider } = target;
   const steps: Step[] = [];
   try {
-    await probeStream(target, false, deps);
+    await probeStream(target, name, false, deps);
     if (provider.apiKey !== undefined) steps.push({ check: 'key', ok: true, detail: 'accepted' });
-    steps.push({ check: 'streaming', ok: true, detail: key });
+    steps.push({ check: 'streaming', ok: true, detail: label });
     if (!deep) return steps;
-    const events = await probeStream(target, true, deps);
+    const events = await probeStream(target, name, true, deps);
     const called = calledTool(events);
     steps.push({
       check: 'tools',
       ok: called,
-      detail: called ? key : `${key} did not call the tool that it must call`,
+      detail: called ? label : `${label} did not call the tool that it must call`,
     });
   } catch (error) {
     const failure = failureOf(error);
@@ -141,7 +159,7 @@ async function generating(target: Target, deep: boolean, deps: ProbeDeps): Promi
     steps.push({
       check,
       ok: false,
-      detail: `${key}: ${messageOf(failure, provider)}${keyHint(failure, target)}`,
+      detail: `${label}: ${messageOf(failure, provider)}${keyHint(failure, target)}`,
     });
   }
   return steps;
@@ -187,11 +205,12 @@ interface ProbeDeps {
 /** Sends one small request and collects the events of its stream. Throws FailureError if the stream is not complete. */
 async function probeStream(
   target: Target,
+  name: ProtocolName,
   tool: boolean,
   { client, ids }: ProbeDeps,
 ): Promise<StreamEvent[]> {
   const { provider } = target;
-  const protocol = protocols[protocolFor(target)];
+  const protocol = protocols[name];
   const base = provider.baseUrls[protocol.name] ?? '';
   const { body } = protocol.provider.encodeRequest(requestFor(target, tool), target.upstream, target.traits);
   const reply = await client.open(

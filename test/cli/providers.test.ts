@@ -75,7 +75,23 @@ describe('check', () => {
     expect(report).toMatchObject({ provider: 'good', ok: true });
   });
 
-  it.each(['chat', 'messages'])('streams an answer in %s', async (protocol) => {
+  it('--deep tests every protocol that a provider speaks', async () => {
+    const url = await workingProvider();
+    const all = `good: { protocol: [responses, chat, messages], base_url: ${url}, models: [echo] }`;
+    const shell = configured(`providers: { ${all} }`);
+    const [report] = (await shell.json('check --deep')) as Report[];
+    expect(report?.checks.map(({ check, ok, detail }) => [check, ok, detail]).slice(2)).toEqual([
+      ['key', true, 'accepted'],
+      ['streaming', true, 'good/echo (responses)'],
+      ['tools', true, 'good/echo (responses)'],
+      ['streaming', true, 'good/echo (chat)'],
+      ['tools', true, 'good/echo (chat)'],
+      ['streaming', true, 'good/echo (messages)'],
+      ['tools', true, 'good/echo (messages)'],
+    ]);
+  });
+
+  it.each(['chat', 'messages', 'responses'])('streams an answer in %s', async (protocol) => {
     const url = await workingProvider();
     const shell = configured(
       `providers: { good: { protocol: ${protocol}, base_url: ${url}, models: [echo] } }`,

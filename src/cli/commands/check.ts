@@ -14,7 +14,7 @@ interface Options {
 
 export function defineCheck(check: Command, context: Context): void {
   check
-    .option('--deep', 'test tools as well, which costs some hundred tokens per provider')
+    .option('--deep', 'test tools and every protocol of a provider, which costs some hundred tokens each')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
