@@ -9,7 +9,8 @@ import { resolveReferences } from './inbound/stored-references.ts';
 import { resolveTargets, routingQuery } from './inbound/routing-query.ts';
 import { buildFirst } from './outbound/build-request.ts';
 import { askTargets } from './outbound/fallback.ts';
-import { keepAliveInSilence, estimatedInput, respond } from './reply/respond.ts';
+import { estimatedInput, respond } from './reply/respond.ts';
+import { keepAliveInSilence } from './reply/silence.ts';
 import { recallThinking } from './thinking-memory.ts';
 import { finishTrace, Trace, type Outcome } from './trace.ts';
 
@@ -48,7 +49,7 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
 
     const { model: modelAsked, stream: streamed } = inbound;
     const trace = new Trace({ requestId, key, endpoint: name, modelAsked, streamed, startedAt });
-    const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, clock);
+    const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, deps);
     try {
       const { maxReply, maxValues } = limits;
       // Each by its name: of a literal with a spread V8 makes a new hidden class each time (docs/decisions/0014).
@@ -66,9 +67,13 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
         maxValues,
       };
       const answer = await askTargets(ask, trace, deps);
-      silence.end();
+      const opened = silence.end();
       if (targets.length > 1) routing.remember(query, answer.request.target);
-      trace.outcome = await respond({ inbound, references, answer, admission, exchange }, trace, deps);
+      trace.outcome = await respond(
+        { inbound, opened, references, answer, admission, exchange },
+        trace,
+        deps,
+      );
       trace.estimatedInput = estimatedInput(trace.outcome, answer, inbound);
     } catch (error) {
       trace.outcome = outcomeOf(error, sink.opened);

@@ -48,6 +48,11 @@ export interface StreamNotices {
 /** Writes canonical events as this protocol's frames, ready to send; '' if nothing is to be written yet. */
 export interface StreamEncoder extends StreamNotices {
   push(event: StreamEvent): string;
+  /**
+   * The stream that this encoder opened goes on with frames of a provider of its own protocol: the bytes that stand for one of them;
+   * none for a frame that would open the stream again. Then nothing is pushed.
+   */
+  adopt?(frame: Frame): Buffer;
   /** The complete answer as the client has it, if its protocol stores answers. */
   answer?(): JsonObject | undefined;
 }

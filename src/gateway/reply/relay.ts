@@ -2,8 +2,8 @@
 import type { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/usage.ts';
-import type { ClientSide, StreamClassifier } from '../../protocols/protocol.ts';
-import type { Frame, Run } from '../../protocols/sse/splitter.ts';
+import type { ClientSide, StreamClassifier, StreamEncoder } from '../../protocols/protocol.ts';
+import { createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 
@@ -11,8 +11,14 @@ const NOTHING = Buffer.alloc(0);
 
 export type RelayedOpening = Extract<StreamOpening, { kind: 'relayed' }>;
 
-export function createRelay(opening: RelayedOpening, client: ClientSide): FrameWriter {
-  return new Relay(opening, client);
+/** `opened`: the encoder that opened the stream already. */
+export function createRelay(
+  opening: RelayedOpening,
+  client: ClientSide,
+  opened?: StreamEncoder,
+): FrameWriter {
+  const relay = new Relay(opening, client);
+  return opened?.adopt === undefined ? relay : new AdoptedRelay(relay, opened, opened.adopt.bind(opened));
 }
 
 class Relay implements FrameWriter {
@@ -75,6 +81,61 @@ class Relay implements FrameWriter {
       if (seen.kind === 'finish') this.#finished = true;
     }
     return { bytes: joined(out) };
+  }
+}
+
+/** Frames are whole here: their bytes are those of a relay. */
+class AdoptedRelay implements FrameWriter {
+  readonly #relay: FrameWriter;
+  readonly #opened: StreamEncoder;
+  readonly #adopt: (frame: Frame) => Buffer;
+
+  constructor(relay: FrameWriter, opened: StreamEncoder, adopt: (frame: Frame) => Buffer) {
+    this.#relay = relay;
+    this.#opened = opened;
+    this.#adopt = adopt;
+  }
+
+  start(): PumpStep {
+    return this.#adopted(this.#relay.start());
+  }
+
+  move(frames: readonly Frame[]): PumpStep {
+    return this.#adopted(this.#relay.move(frames));
+  }
+
+  moveRun(run: Run): PumpStep {
+    return this.#adopted(this.#relay.moveRun(run));
+  }
+
+  finish(clean: boolean): PumpStep {
+    return this.#relay.finish(clean);
+  }
+
+  usage(): Usage | undefined {
+    return this.#relay.usage();
+  }
+
+  answer(): JsonObject | undefined {
+    return this.#opened.answer?.();
+  }
+
+  keepAlive(): string {
+    return this.#bytes(this.#relay.keepAlive()).toString();
+  }
+
+  fail(error: GatewayError, requestId: string): string {
+    return this.#bytes(this.#relay.fail(error, requestId)).toString();
+  }
+
+  #adopted(step: PumpStep): PumpStep {
+    return { ...step, bytes: this.#bytes(step.bytes) };
+  }
+
+  #bytes(bytes: Buffer | string): Buffer {
+    const given = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+    const splitter = createSplitter({ maxFrame: Infinity });
+    return joined([...splitter.push(given), ...splitter.finish()].map(this.#adopt));
   }
 }
 

@@ -3,7 +3,7 @@ import { type Admission, FailureError, GatewayError, type ProviderFailure } from
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Clock } from '../../clock.ts';
 import { withoutKeys } from '../../log.ts';
-import type { ClientSide, ReplyContext, StreamNotices } from '../../protocols/protocol.ts';
+import type { ClientSide, ReplyContext, StreamEncoder, StreamNotices } from '../../protocols/protocol.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { NewItem } from '../../store/sealed-items.ts';
 import type { Exchange, GatewayDeps, HeaderList } from '../exchange.ts';
@@ -18,15 +18,22 @@ import { createRelay } from './relay.ts';
 import { createTranslation, translateAsStream, translateWhole } from './translate.ts';
 import { wellFormed } from '../../canonical/surrogates.ts';
 
+/** A stream that was opened before its provider answered, by the encoder that writes the rest of it. */
+export interface OpenedStream {
+  encoder: StreamEncoder;
+  context: ReplyContext;
+}
+
 interface RespondOptions {
   inbound: Inbound;
+  opened: OpenedStream | undefined;
   references: StoredReferences | undefined;
   answer: ProviderAnswer;
   admission: Admission;
   exchange: Exchange;
 }
 
-type RespondDeps = Pick<GatewayDeps, 'clock' | 'ids' | 'config' | 'items' | 'log'>;
+export type RespondDeps = Pick<GatewayDeps, 'clock' | 'ids' | 'config' | 'items' | 'log'>;
 
 /** Throws GatewayError if a whole reply proves to be no answer; nothing was written then. */
 export function respond(
@@ -61,9 +68,16 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   }
   const decoded =
     reply.kind === 'folded' ? reply.reply : request.protocol.provider.decodeReply(reply.value, reply.body);
-  const encode = inbound.stream ? translateAsStream : translateWhole;
-  const context = replyContext(options, trace, deps);
-  const { text, usage, lost, items, answer: whole } = encode(decoded, request, client, context);
+  const context = options.opened?.context ?? replyContext(inbound, trace, deps);
+  const {
+    text,
+    usage,
+    lost,
+    items,
+    answer: whole,
+  } = inbound.stream
+    ? translateAsStream(decoded, request, client, context, options.opened?.encoder)
+    : translateWhole(decoded, request, client, context);
   if (inbound.stream) {
     exchange.sink.open(headers, noticesOf(client));
     exchange.sink.end(text);
@@ -88,15 +102,15 @@ function writeStream(
   trace: Trace,
   deps: RespondDeps,
 ): Promise<Outcome> {
-  const { inbound, answer, exchange } = options;
+  const { inbound, opened, answer, exchange } = options;
   const { client } = inbound.protocol;
   let hidden: ReplyContext['hidden'];
   let writer: FrameWriter;
   if (opening.kind === 'translated') {
-    const context = replyContext(options, trace, deps);
+    const context = opened?.context ?? replyContext(inbound, trace, deps);
     hidden = context.hidden;
-    writer = createTranslation(opening, answer.request, client, context);
-  } else writer = createRelay(opening, client);
+    writer = createTranslation(opening, answer.request, client, context, opened?.encoder);
+  } else writer = createRelay(opening, client, opened?.encoder);
   const errorEvent = (cause: ProviderFailure | GatewayError): string =>
     withoutKeys(writer.fail(gatewayError(cause, options), exchange.requestId));
   exchange.sink.open(headers, writer);
@@ -116,18 +130,19 @@ function itemsToStore(
   deps: RespondDeps,
   hidden?: ReadonlyMap<string, string>,
 ): readonly NewItem[] | undefined {
-  const { inbound, references, answer: given } = options;
+  const { inbound, references, opened, answer: given } = options;
   const { stored } = inbound.protocol.client;
   if (stored === undefined || answer === undefined || !deps.config().responses.store) return undefined;
   const request = references === undefined ? inbound.value : references.toStore;
   if (request === undefined) return undefined;
   const { crossing, target } = given.request;
-  return stored.toStore({ request, answer, holder: crossing ? undefined : target.provider.name, hidden });
+  const holder = crossing || opened !== undefined ? undefined : target.provider.name;
+  return stored.toStore({ request, answer, holder, hidden });
 }
 
 /** What encoders of answers need of the request. */
-function replyContext(
-  { inbound }: RespondOptions,
+export function replyContext(
+  inbound: Inbound,
   trace: Trace,
   { clock, ids, config, items, log }: RespondDeps,
 ): ReplyContext {
@@ -203,44 +218,13 @@ function namesOf(target: Target): HeaderList {
   return list;
 }
 
-/** What the gateway adds to a stream without frames so far. */
-export function noticesOf(client: ClientSide): Required<StreamNotices> {
+/** What the gateway adds to a stream: as its machine says, else as it does to one without frames so far. */
+export function noticesOf(client: ClientSide, machine: StreamNotices = {}): Required<StreamNotices> {
   return {
-    keepAlive: () => client.keepAlive,
-    fail: (error, requestId) => client.encodeStreamError(error, requestId),
+    keepAlive: () => machine.keepAlive?.() ?? client.keepAlive,
+    fail: (error, requestId) =>
+      machine.fail?.(error, requestId) ?? client.encodeStreamError(error, requestId),
   };
-}
-
-/** Counted from the time at which the request was read. */
-const OPEN_AFTER_MS = 10_000;
-
-interface Silence {
-  /** To be called when the answer starts or the request is over. */
-  end(): void;
-}
-
-const NO_SILENCE: Silence = { end: () => undefined };
-
-/**
- * Opens a stream with keep-alives alone if its provider stays silent: clients and proxies measure silence until the first byte of
- * the body.
- */
-export function keepAliveInSilence(
-  request: { inbound: Inbound; first: Contact; admission: Admission; exchange: Exchange; readAt: number },
-  trace: Trace,
-  clock: Clock,
-): Silence {
-  const { inbound, first, admission, exchange, readAt } = request;
-  if (!inbound.stream) return NO_SILENCE;
-  const { client } = inbound.protocol;
-  const waitMs = Math.max(OPEN_AFTER_MS - (clock.monotonic() - readAt), 0);
-  const end = clock.after(waitMs, () => {
-    if (exchange.cancellation.reason !== undefined) return;
-    const headers = responseHeaders(trace.contact ?? first, trace, client, admission, clock);
-    exchange.sink.open(headers, noticesOf(client));
-    exchange.sink.write(client.keepAlive);
-  });
-  return { end };
 }
 
 /** Characters of a header's value, without the count of the names that it leaves out. */

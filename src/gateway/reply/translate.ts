@@ -24,13 +24,15 @@ import type { NewItem } from '../../store/sealed-items.ts';
 
 export type TranslatedOpening = Extract<StreamOpening, { kind: 'translated' }>;
 
+/** `encoder`: the one that opened the stream already. */
 export function createTranslation(
   opening: TranslatedOpening,
   request: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
+  encoder: StreamEncoder = client.createStreamEncoder(context),
 ): FrameWriter {
-  return new Translation(opening, request, client, context);
+  return new Translation(opening, request, client, context, encoder);
 }
 
 class Translation implements FrameWriter {
@@ -46,13 +48,19 @@ class Translation implements FrameWriter {
   /** What is due to the client of the frames that are being moved. */
   #text = '';
 
-  constructor(opening: TranslatedOpening, request: BuiltRequest, client: ClientSide, context: ReplyContext) {
+  constructor(
+    opening: TranslatedOpening,
+    request: BuiltRequest,
+    client: ClientSide,
+    context: ReplyContext,
+    encoder: StreamEncoder,
+  ) {
     this.#opening = opening;
     this.#decoder = opening.decoder;
     this.#client = client;
     // Mostly nothing is to be restored: a call and an array less for each piece of text.
     this.#restorer = isIdentityMapping(request.restore) ? undefined : createEventRestorer(request.restore);
-    this.#encoder = client.createStreamEncoder(context);
+    this.#encoder = encoder;
     this.#losses = lossesFor(request, client, context);
     this.#request = request;
     this.#thinking = client.holds.signedThinking ? undefined : new ThinkingCollector();
@@ -176,9 +184,9 @@ export function translateAsStream(
   prepared: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
+  encoder: StreamEncoder = client.createStreamEncoder(context),
 ): TranslatedReply {
   const reply = restoreReply(given, prepared.restore);
-  const encoder = client.createStreamEncoder(context);
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');

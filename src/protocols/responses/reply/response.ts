@@ -27,11 +27,20 @@ export interface ResponseHead {
 const ID_PREFIX = 'resp_';
 
 /** Ids of this protocol stay; a foreign one would look like another protocol's to clients. */
-export function responseId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
+export function responseId(id: string, context: Pick<ReplyContext, 'ids' | 'trace'>): string {
   if (id.startsWith(ID_PREFIX)) return id;
-  const own = ID_PREFIX + ids.random(32);
-  if (trace !== undefined && id !== '') trace.replyIds = { theirs: id, ours: own };
+  const own = ID_PREFIX + context.ids.random(32);
+  noteReplyIds(context, id, own);
   return own;
+}
+
+export function noteReplyIds({ trace }: Pick<ReplyContext, 'trace'>, theirs: string, ours: string): void {
+  if (trace !== undefined && theirs !== '' && theirs !== ours) trace.replyIds = { theirs, ours };
+}
+
+/** Whether later requests may refer to the answer. */
+export function isStored({ request, hidden }: Partial<Pick<ReplyContext, 'request' | 'hidden'>>): boolean {
+  return hidden !== undefined && request?.asked?.store !== false;
 }
 
 const SERVICE_TIERS: ReadonlyMap<string, string> = new Map(
@@ -66,11 +75,8 @@ export function headOf(
 }
 
 /** The request, as an answer repeats it: with the defaults of the service where the client wrote nothing. */
-export function echoOf({
-  request,
-  hidden,
-}: Partial<Pick<ReplyContext, 'request' | 'hidden'>> = {}): JsonObject {
-  const { asked = {} } = request ?? {};
+export function echoOf(context: Partial<Pick<ReplyContext, 'request' | 'hidden'>> = {}): JsonObject {
+  const { asked = {} } = context.request ?? {};
   const { text, reasoning } = asked;
   return {
     background: false,
@@ -85,7 +91,7 @@ export function echoOf({
     prompt_cache_key: asked.prompt_cache_key ?? null,
     reasoning: { effort: null, summary: null, ...(isObject(reasoning) && reasoning) },
     safety_identifier: asked.safety_identifier ?? null,
-    store: hidden !== undefined && asked.store !== false,
+    store: isStored(context),
     temperature: numberOr(asked.temperature, 1),
     text: { ...(isObject(text) && text), format: formatOf(text) },
     tool_choice: asked.tool_choice ?? 'auto',

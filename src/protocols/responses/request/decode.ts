@@ -115,6 +115,7 @@ const REPEATED = [
   'max_output_tokens',
   'max_tool_calls',
   'metadata',
+  'model',
   'parallel_tool_calls',
   'presence_penalty',
   'previous_response_id',

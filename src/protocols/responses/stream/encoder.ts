@@ -8,13 +8,23 @@ import type { Citation, NativePart, ReasoningPart } from '../../../canonical/req
 import type { Usage } from '../../../canonical/usage.ts';
 import type { GatewayError } from '../../../errors.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
+import type { Frame } from '../../sse/splitter.ts';
 import { gatewayErrorOf } from '../../shared/client-error.ts';
 import { errorEvent, responseError } from '../errors.ts';
 import { callIds, callItem, clientToolOf, encryptedContent, isSealedPart, itemId } from '../reply/items.ts';
-import { echoOf, headOf, responseId, type ResponseHead, type ResponseState } from '../reply/response.ts';
+import { stringOf } from '../reply/reply.ts';
+import {
+  echoOf,
+  headOf,
+  noteReplyIds,
+  responseId,
+  type ResponseHead,
+  type ResponseState,
+} from '../reply/response.ts';
 import { encodeStop } from '../reply/stop-reason.ts';
 import { encodeUsage, estimateUsage } from '../reply/usage.ts';
 import { toolDirectory, type ToolDirectory } from '../request/tools.ts';
+import { AdoptedFrames } from './adopted-frames.ts';
 import { CallItem, MessageItem, Numbered, ReasoningItem, WholeItem, type OpenItem } from './open-item.ts';
 
 const DONE = 'data: [DONE]\n\n';
@@ -62,6 +72,8 @@ class ResponsesWriter implements StreamEncoder {
   #over = false;
   /** How the complete answer ended. */
   #final: ResponseState | undefined;
+  /** Once the stream goes on with a relayed one. */
+  #adopted: AdoptedFrames | undefined;
 
   constructor(context: ReplyContext) {
     const { asked = {}, reasoning } = context.request;
@@ -115,7 +127,14 @@ class ResponsesWriter implements StreamEncoder {
     return this.#lifecycle('response.in_progress', { status: 'in_progress', output });
   }
 
+  adopt(frame: Frame): Buffer {
+    if (this.#head === undefined) return frame.bytes;
+    this.#adopted ??= new AdoptedFrames(this.#frames, this.#head.id, this.#context);
+    return this.#adopted.adopt(frame);
+  }
+
   answer(): JsonObject | undefined {
+    if (this.#adopted !== undefined) return this.#adopted.answer();
     if (this.#head === undefined || this.#final === undefined) return undefined;
     return { ...headOf(this.#head, this.#final), ...echoOf(this.#context) };
   }
@@ -138,15 +157,21 @@ class ResponsesWriter implements StreamEncoder {
   #start(event: Start): string {
     if (this.#head === undefined) return this.#begin(event);
     // The stream was opened before the provider answered: the id stays.
-    const { model, serviceTier } = event;
+    const { id, model, serviceTier } = event;
     this.#head = { ...this.#head, model, serviceTier };
+    noteReplyIds(this.#context, id, this.#head.id);
     return '';
   }
 
   /** The first two frames, unless they are written already. */
-  #begin({ id = '', created = this.#context.created, model = '', serviceTier }: Partial<Start>): string {
+  #begin({ id = '', created = this.#context.created, model, serviceTier }: Partial<Start>): string {
     if (this.#head !== undefined) return '';
-    this.#head = { id: responseId(id, this.#context), created, model, serviceTier };
+    this.#head = {
+      id: responseId(id, this.#context),
+      created,
+      model: model ?? stringOf(this.#context.request.asked?.model),
+      serviceTier,
+    };
     const state: ResponseState = { status: 'in_progress', output: [] };
     return this.#lifecycle('response.created', state) + this.#lifecycle('response.in_progress', state);
   }
