@@ -1,7 +1,13 @@
-// Errors that chat clients read: one table over every kind of failure.
+// Errors of this protocol in both directions: a GatewayError becomes a body or a frame for the client; a provider's error, in an
+// answer or in its stream, becomes a ProviderFailure.
+// https://platform.openai.com/docs/guides/error-codes
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
 import { gatewayErrorOf, overflowMessage } from '../shared/client-error.ts';
+import { createErrorReader } from '../shared/provider-error.ts';
+import type { Frame } from '../sse/frame.ts';
+import { strayObject } from '../sse/stray-json.ts';
+import { isGiven, strictChunk } from './lenient.ts';
 
 interface WireError {
   type: string;
@@ -50,4 +56,36 @@ export function encodeStreamError(error: GatewayError, requestId: string): strin
 /** The frame of a provider's failure for which nobody made a GatewayError. */
 export function encodeStreamFailure(failure: ProviderFailure): string {
   return encodeStreamError(gatewayErrorOf(failure), '');
+}
+
+export const NO_ANSWER: ProviderFailure = {
+  kind: 'failed',
+  reason: 'empty',
+  message: 'The provider ended its stream without an answer.',
+};
+export const BROKEN_OFF: ProviderFailure = {
+  kind: 'failed',
+  reason: 'truncated',
+  message: 'The provider broke off its stream.',
+};
+
+export const { decodeError, failureOf, failureOfEvent } = createErrorReader();
+
+/** The error in a strict chunk or reply; undefined: it reports none. */
+export function failureIn(value: JsonObject, status?: number): ProviderFailure | undefined {
+  const { choices, error } = value;
+  if (isGiven(error)) return failureOf(value, status);
+  if (Array.isArray(choices) ? choices.length > 0 : isGiven(choices)) return undefined;
+  const isBare =
+    value.object === 'error' ||
+    isGiven(value.detail) ||
+    typeof value.message === 'string' ||
+    value.success === false;
+  return isBare ? failureOf(value, status) : undefined;
+}
+
+/** The error that a frame holds beside its data. */
+export function failureOfStray(frame: Frame): ProviderFailure | undefined {
+  const value = strayObject(frame);
+  return value === undefined ? undefined : failureIn(strictChunk(value));
 }

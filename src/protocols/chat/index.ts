@@ -1,8 +1,7 @@
 // The chat-completions protocol, as the gateway uses it.
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
 import { readEnvelope } from './request/envelope.ts';
-import { encodeError, encodeStreamError } from './errors.ts';
-import { decodeError } from './provider-error.ts';
+import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
 import { hints } from './request/hints.ts';
 import { rewrite } from './request/rewrite.ts';

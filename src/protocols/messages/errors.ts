@@ -1,9 +1,12 @@
-// Errors of this protocol, both ways: our own failures as its bodies and frames, and whatever a provider answers as a failure.
+// Errors of this protocol in both directions: a GatewayError becomes a body or an event for the client; a provider's error, in an
+// answer or in its stream, becomes a ProviderFailure.
 // https://docs.claude.com/en/api/errors
 import type { ErrorKind, GatewayError, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import { gatewayErrorOf } from '../shared/client-error.ts';
 import { createErrorReader } from '../shared/provider-error.ts';
+import type { Frame } from '../sse/frame.ts';
+import { strayObject } from '../sse/stray-json.ts';
 
 const TYPE = {
   invalid_request: 'invalid_request_error',
@@ -64,11 +67,7 @@ export function encodeStreamFailure(failure: ProviderFailure): string {
   return errorFrame({ type, error });
 }
 
-export const {
-  decodeError,
-  failureOf: readFailure,
-  failureOfEvent,
-} = createErrorReader({
+export const { decodeError, failureOf, failureOfEvent } = createErrorReader({
   withoutMessage: (status) =>
     `the provider answered with an error${status === undefined ? '' : ` (HTTP ${status})`}`,
   page(status, title) {
@@ -78,3 +77,16 @@ export const {
   numericCodes: true,
   fieldsAsText: false,
 });
+
+/** Whether a parsed event reports an error. An event whose name is unknown here counts only by its type or its member `error`. */
+export function isError(value: JsonObject, event: string): boolean {
+  const { type, error, detail, message, success } = value;
+  if (type === 'error' || (error !== undefined && error !== null)) return true;
+  return event === '' && (typeof message === 'string' || Boolean(detail) || success === false);
+}
+
+/** The error that a frame holds beside its data. */
+export function failureOfStray(frame: Frame): ProviderFailure | undefined {
+  const value = strayObject(frame);
+  return value !== undefined && isError(value, '') ? failureOf(value) : undefined;
+}

@@ -9,15 +9,8 @@ import type { StreamDecoder } from '../../protocol.ts';
 import { DeltaTemplate } from '../../sse/delta-template.ts';
 import type { Frame } from '../../sse/frame.ts';
 import { strictChunk } from '../lenient.ts';
-import {
-  BROKEN_OFF,
-  failureIn,
-  failureOf,
-  failureOfEvent,
-  failureOfStray,
-  malformed,
-  NO_ANSWER,
-} from '../provider-error.ts';
+import { BROKEN_OFF, failureIn, failureOf, failureOfEvent, failureOfStray, NO_ANSWER } from '../errors.ts';
+import { malformed } from '../../shared/provider-error.ts';
 import { decodeStop, failureOfSilence } from '../reply/stop-reason.ts';
 import { decodeUsage } from '../reply/usage.ts';
 import { Blocks } from './decoder-blocks.ts';

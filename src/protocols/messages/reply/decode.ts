@@ -7,7 +7,7 @@ import type { Usage } from '../../../canonical/usage.ts';
 import { FailureError } from '../../../errors.ts';
 import { keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';
-import { readFailure } from '../errors.ts';
+import { failureOf } from '../errors.ts';
 import { text } from '../wire-types.ts';
 import { decodeCitations } from './citations.ts';
 import { decodeStop, failureOfSilence, failureOfStop, isStop } from './stop-reason.ts';
@@ -26,7 +26,7 @@ function readMessage(value: unknown): { message: JsonObject; content: JsonValue[
   if (value === undefined || value === null) return broken('empty', 'the provider sent an empty answer');
   if (!isObject(value)) return broken('malformed', "the provider's answer is not a message");
   if (value.type === 'error' || (value.error !== undefined && value.error !== null)) {
-    throw new FailureError(readFailure(value));
+    throw new FailureError(failureOf(value));
   }
   if (!Array.isArray(value.content)) return broken('malformed', "the provider's answer is not a message");
   const { stop_reason: stopReason } = value;

@@ -11,9 +11,9 @@ import { keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-argume
 import type { Frame } from '../../sse/splitter.ts';
 import { DeltaTemplate } from '../../sse/delta-template.ts';
 import { Blocks } from './decoder-blocks.ts';
-import { failureOfEvent, readFailure } from '../errors.ts';
+import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';
 import { createSpliceWatch, SPLICED, unfoldStart } from './message-start.ts';
-import { failureOfStray, isError, isUnreadable, MALFORMED } from './relay.ts';
+import { isUnreadable, MALFORMED } from './relay.ts';
 import { addUnlikeInputs } from '../reply/decode.ts';
 import { list, text } from '../wire-types.ts';
 import { decodeStop, failureOfSilence, failureOfStop, isStop } from '../reply/stop-reason.ts';
@@ -110,7 +110,7 @@ class MessagesDecoder implements StreamDecoder {
       case 'message_stop':
         return this.#end();
       default:
-        return isError(value, event) ? this.#failed(readFailure(value)) : NONE;
+        return isError(value, event) ? this.#failed(failureOf(value)) : NONE;
     }
   }
 

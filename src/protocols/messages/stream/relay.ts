@@ -5,8 +5,8 @@ import type { ProviderFailure } from '../../../errors.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import type { FrameClass, StreamClassifier } from '../../protocol.ts';
 import type { Frame } from '../../sse/splitter.ts';
-import { closesObject, strayObject } from '../../sse/stray-json.ts';
-import { failureOfEvent, readFailure } from '../errors.ts';
+import { closesObject } from '../../sse/stray-json.ts';
+import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';
 import { createSpliceWatch, SPLICED } from './message-start.ts';
 import { failureOfSilence, failureOfStop, isStop } from '../reply/stop-reason.ts';
 import { list } from '../wire-types.ts';
@@ -64,19 +64,6 @@ const MUST_BE_JSON: ReadonlySet<string> = new Set([
 /** Data that is no object in a frame that must hold one. Some servers end with chat's last frame, which is no harm. */
 export function isUnreadable({ data, event }: Frame): boolean {
   return MUST_BE_JSON.has(event) && data !== '' && data.trim() !== '[DONE]';
-}
-
-/** With an event's name or without. What an event that is not known here says is its own matter. */
-export function isError(value: JsonObject, event: string): boolean {
-  const { type, error, detail, message, success } = value;
-  if (type === 'error' || (error !== undefined && error !== null)) return true;
-  return event === '' && (typeof message === 'string' || Boolean(detail) || success === false);
-}
-
-/** The error that a frame holds beside its data. */
-export function failureOfStray(frame: Frame): ProviderFailure | undefined {
-  const value = strayObject(frame);
-  return value !== undefined && isError(value, '') ? readFailure(value) : undefined;
 }
 
 export const MALFORMED: ProviderFailure = {
@@ -147,7 +134,7 @@ class MessagesClassifier implements StreamClassifier {
 
   /** Everything but content: an error, usage, a stop, the end. */
   #search(value: JsonObject, event: string): FrameClass {
-    if (isError(value, event)) return failed(readFailure(value));
+    if (isError(value, event)) return failed(failureOf(value));
     if (value.type === 'message_stop') return END;
     const { delta, message } = value;
     if (this.#isSpliced(message)) return failed(SPLICED);
