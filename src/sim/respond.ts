@@ -38,6 +38,8 @@ export async function respond(request: GenerationRequest, exchange: Exchange): P
     created,
     request,
     estimateInput: () => inputTokens(request),
+    // Its answers say that they are stored: the gateway in front of it stores them.
+    hidden: new Map(),
   };
   if (request.stream) await sendStream(reply, behaviour, context, exchange);
   else await sendJsonReply(reply, behaviour, context, exchange);
