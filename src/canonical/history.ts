@@ -16,6 +16,7 @@ export interface HistoryRules {
   blankIsSilent: boolean;
 }
 
+/** The same request where its history needs no repair. */
 export function repairHistory(
   request: GenerationRequest,
   { rules, traits }: { rules: HistoryRules; traits: Traits },
@@ -38,7 +39,11 @@ export function repairHistory(
   const paired = pairCalls(merged, warn);
   // Most conversations are in order: then nothing was moved, and no new neighbours can have come of it.
   const messages = paired === merged ? merged : mergeNeighbours(paired);
-  return { request: { ...request, messages }, warnings };
+  return { request: isSame(messages, request.messages) ? request : { ...request, messages }, warnings };
+}
+
+function isSame(messages: readonly Message[], before: readonly Message[]): boolean {
+  return messages.length === before.length && messages.every((message, at) => message === before[at]);
 }
 
 /** The same message where all of it stays: no list is made for it. */

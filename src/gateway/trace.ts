@@ -98,7 +98,7 @@ export function finishTrace(trace: Trace, clock: Clock, observers: readonly Obse
     // A provider's id may hold anything.
     const idOf = (text: string): string => redact(text, contact.target.provider).slice(0, MAX_ID_LENGTH);
     if (upstreamId !== undefined) trace.upstreamId = idOf(upstreamId);
-    if (replyIds !== undefined) trace.replyIds = { ...replyIds, theirs: idOf(replyIds.theirs) };
+    if (replyIds !== undefined) trace.replyIds = { theirs: idOf(replyIds.theirs), ours: replyIds.ours };
   }
   for (const observer of observers) observer.finished(trace);
 }

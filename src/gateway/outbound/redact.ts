@@ -26,14 +26,15 @@ const ADDRESS =
 /** In brackets, as in a URL; it is an address if it has several colons. */
 const BRACKETED = /(?:https?:\/\/)?\[([0-9a-f:.]{2,45})\](?::\d+)?(?:\/[^\s"',;)]*)?/gi;
 
+/** What stands in all that the expressions above find. Most ids hold none of it. */
+const SUSPECT = /(?:sk|pk|rk|gsk|xai|key|tok|pat|ghp|hf)[-_]|AIza|bearer|basic|localhost|[:=.[]/i;
+
 /** Every expression takes linear time, and text beyond the limit is cut first: it may be megabytes. */
 export function redact(text: string, provider: ProviderConfig): string {
   const secrets = [provider.apiKey, ...Object.values(provider.headers)].filter(isSecret);
   let clean = text.slice(0, MAX_SEARCHED);
   for (const secret of secrets) clean = clean.replaceAll(secret, '[redacted]');
-  for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement);
-  clean = clean.replace(ADDRESS, '[address]');
-  clean = clean.replace(BRACKETED, (whole, inner: string) => (isAddress(inner) ? '[address]' : whole));
+  if (SUSPECT.test(clean)) clean = withoutSuspects(clean);
   // A secret that the cut divided would not be found.
   if (text.length > MAX_SEARCHED) {
     const longest = secrets.reduce((most, { length }) => Math.max(most, length), LONGEST_SECRET);
@@ -41,6 +42,13 @@ export function redact(text: string, provider: ProviderConfig): string {
   }
   if (clean.length > MAX_MESSAGE) return `${clean.slice(0, MAX_MESSAGE)}…`;
   return text.length > MAX_SEARCHED ? `${clean}…` : clean;
+}
+
+function withoutSuspects(text: string): string {
+  let clean = text;
+  for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement);
+  clean = clean.replace(ADDRESS, '[address]');
+  return clean.replace(BRACKETED, (whole, inner: string) => (isAddress(inner) ? '[address]' : whole));
 }
 
 function isSecret(text: string | undefined): text is string {

@@ -175,7 +175,7 @@ export function translateWhole(
 ): TranslatedReply {
   const reply = restoreReply(given, prepared.restore);
   const answer = client.encodeReply(reply, context);
-  return { ...written(rawJson(answer), reply, prepared, client, context), answer };
+  return written({ text: rawJson(answer), answer }, reply, prepared, client, context);
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
@@ -190,20 +190,20 @@ export function translateAsStream(
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
-  return { ...written(text, reply, prepared, client, context), answer: encoder.answer?.() };
+  return written({ text, answer: encoder.answer?.() }, reply, prepared, client, context);
 }
 
 function written(
-  text: string,
+  { text, answer }: Pick<TranslatedReply, 'text' | 'answer'>,
   reply: Reply,
   prepared: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
-): Omit<TranslatedReply, 'answer'> {
+): TranslatedReply {
   const thinking = client.holds.signedThinking ? undefined : new ThinkingCollector();
   thinking?.pushReply(reply);
   const lost = lossesOf(reply, prepared, client, context);
-  return { text, usage: known(reply.usage), lost, items: itemsOf(thinking, prepared) };
+  return { text, usage: known(reply.usage), lost, items: itemsOf(thinking, prepared), answer };
 }
 
 function itemsOf(

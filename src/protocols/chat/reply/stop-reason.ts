@@ -24,15 +24,19 @@ export interface Ending {
 export function decodeStop(ending: Ending): StopReason {
   const { finish, stopReason, hasCalls, refusal } = ending;
   const known = finish === undefined ? 'end' : (stopOfWord(finish) ?? 'other');
-  const raw = finish === undefined ? {} : { raw: finish };
-  if (refusal && known !== 'length') return { reason: 'refusal', ...raw, explanation: refusal };
-  // Many servers say `stop` with calls, and some `tool_calls` without one.
-  if ((known === 'end' || known === 'other') && hasCalls) return { reason: 'tool_calls', ...raw };
-  if (known === 'tool_calls' && !hasCalls) return { reason: 'end', ...raw };
-  if (known === 'end' && typeof stopReason === 'string' && stopReason !== '') {
-    return { reason: 'stop_sequence', ...raw, sequence: stopReason };
+  const stop: StopReason = finish === undefined ? { reason: known } : { reason: known, raw: finish };
+  if (refusal && known !== 'length') {
+    stop.reason = 'refusal';
+    stop.explanation = refusal;
   }
-  return { reason: known, ...raw };
+  // Many servers say `stop` with calls, and some `tool_calls` without one.
+  else if ((known === 'end' || known === 'other') && hasCalls) stop.reason = 'tool_calls';
+  else if (known === 'tool_calls' && !hasCalls) stop.reason = 'end';
+  else if (known === 'end' && typeof stopReason === 'string' && stopReason !== '') {
+    stop.reason = 'stop_sequence';
+    stop.sequence = stopReason;
+  }
+  return stop;
 }
 
 const FINISH = {

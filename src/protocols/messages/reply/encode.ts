@@ -37,8 +37,9 @@ function encodeContent(parts: readonly ReplyPart[], hideThinking = false): JsonO
 function encodeBlock(part: ReplyPart, hideThinking: boolean): JsonObject | undefined {
   switch (part.type) {
     case 'text': {
+      const { text } = part;
       const citations = encodeCitations(part.citations);
-      return { type: 'text', text: part.text, ...(citations.length > 0 && { citations }) };
+      return citations.length > 0 ? { type: 'text', text, citations } : { type: 'text', text };
     }
     case 'reasoning':
       if (part.redacted !== undefined) return { type: 'redacted_thinking', data: part.redacted };
@@ -95,13 +96,16 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   );
   const hasCalls = content.some((block) => block.type === 'tool_use');
   const usage = reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts));
+  const stop = encodeStop(reply.stop, hasCalls);
   return {
     id: messageId(reply.id, context),
     type: 'message',
     role: 'assistant',
     model: reply.model,
     content,
-    ...encodeStop(reply.stop, hasCalls),
+    stop_reason: stop.stop_reason,
+    stop_sequence: stop.stop_sequence,
+    stop_details: stop.stop_details,
     usage: encodeUsage(usage, reply.serviceTier),
   } satisfies WireMessage;
 }

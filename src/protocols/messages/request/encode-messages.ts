@@ -36,23 +36,22 @@ function leadingSystem(messages: readonly Message[]): number {
 }
 
 /** Documents want a text beside them. */
-function accompanied(content: JsonObject[]): JsonObject[] {
+function accompany(content: JsonObject[]): void {
   const alone =
     content.some((block) => block.type === 'document') && !content.some((block) => block.type === 'text');
-  return alone ? [...content, textBlock(PLACEHOLDER)] : content;
+  if (alone) content.push(textBlock(PLACEHOLDER));
 }
 
-function finishTurn(turn: WireTurn): WireTurn {
-  if (turn.role !== 'user') return turn;
+/** Puts results of tools first, where they nearly always stand already. */
+function finishTurn(turn: WireTurn): void {
+  if (turn.role !== 'user') return;
   const { content } = turn;
   const last = content.findLastIndex(isResult);
-  if (last < 0) return { ...turn, content: accompanied(content) };
   const other = content.findIndex((block) => !isResult(block));
-  // They nearly always stand first: nothing to move.
-  if (other < 0) return turn;
-  if (other > last) return { ...turn, content: accompanied(content) };
-  const results = content.filter(isResult);
-  return { ...turn, content: accompanied([...results, ...content.filter((block) => !isResult(block))]) };
+  if (other !== -1 && other < last) {
+    turn.content = [...content.filter(isResult), ...content.filter((block) => !isResult(block))];
+  }
+  if (other !== -1) accompany(turn.content);
 }
 
 /** Adds to the last turn of that role, so that turns alternate; `content` was made for it. */
@@ -128,15 +127,13 @@ export function encodeMessages(encoding: EncodeContext): EncodedTurns {
 }
 
 /** What can only be done when it is known whether the model may go on from a turn of its own. */
-export function finishTurns(turns: WireTurn[], prefill: boolean, encoding: EncodeContext): WireTurn[] {
-  const finished = turns.map(finishTurn);
-  if (finished[0]?.role !== 'user') {
-    if (finished.length > 0)
-      encoding.warn('changed', 'messages', 'a user turn was put before the first turn');
-    finished.unshift({ role: 'user', content: [textBlock(PLACEHOLDER)] });
+export function finishTurns(turns: WireTurn[], prefill: boolean, encoding: EncodeContext): void {
+  turns.forEach(finishTurn);
+  if (turns[0]?.role !== 'user') {
+    if (turns.length > 0) encoding.warn('changed', 'messages', 'a user turn was put before the first turn');
+    turns.unshift({ role: 'user', content: [textBlock(PLACEHOLDER)] });
   }
-  finishPrefill(finished, prefill, encoding);
-  return finished;
+  finishPrefill(turns, prefill, encoding);
 }
 
 function isThinking(block: JsonObject | undefined): boolean {

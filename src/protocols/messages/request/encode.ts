@@ -2,6 +2,7 @@
 // the same bytes for the same request, since prompt caches go by them.
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { GenerationRequest } from '../../../canonical/request.ts';
+import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../protocol.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
@@ -166,19 +167,22 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   if (refusesLastThinking(thinking, turns)) stripLastThinking(turns, encoding);
   // Providers refuse a prefill beside thinking, and beside a form of their own for the answer.
   const prefill = traits.prefill && !thinking.on && format === undefined;
-  const messages = finishTurns(turns, prefill, encoding);
-  placeCacheMarks({ tools: tools.tools, system, turns: messages }, encoding);
+  finishTurns(turns, prefill, encoding);
+  placeCacheMarks({ tools: tools.tools, system, turns }, encoding);
 
   const body: JsonObject = { model, max_tokens: maxTokens };
   if (system.length > 0) body.system = system;
-  body.messages = messages;
+  body.messages = turns;
   if (tools.tools.length > 0) body.tools = tools.tools;
   if (tools.choice !== undefined) body.tool_choice = tools.choice;
   encodeSampling(body, thinking.on, encoding);
   const stop = encodeStop(body, encoding);
   if (thinking.thinking !== undefined) body.thinking = thinking.thinking;
   if (format !== undefined || thinking.effort !== undefined) {
-    body.output_config = { ...(thinking.effort && { effort: thinking.effort }), ...(format && { format }) };
+    const output: JsonObject = {};
+    if (thinking.effort !== undefined) output.effort = thinking.effort;
+    if (format !== undefined) output.format = format;
+    body.output_config = output;
   }
   encodeIdentity(body, encoding);
   if (request.cache !== undefined) body.cache_control = cacheControl(request.cache);
@@ -186,14 +190,7 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   body.stream = request.stream;
 
   const custom = (request.tools ?? []).filter((tool) => tool.type === 'custom').map((tool) => tool.name);
-  return {
-    body,
-    warnings: encoding.warnings,
-    restore: {
-      toolNames: encoding.toolNames,
-      customTools: new Set(custom),
-      ...(structuredTool === undefined ? {} : { structuredTool }),
-      stop,
-    },
-  };
+  const restore: ReverseMapping = { toolNames: encoding.toolNames, customTools: new Set(custom), stop };
+  if (structuredTool !== undefined) restore.structuredTool = structuredTool;
+  return { body, warnings: encoding.warnings, restore };
 }
