@@ -205,6 +205,8 @@ export interface TokenCounting {
 export interface References {
   /** Of stored answers and items. */
   ids: readonly string[];
+  /** Of items that came without what was stored beside them; the request can do without. */
+  bare: readonly string[];
   /** Blobs that the gateway sealed for the account. */
   sealed: readonly string[];
 }

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../canonical/json.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
-import type { StoredAnswers } from '../../protocols/protocol.ts';
+import type { References, StoredAnswers } from '../../protocols/protocol.ts';
 import type { SealedItems } from '../../store/sealed-items.ts';
 import { readRequest, type Inbound } from './read-request.ts';
 
@@ -19,20 +19,38 @@ export async function resolveReferences(
 ): Promise<StoredReferences | undefined> {
   const { stored } = inbound.protocol.client;
   if (stored === undefined) return undefined;
-  const { ids, sealed } = stored.references(inbound.value);
-  if (ids.length === 0 && sealed.length === 0) return undefined;
+  const { ids, bare, sealed } = stored.references(inbound.value);
+  if (ids.length === 0 && bare.length === 0 && sealed.length === 0) return undefined;
   return readable(log, async () => {
-    const texts = ids.length === 0 ? NOTHING_FOUND : await items.find(accountId, ids);
-    // Later requests of the conversation refer to the same items.
-    if (texts.size > 0) await items.extend(accountId, [...texts.keys()]);
+    const texts = await textsOf({ ids, bare }, accountId, { items, log });
     const opened = new Map<string, string>();
     for (const blob of sealed) {
       const text = items.unseal(accountId, blob);
       if (text !== undefined) opened.set(blob, text);
     }
-    const holder = stored.heldBy(ids, texts);
+    const holder = stored.heldBy([...ids, ...bare.filter((id) => texts.has(id))], texts);
     return new StoredReferences(inbound, stored, { texts, opened }, sealed.length > 0, holder);
   });
+}
+
+async function textsOf(
+  { ids, bare }: Pick<References, 'ids' | 'bare'>,
+  accountId: number,
+  { items, log }: { items: SealedItems; log: Logger },
+): Promise<ReadonlyMap<string, string>> {
+  const all = [...ids, ...bare];
+  if (all.length === 0) return NOTHING_FOUND;
+  try {
+    const texts = await items.find(accountId, all);
+    // Later requests of the conversation refer to the same items.
+    if (texts.size > 0) await items.extend(accountId, [...texts.keys()]);
+    return texts;
+  } catch (error) {
+    if (ids.length > 0) throw error;
+    // The request can do without: the model thinks less.
+    log.warn('stored thinking could not be read', { reason: String(error) });
+    return NOTHING_FOUND;
+  }
 }
 
 /** What is stored under one id; undefined: nothing. Throws as `resolveReferences` does. */

@@ -26,16 +26,24 @@ interface ItemRecord {
 function references(value: JsonObject): References {
   const { previous_response_id: previous, input } = value;
   const ids: string[] = typeof previous === 'string' && previous !== '' ? [previous] : [];
+  const bare: string[] = [];
   const sealed: string[] = [];
-  if (!Array.isArray(input)) return { ids, sealed };
+  if (!Array.isArray(input)) return { ids, bare, sealed };
   for (const item of input) {
     if (!isObject(item)) continue;
+    const { encrypted_content: content } = item;
     if (isReference(item)) ids.push(item.id);
-    else if (typeof item.encrypted_content === 'string' && item.encrypted_content.startsWith(SEAL_MARK)) {
-      sealed.push(item.encrypted_content);
-    }
+    else if (isBare(item)) bare.push(item.id);
+    else if (typeof content === 'string' && content.startsWith(SEAL_MARK)) sealed.push(content);
   }
-  return { ids, sealed };
+  return { ids, bare, sealed };
+}
+
+/** Reasoning as clients send it back that did not ask for its encrypted content. */
+function isBare(item: JsonObject): item is JsonObject & { id: string } {
+  return (
+    item.type === 'reasoning' && typeof item.id === 'string' && typeof item.encrypted_content !== 'string'
+  );
 }
 
 /** The type may be left out where there is nothing but an id. */
@@ -54,6 +62,7 @@ function inline(
   const own = inputItems(value).map((item) => {
     if (!isObject(item)) return item;
     if (isReference(item)) return itemOf(item.id, texts);
+    if (isBare(item)) return completed(item, texts);
     const json = typeof item.encrypted_content === 'string' ? opened.get(item.encrypted_content) : undefined;
     return json === undefined ? item : { ...item, encrypted_content: json };
   });
@@ -88,6 +97,13 @@ function itemOf(id: string, texts: ReadonlyMap<string, string>): JsonObject {
   }
   const message = `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`;
   throw new GatewayError('invalid_request', message, { param: 'input' });
+}
+
+/** With the thinking that is stored beside it, where there is some. */
+function completed(item: JsonObject & { id: string }, texts: ReadonlyMap<string, string>): JsonObject {
+  const text = texts.get(item.id);
+  const content = text === undefined ? undefined : (JSON.parse(text) as ItemRecord).item.encrypted_content;
+  return content === undefined ? item : { ...item, encrypted_content: content };
 }
 
 function answerRecord(text: string | undefined): AnswerRecord | undefined {

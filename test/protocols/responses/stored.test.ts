@@ -33,20 +33,23 @@ function faultOf(value: JsonObject): GatewayError {
 }
 
 describe('references', () => {
-  it('are previous answers, item references with or without a type, and sealed blobs', () => {
+  it('are previous answers, item references with or without a type, reasoning without its content, and sealed blobs', () => {
     const input = [
       QUESTION,
       { type: 'item_reference', id: 'rs_1' },
       { id: 'msg_1' },
       { ...REASONING, encrypted_content: 'gw1.abc' },
       { ...REASONING, encrypted_content: 'gAAAA' },
+      { ...REASONING, id: 'rs_2', encrypted_content: null },
     ];
     expect(stored.references({ previous_response_id: 'resp_0', input })).toEqual({
       ids: ['resp_0', 'rs_1', 'msg_1'],
+      bare: ['rs_2'],
       sealed: ['gw1.abc'],
     });
     expect(stored.references({ input: 'Look.', previous_response_id: null })).toEqual({
       ids: [],
+      bare: [],
       sealed: [],
     });
   });
@@ -75,6 +78,15 @@ describe('a request without its references', () => {
     expect(stored.inline({ input }, found, 'translated').input).toEqual([
       MESSAGE,
       { type: 'reasoning', id: 'rs_9', summary: [], encrypted_content: THINKING },
+    ]);
+  });
+
+  it('holds the stored thinking of reasoning that came back without it', () => {
+    const gone = { ...REASONING, id: 'rs_gone' };
+    const found = { ...NONE, texts: textsOf() };
+    expect(stored.inline({ input: [REASONING, gone] }, found, 'translated').input).toEqual([
+      { ...REASONING, encrypted_content: THINKING },
+      gone,
     ]);
   });
 
