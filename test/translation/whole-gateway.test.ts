@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Reply } from '../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { protocols } from '../../src/protocols/registry.ts';
-import { ask, isWhole, type Question } from '../helpers/ask.ts';
+import { ask, isWhole, PATHS, type Question } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { gateway as startAlone, provider as configured, startGateway } from '../helpers/gateway.ts';
 import type { TestGateway } from '../helpers/gateway.ts';
@@ -554,6 +554,21 @@ describe('arguments that JavaScript can not hold', () => {
     expect(text).toContain(speaks === 'chat' ? `"input":${EXACT}` : `"arguments":${JSON.stringify(EXACT)}`);
   });
 
+  it("are the same in a responses client's history, where they are no text", async () => {
+    const call = `{"type":"tool_search_call","call_id":"c1","execution":"client","arguments":${EXACT}}`;
+    const response = await fetch(`${gateway.url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.key}` },
+      body:
+        `{"model":"chat/m","tools":[{"type":"tool_search","execution":"client"}],"input":[{"role":"user","content":"go"},${call},` +
+        '{"type":"tool_search_output","call_id":"c1","tools":[]}]}',
+    });
+    await response.text();
+    expect(upstream.requests.at(-1)?.json).toMatchObject({
+      messages: [{}, { tool_calls: [{ function: { arguments: EXACT } }] }, {}],
+    });
+  });
+
   it("are the same in a messages client's history", async () => {
     const response = await fetch(`${gateway.url}/v1/messages`, {
       method: 'POST',
@@ -577,15 +592,34 @@ describe('schemas whose order JavaScript would change', () => {
     ['chat', 'tools', `{"type":"function","function":{"name":"f","parameters":${SCHEMA}}}`, 'input_schema'],
     ['chat', 'functions', `{"name":"f","parameters":${SCHEMA}}`, 'input_schema'],
     ['messages', 'tools', `{"name":"f","input_schema":${SCHEMA}}`, 'parameters'],
+    ['responses', 'tools', `{"type":"function","name":"f","parameters":${SCHEMA}}`, 'parameters'],
+    [
+      'responses',
+      'tools',
+      `{"type":"namespace","name":"n","tools":[{"type":"function","name":"g"},{"type":"function","name":"f","parameters":${SCHEMA}}]}`,
+      'parameters',
+    ],
+    [
+      'responses',
+      'input',
+      `{"type":"additional_tools","tools":[{"type":"function","name":"f","parameters":${SCHEMA}}]}`,
+      'parameters',
+    ],
   ] as const)(
     'of a %s client reach the provider as they were written (%s)',
     async (client, list, tool, name) => {
-      const speaks = client === 'chat' ? 'messages' : 'chat';
-      const path = client === 'chat' ? '/v1/chat/completions' : '/v1/messages';
+      const speaks = client === 'messages' || client === 'responses' ? 'chat' : 'messages';
+      const path = PATHS[client];
+      const question = '{"role":"user","content":"go"}';
+      const rest =
+        client === 'responses'
+          ? `"input":[${question}${list === 'input' ? `,${tool}` : ''}]`
+          : `"max_tokens":9,"messages":[${question}]`;
+      const tools = list === 'input' ? '' : `"${list}":[${tool}],`;
       const response = await fetch(gateway.url + path, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.key}` },
-        body: `{"model":"${speaks}/m","max_tokens":9,"${list}":[${tool}],"messages":[{"role":"user","content":"go"}]}`,
+        body: `{"model":"${speaks}/m",${tools}${rest}}`,
       });
       await response.text();
       expect(upstream.requests.at(-1)?.bytes.toString()).toContain(`"${name}":${SCHEMA}`);

@@ -3,6 +3,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Message, NativeField, Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
+import { rawObjectJson } from '../../json/raw-json.ts';
 import { refuse } from '../../shared/client-error.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { openReasoning, SEAL_MARK } from '../sealed-reasoning.ts';
@@ -134,8 +135,10 @@ function toolName(item: JsonObject, at: string, { tools }: Conversation): string
   return tools.nameOf(name, textOf(namespace));
 }
 
-const jsonText = (value: JsonValue | undefined): string =>
-  typeof value === 'string' ? value : JSON.stringify(value ?? {});
+function jsonText(value: JsonValue | undefined): string {
+  if (isObject(value)) return rawObjectJson(value);
+  return typeof value === 'string' ? value : JSON.stringify(value ?? {});
+}
 
 const readCall: ItemReader = (item, at, into) => {
   addCall({ name: toolName(item, at, into), arguments: jsonText(item.arguments) }, item, at, into);

@@ -8,6 +8,7 @@ import type {
   Reasoning,
   ResponseFormat,
 } from '../../../canonical/request.ts';
+import { isReordered, keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
 import type { ReplyOptions } from '../../protocol.ts';
 import { isEffort } from '../../shared/effort.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
@@ -15,7 +16,36 @@ import { decodeInput } from './decode-input.ts';
 import { decodeToolChoice, decodeTools, decodeWebSearch } from './decode-tools.ts';
 import { directoryOf, itemsWithTools, readToolLists } from './tools.ts';
 
-export function decodeRequest(value: JsonObject): GenerationRequest {
+/** Arguments that are sent as objects are text from here on: the text that they were sent as. Schemas keep their order. */
+function keepWritten({ tools, input }: JsonObject, source: Buffer | string): void {
+  const places: ArgumentsPath[] = [];
+  addSchemas(places, tools, ['tools']);
+  for (const [index, item] of (Array.isArray(input) ? input : []).entries()) {
+    if (!isObject(item)) continue;
+    const steps = ['input', index];
+    if (mayDiffer(item.arguments)) places.push({ holder: item, name: 'arguments', steps });
+    addSchemas(places, item.tools, [...steps, 'tools']);
+  }
+  keepSource(source, places);
+}
+
+/** Of tools and of the tools of namespaces. */
+function addSchemas(
+  places: ArgumentsPath[],
+  tools: JsonValue | undefined,
+  steps: ArgumentsPath['steps'],
+): void {
+  if (!Array.isArray(tools)) return;
+  for (const [index, tool] of tools.entries()) {
+    if (!isObject(tool)) continue;
+    const way = [...steps, index];
+    if (isReordered(tool.parameters)) places.push({ holder: tool, name: 'parameters', steps: way });
+    addSchemas(places, tool.tools, [...way, 'tools']);
+  }
+}
+
+export function decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest {
+  if (source !== undefined) keepWritten(value, source);
   const native: NativeField[] = [];
   addNativeFields(native, value, '');
   const lists = readToolLists(value);
