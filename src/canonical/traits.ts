@@ -49,7 +49,7 @@ export interface Traits {
   cacheMarks: 'none' | 'prompt_cache_breakpoint' | 'cache_control';
   /** Takes `prompt_cache_key`. */
   cacheKey: boolean;
-  /** Top-level members and `messages[].…` paths that this server refuses: left out and reported. */
+  /** Top-level members and `messages[].…` or `input[].…` paths that this server refuses: left out and reported. */
   rejectFields: readonly string[];
 
   // -- both wires --

@@ -3,6 +3,7 @@ import type { CanonicalField } from '../../canonical/request.ts';
 import {
   CARRIED,
   createLedger,
+  fieldsByPath,
   isEmpty,
   isFalse,
   isZero,
@@ -155,19 +156,9 @@ export function wirePath(field: CanonicalField): string {
   return PATHS[field];
 }
 
-const FIELDS: ReadonlyMap<string, CanonicalField> = new Map(
-  Object.entries(PATHS)
-    .map(([field, path]) => [path, field as CanonicalField] as const)
-    .reverse(),
-);
-
-const OTHER_NAMES: Readonly<Record<string, CanonicalField | undefined>> = {
+/** The canonical place behind a wire name, for fields that a server refuses by name. */
+export const fieldAt = fieldsByPath(PATHS, {
   max_tokens: 'maxOutputTokens',
   user: 'user',
   reasoning: 'messages.reasoning',
-};
-
-/** The canonical place behind a wire name, for fields that a server refuses by name. */
-export function fieldAt(path: string): CanonicalField | undefined {
-  return FIELDS.get(path) ?? OTHER_NAMES[path];
-}
+});

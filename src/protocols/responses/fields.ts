@@ -4,6 +4,7 @@ import type { CanonicalField } from '../../canonical/request.ts';
 import {
   CARRIED,
   createLedger,
+  fieldsByPath,
   isEmpty,
   isFalse,
   isZero,
@@ -179,3 +180,6 @@ const PATHS = {
 export function wirePath(field: CanonicalField): string {
   return PATHS[field];
 }
+
+/** The canonical place behind a wire name, for fields that a server refuses by name. */
+export const fieldAt = fieldsByPath(PATHS, { user: 'user', text: 'responseFormat' });

@@ -2,7 +2,13 @@
 // (warnings, changed tool names). One for each request that is encoded.
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
-import type { GenerationRequest, NativeField, ProtocolName, Warning } from '../../canonical/request.ts';
+import type {
+  CanonicalField,
+  GenerationRequest,
+  NativeField,
+  ProtocolName,
+  Warning,
+} from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import { refuse } from './client-error.ts';
 import { fitToolId, fitToolName, type ToolIdRule } from './tool-names.ts';
@@ -121,4 +127,40 @@ export function fitUser(user: string, longest: number, encoding: EncodeContext):
   if (user.length <= longest) return user;
   encoding.warn('changed', 'user', 'too long: its hash is sent');
   return createHash('sha256').update(user).digest('hex');
+}
+
+/** Of a wire: which members a server may refuse. */
+interface Refusable {
+  /** The list whose items' members have the path `list[].name`. */
+  list: string;
+  /** No request goes without them. */
+  needed: readonly string[];
+  /** What the gateway itself put there is no loss of the client's. */
+  own: readonly string[];
+  fieldAt: (path: string) => CanonicalField | undefined;
+}
+
+/** Members that this server is known to refuse. */
+export function dropRefused(
+  body: JsonObject,
+  encoding: EncodeContext,
+  { list, needed, own, fieldAt }: Refusable,
+): void {
+  for (const path of encoding.traits.rejectFields) {
+    if (needed.includes(path) || !removeAt(body, path, list) || own.includes(path)) continue;
+    encoding.warn('dropped', fieldAt(path) ?? { path }, 'this server refuses it');
+  }
+}
+
+function removeAt(body: JsonObject, path: string, list: string): boolean {
+  const prefix = `${list}[].`;
+  if (!path.startsWith(prefix)) return remove(body, path);
+  const items = Array.isArray(body[list]) ? body[list] : [];
+  return items.filter((item) => isObject(item) && remove(item, path.slice(prefix.length))).length > 0;
+}
+
+function remove(object: JsonObject, name: string): boolean {
+  const had = object[name] !== undefined;
+  delete object[name];
+  return had;
 }

@@ -40,6 +40,16 @@ export const isEmpty = (value: JsonValue): boolean =>
 /** What this protocol's clients call each canonical place, for the names in warnings. */
 export type WirePaths = Readonly<Record<CanonicalField, string>>;
 
+/** The canonical place behind a wire path. `others`: further names of a place. */
+export function fieldsByPath(
+  paths: WirePaths,
+  others: Readonly<Record<string, CanonicalField>>,
+): (path: string) => CanonicalField | undefined {
+  const places = Object.entries(paths).map(([field, path]) => [path, field as CanonicalField] as const);
+  const byPath = new Map([...Object.entries(others), ...places.reverse()]);
+  return (path) => byPath.get(path);
+}
+
 export interface Ledger {
   /** A member whose name, or whose value, has no canonical form. `name`: the last of `path`, where it has dots itself. */
   nativeField: (path: string, value: JsonValue, name?: string) => NativeField;

@@ -1,12 +1,17 @@
 // The canonical request as a body for a chat provider, shaped by what its model and server take. A pure function: the same
 // conversation gives the same bytes, on which prompt caches depend. Members stand in a fixed order.
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject } from '../../../canonical/json.ts';
+import type { JsonObject } from '../../../canonical/json.ts';
 import type { GenerationRequest, NativeField } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { EncodedRequest } from '../../protocol.ts';
-import { createEncodeContext, fitUser, type EncodeContext } from '../../shared/encode-context.ts';
+import {
+  createEncodeContext,
+  dropRefused,
+  fitUser,
+  type EncodeContext,
+} from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client-error.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { chooseEffort } from '../../shared/effort.ts';
@@ -15,6 +20,12 @@ import { encodeToolChoice, encodeTools } from './encode-tools.ts';
 import { fieldAt } from '../fields.ts';
 
 const MAX_USER = 64;
+const REFUSABLE = {
+  list: 'messages',
+  needed: ['model', 'messages', 'stream'],
+  own: ['stream_options'],
+  fieldAt,
+};
 
 export function encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest {
   const encoding = createEncodeContext({ protocol: 'chat', request, traits, toolIds: traits.toolIds });
@@ -29,7 +40,7 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   putWebSearch(body, encoding);
   putStream(body, encoding);
   encoding.natives(putShared(body, encoding), body);
-  dropRefused(body, encoding);
+  dropRefused(body, encoding, REFUSABLE);
   const restore: ReverseMapping = { toolNames: encoding.toolNames, customTools: standIns(encoding), stop };
   if (structuredTool !== undefined) restore.structuredTool = structuredTool;
   return { body, warnings: encoding.warnings, restore };
@@ -186,33 +197,4 @@ function putShared(body: JsonObject, { request, traits }: EncodeContext): Native
     if (name !== undefined) body[name] = value;
     return name === undefined;
   });
-}
-
-const PER_MESSAGE = 'messages[].';
-const NEVER_DROPPED: ReadonlySet<string> = new Set(['model', 'messages', 'stream']);
-
-/** Members that this server is known to refuse. */
-function dropRefused(body: JsonObject, encoding: EncodeContext): void {
-  for (const path of encoding.traits.rejectFields) {
-    if (NEVER_DROPPED.has(path) || !removeAt(body, path)) continue;
-    // What the gateway itself put there is no loss of the client's.
-    if (path === 'stream_options') continue;
-    encoding.warn('dropped', fieldAt(path) ?? { path }, 'this server refuses it');
-  }
-}
-
-function removeAt(body: JsonObject, path: string): boolean {
-  if (!path.startsWith(PER_MESSAGE)) {
-    const had = body[path] !== undefined;
-    delete body[path];
-    return had;
-  }
-  const name = path.slice(PER_MESSAGE.length);
-  let had = false;
-  for (const message of Array.isArray(body.messages) ? body.messages : []) {
-    if (!isObject(message) || message[name] === undefined) continue;
-    delete message[name];
-    had = true;
-  }
-  return had;
 }

@@ -6,8 +6,14 @@ import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../protocol.ts';
 import { chooseEffort } from '../../shared/effort.ts';
-import { createEncodeContext, fitUser, type EncodeContext } from '../../shared/encode-context.ts';
+import {
+  createEncodeContext,
+  dropRefused,
+  fitUser,
+  type EncodeContext,
+} from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client-error.ts';
+import { fieldAt } from '../fields.ts';
 import { encodeInput } from './encode-input.ts';
 import { encodeToolChoice, encodeTools, putFormat } from './encode-tools.ts';
 
@@ -15,6 +21,12 @@ export { historyRules } from './encode-input.ts';
 
 /** Characters of an end user's id. */
 const MAX_USER = 64;
+const REFUSABLE = {
+  list: 'input',
+  needed: ['model', 'input', 'stream'],
+  own: ['store', 'include', 'input[].type'],
+  fieldAt,
+};
 
 export function encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest {
   const encoding = createEncodeContext({ protocol: 'responses', request, traits, toolIds: traits.toolIds });
@@ -32,6 +44,7 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   body.store = false;
   body.include = includeOf(body);
   if (request.stream) body.stream = true;
+  dropRefused(body, encoding, REFUSABLE);
   const stop = (request.stop ?? []).filter((sequence) => sequence !== '');
   if (stop.length > 0) encoding.warn('changed', 'stop', 'the gateway itself stops at them');
   const restore: ReverseMapping = { toolNames: encoding.toolNames, customTools: new Set(), stop };

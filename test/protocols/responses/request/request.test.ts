@@ -392,6 +392,37 @@ describe('towards a responses provider', () => {
     });
   });
 
+  it('members that the server refuses are left out, and named as the client calls them', () => {
+    const members = {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 'b' },
+      ],
+      max_tokens: 5,
+      top_p: 0.5,
+      reasoning_effort: 'low',
+    };
+    const rejectFields = [
+      'max_output_tokens',
+      'reasoning',
+      'include',
+      'store',
+      'input',
+      'seed',
+      'input[].type',
+    ];
+    const { body, dropped } = translate('chat', 'responses', members, { rejectFields });
+    expect(body).toEqual({
+      model: 'target',
+      input: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 'b' },
+      ],
+      top_p: 0.5,
+    });
+    expect(dropped).toEqual(['max_completion_tokens', 'reasoning_effort']);
+  });
+
   it('a messages request keeps images in results, errors as text, and the tools of its own as functions', () => {
     const png = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' };
     const { body, dropped } = translate('messages', 'responses', {
