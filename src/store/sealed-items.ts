@@ -1,33 +1,18 @@
-// Encrypts items of accounts before they reach the database, so that the database alone reveals no content. Items are written
-// in batches outside the request path; a look-up also finds items that are not written yet.
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+// Stores items of accounts encrypted, so that the database alone reveals no content. Items are written in batches outside the
+// request path; a look-up also finds items that are not written yet.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import { StoreError, type ItemBounds, type Store, type StoredItem } from './store.ts';
+import { createItemCipher, reasonOf, type ItemCipher } from './item-cipher.ts';
+import type { ItemBounds, Store, StoredItem } from './store.ts';
 
 const FLUSH_MS = 100;
 const RETRY_MS = 1000;
 const MIB = 1024 * 1024;
 const BOUNDS: ItemBounds = { account: 64 * MIB, all: 1024 * MIB };
-/** Characters that wait for a database that is away; above it the oldest are dropped. */
+/** Characters that may wait while the database is not available; above it the oldest items are dropped. */
 const MOST_WAITING = 64 * MIB;
 
-// AES-256-GCM as NIST SP 800-38D has it: a random nonce of 96 bits, a tag of 128.
-const CIPHER = 'aes-256-gcm';
-const KEY_BYTES = 32;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-/** What `seal` gives begins with it. */
+/** The prefix of what `seal` returns. */
 const SEALED = 'gw1.';
 
 export interface NewItem {
@@ -35,21 +20,21 @@ export interface NewItem {
   text: string;
 }
 
-/** Ids are of one account: another account neither finds nor opens what is sealed for it. */
+/** Ids belong to one account: another account neither finds nor opens what is sealed for it. */
 export interface SealedItems {
-  /** Keeps the items for `keepMs` from now; they are found at once, and written within a moment. */
+  /** Stores the items for `keepMs` from now; they are found at once, and written within a moment. */
   put(accountId: number, items: readonly NewItem[]): void;
   /** The texts by id; ids that are unknown, expired or cannot be opened have none. Rejects with StoreError. */
   find(accountId: number, ids: readonly string[]): Promise<Map<string, string>>;
-  /** The items last for `keepMs` from now. */
+  /** Stores the items for `keepMs` from now instead. */
   extend(accountId: number, ids: readonly string[]): Promise<void>;
-  /** Gives the number of items that were deleted. */
+  /** Resolves to the number of deleted items. */
   delete(accountId: number, ids: readonly string[]): Promise<number>;
-  /** A text that only this account's requests can open again, for a client to hold. */
+  /** Encrypts a text for a client to hold; only requests of this account can open it again. */
   seal(accountId: number, text: string): string;
-  /** undefined: not ours, of another account, or changed. */
+  /** undefined: not sealed by this gateway, sealed for another account, or changed. */
   unseal(accountId: number, sealed: string): string | undefined;
-  /** Writes what waits, for shutdown. Gives the number of items that could not be written. */
+  /** Writes the items that wait, at shutdown. Resolves to the number of items that could not be written. */
   flush(): Promise<number>;
 }
 
@@ -60,9 +45,9 @@ interface Waiting extends NewItem {
 
 export interface SealedItemsOptions {
   store: Pick<Store, 'storeItems' | 'findItems' | 'extendItems' | 'deleteItems'>;
-  /** Made with the mode 0600 when it is first needed. */
+  /** Created with the mode 0600 when it is first needed. */
   keyFile: string;
-  /** Milliseconds, as the configuration has them now. */
+  /** Milliseconds, from the current configuration. */
   keepMs: () => number;
   clock: Clock;
   log: Logger;
@@ -70,204 +55,176 @@ export interface SealedItemsOptions {
 }
 
 export function createSealedItems(options: SealedItemsOptions): SealedItems {
-  const { store, keyFile, keepMs, clock, log, bounds = BOUNDS } = options;
-  /** In the order in which they came; a newer one of the same id stands for the older. */
-  let waiting = new Map<string, Waiting>();
-  let writingNow: ReadonlyMap<string, Waiting> = new Map();
-  let waitingSize = 0;
-  let scheduled = false;
-  let failing = false;
-  let ending = false;
-  let writing: Promise<void> = Promise.resolve();
-  let key: Buffer | undefined;
-
-  const keyOf = (): Buffer => (key ??= readKey(keyFile));
-
-  async function write(): Promise<void> {
-    scheduled = false;
-    if (waiting.size === 0) return;
-    const batch = waiting;
-    writingNow = batch;
-    waiting = new Map();
-    waitingSize = 0;
-    try {
-      await store.storeItems(
-        Array.from(batch.values(), (item) => sealItem(item, keyOf(), keepMs())),
+  const { store, keepMs, clock, log, bounds = BOUNDS } = options;
+  const cipher = createItemCipher(options.keyFile);
+  const queue = new ItemQueue({
+    write: (items) =>
+      store.storeItems(
+        items.map((item) => sealItem(item, cipher, keepMs())),
         bounds,
-      );
-      failing = false;
-    } catch (error) {
-      const newer = waiting;
-      waiting = new Map(batch);
-      for (const [id, item] of newer) waiting.set(id, item);
-      measure();
-      if (!failing) log.error('stored items cannot be written; they wait', { reason: reasonOf(error) });
-      failing = true;
-      if (!ending) schedule(RETRY_MS);
-    } finally {
-      writingNow = new Map();
-    }
-  }
-
-  /** Counts what waits, and drops the oldest above the bound. */
-  function measure(): void {
-    waitingSize = 0;
-    for (const { text } of waiting.values()) waitingSize += text.length;
-    let dropped = 0;
-    for (const [id, { text }] of waiting) {
-      if (waitingSize <= MOST_WAITING) break;
-      waiting.delete(id);
-      waitingSize -= text.length;
-      dropped++;
-    }
-    if (dropped > 0)
-      log.warn('stored items were dropped: too many wait for the database', { items: dropped });
-  }
-
-  function schedule(ms: number): void {
-    if (scheduled) return;
-    scheduled = true;
-    clock.after(ms, () => {
-      writing = writing.then(write);
-    });
-  }
-
-  function waitingText(accountId: number, id: string): string | undefined {
-    const name = nameOf(accountId, id);
-    return (waiting.get(name) ?? writingNow.get(name))?.text;
-  }
+      ),
+    clock,
+    log,
+  });
 
   return {
     put(accountId, items) {
       const at = clock.now();
-      for (const { id, text } of items) {
-        const name = nameOf(accountId, id);
-        // The newest stands last: the oldest is dropped first.
-        waitingSize += text.length - (waiting.get(name)?.text.length ?? 0);
-        waiting.delete(name);
-        waiting.set(name, { accountId, id, text, at });
-      }
-      if (waitingSize > MOST_WAITING) measure();
-      schedule(failing ? RETRY_MS : FLUSH_MS);
+      queue.put(items.map(({ id, text }) => ({ accountId, id, text, at })));
     },
     async find(accountId, ids) {
       const texts = new Map<string, string>();
-      const asked: string[] = [];
+      const written: string[] = [];
       for (const id of ids) {
-        const text = waitingText(accountId, id);
-        if (text === undefined) asked.push(id);
+        const text = queue.textOf(accountId, id);
+        if (text === undefined) written.push(id);
         else texts.set(id, text);
       }
-      if (asked.length === 0) return texts;
-      for (const item of await store.findItems(accountId, asked, clock.now())) {
-        const text = open(item.data, keyOf(), nameOf(accountId, item.id));
+      if (written.length === 0) return texts;
+      for (const item of await store.findItems(accountId, written, clock.now())) {
+        const text = cipher.open(item.data, nameOf(accountId, item.id));
         if (text !== undefined) texts.set(item.id, text);
       }
       return texts;
     },
     async extend(accountId, ids) {
-      const written = ids.filter((id) => waitingText(accountId, id) === undefined);
+      const written = ids.filter((id) => queue.textOf(accountId, id) === undefined);
       if (written.length > 0) await store.extendItems(accountId, written, clock.now() + keepMs());
     },
     async delete(accountId, ids) {
-      await writing;
-      const before = waiting.size;
-      for (const id of ids) waiting.delete(nameOf(accountId, id));
-      measure();
-      return before - waiting.size + (await store.deleteItems(accountId, ids));
+      const removed = await queue.delete(accountId, ids);
+      return removed + (await store.deleteItems(accountId, ids));
     },
-    seal: (accountId, text) => SEALED + seal(text, keyOf(), nameOf(accountId, '')).toString('base64url'),
+    seal: (accountId, text) => SEALED + cipher.seal(text, nameOf(accountId, '')).toString('base64url'),
     unseal(accountId, sealed) {
       if (!sealed.startsWith(SEALED)) return undefined;
-      return open(Buffer.from(sealed.slice(SEALED.length), 'base64url'), keyOf(), nameOf(accountId, ''));
+      return cipher.open(Buffer.from(sealed.slice(SEALED.length), 'base64url'), nameOf(accountId, ''));
     },
-    async flush() {
-      ending = true;
-      await writing;
-      await write();
-      return waiting.size;
-    },
+    flush: () => queue.flush(),
   };
 }
 
-/** What is sealed is bound to it. */
+/** The name that an item is sealed with, and its key in the queue. */
 function nameOf(accountId: number, id: string): string {
   return `${accountId} ${id}`;
 }
 
-function sealItem({ accountId, id, text, at }: Waiting, key: Buffer, keepMs: number): StoredItem {
-  return { accountId, id, at, until: at + keepMs, data: seal(text, key, nameOf(accountId, id)) };
+function sealItem({ accountId, id, text, at }: Waiting, cipher: ItemCipher, keepMs: number): StoredItem {
+  return { accountId, id, at, until: at + keepMs, data: cipher.seal(text, nameOf(accountId, id)) };
 }
 
-/** Nonce, ciphertext and tag. */
-function seal(text: string, key: Buffer, name: string): Buffer {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(name));
-  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+interface QueueOptions {
+  write: (items: readonly Waiting[]) => Promise<void>;
+  clock: Clock;
+  log: Logger;
 }
 
-function open(sealed: Uint8Array, key: Buffer, name: string): string | undefined {
-  if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
-  const end = sealed.length - TAG_BYTES;
-  const nonce = sealed.subarray(0, NONCE_BYTES);
-  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
-    .setAAD(Buffer.from(name))
-    .setAuthTag(sealed.subarray(end));
-  try {
-    return decipher.update(sealed.subarray(NONCE_BYTES, end), undefined, 'utf8') + decipher.final('utf8');
-  } catch {
-    return undefined;
+/** Writes items in batches. A batch that fails waits with the newer items and is written again. */
+class ItemQueue {
+  readonly #options: QueueOptions;
+  /** In order of arrival; a newer item replaces an older one with the same id. */
+  #waiting = new Map<string, Waiting>();
+  /** Characters in `#waiting`. */
+  #size = 0;
+  #inProgress: ReadonlyMap<string, Waiting> = new Map();
+  #writing: Promise<void> = Promise.resolve();
+  #scheduled = false;
+  #failing = false;
+  #ending = false;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
   }
-}
 
-/** Makes the key where there is none. Two processes may do it at once: the first one's is everybody's. */
-function readKey(file: string): Buffer {
-  const existing = keyIn(file);
-  if (existing !== undefined) return existing;
-  const own = `${file}.${process.pid}`;
-  try {
-    const handle = openSync(own, 'wx', 0o600);
-    try {
-      writeSync(handle, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
+  put(items: readonly Waiting[]): void {
+    for (const item of items) {
+      const name = nameOf(item.accountId, item.id);
+      this.#size += item.text.length - (this.#waiting.get(name)?.text.length ?? 0);
+      // The newest item is the last of the map: the oldest is dropped first.
+      this.#waiting.delete(name);
+      this.#waiting.set(name, item);
     }
-    linkSync(own, file);
-  } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw unusable(file, reasonOf(error), error);
-  } finally {
-    rmSync(own, { force: true });
+    if (this.#size > MOST_WAITING) this.#measure();
+    this.#schedule(this.#failing ? RETRY_MS : FLUSH_MS);
   }
-  const made = keyIn(file);
-  if (made === undefined) throw unusable(file, 'it could not be made');
-  return made;
-}
 
-function keyIn(file: string): Buffer | undefined {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-    chmodSync(file, 0o600);
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
-    throw unusable(file, reasonOf(error), error);
+  /** The text of an item that is not in the database yet. */
+  textOf(accountId: number, id: string): string | undefined {
+    const name = nameOf(accountId, id);
+    return (this.#waiting.get(name) ?? this.#inProgress.get(name))?.text;
   }
-  const key = Buffer.from(text.trim(), 'base64');
-  if (key.length !== KEY_BYTES) {
-    throw unusable(file, 'it does not hold a key of 32 bytes; delete it, and stored items are forgotten');
+
+  /** Removes items that wait, after the write in progress. Resolves to their number. */
+  async delete(accountId: number, ids: readonly string[]): Promise<number> {
+    await this.#writing;
+    const before = this.#waiting.size;
+    for (const id of ids) this.#waiting.delete(nameOf(accountId, id));
+    this.#measure();
+    return before - this.#waiting.size;
   }
-  return key;
+
+  /** Resolves to the number of items that could not be written. A failed write is not repeated. */
+  async flush(): Promise<number> {
+    this.#ending = true;
+    await this.#writing;
+    await this.#write();
+    return this.#waiting.size;
+  }
+
+  async #write(): Promise<void> {
+    this.#scheduled = false;
+    if (this.#waiting.size === 0) return;
+    const batch = this.#waiting;
+    this.#inProgress = batch;
+    this.#waiting = new Map();
+    this.#size = 0;
+    try {
+      await this.#options.write([...batch.values()]);
+      this.#failing = false;
+    } catch (error) {
+      this.#waiting = new Map([...batch, ...this.#waiting]);
+      this.#measure();
+      this.#reportFailure(error);
+      if (!this.#ending) this.#schedule(RETRY_MS);
+    } finally {
+      this.#inProgress = new Map();
+    }
+  }
+
+  /** Only the first failure in a row is logged. */
+  #reportFailure(error: unknown): void {
+    const { log } = this.#options;
+    if (!this.#failing) log.error('stored items cannot be written; they wait', { reason: reasonOf(error) });
+    this.#failing = true;
+  }
+
+  #measure(): void {
+    const { size, dropped } = dropOldest(this.#waiting);
+    this.#size = size;
+    if (dropped === 0) return;
+    const { log } = this.#options;
+    log.warn('stored items were dropped: too many wait for the database', { items: dropped });
+  }
+
+  #schedule(ms: number): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#options.clock.after(ms, () => {
+      this.#writing = this.#writing.then(() => this.#write());
+    });
+  }
 }
 
-function unusable(file: string, reason: string, cause?: unknown): StoreError {
-  return new StoreError('unavailable', `the key of stored items ${file} cannot be used: ${reason}`, cause);
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Drops the oldest items above the limit. `size`: characters of the rest. */
+function dropOldest(waiting: Map<string, Waiting>): { size: number; dropped: number } {
+  let size = 0;
+  for (const { text } of waiting.values()) size += text.length;
+  let dropped = 0;
+  for (const [name, { text }] of waiting) {
+    if (size <= MOST_WAITING) break;
+    waiting.delete(name);
+    size -= text.length;
+    dropped++;
+  }
+  return { size, dropped };
 }

@@ -1,0 +1,108 @@
+// Encrypts and decrypts stored items with AES-256-GCM as NIST SP 800-38D defines it: a random nonce of 96 bits, a tag of 128. The
+// key is in a file beside the database, which only its owner may read.
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { StoreError } from './store.ts';
+
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Throws StoreError if the key file cannot be used. `name` is authenticated: a text opens only under the name it was sealed with. */
+export interface ItemCipher {
+  seal(text: string, name: string): Buffer;
+  /** undefined: sealed with another key or name, or changed. */
+  open(sealed: Uint8Array, name: string): string | undefined;
+}
+
+/** The key is read, or created, when it is first needed. */
+export function createItemCipher(keyFile: string): ItemCipher {
+  let key: Buffer | undefined;
+  return {
+    seal: (text, name) => seal(text, (key ??= readKey(keyFile)), name),
+    open: (sealed, name) => open(sealed, (key ??= readKey(keyFile)), name),
+  };
+}
+
+/** Nonce, ciphertext and tag. */
+function seal(text: string, key: Buffer, name: string): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(name));
+  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+}
+
+function open(sealed: Uint8Array, key: Buffer, name: string): string | undefined {
+  if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
+  const end = sealed.length - TAG_BYTES;
+  const nonce = sealed.subarray(0, NONCE_BYTES);
+  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.from(name))
+    .setAuthTag(sealed.subarray(end));
+  try {
+    return decipher.update(sealed.subarray(NONCE_BYTES, end), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Creates the key if there is none. If two processes create it at once, both use the first one. */
+function readKey(file: string): Buffer {
+  const existing = keyIn(file);
+  if (existing !== undefined) return existing;
+  const own = `${file}.${process.pid}`;
+  try {
+    const handle = openSync(own, 'wx', 0o600);
+    try {
+      writeSync(handle, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    linkSync(own, file);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw unusable(file, reasonOf(error), error);
+  } finally {
+    rmSync(own, { force: true });
+  }
+  const made = keyIn(file);
+  if (made === undefined) throw unusable(file, 'it could not be made');
+  return made;
+}
+
+function keyIn(file: string): Buffer | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+    chmodSync(file, 0o600);
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return undefined;
+    throw unusable(file, reasonOf(error), error);
+  }
+  const key = Buffer.from(text.trim(), 'base64');
+  if (key.length !== KEY_BYTES) {
+    throw unusable(file, 'it does not hold a key of 32 bytes; delete it, and stored items are forgotten');
+  }
+  return key;
+}
+
+function unusable(file: string, reason: string, cause?: unknown): StoreError {
+  return new StoreError('unavailable', `the key of stored items ${file} cannot be used: ${reason}`, cause);
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
