@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Frame } from './splitter.ts';
 
 /** Stands for the text while it is found out where the text is. */
-const PROBE = 'probe';
+export const PROBE = 'probe';
 /** Of a JSON string, from behind its first quote, all that needs no decoding. */
 const PLAIN = /[ !#-[\]-\x7f]*/y;
 const QUOTE = 34;
@@ -16,7 +16,7 @@ const PADS = /^[^"\\\x00-\x1f]*$/;
 const SPACES = /^ *$/;
 
 /** Shapes that were learned for nothing, after which a stream is not looked at any more. */
-const TRIES = 16;
+export const TRIES = 16;
 
 export class DeltaTemplate {
   readonly #member: RegExp;
@@ -92,18 +92,18 @@ export class DeltaTemplate {
 }
 
 /** Optimised code has a loop over characters for `startsWith`: 0.7 us for a prefix where this takes 0.1. */
-function standsAt(text: string, at: number, part: string): boolean {
+export function standsAt(text: string, at: number, part: string): boolean {
   return text.slice(at, at + part.length) === part;
 }
 
-function plainEnd(text: string, from: number): number {
+export function plainEnd(text: string, from: number): number {
   PLAIN.lastIndex = from;
   PLAIN.test(text);
   return PLAIN.lastIndex;
 }
 
 /** The next quote that is not escaped; `from` is not behind a backslash. */
-function stringEnd(text: string, from: number): number {
+export function stringEnd(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
     let before = at;
     while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before--;
@@ -119,14 +119,14 @@ function paddingIn(rest: string): readonly [number, number] {
 }
 
 /** What is in one `data:` line with nothing but the blank line behind it: line ends would be no JSON. */
-function probed(json: string): JsonObject | undefined {
+export function probed(json: string): JsonObject | undefined {
   const end = json.trimEnd();
   if (end.includes('\n') || end.includes('\r')) return undefined;
   return parsed(end, isObject);
 }
 
 /** `latin1`: a JSON string as its bytes came, without its quotes. */
-function decoded(latin1: string): string | undefined {
+export function decoded(latin1: string): string | undefined {
   const text = Buffer.from(latin1, 'latin1').toString('utf8');
   return parsed(`"${text}"`, (value) => typeof value === 'string');
 }

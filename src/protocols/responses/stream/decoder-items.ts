@@ -37,9 +37,20 @@ interface Part {
 interface Items {
   /** An event of an item; a failure where it can't be understood. */
   push(type: string, value: JsonObject, out: StreamEvent[]): ProviderFailure | undefined;
+  /** Another piece of what the last event was a piece of; undefined: there was none yet. */
+  again(text: string): StreamEvent | undefined;
   /** The end: what is open closes, and items of `output` that had no events are given out. */
   finish(output: readonly JsonValue[], out: StreamEvent[]): ProviderFailure | undefined;
   content(): Content;
+}
+
+type Delta = Extract<StreamEvent, { type: 'text_delta' | 'reasoning_delta' | 'tool_delta' }>;
+
+interface Piece {
+  type: Delta['type'];
+  index: number;
+  part: Part;
+  refusal: boolean;
 }
 
 type Kind = 'text' | 'refusal' | 'reasoning' | 'call';
@@ -52,6 +63,8 @@ export function createItems(): Items {
   let blocks = 0;
   let hasCalls = false;
   let refusal = '';
+  /** The piece that was given out last. */
+  let last: Piece | undefined;
   /** The item whose text or reasoning is open: these never overlap. */
   let open: Item | undefined;
 
@@ -72,6 +85,12 @@ export function createItems(): Items {
     let part = item.parts.get(index);
     if (part === undefined) item.parts.set(index, (part = { text: '', cited: 0 }));
     return part;
+  }
+
+  function add({ type, index, part, refusal: isRefusal }: Piece, text: string): Delta {
+    part.text += text;
+    if (isRefusal) refusal += text;
+    return { type, index, text };
   }
 
   function closeOpen(out: StreamEvent[], signature?: string): void {
@@ -101,9 +120,8 @@ export function createItems(): Items {
   function say(item: Item, kind: 'text' | 'refusal', at: number, piece: string, out: StreamEvent[]): void {
     if (piece === '' || item.done) return;
     const index = begin(item, kind, at, out);
-    partOf(item, at).text += piece;
-    if (kind === 'refusal') refusal += piece;
-    out.push({ type: 'text_delta', index, text: piece });
+    last = { type: 'text_delta', index, part: partOf(item, at), refusal: kind === 'refusal' };
+    out.push(add(last, piece));
   }
 
   /** `at`: of the summary's part, or of the raw content's. */
@@ -115,8 +133,9 @@ export function createItems(): Items {
     const fresh = !item.parts.has(at) && item.parts.size > 0;
     const index = begin(item, 'reasoning', at, out);
     const gap = fresh && !raw ? SUMMARY_GAP : '';
-    partOf(item, at).text += piece;
-    out.push({ type: 'reasoning_delta', index, text: gap + piece });
+    last = { type: 'reasoning_delta', index, part: partOf(item, at), refusal: false };
+    const event = add(last, piece);
+    out.push(gap === '' ? event : { ...event, text: gap + piece });
   }
 
   function beginCall(item: Item, call: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
@@ -140,8 +159,8 @@ export function createItems(): Items {
 
   function callDelta(item: Item, piece: string, out: StreamEvent[]): void {
     if (item.block === undefined || item.done || piece === '') return;
-    partOf(item, 0).text += piece;
-    out.push({ type: 'tool_delta', index: item.block, text: piece });
+    last = { type: 'tool_delta', index: item.block, part: partOf(item, 0), refusal: false };
+    out.push(add(last, piece));
   }
 
   /** What of `whole` did not come in pieces yet; nothing where the pieces said something else. */
@@ -293,6 +312,7 @@ export function createItems(): Items {
 
   return {
     push,
+    again: (text) => last && add(last, text),
     finish(output, out) {
       for (const [index, value] of output.entries()) {
         if (!isObject(value)) continue;

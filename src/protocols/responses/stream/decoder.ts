@@ -5,6 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { Usage } from '../../../canonical/usage.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { StreamDecoder } from '../../protocol.ts';
+import { NumberedDelta } from '../../sse/numbered-delta.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { failureOf, failureOfEvent, failureOfStray } from '../provider-error.ts';
 import { failureOfResponse, listOf, stringOf } from '../reply/reply.ts';
@@ -46,8 +47,11 @@ const STATUS: ReadonlyMap<string, string> = new Map([
   ['response.incomplete', 'incomplete'],
 ]);
 
+const DELTAS: ReadonlySet<StreamEvent['type']> = new Set(['text_delta', 'reasoning_delta', 'tool_delta']);
+
 class ResponsesStream implements StreamDecoder {
   readonly #items = createItems();
+  readonly #delta = new NumberedDelta();
   #ended = false;
   #started = false;
   #stopped = false;
@@ -64,13 +68,19 @@ class ResponsesStream implements StreamDecoder {
 
   push(frame: Frame): StreamEvent[] {
     if (this.#ended) return NONE;
+    const text = this.#delta.read(frame);
+    const more = text === undefined ? undefined : this.#items.again(text);
+    if (more !== undefined) return [more];
     if (frame.data === '') return this.#bare(frame);
+    this.#delta.forget();
     if (isDone(frame)) return this.#fail(this.#started ? BROKEN_OFF : NO_ANSWER);
     const value = parsed(frame.data);
     if (value === undefined)
       return this.#fail(frame.event === 'error' ? failureOfEvent(frame.data) : MALFORMED);
     const out: StreamEvent[] = [];
     this.#event(typeOf(value, frame.event), value, out);
+    const [only] = out;
+    if (out.length === 1 && only !== undefined && DELTAS.has(only.type)) this.#delta.learn(frame);
     return out;
   }
 
