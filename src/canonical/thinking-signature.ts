@@ -35,8 +35,13 @@ export function encryptedInSignature(signature: string): EncryptedReasoning | un
   return { id: signature.slice(ENCRYPTED_MARK.length, dot), content: signature.slice(dot + 1) };
 }
 
-/** A provider of messages sealed it, as far as can be seen: such a provider takes no other thinking back. */
+/** A provider sealed it, as far as can be seen, and takes it back. */
 export function isSealed({ signature, redacted }: ReasoningPart): boolean {
   const seal = redacted ?? signature ?? '';
-  return seal !== '' && !isGatewaySignature(seal) && !seal.startsWith(ENCRYPTED_MARK);
+  return seal !== '' && !isGatewaySignature(seal);
+}
+
+/** A provider of messages sealed it: such a provider takes no other thinking back. */
+export function isSealedForMessages(part: ReasoningPart): boolean {
+  return isSealed(part) && !(part.redacted ?? part.signature ?? '').startsWith(ENCRYPTED_MARK);
 }

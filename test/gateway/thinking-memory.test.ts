@@ -3,7 +3,9 @@ import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import { replay } from '../../src/canonical/collect.ts';
 import type { Reply, ReplyPart } from '../../src/canonical/reply.ts';
+import { signatureOfEncrypted } from '../../src/canonical/thinking-signature.ts';
 import { protocols } from '../../src/protocols/registry.ts';
+import { scriptOf } from '../clients/support.ts';
 import { ask, type Seen } from '../helpers/ask.ts';
 import { gateway, provider, type TestGateway } from '../helpers/gateway.ts';
 import { scriptedProvider, type Script, type ScriptedProvider } from '../helpers/scripted-provider.ts';
@@ -73,6 +75,46 @@ it.each([{ stream: false }, { stream: true }])(
       { type: 'redacted_thinking', data: 'b3BhcXVl' },
       { type: 'tool_use', id: 'toolu_1' },
     ]);
+  },
+);
+
+it.each([{ stream: false }, { stream: true }])(
+  'a plain history gets the encrypted reasoning of a responses provider back (stream: $stream)',
+  async ({ stream }) => {
+    const scripted = await scriptedProvider();
+    const providers = { p: provider(`${scripted.url}/v1`, 'responses', ['m']) };
+    const to = await gateway({ config: { providers, strict: true } });
+    const encrypted: ReplyPart = {
+      type: 'reasoning',
+      text: 'I should look.',
+      signature: signatureOfEncrypted({ id: '', content: 'opaque' }),
+    };
+    scripted.play(
+      scriptOf('responses', { parts: [encrypted, DONE, call('call_1')] }, stream),
+      scriptOf('responses', { parts: [DONE] }, false),
+    );
+    await ask(to, { model: 'p/m', stream, body: { ...BODY, messages: [QUESTION] } });
+    const messages = [QUESTION, plainTurn('call_1'), result('call_1')];
+    const seen = await ask(to, { model: 'p/m', body: { ...BODY, messages } });
+    expect(seen.status).toBe(200);
+    expect(scripted.requests[1]?.json).toMatchObject({
+      reasoning: { effort: 'medium' },
+      input: [
+        { role: 'user' },
+        { type: 'reasoning', id: expect.stringMatching(/^rs_/) as string, encrypted_content: 'opaque' },
+        { type: 'function_call', call_id: 'call_1' },
+        { type: 'function_call_output', call_id: 'call_1' },
+      ],
+    });
+    // A client that keeps what it got sends the same reasoning itself: it stands there once.
+    scripted.play(scriptOf('responses', { parts: [DONE] }, false));
+    const details = [
+      { type: 'reasoning.text', text: 'I should look.', signature: encrypted.signature, index: 0 },
+    ];
+    const own = { ...plainTurn('call_1'), reasoning_details: details };
+    await ask(to, { model: 'p/m', body: { ...BODY, messages: [QUESTION, own, result('call_1')] } });
+    const items = (scripted.requests[2]?.json as { input: { type: string }[] }).input;
+    expect(items.filter(({ type }) => type === 'reasoning')).toHaveLength(1);
   },
 );
 

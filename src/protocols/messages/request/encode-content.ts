@@ -1,6 +1,6 @@
 // Canonical parts as content blocks of a request.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import { isSealed } from '../../../canonical/thinking-signature.ts';
+import { isSealedForMessages } from '../../../canonical/thinking-signature.ts';
 import type {
   Message,
   Part,
@@ -45,7 +45,7 @@ function encodeText(part: TextPart, role: Message['role'], encoding: EncodeConte
 
 /** Unsigned thinking is refused by providers, and so is what was signed elsewhere. */
 function encodeThinking(part: ReasoningPart, encoding: EncodeContext): JsonObject | undefined {
-  if (isSealed(part)) {
+  if (isSealedForMessages(part)) {
     if (part.redacted !== undefined) return { type: 'redacted_thinking', data: part.redacted };
     return { type: 'thinking', thinking: part.text, signature: part.signature ?? '' };
   }

@@ -1,6 +1,6 @@
 // The conversation as turns: roles that alternate, results of calls first, system text where it stood.
 import type { HistoryRules } from '../../../canonical/history.ts';
-import { isSealed } from '../../../canonical/thinking-signature.ts';
+import { isSealedForMessages } from '../../../canonical/thinking-signature.ts';
 import { append as extend, type JsonObject } from '../../../canonical/json.ts';
 import type { Message } from '../../../canonical/request.ts';
 import { encodeParts } from './encode-content.ts';
@@ -8,7 +8,10 @@ import type { EncodeContext } from '../../shared/encode-context.ts';
 import type { WireTurn } from '../wire-types.ts';
 
 /** Sealed thinking alone, by way of whichever protocol it was handed out; blank text is refused. */
-export const historyRules: HistoryRules = { takesBack: (part) => isSealed(part), blankIsSilent: true };
+export const historyRules: HistoryRules = {
+  takesBack: (part) => isSealedForMessages(part),
+  blankIsSilent: true,
+};
 
 /** System text in mid-conversation, for models that take it only in a user's turn. Fixed: prompt caches go by bytes. */
 const TAG = ['<system_message>\n', '\n</system_message>'] as const;

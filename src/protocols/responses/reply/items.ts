@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import {
   encryptedInSignature,
-  isGatewaySignature,
+  isSealed,
   type EncryptedReasoning,
 } from '../../../canonical/thinking-signature.ts';
 import type { Ids } from '../../../ids.ts';
@@ -42,17 +42,12 @@ export function wantsEncrypted({ include, store }: JsonObject): boolean {
 
 /** Undefined: neither text nor anything that a provider wants back. */
 export function reasoningItem(part: ReasoningPart, context: ReplyContext): JsonObject | undefined {
-  if (part.text === '' && !isSealedPart(part)) return undefined;
+  if (part.text === '' && !isSealed(part)) return undefined;
   const hidden = context.request.reasoning?.display === 'omitted';
   const id = encryptedBy(part)?.id || itemId('rs', context.ids);
   const summary = part.text === '' || hidden ? [] : [summaryPart(part.text)];
   const encrypted = encryptedContent(part, id, context);
   return { id, type: 'reasoning', summary, ...(encrypted !== undefined && { encrypted_content: encrypted }) };
-}
-
-/** A provider wants it back, whether it has text or not. */
-export function isSealedPart({ signature = '', redacted }: ReasoningPart): boolean {
-  return redacted !== undefined || (signature !== '' && !isGatewaySignature(signature));
 }
 
 function encryptedBy({ signature, redacted }: ReasoningPart): EncryptedReasoning | undefined {
@@ -63,7 +58,7 @@ function encryptedBy({ signature, redacted }: ReasoningPart): EncryptedReasoning
 export function encryptedContent(part: ReasoningPart, id: string, context: ReplyContext): string | undefined {
   const own = encryptedBy(part);
   if (own !== undefined) return own.id === id || own.id === '' ? own.content : undefined;
-  if (!isSealedPart(part)) return undefined;
+  if (!isSealed(part)) return undefined;
   const written = writeReasoning(part);
   context.hidden?.set(id, written);
   return wantsEncrypted(context.request.asked ?? {}) ? context.seal?.(written) : undefined;

@@ -5,13 +5,14 @@ import type { StreamEvent } from '../../../canonical/events.ts';
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { StopReason } from '../../../canonical/reply.ts';
 import type { Citation, NativePart, ReasoningPart } from '../../../canonical/request.ts';
+import { isSealed } from '../../../canonical/thinking-signature.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import type { GatewayError } from '../../../errors.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { gatewayErrorOf } from '../../shared/client-error.ts';
 import { errorEvent, responseError } from '../errors.ts';
-import { callIds, callItem, clientToolOf, encryptedContent, isSealedPart, itemId } from '../reply/items.ts';
+import { callIds, callItem, clientToolOf, encryptedContent, itemId } from '../reply/items.ts';
 import { stringOf } from '../reply/reply.ts';
 import {
   echoOf,
@@ -336,7 +337,7 @@ class ResponsesWriter implements StreamEncoder {
     const { signature, redacted } = block;
     const text = block.item instanceof ReasoningItem ? block.item.text : '';
     const part: ReasoningPart = { type: 'reasoning', text, signature, redacted };
-    const frames = block.item === undefined && isSealedPart(part) ? this.#beginReasoning(block) : '';
+    const frames = block.item === undefined && isSealed(part) ? this.#beginReasoning(block) : '';
     if (block.item instanceof ReasoningItem) {
       block.item.encrypted = encryptedContent(part, block.item.id, this.#context);
     }
