@@ -141,6 +141,8 @@ export interface Store {
   listKeys(account?: string): Promise<Key[]>;
   /** Sets `revokedAt` if it is null. Resolves to the key, or to undefined if no key has this ID. */
   revokeKey(id: string, at: number): Promise<Key | undefined>;
+  /** Sets a later expiry. A revoked key stays revoked. */
+  extendKey(id: string, expiresAt: number): Promise<void>;
 
   findAccount(name: string): Promise<Account | undefined>;
   listAccounts(): Promise<(Account & { keys: number })[]>;

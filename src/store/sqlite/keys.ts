@@ -33,6 +33,7 @@ export function prepareKeys(db: Db) {
      VALUES (?, ?, (SELECT id FROM accounts WHERE name = ?), ?, ?, ?, ?, ?, ?)`,
   );
   const revoke = db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
+  const extend = db.prepare('UPDATE keys SET expires_at = ? WHERE id = ?');
   const touch = db.prepare(
     'UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)',
   );
@@ -73,6 +74,10 @@ export function prepareKeys(db: Db) {
       forget();
       const row = revokeFound.immediate(id, at);
       return row === undefined ? undefined : toKey(row);
+    },
+    extendKey(id: string, expiresAt: number): void {
+      forget();
+      extend.run(expiresAt, id);
     },
     touchKey: (id: string, at: number): void => {
       forget();

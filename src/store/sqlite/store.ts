@@ -31,6 +31,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     createKey: (key) => run((sql) => sql.createKey(key)),
     listKeys: (account) => run((sql) => sql.listKeys(account)),
     revokeKey: (id, at) => run((sql) => sql.revokeKey(id, at)),
+    extendKey: (id, expiresAt) => run((sql) => sql.extendKey(id, expiresAt)),
 
     findAccount: (name) => run((sql) => optional(sql.findAccount.get(name), toAccount)),
     listAccounts: () =>
