@@ -45,6 +45,8 @@ export interface App {
   readonly underWay: { requests: number; graceMs: number };
   /** Resolves when the search for local servers is over, after 300 ms at most. */
   ready: Promise<void>;
+  /** Resolves when `ready` does and the windows and prices of the models are known. Takes longer. */
+  described: Promise<void>;
   /** Lets streams finish within `limits.shutdown_grace`. Gives the number of usage rows that could not be written. */
   stop(): Promise<number>;
   kill(): void;
@@ -73,7 +75,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await release(parts);
     throw error;
   });
-  startHousekeeping(parts);
+  const priced = startHousekeeping(parts);
   const watch = watchConfigFile(parts, options.reload);
   const { hosts, port, skipped } = listening;
   return {
@@ -87,6 +89,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       return { requests: deps.inFlightLimit.inFlight, graceMs: state.config.limits.shutdownGrace };
     },
     ready: deps.discovered,
+    described: Promise.all([deps.discovered, priced]).then(() => undefined),
     async stop() {
       watch?.close();
       await server.stop(state.config.limits.shutdownGrace);
@@ -150,13 +153,14 @@ async function addLocalServers(client: ProviderClient, routing: Routing): Promis
   for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
 }
 
-function startHousekeeping(parts: Parts): void {
+/** Resolves when the prices are known. */
+function startHousekeeping(parts: Parts): Promise<void> {
   const { routing, store, clock, log, discovered } = parts.deps;
   void discovered.then(() => repeat(LIST_EVERY_MS, () => refreshModelLists(parts.deps), parts));
   repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }), parts);
   repeat(PRUNE_EVERY_MS, () => store.prune(clock.now(), parts.state.config.usage.keep), parts);
   repeat(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()), parts);
-  void loadPrices(parts.deps);
+  return loadPrices(parts.deps);
 }
 
 /** Runs `task` at once, then at the interval, until the gateway stops. */

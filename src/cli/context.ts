@@ -31,14 +31,27 @@ export interface Context {
   die(signal: NodeJS.Signals): void;
 }
 
+/** The account of this machine's own keys. */
+export const LOCAL_ACCOUNT = 'local';
+
 /** A failure that the user can correct. The message is one line: what failed, where, and how to correct it. */
 export class CliError extends Error {
   override readonly name = 'CliError';
-  /** 1: the command failed; 2: wrong usage. */
-  readonly exitCode: 1 | 2;
-  constructor(message: string, exitCode: 1 | 2 = 1, cause?: unknown) {
+  /** 1: the command failed; 2: wrong usage; 127: a program is not installed, as in shells. */
+  readonly exitCode: 1 | 2 | 127;
+  constructor(message: string, exitCode: 1 | 2 | 127 = 1, cause?: unknown) {
     super(message, { cause });
     this.exitCode = exitCode;
+  }
+}
+
+/** Not a failure: the command ends with the exit code of the program that it ran. */
+export class ProgramEnd extends Error {
+  override readonly name = 'ProgramEnd';
+  readonly code: number;
+  constructor(code: number) {
+    super(`the program ended with ${code}`);
+    this.code = code;
   }
 }
 

@@ -1,7 +1,8 @@
 // The list of commands, and how a command line is run. Options and actions are imported when their command is named, so that
 // `--help` and `--version` load little.
 import { Command, CommanderError } from 'commander';
-import { CliError, version, type Context, type GlobalOptions } from './context.ts';
+import { CliError, ProgramEnd, version, type Context, type GlobalOptions } from './context.ts';
+import { guardToolWords } from './args/tool-words.ts';
 import { isInteractive } from './ui/style.ts';
 
 /** Adds options, examples and the action to an empty command. */
@@ -18,6 +19,11 @@ const COMMANDS: readonly CommandRow[] = [
     name: 'serve',
     summary: 'start the gateway',
     load: async () => (await import('./commands/serve.ts')).defineServe,
+  },
+  {
+    name: 'run',
+    summary: 'start an agent or a program that uses the gateway',
+    load: async () => (await import('./commands/run.ts')).defineRun,
   },
   {
     name: 'keys',
@@ -128,9 +134,10 @@ function plainArguments(argv: readonly string[]): string[] {
 export async function execute(argv: readonly string[], context: Context): Promise<number> {
   const program = createProgram(context);
   try {
-    await program.parseAsync(plainArguments(argv), { from: 'user' });
+    await program.parseAsync(guardToolWords(plainArguments(argv)), { from: 'user' });
     return 0;
   } catch (error) {
+    if (error instanceof ProgramEnd) return error.code;
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const { debug } = program.opts<GlobalOptions>();
     const { errorLines, say } = await import('./ui/lines.ts');

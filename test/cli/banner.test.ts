@@ -29,6 +29,7 @@ async function bannerOf(shell: Shell, { columns, firstKey, colors = false }: Sho
     providers: config.providers,
     underWay: { requests: 0, graceMs: 0 },
     ready: Promise.resolve(),
+    described: Promise.resolve(),
     stop: () => Promise.resolve(0),
     kill: () => undefined,
   };

@@ -1,10 +1,11 @@
 import { describe, expect, it, test } from 'vitest';
 import { createShell } from './harness.ts';
 
-const COMMANDS = ['serve', 'keys', 'accounts', 'tiers', 'usage', 'models', 'check', 'explain'];
-const GROUPS = ['serve', 'keys', 'accounts', 'tiers'];
+const COMMANDS = ['serve', 'run', 'keys', 'accounts', 'tiers', 'usage', 'models', 'check', 'explain'];
+const GROUPS = ['serve', 'run', 'keys', 'accounts', 'tiers'];
 const ALL = [
   'serve',
+  'run',
   'keys',
   'keys create',
   'keys list',

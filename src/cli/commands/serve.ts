@@ -7,7 +7,7 @@ import type { LogFormat, Logger } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { collect, parsePort } from '../args/values.ts';
 import { printBanner } from '../ui/banner.ts';
-import { CliError, type Context } from '../context.ts';
+import { CliError, LOCAL_ACCOUNT, type Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../ui/style.ts';
 import { openDatabase, readConfig } from '../with-store.ts';
@@ -148,15 +148,19 @@ async function greet(app: App, config: Config, store: Store, context: Context): 
   await printBanner({ app, config, store, firstKey }, context);
 }
 
-/** Without a file and without any account, nobody could use the gateway: creates the account `local` with a key. */
+/** Without a file and without any key of a person's, nobody could use the gateway: creates a key of the account `local`. */
 async function createFirstKey(config: Config, store: Store, context: Context): Promise<string | undefined> {
   const accounts = await store.listAccounts();
-  if (config.file !== null || accounts.length > 0) return undefined;
+  if (config.file !== null || accounts.some(({ name }) => name !== LOCAL_ACCOUNT)) return undefined;
+  // `gateway run` creates the account, too, for keys that end with its tools.
+  const keys = accounts.length === 0 ? [] : await store.listKeys();
+  if (accounts.length > 0 && (keys.length === 0 || keys.some(({ expiresAt }) => expiresAt === null)))
+    return undefined;
   const { createKey } = await import('../../accounts/key.ts');
   const { plaintext } = await createKey(
     { store, clock: context.clock, ids: context.ids },
     {
-      account: 'local',
+      account: LOCAL_ACCOUNT,
       tier: 'enterprise',
       label: 'first key',
       permissions: [...PROTOCOL_NAMES],

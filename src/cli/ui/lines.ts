@@ -63,7 +63,10 @@ function messagesOf(error: unknown): string[] {
 }
 
 /** An error as lines for the user, with its stack only under --debug, and the exit code. */
-export function errorLines(error: unknown, debug: boolean): { lines: string[]; exitCode: 1 | 2 } {
+export function errorLines(
+  error: unknown,
+  debug: boolean,
+): { lines: string[]; exitCode: CliError['exitCode'] } {
   const exitCode = error instanceof CliError ? error.exitCode : 1;
   const lines = messagesOf(error).map((line) => shortened(clean(line.replace(/\s*\n\s*/g, ' '))));
   return { lines: debug ? [...lines, inspect(error)] : lines, exitCode };

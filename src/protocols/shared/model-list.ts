@@ -10,6 +10,8 @@ export const LIST_KEY_HEADERS: readonly KeyHeader[] = [API_KEY, BEARER];
 export interface ListedModel {
   name: string;
   owner: string;
+  /** `provider/model` of each target, in their order. */
+  targets: readonly string[];
   /** Tokens. */
   contextWindow: number | null;
   maxOutput: number | null;
@@ -18,7 +20,7 @@ export interface ListedModel {
 /** The messages protocol's word for a release date that is not known. */
 const UNKNOWN_TIME = '1970-01-01T00:00:00Z';
 
-export function encodeModel({ name, owner, contextWindow, maxOutput }: ListedModel) {
+export function encodeModel({ name, owner, targets, contextWindow, maxOutput }: ListedModel) {
   return {
     id: name,
     object: 'model',
@@ -30,6 +32,7 @@ export function encodeModel({ name, owner, contextWindow, maxOutput }: ListedMod
     max_input_tokens: contextWindow,
     max_tokens: maxOutput,
     context_window: contextWindow,
+    targets: [...targets],
   } satisfies JsonObject;
 }
 
@@ -45,6 +48,18 @@ export function encodeModelList(models: readonly ListedModel[], query: URLSearch
 }
 
 type Model = ReturnType<typeof encodeModel>;
+
+/** Reads what `encodeModel` wrote; undefined: another program wrote it. */
+export function decodeModel(value: unknown): Omit<ListedModel, 'owner'> | undefined {
+  if (!isObject(value) || typeof value.id !== 'string' || !Array.isArray(value.targets)) return undefined;
+  const tokens = (limit: unknown): number | null => (typeof limit === 'number' ? limit : null);
+  return {
+    name: value.id,
+    targets: value.targets.filter((target) => typeof target === 'string'),
+    contextWindow: tokens(value.max_input_tokens),
+    maxOutput: tokens(value.max_tokens),
+  };
+}
 
 /** `limit`, `after_id` and `before_id` of the messages protocol; without them everything. */
 function page(all: readonly Model[], query: URLSearchParams): { data: Model[]; more: boolean } {

@@ -46,5 +46,6 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
 }
 
 function listed({ name, targets, contextWindow, maxOutput }: ModelEntry): ListedModel {
-  return { name, owner: targets[0]?.provider.name ?? 'gateway', contextWindow, maxOutput };
+  const owner = targets[0]?.provider.name ?? 'gateway';
+  return { name, owner, targets: targets.map(({ key }) => key), contextWindow, maxOutput };
 }

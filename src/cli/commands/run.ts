@@ -1,0 +1,164 @@
+// `gateway run TOOL [ARGS…]`: starts a tool that uses the gateway, for that process alone. Nothing of the user's is changed: the tool
+// gets variables, arguments and files of a private folder, which is removed when it ends.
+import type { Command } from 'commander';
+import { CliError, ProgramEnd, type Context, type Environment } from '../context.ts';
+import type { ReachedGateway, ReachedModel } from '../tools/reach.ts';
+import {
+  findProgram,
+  relaySignals,
+  runProgram,
+  createPrivateFolder,
+  type SignalRelay,
+} from '../tools/process.ts';
+import { findTool, programSetup, TOOL_NAMES, TOOLS, type Setup, type Tool } from '../tools/tools.ts';
+import { say } from '../ui/lines.ts';
+import { clean, formatCount } from '../ui/style.ts';
+import { openDatabase, readConfig } from '../with-store.ts';
+
+interface Options {
+  model: string;
+}
+
+export function defineRun(run: Command, context: Context): void {
+  const width = Math.max(...TOOL_NAMES.map((name) => name.length));
+  run
+    .usage('[options] TOOL [ARGS…]\n       gateway run [options] -- PROGRAM [ARGS…]')
+    .argument('[words...]')
+    .option('--model <name>', 'a route or provider/model; the tool uses it for everything', 'auto')
+    .helpOption('-h, --help', 'show this help')
+    .addHelpText(
+      'after',
+      `\nTools:\n${TOOLS.map(({ name, title }) => `  ${name.padEnd(width)}  ${title}`).join('\n')}\n` +
+        `  ${'--'.padEnd(width)}  any program, with the variables of the official SDKs\n` +
+        '\nA gateway that runs on the configured address is used; otherwise one runs as long as the tool does. All words after' +
+        '\nthe tool are its own.' +
+        '\n\nExamples:\n  gateway run claude\n  gateway run --model openai/gpt-5.2 claude -p "What does this project do?"' +
+        '\n  gateway run codex exec "Add a test"\n  gateway run -- node app.js',
+    )
+    .action(async (words: string[], options: Options, command: Command) =>
+      runCommand(words, options, command, context),
+    );
+}
+
+/** A program to start. */
+interface Choice {
+  /** For people: `claude`. */
+  name: string;
+  file: string;
+  args: readonly string[];
+  setup: Tool['setup'];
+}
+
+async function runCommand(
+  words: string[],
+  options: Options,
+  command: Command,
+  context: Context,
+): Promise<void> {
+  const choice = await choose(words, context);
+  const signals = relaySignals(context);
+  const undo: (() => Promise<void> | void)[] = [() => signals.stop()];
+  let ended: { code: number; signal: NodeJS.Signals | null };
+  try {
+    ended = await start(choice, { options, command, context, signals, undo });
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+  if (ended.signal !== null) context.die(ended.signal);
+  throw new ProgramEnd(ended.code);
+}
+
+interface Start {
+  options: Options;
+  command: Command;
+  context: Context;
+  signals: SignalRelay;
+  /** What is to be done at the end, in reverse order. */
+  undo: (() => Promise<void> | void)[];
+}
+
+async function start(choice: Choice, { options, command, context, signals, undo }: Start) {
+  const load = async () => readConfig(command, context);
+  const config = await load();
+  const store = await openDatabase(config);
+  undo.push(() => store.close());
+  const { leaseKey } = await import('../tools/key-lease.ts');
+  const { reachGateway } = await import('../tools/reach.ts');
+  const { clock, ids } = context;
+  const key = await leaseKey({ store, clock, ids }, `run ${choice.name}`);
+  undo.push(() => key.end());
+  const gateway = await reachGateway({ config, load, store, key: key.plaintext, context });
+  undo.push(() => gateway.stop());
+  const model = await gateway.model(options.model);
+  const folder = createPrivateFolder();
+  undo.push(() => folder.remove());
+  const setup = choice.setup({
+    url: gateway.url,
+    key: key.plaintext,
+    model: model.name,
+    window: model.window,
+    output: model.output,
+    fileAt: folder.fileAt,
+  });
+  folder.write(setup.files ?? {});
+  if (signals.early !== undefined) return { code: 1, signal: signals.early };
+  say(context.stderr, lineOf(choice, gateway, model));
+  const args = [...(setup.args ?? []), ...choice.args];
+  const env = environment(context.env, setup);
+  return runProgram({ file: choice.file, args, env, cwd: context.cwd }, signals);
+}
+
+/** Throws CliError if there is no such tool, or it is not installed. */
+async function choose([first, ...args]: string[], context: Context): Promise<Choice> {
+  if (first === undefined || (first === '--' && args.length === 0)) {
+    throw new CliError(`name a tool (${TOOL_NAMES.join(', ')}) or -- PROGRAM; see: gateway run --help`, 2);
+  }
+  if (first === '--') return chooseProgram(args, context);
+  const tool = findTool(first);
+  if (tool === undefined) {
+    const { suggest } = await import('../../config/did-you-mean.ts');
+    throw new CliError(
+      `unknown tool ${JSON.stringify(first)}; ${suggest(first, TOOL_NAMES)} For any other program: gateway run -- PROGRAM`,
+      2,
+    );
+  }
+  const file = findProgram(tool.program, context);
+  if (file === undefined) {
+    throw new CliError(
+      `${tool.title} is not installed: no ${tool.program} in PATH; install it: ${tool.install}`,
+      127,
+    );
+  }
+  return { name: tool.name, file, args, setup: tool.setup };
+}
+
+function chooseProgram([program = '', ...args]: string[], context: Context): Choice {
+  const file = findProgram(program, context);
+  if (file === undefined) {
+    throw new CliError(
+      `no program ${JSON.stringify(program)} in PATH; check the name, or write its path`,
+      127,
+    );
+  }
+  return { name: program.replace(/^.*\//, ''), file, args, setup: programSetup };
+}
+
+function lineOf({ name }: Choice, { url }: ReachedGateway, model: ReachedModel): string {
+  const window = model.window === null ? 'window unknown' : `window ${formatCount(model.window)}`;
+  const facts = [...(model.target === model.name ? [] : [model.target]), window].join(', ');
+  const simulated = model.target.startsWith('sim/') && model.name !== model.target;
+  const note = simulated ? '; no provider is configured: a simulated one answers' : '';
+  return clean(`gateway run: ${name} → ${url}, model ${model.name} (${facts})${note}`);
+}
+
+const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
+
+/** The user's environment with what points the tool at the gateway. No proxy stands between the tool and this machine. */
+function environment(user: Environment, { env }: Setup): Environment {
+  const merged: Record<string, string | undefined> = { ...user, ...env };
+  if (PROXIES.some((name) => user[name] || user[name.toLowerCase()])) {
+    const list = [user['NO_PROXY'] ?? user['no_proxy'], '127.0.0.1', 'localhost'];
+    merged['NO_PROXY'] = merged['no_proxy'] = list.filter((host) => host).join(',');
+  }
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
+}

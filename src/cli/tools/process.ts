@@ -1,0 +1,90 @@
+// Starts a tool in the terminal of this process: its streams, its signals, its exit code.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants as system, tmpdir } from 'node:os';
+import path from 'node:path';
+import { isatty } from 'node:tty';
+import type { Context, Environment } from '../context.ts';
+
+/** The path of a program, found as a shell does; undefined: there is none. */
+export function findProgram(name: string, { env, cwd }: Pick<Context, 'env' | 'cwd'>): string | undefined {
+  if (name.includes('/')) return isProgram(path.resolve(cwd, name)) ? path.resolve(cwd, name) : undefined;
+  return (env['PATH'] ?? '')
+    .split(path.delimiter)
+    .map((folder) => path.resolve(cwd, folder, name))
+    .find(isProgram);
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** A folder that only this user can read. */
+export interface PrivateFolder {
+  fileAt: (name: string) => string;
+  write(files: Readonly<Record<string, string>>): void;
+  remove(): void;
+}
+
+export function createPrivateFolder(): PrivateFolder {
+  const folder = mkdtempSync(path.join(tmpdir(), 'gateway-run-'));
+  return {
+    fileAt: (name) => path.join(folder, name),
+    write(files) {
+      for (const [name, text] of Object.entries(files)) {
+        writeFileSync(path.join(folder, name), text, { mode: 0o600 });
+      }
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Signals go to the program while it runs. */
+export interface SignalRelay {
+  /** A signal that came before the program started. */
+  readonly early: NodeJS.Signals | undefined;
+  to(child: ChildProcess): void;
+  stop(): void;
+}
+
+export function relaySignals(context: Context): SignalRelay {
+  let program: ChildProcess | undefined;
+  let early: NodeJS.Signals | undefined;
+  // A terminal sends Ctrl-C to every process of its group: a second one would end most agents.
+  const fromTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
+  const stop = context.onSignal((signal) => {
+    if (program === undefined) early = signal;
+    else if (signal !== 'SIGINT' || !fromTerminal) program.kill(signal);
+  });
+  return {
+    get early() {
+      return early;
+    },
+    to: (child) => (program = child),
+    stop,
+  };
+}
+
+export interface Ended {
+  /** As a shell counts: 128 and its number for a signal. */
+  code: number;
+  signal: NodeJS.Signals | null;
+}
+
+/** Runs a program to its end, with the streams of this process. Rejects if it can't be started. */
+export async function runProgram(
+  command: { file: string; args: readonly string[]; env: Environment; cwd: string },
+  signals: SignalRelay,
+): Promise<Ended> {
+  const { file, args, env, cwd } = command;
+  const child = spawn(file, args, { cwd, env, stdio: 'inherit' });
+  signals.to(child);
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  return { code: code ?? 128 + (signal === null ? 0 : system.signals[signal]), signal };
+}

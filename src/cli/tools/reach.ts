@@ -1,0 +1,154 @@
+// The gateway that a started tool uses: the one that runs on the configured address with the same database, else one in this process.
+// That one has a free port of its own: what ends with a tool must not be where other programs expect a gateway.
+import type { Config } from '../../config/config.ts';
+import { cancelledAfter } from '../../cancellation.ts';
+import { isObject } from '../../canonical/json.ts';
+import type { ProviderClient } from '../../providers/client.ts';
+import { createProviderClient } from '../../providers/client.ts';
+import { decodeModel, listIn } from '../../protocols/shared/model-list.ts';
+import { readBody } from '../../providers/read-body.ts';
+import type { Store } from '../../store/store.ts';
+import type { Context } from '../context.ts';
+import { unknown } from '../with-store.ts';
+
+/** A name that a tool may send, as the gateway lists it. */
+export interface ReachedModel {
+  name: string;
+  /** `provider/model` of the target that answers first. */
+  target: string;
+  /** Of that target, in tokens; null: unknown. */
+  window: number | null;
+  output: number | null;
+}
+
+export interface ReachedGateway {
+  /** Without a version. */
+  url: string;
+  /** Rejects with CliError if the name is unknown. */
+  model(name: string): Promise<ReachedModel>;
+  /** Ends it if this process started it. */
+  stop(): Promise<void>;
+}
+
+interface Parts {
+  config: Config;
+  /** Reads the configuration again. */
+  load: () => Promise<Config>;
+  store: Store;
+  key: string;
+  context: Context;
+}
+
+const LOCALHOST = '127.0.0.1';
+/** A running gateway answers at once; another program may never. */
+const ANSWER_MS = 2000;
+const MAX_ANSWER = 8 * 1024 * 1024;
+/** Streams that the ended tool left open. */
+const GRACE_MS = 500;
+
+export async function reachGateway(parts: Parts): Promise<ReachedGateway> {
+  const { config, key, context } = parts;
+  const client = createProviderClient({ clock: context.clock, env: {} });
+  const running = runningUrl(config);
+  if (running !== undefined && (await isOurs(client, running, key))) {
+    return { url: running, model: askModel(client, running, key), stop: () => client.close() };
+  }
+  const app = await startOwn(parts);
+  const url = `http://${LOCALHOST}:${app.port}`;
+  return {
+    url,
+    model: askModel(client, url, key),
+    async stop() {
+      await Promise.all([client.close(), app.stop()]);
+    },
+  };
+}
+
+/** Where a running gateway would listen; undefined: any free port. */
+function runningUrl({ listen: { hosts, port } }: Config): string | undefined {
+  const host = hosts[0];
+  if (host === undefined || port === 0) return undefined;
+  if (host === '0.0.0.0' || host === '::') return `http://${LOCALHOST}:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The key was made in this database just now: only a gateway on the same database accepts it. */
+async function isOurs(client: ProviderClient, url: string, key: string): Promise<boolean> {
+  try {
+    const { status, value } = await ask(client, `${url}/health`);
+    if (status !== 200 || !isObject(value) || value.database !== 'ok') return false;
+    return (await ask(client, `${url}/v1/models?limit=1`, key)).status === 200;
+  } catch {
+    return false;
+  }
+}
+
+async function startOwn({ config, load, store, context }: Parts) {
+  const { startApp } = await import('../../app.ts');
+  const { createLog } = await import('../../log.ts');
+  const { clock, ids, env, stderr } = context;
+  const own = (from: Config): Config => ({
+    ...from,
+    listen: { ...from.listen, hosts: [LOCALHOST], defaultHosts: false, port: 0 },
+    limits: { ...from.limits, shutdownGrace: GRACE_MS },
+  });
+  // The terminal is the tool's: no log.
+  const log = createLog({ format: 'off', stream: stderr });
+  const reload = async (): Promise<Config> => own(await load());
+  const app = await startApp({ config: own(config), reload, store, log, clock, ids, env });
+  const ignoreFaults = context.onFault(() => undefined);
+  await app.described;
+  return {
+    port: app.port,
+    async stop() {
+      await app.stop();
+      ignoreFaults();
+    },
+  };
+}
+
+function askModel(client: ProviderClient, url: string, key: string): ReachedGateway['model'] {
+  const find = async (name: string) => {
+    const { status, value } = await ask(client, `${url}/v1/models/${encodeURIComponent(name)}`, key);
+    return status === 200 ? decodeModel(value) : undefined;
+  };
+  return async (name) => {
+    const found = await find(name);
+    if (found === undefined) {
+      throw await unknown('model', name, await names(client, url, key), 'see: gateway models');
+    }
+    const target = found.targets[0] ?? name;
+    // The list shows the largest window of all targets of a name.
+    const { contextWindow, maxOutput } = found.targets.length > 1 ? ((await find(target)) ?? found) : found;
+    return { name, target, window: contextWindow, output: maxOutput };
+  };
+}
+
+async function names(client: ProviderClient, url: string, key: string): Promise<string[]> {
+  const { value } = await ask(client, `${url}/v1/models`, key);
+  return (listIn(value) ?? []).flatMap((entry) => {
+    const model = decodeModel(entry);
+    return model === undefined ? [] : [model.name, ...model.targets];
+  });
+}
+
+async function ask(
+  client: ProviderClient,
+  url: string,
+  key?: string,
+): Promise<{ status: number; value: unknown }> {
+  const headers = [
+    'accept',
+    'application/json',
+    ...(key === undefined ? [] : ['authorization', `Bearer ${key}`]),
+  ];
+  const timeout = { connect: ANSWER_MS, firstByte: ANSWER_MS, idle: ANSWER_MS, whole: ANSWER_MS };
+  const call = { url, method: 'GET' as const, headers, stream: false, timeout };
+  const reply = await client.open(call, cancelledAfter(ANSWER_MS));
+  const body = await readBody(reply.body, MAX_ANSWER);
+  try {
+    return { status: reply.status, value: JSON.parse(body.toString('utf8')) as unknown };
+  } catch {
+    return { status: reply.status, value: undefined };
+  }
+}

@@ -1,0 +1,228 @@
+// `gateway run` as a process, with a program of the test's own under a tool's name.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
+import type { Key } from '../../src/store/store.ts';
+import { home } from '../helpers/process.ts';
+import { scriptedProvider } from '../helpers/scripted-provider.ts';
+import { createShell, temporaryDirectory } from './harness.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/gateway.js', import.meta.url));
+
+/** Prints what it was given, asks the gateway once, ends as its arguments say. */
+const TOOL = `#!${process.execPath}
+const [mode, code] = process.argv.slice(2);
+const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_MODEL: model } = process.env;
+async function main() {
+  if (mode === 'wait') {
+    process.on('SIGTERM', () => process.exit(7));
+    console.log('waits');
+    setInterval(() => {}, 1000);
+    return;
+  }
+  if (mode === 'die') process.kill(process.pid, 'SIGKILL');
+  let stdin = '';
+  for await (const chunk of process.stdin) stdin += chunk;
+  const reply = await fetch(url + '/v1/messages', {
+    method: 'POST',
+    headers: { authorization: 'Bearer ' + key, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify({ model, max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  const answer = await reply.json();
+  const own = (name) => /^(ANTHROPIC|CLAUDE|OPENAI|NO_PROXY)/.test(name);
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => own(name)));
+  console.log(JSON.stringify({ args: process.argv.slice(2), env, stdin, answer }));
+  process.exitCode = Number(code ?? 0);
+}
+void main();
+`;
+
+interface Report {
+  args: string[];
+  env: Record<string, string>;
+  stdin: string;
+  answer: { content: { text: string }[] };
+}
+
+interface Place {
+  directory: string;
+  database: string;
+  /** The folder of private files. */
+  temporary: string;
+  start(words: string[], env?: Record<string, string>): ChildProcess;
+  keys(): Promise<Key[]>;
+}
+
+/** A folder with a tool \`claude\` in PATH and a provider with one model. */
+async function place(): Promise<Place> {
+  const directory = temporaryDirectory();
+  const [bin, temporary] = [join(directory, 'bin'), join(directory, 'tmp')];
+  mkdirSync(bin);
+  mkdirSync(temporary);
+  writeFileSync(join(bin, 'claude'), TOOL);
+  chmodSync(join(bin, 'claude'), 0o755);
+  const provider = await scriptedProvider();
+  provider.playAlways({
+    body: {
+      id: 'c',
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    },
+  });
+  const models = [{ id: 'm', context_window: 100_000, max_output: 8000 }];
+  const up = { base_url: `${provider.url}/v1`, protocol: 'chat', api_key: 'k', models };
+  const database = join(directory, 'gateway.db');
+  const config = { providers: { up }, database, listen: { hosts: ['127.0.0.1'], port: 1 } };
+  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(config));
+  return {
+    directory,
+    database,
+    temporary,
+    start(words, env = {}) {
+      const child = spawn(process.execPath, [BIN, 'run', ...words], {
+        cwd: directory,
+        env: { PATH: bin, HOME: directory, TMPDIR: temporary, ...env },
+        stdio: ['pipe', 'pipe', 'pipe'],
+      });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      return child;
+    },
+    async keys() {
+      const store = await openStore(database);
+      const keys = await store.listKeys();
+      await store.close();
+      return keys;
+    },
+  };
+}
+
+async function finish(child: ChildProcess, stdin = '') {
+  child.stdin?.end(stdin);
+  const [stdout, stderr, [code, signal]] = await Promise.all([
+    child.stdout ? text(child.stdout) : '',
+    child.stderr ? text(child.stderr) : '',
+    once(child, 'close') as Promise<[number | null, string | null]>,
+  ]);
+  return { stdout, stderr, code, signal };
+}
+
+describe('a tool', () => {
+  it('gets the gateway, its arguments and standard input, and ends with its own exit code', async () => {
+    const { start, keys, temporary } = await place();
+    const { code, stdout, stderr } = await finish(
+      start(['claude', 'ask', '3', '--help', '--model', 'x']),
+      'input',
+    );
+    const { args, env, stdin, answer } = JSON.parse(stdout) as Report;
+    expect(code, stderr).toBe(3);
+    expect(args).toEqual(['ask', '3', '--help', '--model', 'x']);
+    expect(stdin).toBe('input');
+    expect(answer.content[0]?.text).toBe('Hi');
+    expect(env).toMatchObject({ ANTHROPIC_MODEL: 'auto', ANTHROPIC_API_KEY: '' });
+    const url = env['ANTHROPIC_BASE_URL'] ?? '';
+    expect(stderr).toBe(`gateway run: claude → ${url}, model auto (up/m, window 100,000)\n`);
+    await expect(fetch(url)).rejects.toThrow();
+    const [key, ...others] = await keys();
+    expect(others).toEqual([]);
+    expect(key).toMatchObject({
+      account: 'local',
+      label: 'run claude',
+      revokedAt: expect.any(Number) as number,
+    });
+    expect((key?.expiresAt ?? Infinity) - Date.now()).toBeLessThanOrEqual(3_600_000);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it('uses the gateway that runs on the configured address', async () => {
+    const own = home();
+    own.configure({ providers: { sim: {} }, database: own.database });
+    const server = await own.serve();
+    const { start, directory } = await place();
+    const port = new URL(server.url).port;
+    const words = ['--config', join(own.directory, 'gateway.yaml'), 'claude', 'ask'];
+    const { stdout, stderr } = await finish(start(words, { GATEWAY_PORT: port, GATEWAY_HOST: '127.0.0.1' }));
+    expect((JSON.parse(stdout) as Report).env['ANTHROPIC_BASE_URL'], stderr).toBe(server.url);
+    // The same address, another database.
+    const other = await finish(start(['claude', 'ask'], { GATEWAY_PORT: port, GATEWAY_HOST: '127.0.0.1' }));
+    expect((JSON.parse(other.stdout) as Report).env['ANTHROPIC_BASE_URL'], directory).not.toBe(server.url);
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+  });
+
+  it('gets signals; its key ends with it', async () => {
+    const { start, keys } = await place();
+    const child = start(['claude', 'wait']);
+    await once(child.stdout ?? child, 'data');
+    expect((await keys())[0]?.revokedAt).toBeNull();
+    child.kill('SIGTERM');
+    expect(await finish(child)).toMatchObject({ code: 7 });
+    expect((await keys())[0]?.revokedAt).not.toBeNull();
+  });
+
+  it('that a signal ends, ends the command with the same signal', async () => {
+    const { start, keys } = await place();
+    expect(await finish(start(['claude', 'die']))).toMatchObject({ code: null, signal: 'SIGKILL' });
+    expect((await keys())[0]?.revokedAt).not.toBeNull();
+  });
+
+  it('is not started for an unknown model', async () => {
+    const { start, keys } = await place();
+    const { code, stdout, stderr } = await finish(start(['--model', 'up/n', 'claude', 'ask']));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe('gateway: unknown model "up/n"; did you mean up/m?\n');
+    expect((await keys())[0]?.revokedAt).not.toBeNull();
+  });
+});
+
+it("gives any program the SDKs' variables", async () => {
+  const { start } = await place();
+  const script = 'console.log(JSON.stringify({ ...process.env, args: process.argv.slice(1) }))';
+  const words = ['--model', 'up/m', '--', process.execPath, '-e', script, '--', '--model'];
+  const { code, stdout, stderr } = await finish(
+    start(words, { OPENAI_API_KEY: 'mine', HTTP_PROXY: 'http://p:1' }),
+  );
+  expect(code, stderr).toBe(0);
+  const env = JSON.parse(stdout) as Record<string, string> & { args: string[] };
+  const url = env['ANTHROPIC_BASE_URL'] ?? '';
+  expect(env).toMatchObject({
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_API_KEY: env['ANTHROPIC_API_KEY'],
+    ANTHROPIC_AUTH_TOKEN: env['ANTHROPIC_API_KEY'],
+    OPENAI_MODEL: 'up/m',
+    HTTP_PROXY: 'http://p:1',
+    NO_PROXY: '127.0.0.1,localhost',
+    args: ['--model'],
+  });
+  expect(env['OPENAI_API_KEY']).toMatch(/^sk-gw-/);
+});
+
+it.each([
+  ['run', 2, 'name a tool (claude'],
+  ['run --', 2, 'name a tool (claude'],
+  [
+    'run cluade',
+    2,
+    'unknown tool "cluade"; did you mean claude? For any other program: gateway run -- PROGRAM',
+  ],
+  [
+    'run claude',
+    127,
+    'Claude Code is not installed: no claude in PATH; install it: npm install -g @anthropic-ai/claude-code',
+  ],
+  ['run -- nonsense', 127, 'no program "nonsense" in PATH; check the name, or write its path'],
+  ['run --modle x claude', 2, "unknown option '--modle'"],
+])('%s exits with %i', async (line, code, message) => {
+  const shell = createShell();
+  const result = await shell.run(line, { env: { PATH: shell.directory } });
+  expect(result).toMatchObject({ code, stdout: '' });
+  expect(result.stderr).toContain(message);
+  // Nothing was started for it.
+  expect(readdirSync(shell.directory)).toEqual([]);
+});
