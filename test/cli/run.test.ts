@@ -54,11 +54,11 @@ interface Place {
   database: string;
   /** The folder of private files. */
   temporary: string;
-  start(words: string[], env?: Record<string, string>): ChildProcess;
-  keys(): Promise<Key[]>;
+  start: (words: string[], env?: Record<string, string>) => ChildProcess;
+  keys: () => Promise<Key[]>;
 }
 
-/** A folder with a tool \`claude\` in PATH and a provider with one model. */
+/** A folder with a tool `claude` in PATH and a provider with one model. */
 async function place(): Promise<Place> {
   const directory = temporaryDirectory();
   const [bin, temporary] = [join(directory, 'bin'), join(directory, 'tmp')];

@@ -167,6 +167,15 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       expect(await store.findAccount('ALICE')).toBeUndefined();
     });
 
+    it('extends a key; a revoked one stays revoked', async () => {
+      await store.createKey(newKey());
+      await store.extendKey('key_one', 9 * HOUR);
+      expect((await store.findKey(newKey().hash))?.expiresAt).toBe(9 * HOUR);
+      await store.revokeKey('key_one', HOUR);
+      await store.extendKey('key_one', 10 * HOUR);
+      expect((await store.findKey(newKey().hash))?.revokedAt).toBe(HOUR);
+    });
+
     it('revokes a key once; again changes nothing', async () => {
       await store.createKey(newKey());
       expect((await store.revokeKey('key_one', HOUR + 5))?.revokedAt).toBe(HOUR + 5);
