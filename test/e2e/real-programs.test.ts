@@ -1,8 +1,10 @@
-// Whatever a real program sends, a provider of the other protocol can answer it too: nothing of it is refused.
+// Whatever a real program sends, a provider of each other protocol can answer it too: nothing of it is refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
 import { createIds } from '../../src/ids.ts';
 import { startSim } from '../../src/sim/sim.ts';
 import type { Sim } from '../../src/sim/sim.ts';
+import { PATHS } from '../helpers/ask.ts';
 import { provider, startGateway } from '../helpers/gateway.ts';
 import type { TestGateway } from '../helpers/gateway.ts';
 import { CORPUS } from '../fixtures/corpus.ts';
@@ -14,12 +16,9 @@ beforeAll(async () => {
   sim = await startSim({ ids: createIds() });
   gateway = await startGateway({
     config: {
-      providers: {
-        talks: provider(sim.url, 'chat', [{ id: 'fake-messages-1', upstream: 'echo' }], { api_key: sim.key }),
-        writes: provider(sim.url, 'messages', [{ id: 'fake-chat-1', upstream: 'echo' }], {
-          api_key: sim.key,
-        }),
-      },
+      providers: Object.fromEntries(
+        PROTOCOL_NAMES.map((name) => [name, provider(sim.url, name, ['echo'], { api_key: sim.key })]),
+      ),
       tiers: { enterprise: 10_000 },
     },
   });
@@ -30,12 +29,20 @@ afterAll(async () => {
 });
 
 describe('translated, it is answered to its end', () => {
-  test.each(CORPUS)('%s', async (_, { path, headers, body }) => {
+  const others = CORPUS.flatMap(([name, line]) =>
+    PROTOCOL_NAMES.filter((to) => PATHS[to] !== line.path).map((to) => ({ name, to, line })),
+  );
+
+  test.each(others)('$name by a provider of $to', async ({ to, line: { path, headers, body } }) => {
     for (const stream of [true, false]) {
       const response = await fetch(gateway.url + path, {
         method: 'POST',
         headers: { ...headers, 'x-api-key': gateway.key, authorization: `Bearer ${gateway.key}` },
-        body: JSON.stringify({ ...body, ...(path.endsWith('/count_tokens') ? {} : { stream }) }),
+        body: JSON.stringify({
+          ...body,
+          model: `${to}/echo`,
+          ...(path.endsWith('/count_tokens') ? {} : { stream }),
+        }),
       });
       const text = await response.text();
       expect(response.status, text).toBe(200);
@@ -48,5 +55,7 @@ function endOf(path: string, stream: boolean): RegExp {
   if (path.endsWith('/count_tokens')) return /^\{"input_tokens":\d+\}$/;
   if (path === '/v1/messages')
     return stream ? /event: message_stop\ndata: .*\n\n$/ : /"stop_reason":"(end_turn|tool_use|max_tokens)"/;
+  if (path === '/v1/responses')
+    return stream ? /event: response.completed\ndata: .*\n\ndata: \[DONE\]\n\n$/ : /"status":"completed"/;
   return stream ? /data: \[DONE\]\n\n$/ : /"finish_reason":"(stop|tool_calls|length)"/;
 }

@@ -1,6 +1,7 @@
 // Where client and provider speak the same protocol nothing is written anew: the bytes go through, but for the model's name.
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
-import type { ProtocolName } from '../../src/canonical/request.ts';
+import { PROTOCOL_NAMES, type ProtocolName } from '../../src/canonical/request.ts';
+import { PATHS } from '../helpers/ask.ts';
 import { PROVIDER_KEY, provider, startGateway } from '../helpers/gateway.ts';
 import type { TestGateway } from '../helpers/gateway.ts';
 import { inPieces, startScriptedProvider } from '../helpers/scripted-provider.ts';
@@ -8,7 +9,6 @@ import type { ScriptedProvider } from '../helpers/scripted-provider.ts';
 import { CORPUS } from '../fixtures/corpus.ts';
 import { goodAnswer, STREAM, WHOLE } from './replies.ts';
 
-const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' } as const;
 const UPSTREAM = 'maker/real-name:1b';
 
 let upstream: ScriptedProvider;
@@ -22,6 +22,7 @@ beforeAll(async () => {
       providers: {
         talks: provider(upstream.url, 'chat', models('fake-chat-1')),
         writes: provider(upstream.url, 'messages', models('fake-messages-1')),
+        responds: provider(upstream.url, 'responses', models('fake-responses-1')),
       },
       tiers: { enterprise: 10_000 },
     },
@@ -45,13 +46,15 @@ function post(path: string, body: string, headers: Record<string, string> = {}):
 }
 
 /** A body that no serialiser would write again alike. */
-const ODD: Record<'chat' | 'messages', string> = {
+const ODD: Record<ProtocolName, string> = {
   chat: `{ "x_first" : [1.0, 1e3, -0],\n "messages":[{"content":"gr\\u00fc\\u00df \\/ 😀","role":"user"}],\t"model":"fake-chat-1" , "x_big":12345678901234567890 }`,
   messages: `{ "x_first" : [1.0, 1e3, -0],\n "max_tokens": 16.0, "messages":[{"content":[{"type":"text","text":"gr\\u00fc\\u00df \\/ 😀","cache_control":{"type":"ephemeral"}}],"role":"user"}],\t"model":"fake-messages-1" , "x_big":12345678901234567890 }`,
+  responses: `{ "x_first" : [1.0, 1e3, -0],\n "max_output_tokens": 16.0, "input":[{"content":"gr\\u00fc\\u00df \\/ 😀","role":"user","phase":null}],\t"model":"fake-responses-1" , "x_big":12345678901234567890 }`,
 };
-const renamed = (body: string): string => body.replace(/"fake-(chat|messages)-1"/, JSON.stringify(UPSTREAM));
+const renamed = (body: string): string =>
+  body.replace(/"fake-(chat|messages|responses)-1"/, JSON.stringify(UPSTREAM));
 
-describe.each(['chat', 'messages'] as const)('%s to %s', (protocol) => {
+describe.each(PROTOCOL_NAMES)('%s to %s', (protocol) => {
   it('passes a whole exchange byte for byte', async () => {
     upstream.play(goodAnswer(protocol, false));
     const response = await post(PATHS[protocol], ODD[protocol]);
@@ -130,7 +133,7 @@ test('thinking that no provider signed is taken out, signed thinking stays', asy
 
 describe('a request of a real program reaches the provider unchanged but for the model name', () => {
   test.each(CORPUS)('%s', async (_, { path, headers, body }) => {
-    const protocol: ProtocolName = path === PATHS.chat ? 'chat' : 'messages';
+    const protocol = PROTOCOL_NAMES.find((name) => PATHS[name] === path) ?? 'messages';
     const counts = path.endsWith('/count_tokens');
     upstream.play(counts ? { body: { input_tokens: 42 } } : goodAnswer(protocol, body.stream === true));
     const text = JSON.stringify(body);

@@ -60,7 +60,7 @@ describe.each(['chat', 'messages'] as const)('towards %s', (protocol) => {
   });
 
   it('are those of a real program', async () => {
-    const lines = readFileSync(new URL('../fixtures/codex.jsonl', import.meta.url), 'utf8')
+    const lines = readFileSync(new URL('../fixtures/corpora/codex.jsonl', import.meta.url), 'utf8')
       .trim()
       .split('\n');
     for (const line of lines) {

@@ -476,7 +476,7 @@ describe('towards a responses provider', () => {
 });
 
 describe('requests of a real program', () => {
-  const lines = readFileSync(new URL('../../../fixtures/codex.jsonl', import.meta.url), 'utf8')
+  const lines = readFileSync(new URL('../../../fixtures/corpora/codex.jsonl', import.meta.url), 'utf8')
     .trim()
     .split('\n');
 
