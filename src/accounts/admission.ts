@@ -4,7 +4,7 @@ import { type Admission, GatewayError } from '../errors.ts';
 import { HOUR_MS, type Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { Key, Store } from '../store/store.ts';
-import { databaseAway } from './authenticate.ts';
+import { databaseAway } from './key.ts';
 import { plural } from '../plural.ts';
 
 /** The tier of an account whose own tier is missing from the configuration. */

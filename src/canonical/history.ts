@@ -4,9 +4,10 @@
 // without its thinking, a last turn with thinking that is off). A pure function of the request, and append-only: all before the
 // last assistant turn stays the same when the conversation grows, since prompt caches and signatures go by it.
 import { pairCalls, type Warn } from './tool-pairing.ts';
-import type { Message, Part, ReasoningPart, GenerationRequest, Warning } from './request.ts';
+import type { DocumentPart, Message, Part, ReasoningPart, GenerationRequest, Warning } from './request.ts';
 import type { Traits } from './traits.ts';
-import { wellFormedPart } from './surrogates.ts';
+import type { JsonValue } from './json.ts';
+import { wellFormed, wellFormedValue } from './json.ts';
 
 /** What the protocol that a history is written for makes of it. */
 export interface HistoryRules {
@@ -125,4 +126,63 @@ function mergeNeighbours(messages: readonly Message[]): Message[] {
     if (message.native !== undefined) last.native = [...(last.native ?? []), ...message.native];
   }
   return merged;
+}
+
+// -- halves of surrogate pairs, which JSON can spell and strict parsers of providers refuse --
+
+/** The part itself where there is nothing to replace. */
+function wellFormedPart(part: Part): Part {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning': {
+      const text = wellFormed(part.text);
+      return text === part.text ? part : { ...part, text };
+    }
+    case 'tool_call': {
+      const text = wellFormed(part.arguments);
+      const id = wellFormed(part.id);
+      return text === part.arguments && id === part.id ? part : { ...part, id, arguments: text };
+    }
+    case 'tool_result': {
+      const content =
+        typeof part.content === 'string' ? wellFormed(part.content) : wellFormedParts(part.content);
+      const callId = wellFormed(part.callId);
+      return content === part.content && callId === part.callId ? part : { ...part, callId, content };
+    }
+    case 'document':
+      return wellFormedDocument(part);
+    case 'native':
+      return hasHalf(part.value) ? { ...part, value: wellFormedValue(part.value) } : part;
+    case 'image':
+    case 'audio':
+      return part;
+  }
+}
+
+/** JSON.stringify escapes halves alone by `\ud`; text that says so itself is no harm, only a walk in vain. */
+function hasHalf(value: JsonValue): boolean {
+  return JSON.stringify(value).includes('\\ud');
+}
+
+function wellFormedDocument(part: DocumentPart): DocumentPart {
+  const named = { ...part };
+  if (part.title !== undefined) named.title = wellFormed(part.title);
+  if (part.context !== undefined) named.context = wellFormed(part.context);
+  const { source } = part;
+  if (source.kind === 'text') named.source = { kind: 'text', text: wellFormed(source.text) };
+  if (source.kind === 'parts') named.source = { kind: 'parts', parts: wellFormedParts(source.parts) };
+  const same =
+    named.title === part.title && named.context === part.context && isSameSource(source, named.source);
+  return same ? part : named;
+}
+
+function isSameSource(one: DocumentPart['source'], other: DocumentPart['source']): boolean {
+  if (one.kind === 'text' && other.kind === 'text') return one.text === other.text;
+  if (one.kind === 'parts' && other.kind === 'parts') return one.parts === other.parts;
+  return one === other;
+}
+
+function wellFormedParts(parts: Part[]): Part[] {
+  const whole = parts.map(wellFormedPart);
+  return whole.every((part, at) => part === parts[at]) ? parts : whole;
 }

@@ -1,4 +1,5 @@
-// JSON values as types, for everything that crosses a boundary before it is read, and lists of any length.
+// JSON values as types, for everything that crosses a boundary before it is read; and text without halves of surrogate pairs, which
+// JSON can express and strict parsers of providers refuse.
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -12,4 +13,28 @@ export function isObject(value: unknown): value is JsonObject {
 /** As `list.push(...more)`, which throws for more items than a call takes arguments. */
 export function append<T>(list: T[], more: Iterable<T>): void {
   for (const item of more) list.push(item);
+}
+
+/** Part of every Node that is supported; the language's library of this compiler target does not declare it. */
+interface WellFormed {
+  isWellFormed(): boolean;
+  toWellFormed(): string;
+}
+
+export function wellFormed(text: string): string {
+  const own = text as unknown as WellFormed;
+  return own.isWellFormed() ? text : own.toWellFormed();
+}
+
+const ESCAPES = /\\(?:ud[0-9a-f]{3}|.)/g;
+
+/** What JSON.stringify wrote: it escapes halves of surrogate pairs by `\ud`, and nothing else so. */
+export function wellFormedJson(json: string): string {
+  if (!json.includes('\\ud')) return json;
+  return json.replace(ESCAPES, (escape) => (escape.startsWith('\\ud') ? '\ufffd' : escape));
+}
+
+/** A JSON value with every string and name in it well-formed. */
+export function wellFormedValue<T extends JsonValue>(value: T): T {
+  return JSON.parse(wellFormedJson(JSON.stringify(value))) as T;
 }

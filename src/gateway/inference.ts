@@ -1,6 +1,6 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
 import { admit } from '../accounts/admission.ts';
-import { authenticate } from '../accounts/authenticate.ts';
+import { authenticate } from '../accounts/key.ts';
 import { GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';

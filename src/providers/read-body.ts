@@ -22,12 +22,11 @@ export interface ReplyBody {
   release(): void;
 }
 
-/** Reads a whole reply of at most `limit` bytes. A body that just stopped rejects with FailureError, it is never a short answer. */
-export function readBody(
-  body: ReplyBody,
-  limit: number,
-  tooLarge = `the provider's answer is larger than ${plural(limit, 'byte')}`,
-): Promise<Buffer> {
+/**
+ * Reads a whole reply of at most `limit` bytes; `tooLarge` is the message for a larger one. A body that breaks off rejects with
+ * FailureError: it is never a short answer.
+ */
+export function readBody(body: ReplyBody, limit: number, tooLarge?: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -36,12 +35,13 @@ export function readBody(
         length += bytes.length;
         if (length > limit) {
           body.abort();
-          reject(new FailureError({ kind: 'failed', message: tooLarge, reason: 'too_large' }));
+          const message = tooLarge ?? `the provider's answer is larger than ${plural(limit, 'byte')}`;
+          reject(new FailureError({ kind: 'failed', message, reason: 'too_large' }));
           return;
         }
         chunks.push(bytes);
       },
-      // Without a declared end (HTTP/1.0 style) the JSON itself tells whether it is whole.
+      // Without a declared end (as in HTTP/1.0), parsing the JSON shows whether it is complete.
       end: () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
       fail: (failure) => reject(new FailureError(failure)),
     });

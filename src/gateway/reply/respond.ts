@@ -1,6 +1,6 @@
 // Answers the client with a provider's reply: relayed if both have one protocol, else translated.
 import { type Admission, FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
-import { isObject, type JsonObject } from '../../canonical/json.ts';
+import { wellFormed, isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Clock } from '../../clock.ts';
 import { withoutKeys } from '../../log.ts';
 import type { ClientSide, ReplyContext, StreamEncoder, StreamNotices } from '../../protocols/protocol.ts';
@@ -16,7 +16,6 @@ import { pump, type FrameWriter } from './pump.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import { createRelay } from './relay.ts';
 import { createTranslation, translateAsStream, translateWhole } from './translate.ts';
-import { wellFormed } from '../../canonical/surrogates.ts';
 
 /** A stream that was opened before its provider answered, by the encoder that writes the rest of it. */
 export interface OpenedStream {

@@ -1,8 +1,7 @@
 // JSON that a JavaScript object can't hold as it was written: integers of 64 bits, `1.0`, members whose names look like
 // indexes. Such an object remembers the text that it was read from, and is written as that text.
 import { randomBytes } from 'node:crypto';
-import type { JsonObject, JsonValue } from '../../canonical/json.ts';
-import { wellFormed } from '../../canonical/surrogates.ts';
+import { wellFormed, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 
 /** The object, as it would be written -> the text to write instead. */
 const texts = new WeakMap<object, string>();

@@ -1,6 +1,5 @@
 // The bytes of a request: a translated body written, or the client's own with what differs for a target spliced in.
-import { isObject, type JsonObject } from '../../canonical/json.ts';
-import { wellFormedJson } from '../../canonical/surrogates.ts';
+import { wellFormedJson, isObject, type JsonObject } from '../../canonical/json.ts';
 import { rawJson } from './raw-json.ts';
 import { scanMembers, splice, type Edit, type Members } from './splice.ts';
 import type { RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';

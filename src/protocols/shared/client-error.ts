@@ -1,7 +1,6 @@
 // Errors that clients of several protocols get in the same words: a refused request, and a failure of a provider.
 import { GatewayError, type ErrorKind, type FailureKind, type ProviderFailure } from '../../errors.ts';
-import type { JsonObject } from '../../canonical/json.ts';
-import { wellFormed } from '../../canonical/surrogates.ts';
+import { wellFormed, type JsonObject } from '../../canonical/json.ts';
 
 /** The words after which agents of the chat and responses protocols begin to compact their history. */
 export function overflowMessage(message: string, tokens: ProviderFailure['tokens']): string {

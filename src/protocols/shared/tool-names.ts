@@ -2,9 +2,13 @@
 // conversation is always written the same way and a call and its result agree without any state.
 import { createHash } from 'node:crypto';
 import { bareId } from '../../canonical/tool-pairing.ts';
-import { isObject } from '../../canonical/json.ts';
-import type { JsonObject, JsonValue } from '../../canonical/json.ts';
-import { wellFormed, wellFormedValue } from '../../canonical/surrogates.ts';
+import {
+  wellFormed,
+  wellFormedValue,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+} from '../../canonical/json.ts';
 import { keepText, likeness } from '../json/raw-json.ts';
 
 /** What a target takes as the id of a tool call: `messages` letters, digits, `_` and `-`; `openai` at most 40 characters; `mistral` nine letters or digits. */

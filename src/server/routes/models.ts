@@ -1,5 +1,5 @@
 // `GET /v1/models`: the names that a key may use, all of them or one.
-import { authenticate } from '../../accounts/authenticate.ts';
+import { authenticate } from '../../accounts/key.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Exchange, GatewayDeps } from '../../gateway/exchange.ts';
 import { withoutKeys } from '../../log.ts';

@@ -1,5 +1,5 @@
 // Stored answers, read and deleted by the account that got them. They are not counted as requests.
-import { authenticate } from '../../accounts/authenticate.ts';
+import { authenticate } from '../../accounts/key.ts';
 import type { Exchange, GatewayDeps } from '../../gateway/exchange.ts';
 import { deleteStored, findStored } from '../../gateway/inbound/stored-references.ts';
 import type { Protocol, StoredAnswers } from '../../protocols/protocol.ts';

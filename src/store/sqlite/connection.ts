@@ -1,11 +1,12 @@
 // One connection to the database file. It notices when another file takes the path, retries while another process locks
 // the database, and bounds the size of the write-ahead log.
+import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { StoreError } from '../store.ts';
 import type { Db, Driver } from './driver.ts';
 import { isBusy, storeError } from './errors.ts';
-import { createFile, identityOf, inspectFile, isEmpty, keepPrivate } from './file.ts';
+import { createFile, inspectFile, isEmpty, keepPrivate } from './file.ts';
 import { countApplied, migrate } from './migrations.ts';
 
 /** Processes that create the same database at the same time lock each other out. */
@@ -256,4 +257,10 @@ function createLockQueue(clock: Clock): <Result>(task: () => Result) => Promise<
       const giveUpAt = clock.monotonic() + LOCK_TIMEOUT_MS;
       if (waiting.push({ attempt: () => resolve(task()), reject, giveUpAt }) === 1) schedule();
     });
+}
+
+/** Device and inode: they differ if another file takes the path. undefined: no file. */
+function identityOf(file: string): string | undefined {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
 }

@@ -70,12 +70,6 @@ export function keepPrivate(file: string): void {
   }
 }
 
-/** Device and inode: they differ if another file takes the path. undefined: no file. */
-export function identityOf(file: string): string | undefined {
-  const stat = statOf(file);
-  return stat === undefined ? undefined : `${stat.dev}:${stat.ino}`;
-}
-
 export function isEmpty(file: string): boolean {
   return statOf(file)?.size === 0;
 }
