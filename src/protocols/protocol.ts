@@ -114,6 +114,8 @@ export interface StreamClassifier extends StreamNotices {
   usage(): Usage | undefined;
   /** The complete answer as the client has it, if its protocol stores answers. */
   answer?(): JsonObject | undefined;
+  /** Frames as they have to be behind what the gateway added; the same Buffer if they may stay. */
+  shifted?(bytes: Buffer): Buffer;
 }
 
 /** How a turn goes on that a provider paused, because tools that it runs itself take long. */

@@ -46,7 +46,9 @@ class Relay implements FrameWriter {
 
   /** Nearly always every frame in it is quiet, and the Buffer that came is forwarded whole. */
   moveRun(run: Run): PumpStep {
-    return this.#classifier.isQuiet(run.text) ? { bytes: run.bytes } : this.#move([], run.frames());
+    return this.#classifier.isQuiet(run.text)
+      ? { bytes: this.#shifted(run.bytes) }
+      : this.#move([], run.frames());
   }
 
   finish(clean: boolean): PumpStep {
@@ -71,12 +73,16 @@ class Relay implements FrameWriter {
     return this.#classifier.fail?.(error, requestId) ?? this.#client.encodeStreamError(error, requestId);
   }
 
+  #shifted(bytes: Buffer): Buffer {
+    return this.#classifier.shifted?.(bytes) ?? bytes;
+  }
+
   /** `out`: bytes that are due before these frames. */
   #move(out: Buffer[], frames: readonly Frame[]): PumpStep {
     for (const frame of frames) {
       const seen = this.#classifier.classify(frame);
       if (seen.kind === 'error') return { bytes: joined(out), failure: seen.failure };
-      if (seen.kind !== 'drop') out.push(frame.bytes);
+      if (seen.kind !== 'drop') out.push(this.#shifted(frame.bytes));
       if (seen.kind === 'end') return { bytes: joined(out), complete: true };
       if (seen.kind === 'finish') this.#finished = true;
     }

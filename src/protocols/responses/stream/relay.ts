@@ -11,6 +11,7 @@ import { failureOf, failureOfEvent, failureOfStray } from '../provider-error.ts'
 import { failureOfResponse, listOf } from '../reply/reply.ts';
 import { decodeUsage } from '../reply/usage.ts';
 import { BROKEN_OFF, isDone, MALFORMED, NO_ANSWER, typeOf } from './decoder.ts';
+import { OutputSoFar } from './output-so-far.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
@@ -55,16 +56,15 @@ const FAILED: ReadonlySet<string> = new Set(['response.failed', 'response.cancel
 class ResponsesClassifier implements StreamClassifier {
   /** The Response as it began. */
   #response: JsonObject | undefined;
-  /** By output index: whole, or as far as it is known. */
-  readonly #items = new Map<number, JsonObject>();
-  /** Pieces came that no whole part has confirmed yet: the open item is not known as it stands. */
-  #hasPieces = false;
+  /** Once the answer is complete. */
+  #answer: JsonObject | undefined;
+  readonly #output = new OutputSoFar();
   #hasContent = false;
   #isOver = false;
   #usage: Usage | undefined;
   /** The last text that was forwarded, for its number. */
   #last = '';
-  /** Numbers of frames of the gateway's own since then. */
+  /** Frames of the gateway's own: the numbers of those behind them rise by as many. */
   #added = 0;
 
   classify(frame: Frame): FrameClass {
@@ -76,8 +76,10 @@ class ResponsesClassifier implements StreamClassifier {
     if (isDone(frame)) return this.#isOver ? END : failed(this.#hasContent ? BROKEN_OFF : NO_ANSWER);
     const { value } = frame;
     if (!isObject(value)) return failed(frame.event === 'error' ? failureOfEvent(frame.data) : MALFORMED);
-    this.#forwarded(frame.text);
-    return this.#event(typeOf(value, frame.event), value);
+    const seen = this.#event(typeOf(value, frame.event), value, frame.text);
+    // A failure is written anew.
+    if (seen.kind !== 'error') this.#last = frame.text;
+    return seen;
   }
 
   isQuiet(text: string): boolean {
@@ -90,20 +92,31 @@ class ResponsesClassifier implements StreamClassifier {
     return this.#usage;
   }
 
-  /** Readers replace what they have by this event's Response: it must not be sent while the open item is not known. */
+  answer(): JsonObject | undefined {
+    return this.#answer;
+  }
+
+  shifted(bytes: Buffer): Buffer {
+    if (this.#added === 0) return bytes;
+    const text = bytes.toString('latin1').replace(NUMBERS, (_, before: string, number: string) => {
+      return before + String(Number(number) + this.#added);
+    });
+    return Buffer.from(text, 'latin1');
+  }
+
   keepAlive(): string {
     const response = this.#response;
-    if (response === undefined || this.#isOver || this.#hasPieces) return keepAlive;
-    return this.#frame('response.in_progress', { response: { ...response, output: this.#output() } });
+    if (response === undefined || this.#isOver) return keepAlive;
+    return this.#frame('response.in_progress', { response: { ...response, output: this.#output.list() } });
   }
 
   fail(error: GatewayError, requestId: string): string {
     if (this.#isOver) return '';
     this.#isOver = true;
     if (this.#response === undefined) return encodeStreamError(error, requestId);
-    const output = this.#output().map((item) =>
-      item.status === 'in_progress' ? { ...item, status: 'incomplete' } : item,
-    );
+    const output = this.#output
+      .list()
+      .map((item) => (item.status === 'in_progress' ? { ...item, status: 'incomplete' } : item));
     const response = { ...this.#response, status: 'failed', error: responseError(error), output };
     return (
       this.#frame('error', errorEvent(error)) +
@@ -119,7 +132,7 @@ class ResponsesClassifier implements StreamClassifier {
     return failure === undefined ? QUIET : failed(failure);
   }
 
-  #event(type: string, value: JsonObject): FrameClass {
+  #event(type: string, value: JsonObject, text: string): FrameClass {
     const { response } = value;
     if (LIFECYCLE.has(type)) {
       if (isObject(response)) this.#response = response;
@@ -134,7 +147,7 @@ class ResponsesClassifier implements StreamClassifier {
     }
     if (type === 'error' || (isObject(value.error) && !type.startsWith('response.')))
       return failed(failureOf(value));
-    return this.#content(type, value);
+    return this.#content(type, value, text);
   }
 
   #finish(type: string, response: JsonObject): FrameClass {
@@ -144,57 +157,36 @@ class ResponsesClassifier implements StreamClassifier {
       type === 'response.done' ? response : { ...response, status: 'completed' },
     );
     if (failure !== undefined) return failed(failure);
+    // Some servers leave the output to the items' own events.
+    const output = listOf(response.output).length > 0 ? response.output : this.#output.list();
+    this.#answer = { ...response, output };
     this.#hasContent = true;
     this.#isOver = true;
     return FINISH;
   }
 
-  #content(type: string, value: JsonObject): FrameClass {
-    this.#track(type, value);
+  #content(type: string, { item, output_index: index }: JsonObject, text: string): FrameClass {
+    if (isObject(item) && typeof index === 'number') this.#output.item(index, item, type.endsWith('.done'));
+    else this.#output.pieces(text);
     if (this.#hasContent || !type.startsWith('response.')) return QUIET;
     this.#hasContent = true;
     return CONTENT;
   }
 
-  #track(type: string, { item, part, output_index: index, ...value }: JsonObject): void {
-    if (typeof index !== 'number') return;
-    if (isObject(item)) {
-      this.#items.set(index, item);
-      this.#hasPieces = false;
-    } else if (type.endsWith('part.done') && isObject(part)) {
-      const open = this.#items.get(index);
-      const [list, at] = type.includes('summary')
-        ? (['summary', value.summary_index] as const)
-        : (['content', value.content_index] as const);
-      if (open === undefined || typeof at !== 'number') return;
-      const parts = [...listOf(open[list])];
-      parts[at] = part;
-      this.#items.set(index, { ...open, [list]: parts });
-      this.#hasPieces = false;
-    } else this.#hasPieces = true;
-  }
-
   #pieces(text: string): void {
-    this.#hasPieces = true;
-    this.#forwarded(text);
-  }
-
-  #forwarded(text: string): void {
+    this.#output.pieces(text);
     this.#last = text;
-    this.#added = 0;
-  }
-
-  #output(): JsonObject[] {
-    return [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item);
   }
 
   #frame(type: string, members: JsonObject): string {
-    const sequence_number = numberIn(this.#last) + ++this.#added;
+    const sequence_number = numberIn(this.#last) + 1 + this.#added++;
     return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...members })}\n\n`;
   }
 }
 
 const NUMBER = '"sequence_number":';
+/** A member's name: within a text its quotes are escaped. */
+const NUMBERS = /("sequence_number": ?)(\d+)/g;
 
 /** Of the last frame in `text`; members of a value inside it have no such number. */
 function numberIn(text: string): number {

@@ -3,7 +3,9 @@ import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { GatewayError } from '../../../../src/errors.ts';
 import type { StreamClassifier } from '../../../../src/protocols/protocol.ts';
+import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { responses } from '../../../../src/protocols/responses/index.ts';
+import { dataOf } from '../../../../src/protocols/responses/stream/output-so-far.ts';
 import {
   added,
   bare,
@@ -57,6 +59,17 @@ describe('a relayed frame', () => {
     expect(one.usage()).toEqual({ input: 3, output: 4 });
   });
 
+  test.each([
+    ['in it', [message('hello')]],
+    ['in the events of its items alone', []],
+  ])('the last one completes the answer, whose output stands %s', (_, output) => {
+    const one = classifier();
+    kindsOf(CREATED + added(open) + textDelta('hello') + done(message('hello')), one);
+    expect(one.answer?.()).toBeUndefined();
+    kindsOf(completed(output), one);
+    expect(one.answer?.()).toMatchObject({ id: 'resp_1', output: [message('hello')] });
+  });
+
   test('a rate limit inside a 200 is one', () => {
     const error = { code: 'rate_limit_exceeded', message: 'Try again in 20ms' };
     const frames = framesOf(event('response.failed', { response: { error } }));
@@ -106,6 +119,10 @@ const STEPS = [
   completed([{ ...thought, summary: [{ type: 'summary_text', text: 'hm' }] }, message('hello'), call('{}')]),
 ].map((frame, number) => frame.replace('"type":', `"sequence_number":${number},"type":`));
 
+function withoutStatus({ status: _, ...item }: JsonObject): JsonObject {
+  return item;
+}
+
 describe('what the gateway adds', () => {
   test.each(STEPS.map((_, count) => count))(
     'after %i frames leaves the official reader what it had',
@@ -121,33 +138,65 @@ describe('what the gateway adds', () => {
     },
   );
 
-  test('is a whole event where the items are known, also before the first and between parts', () => {
-    const isEvent = STEPS.map((_, count) => {
+  test('is an event of the Response so far, in the middle of an item too', () => {
+    const outputs = STEPS.slice(0, -1).map((_, count) => {
       const one = classifier();
       kindsOf(STEPS.slice(0, count + 1).join(''), one);
-      return one.keepAlive?.().startsWith('event: response.in_progress');
+      return (dataOf(one.keepAlive?.() ?? '')?.response as JsonObject).output;
     });
-    const [T, F] = [true, false];
-    expect(isEvent).toEqual([T, T, F, F, T, T, T, F, F, F, T, T, T, T, F]);
+    const halfway = { ...open, content: [{ ...PART, text: 'hel' }] };
+    expect(outputs[8]).toEqual([
+      expect.objectContaining({ id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }] }),
+      halfway,
+    ]);
+    expect(outputs.map((output) => (output as JsonObject[]).length)).toEqual([
+      0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3,
+    ]);
   });
 
-  test.each(STEPS.slice(0, -1).map((_, count) => count))(
-    'fails after %i frames with what is whole',
-    (count) => {
-      const one = classifier();
-      const before = STEPS.slice(0, count + 1).join('');
-      kindsOf(before, one);
-      const added = one.fail?.(new GatewayError('upstream', 'It broke.'), 'r') ?? '';
-      expect(added.match(/^event: .*$/gm)).toEqual(['event: error', 'event: response.failed']);
-      expect(added.endsWith(DONE)).toBe(true);
-      expect(snapshotOf(before + added)).toMatchObject({
-        id: 'resp_1',
-        status: 'failed',
-        error: { code: 'server_error', message: 'It broke.' },
-      });
-      expect(one.fail?.(new GatewayError('upstream', 'again'), 'r')).toBe('');
-    },
-  );
+  test('knows pieces of other scripts and of many frames', () => {
+    const one = classifier();
+    kindsOf(STEPS.slice(0, 8).join(''), one);
+    const delta = 'ж'.repeat(3000) + '😀';
+    for (let count = 0; count < 100; count++) {
+      const text = Buffer.from(textDelta(delta, at)).toString('latin1');
+      expect(one.isQuiet(text)).toBe(true);
+    }
+    const { output } = dataOf(one.keepAlive?.() ?? '')?.response as { output: JsonObject[] };
+    expect(output[1]).toEqual({ ...open, content: [{ ...PART, text: delta.repeat(100) }] });
+  });
+
+  test('raises the numbers of the frames behind it', () => {
+    const one = classifier();
+    kindsOf(STEPS.slice(0, 9).join(''), one);
+    expect(one.shifted?.(Buffer.from(STEPS[9] ?? '')).toString()).toBe(STEPS[9]);
+    const numbers = [one.keepAlive?.(), one.keepAlive?.()].map((text) => dataOf(text ?? '')?.sequence_number);
+    expect(numbers).toEqual([9, 10]);
+    const later = STEPS.slice(9).map((frame) => {
+      kindsOf(frame, one);
+      return dataOf(one.shifted?.(Buffer.from(frame)).toString() ?? '')?.sequence_number;
+    });
+    expect(later).toEqual(STEPS.slice(9).map((_, at) => 11 + at));
+  });
+
+  test.each(STEPS.slice(0, -1).map((_, count) => count))('fails after %i frames with what came', (count) => {
+    const one = classifier();
+    const before = STEPS.slice(0, count + 1).join('');
+    kindsOf(before, one);
+    const added = one.fail?.(new GatewayError('upstream', 'It broke.'), 'r') ?? '';
+    expect(added.match(/^event: .*$/gm)).toEqual(['event: error', 'event: response.failed']);
+    expect(added.endsWith(DONE)).toBe(true);
+    expect(snapshotOf(before + added)).toMatchObject({
+      id: 'resp_1',
+      status: 'failed',
+      error: { code: 'server_error', message: 'It broke.' },
+    });
+    // The official reader had read the same.
+    const read = snapshotOf(before) as { output: JsonObject[] };
+    const failed = snapshotOf(before + added) as { output: JsonObject[] };
+    expect(failed.output.map(withoutStatus)).toEqual(read.output.map(withoutStatus));
+    expect(one.fail?.(new GatewayError('upstream', 'again'), 'r')).toBe('');
+  });
 
   test('is a whole failed stream where nothing came', () => {
     expect(classifier().fail?.(new GatewayError('upstream', 'no'), 'r')).toBe(

@@ -1,0 +1,131 @@
+// The output of a relayed stream as far as it came. Frames of pieces wait as they came, and are read only when the output is asked
+// for while their item is open, or when many wait.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { listOf } from '../reply/reply.ts';
+import { typeOf } from './decoder.ts';
+
+/** Characters of frames that wait. */
+const MOST_WAITING = 256 * 1024;
+
+/** Where a piece goes: a member of its item, or of the part of one of its lists. */
+interface Place {
+  member: string;
+  list?: 'content' | 'summary';
+}
+
+const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
+  ['output_text', { list: 'content', member: 'text' }],
+  ['refusal', { list: 'content', member: 'refusal' }],
+  ['reasoning_text', { list: 'content', member: 'text' }],
+  ['reasoning_summary_text', { list: 'summary', member: 'text' }],
+  ['function_call_arguments', { member: 'arguments' }],
+  ['mcp_call_arguments', { member: 'arguments' }],
+  ['custom_tool_call_input', { member: 'input' }],
+  ['code_interpreter_call_code', { member: 'code' }],
+]);
+
+export class OutputSoFar {
+  /** By output index. */
+  readonly #items = new Map<number, JsonObject>();
+  readonly #open = new Set<number>();
+  #waiting: string[] = [];
+  #size = 0;
+
+  /** An item begins, or is whole. */
+  item(index: number, item: JsonObject, isWhole: boolean): void {
+    if (isWhole) this.#open.delete(index);
+    // Mostly its pieces are in it, and nothing else waits.
+    if (isWhole && this.#open.size === 0) this.#clear();
+    else this.#settle();
+    if (!isWhole) this.#open.add(index);
+    this.#items.set(index, item);
+  }
+
+  /** Frames of pieces, as latin1. */
+  pieces(frames: string): void {
+    this.#waiting.push(frames);
+    this.#size += frames.length;
+    if (this.#size > MOST_WAITING) this.#settle();
+  }
+
+  list(): JsonObject[] {
+    this.#settle();
+    return [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item);
+  }
+
+  #clear(): void {
+    this.#waiting = [];
+    this.#size = 0;
+  }
+
+  #settle(): void {
+    if (this.#waiting.length === 0) return;
+    const text = Buffer.from(this.#waiting.join(''), 'latin1').toString();
+    this.#clear();
+    for (const frame of text.replaceAll('\r', '').split('\n\n')) {
+      const value = dataOf(frame);
+      if (value !== undefined) this.#piece(value);
+    }
+  }
+
+  #piece(value: JsonObject): void {
+    const { output_index: index } = value;
+    const item = typeof index === 'number' ? this.#items.get(index) : undefined;
+    if (typeof index !== 'number' || item === undefined) return;
+    const [, name = '', end] =
+      /^response\.(.+?)(?:_part)?\.(added|delta|done)$/.exec(typeOf(value, '')) ?? [];
+    if (isObject(value.part)) {
+      const list = name === 'content' ? 'content' : 'summary';
+      this.#items.set(index, withPart(item, list, value, value.part));
+      return;
+    }
+    const place = PLACES.get(name);
+    if (place === undefined || end === undefined) return;
+    const { list, member } = place;
+    if (list === undefined) {
+      this.#items.set(index, extended(item, member, value));
+      return;
+    }
+    const part = listOf(item[list])[placeIn(list, value)];
+    if (isObject(part)) this.#items.set(index, withPart(item, list, value, extended(part, member, value)));
+  }
+}
+
+/** The event of a frame; undefined: a comment, or nothing that can be read. */
+export function dataOf(frame: string): JsonObject | undefined {
+  const lines = frame.split('\n').filter((line) => line.startsWith('data:'));
+  if (lines.length === 0) return undefined;
+  try {
+    const value: unknown = JSON.parse(lines.map((line) => line.slice('data:'.length)).join('\n'));
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function placeIn(list: 'content' | 'summary', value: JsonObject): number {
+  const at = list === 'content' ? value.content_index : value.summary_index;
+  return typeof at === 'number' ? at : 0;
+}
+
+function withPart(
+  item: JsonObject,
+  list: 'content' | 'summary',
+  value: JsonObject,
+  part: JsonObject,
+): JsonObject {
+  const parts = [...listOf(item[list])];
+  parts[placeIn(list, value)] = part;
+  return { ...item, [list]: parts };
+}
+
+/** With the piece at the end of the member, or with all of it. */
+function extended(part: JsonObject, member: string, { delta, ...value }: JsonObject): JsonObject {
+  const whole: JsonValue | undefined = value[member];
+  if (typeof delta === 'string') return { ...part, [member]: textOf(part[member]) + delta };
+  return typeof whole === 'string' ? { ...part, [member]: whole } : part;
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
