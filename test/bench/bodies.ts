@@ -1,4 +1,4 @@
-// The requests that are sent: a small one, a coding agent's of 195 KB, one with an image of 1 MB; in both protocols.
+// The requests that are sent: a small one, a coding agent's of 195 KB, one with an image of 1 MB; in each protocol.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Wire } from './replies.ts';
@@ -16,8 +16,10 @@ interface Message {
 }
 interface Body {
   model: string;
-  messages: Message[];
   [key: string]: unknown;
+}
+interface Conversation extends Body {
+  messages: Message[];
 }
 
 export function requestBody(wire: Wire, size: Size, model: string, stream: boolean): Buffer {
@@ -28,15 +30,13 @@ export function requestBody(wire: Wire, size: Size, model: string, stream: boole
 
 const MAKERS: Record<Size, (wire: Wire) => Body> = { small, agent, image };
 
-function small(): Body {
-  return {
-    model: '',
-    max_tokens: 256,
-    temperature: 0.5,
-    messages: [
-      { role: 'user', content: 'Name three rivers that flow into the Black Sea, and their lengths.' },
-    ],
-  };
+function small(wire: Wire): Body {
+  const messages = [
+    { role: 'user', content: 'Name three rivers that flow into the Black Sea, and their lengths.' },
+  ];
+  return wire === 'responses'
+    ? { model: '', max_output_tokens: 256, temperature: 0.5, input: messages }
+    : { model: '', max_tokens: 256, temperature: 0.5, messages };
 }
 
 function image(wire: Wire): Body {
@@ -55,12 +55,14 @@ function image(wire: Wire): Body {
   };
 }
 
-const AGENTS: Record<Wire, string> = { chat: 'opencode.jsonl', messages: 'claude-code.jsonl' };
+const AGENTS: Partial<Record<Wire, string>> = { chat: 'opencode.jsonl', messages: 'claude-code.jsonl' };
 
 /** A recorded request whose turns (a call and its result) are repeated, each with ids of its own. */
 function agent(wire: Wire): Body {
-  const lines = readFileSync(join(CORPORA, AGENTS[wire]), 'utf8').trim().split('\n');
-  const recorded = lines.map((line) => (JSON.parse(line) as { body: Body }).body);
+  const file = AGENTS[wire];
+  if (file === undefined) throw new Error(`no agent's request in ${wire} was recorded`);
+  const lines = readFileSync(join(CORPORA, file), 'utf8').trim().split('\n');
+  const recorded = lines.map((line) => (JSON.parse(line) as { body: Conversation }).body);
   const body = recorded.reduce((best, next) => (next.messages.length > best.messages.length ? next : best));
   const isCall = ({ role }: Message): boolean => role === 'assistant';
   const start = body.messages.findIndex(isCall);

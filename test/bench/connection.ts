@@ -12,12 +12,14 @@ export interface Connection {
   close(): void;
 }
 
-const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages' };
+const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' };
 
 export function requestBytes({ wire, size, kind, model, port, key }: Route): Buffer {
   const body = requestBody(wire, size, model, kind !== 'whole');
   const credentials =
-    wire === 'chat' ? `authorization: Bearer ${key}` : `x-api-key: ${key}\r\nanthropic-version: 2023-06-01`;
+    wire === 'messages'
+      ? `x-api-key: ${key}\r\nanthropic-version: 2023-06-01`
+      : `authorization: Bearer ${key}`;
   const head = [
     `POST ${PATHS[wire]} HTTP/1.1`,
     `host: 127.0.0.1:${port}`,

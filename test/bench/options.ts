@@ -18,7 +18,7 @@ Processor time, latency and memory of the gateway beside two references:
 
   --gateway-cmd CMD    another gateway; {port} is where it must listen on 127.0.0.1, {stub} the providers' base URL
   --gateway-key KEY    the key that it takes
-  --gateway-chat-model NAME  --gateway-messages-model NAME
+  --gateway-chat-model NAME  --gateway-messages-model NAME  --gateway-responses-model NAME
                        what it calls a model of a provider that speaks that protocol; {kind} is the model
 
 Exit code 0: every route answered with the right text (with --gate: and every gate holds).`;
@@ -49,11 +49,16 @@ export function readOptions(args: string[]): Options | undefined {
       'gateway-key': { type: 'string', default: 'none' },
       'gateway-chat-model': { type: 'string', default: 'chat/{kind}' },
       'gateway-messages-model': { type: 'string', default: 'messages/{kind}' },
+      'gateway-responses-model': { type: 'string', default: 'responses/{kind}' },
     },
   });
   if (values.help) return undefined;
   const command = values['gateway-cmd'];
-  const models = { chat: values['gateway-chat-model'], messages: values['gateway-messages-model'] };
+  const models = {
+    chat: values['gateway-chat-model'],
+    messages: values['gateway-messages-model'],
+    responses: values['gateway-responses-model'],
+  };
   const length = { requests: Number(values['soak-requests']), minutes: Number(values['soak-minutes']) };
   return {
     quick: values.quick,

@@ -1,6 +1,6 @@
-// What the stub provider answers: bytes made once, in both protocols, chosen by the model's name.
+// What the stub provider answers: bytes made once, in each protocol, chosen by the model's name.
 
-export const WIRES = ['chat', 'messages'] as const;
+export const WIRES = ['chat', 'messages', 'responses'] as const;
 export type Wire = (typeof WIRES)[number];
 /** Also the names of the stub's models. */
 export const KINDS = ['whole', 'paced', 'burst', 'slow'] as const;
@@ -41,8 +41,7 @@ export function textOf(kind: Kind): string {
 
 export function wholeReply(wire: Wire): Buffer {
   const text = textOf('whole');
-  const value = wire === 'chat' ? wholeChat(text) : wholeMessage(text);
-  const body = JSON.stringify(value);
+  const body = JSON.stringify(WHOLE[wire](text));
   return Buffer.from(
     `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
@@ -55,7 +54,7 @@ export const STREAM_END = Buffer.from('0\r\n\r\n');
 
 /** The writes of a stream, in order, framed as HTTP chunks; the first bears the head. */
 export function streamWrites(wire: Wire, kind: Exclude<Kind, 'whole'>, withUsage: boolean): Buffer[] {
-  const { before, text, after } = wire === 'chat' ? chatFrames(kind, withUsage) : messageFrames(kind);
+  const { before, text, after } = FRAMES[wire](kind, withUsage);
   const size = PACES[kind].frames;
   const writes: string[][] = [];
   for (let at = 0; at < text.length; at += size) writes.push(text.slice(at, at + size));
@@ -125,6 +124,37 @@ function messageFrames(kind: Kind): Frames {
   };
 }
 
+function responsesFrames(kind: Kind): Frames {
+  let sequence_number = 0;
+  const frame = (type: string, members: object): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence_number++, ...members })}\n\n`;
+  const begun = { ...wholeResponse(''), model: kind, status: 'in_progress', output: [], usage: null };
+  const whole = { ...wholeResponse(textOf(kind)), model: kind };
+  const at = { item_id: RESPONSE_ITEM, output_index: 0, content_index: 0 };
+  const open = { ...outputItem(''), status: 'in_progress', content: [] };
+  return {
+    before: [
+      frame('response.created', { response: begun }),
+      frame('response.in_progress', { response: begun }),
+      frame('response.output_item.added', { output_index: 0, item: open }),
+      frame('response.content_part.added', { ...at, part: outputText('') }),
+    ],
+    text: pieces(kind).map((delta) => frame('response.output_text.delta', { ...at, delta, logprobs: [] })),
+    after: [
+      frame('response.output_text.done', { ...at, text: textOf(kind), logprobs: [] }),
+      frame('response.content_part.done', { ...at, part: outputText(textOf(kind)) }),
+      frame('response.output_item.done', { output_index: 0, item: outputItem(textOf(kind)) }),
+      frame('response.completed', { response: whole }),
+    ],
+  };
+}
+
+const FRAMES: Record<Wire, (kind: Kind, withUsage: boolean) => Frames> = {
+  chat: chatFrames,
+  messages: messageFrames,
+  responses: responsesFrames,
+};
+
 function wholeChat(content: string): object {
   return {
     id: 'chatcmpl-bench',
@@ -148,6 +178,59 @@ function wholeMessage(text: string): object {
     usage: { input_tokens: USAGE.input, output_tokens: USAGE.output },
   };
 }
+
+const RESPONSE_ITEM = 'msg_bench';
+
+function outputText(text: string): object {
+  return { type: 'output_text', text, annotations: [], logprobs: [] };
+}
+
+function outputItem(text: string): object {
+  return {
+    id: RESPONSE_ITEM,
+    type: 'message',
+    status: 'completed',
+    role: 'assistant',
+    content: [outputText(text)],
+  };
+}
+
+function wholeResponse(text: string): object {
+  return {
+    id: 'resp_bench',
+    object: 'response',
+    created_at: CREATED,
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    max_output_tokens: 256,
+    model: 'whole',
+    output: [outputItem(text)],
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    temperature: 0.5,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    tools: [],
+    top_p: 1,
+    truncation: 'disabled',
+    usage: {
+      input_tokens: USAGE.input,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: USAGE.output,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: USAGE.input + USAGE.output,
+    },
+    metadata: {},
+  };
+}
+
+const WHOLE: Record<Wire, (text: string) => object> = {
+  chat: wholeChat,
+  messages: wholeMessage,
+  responses: wholeResponse,
+};
 
 function chatUsage(): object {
   return {

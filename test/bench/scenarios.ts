@@ -1,6 +1,6 @@
 // What is measured, and how much it may cost: rows of data. PERFORMANCE's release gates stand here.
 import type { Size } from './bodies.ts';
-import { PACES, WIRES, type Kind, type Wire } from './replies.ts';
+import { PACES, type Kind, type Wire } from './replies.ts';
 
 export interface Gate {
   /** A ratio to a reference's median, or to nothing: then the limits are the row's own unit. */
@@ -26,10 +26,26 @@ interface Family {
   size: Size;
   kind: Kind;
   connections: number;
+  routes: readonly Route[];
   relayed: Gate;
-  /** Absent: not measured. */
   translated?: Gate;
 }
+
+type Route = readonly [client: Wire, provider: Wire];
+
+/** Those of one client follow each other. */
+const ALL: readonly Route[] = [
+  ['chat', 'chat'],
+  ['chat', 'messages'],
+  ['chat', 'responses'],
+  ['messages', 'messages'],
+  ['messages', 'chat'],
+  ['responses', 'responses'],
+  ['responses', 'chat'],
+  ['responses', 'messages'],
+];
+const FIRST_TWO = ALL.filter((route) => !route.includes('responses'));
+const RELAYED = FIRST_TWO.filter(([client, provider]) => client === provider);
 
 const bare = (release: number, goal: number): Gate => ({ against: 'bare', release, goal });
 const floor = (release: number, goal: number): Gate => ({ against: 'floor', release, goal });
@@ -41,6 +57,7 @@ const FAMILIES: readonly Family[] = [
     size: 'small',
     kind: 'whole',
     connections: 16,
+    routes: ALL,
     relayed: bare(1.5, 1.1),
     translated: bare(1.8, 1.3),
   },
@@ -49,6 +66,7 @@ const FAMILIES: readonly Family[] = [
     size: 'small',
     kind: 'paced',
     connections: 24,
+    routes: ALL,
     relayed: bare(1.2, 1.05),
     translated: bare(1.5, 1.25),
   },
@@ -57,6 +75,7 @@ const FAMILIES: readonly Family[] = [
     size: 'small',
     kind: 'burst',
     connections: 24,
+    routes: FIRST_TWO,
     relayed: bare(1.2, 1.05),
     translated: bare(2, 1.4),
   },
@@ -65,24 +84,29 @@ const FAMILIES: readonly Family[] = [
     size: 'agent',
     kind: 'whole',
     connections: 4,
+    routes: FIRST_TWO,
     relayed: floor(1.2, 0.5),
     translated: floor(1.5, 1.1),
   },
-  { name: 'image', size: 'image', kind: 'whole', connections: 4, relayed: floor(1.1, 0.4) },
+  {
+    name: 'image',
+    size: 'image',
+    kind: 'whole',
+    connections: 4,
+    routes: RELAYED,
+    relayed: floor(1.1, 0.4),
+  },
 ];
 
-/** `small chat`, `small chat to messages`, …; those of one family and client follow each other. */
-export const SCENARIOS: readonly Scenario[] = FAMILIES.flatMap((family) =>
-  WIRES.flatMap((client) => pairs(family, client)),
+/** `small chat`, `small chat to messages`, … */
+export const SCENARIOS: readonly Scenario[] = FAMILIES.flatMap(
+  ({ name, routes, relayed, translated = relayed, ...workload }) =>
+    routes.map(([client, provider]) => {
+      const isRelayed = client === provider;
+      const id = isRelayed ? `${name} ${client}` : `${name} ${client} to ${provider}`;
+      return { id, client, provider, gate: isRelayed ? relayed : translated, ...workload };
+    }),
 );
-
-function pairs({ name, relayed, translated, ...workload }: Family, client: Wire): Scenario[] {
-  const relay: Scenario = { id: `${name} ${client}`, client, provider: client, gate: relayed, ...workload };
-  if (translated === undefined) return [relay];
-  const provider = client === 'chat' ? 'messages' : 'chat';
-  const crossing = { ...relay, id: `${name} ${client} to ${provider}`, provider, gate: translated } as const;
-  return [relay, crossing];
-}
 
 /** Rows that are not processor time. */
 export const OTHER_ROWS = {

@@ -1,7 +1,7 @@
 // Whether memory stays where it is: a million requests of every sort, for ten minutes at least.
 import { residentKib } from './accounting.ts';
 import type { Bench } from './measure.ts';
-import type { Kind, Wire } from './replies.ts';
+import { WIRES, type Kind } from './replies.ts';
 import { spread, type Spread } from './rows.ts';
 import { startTarget } from './targets.ts';
 
@@ -25,7 +25,6 @@ const CONNECTIONS = 32;
 /** What the last quarter may have over the second: a heap breathes, a leak does not stop at a tenth. */
 const GROWTH = 1.1;
 
-const WIRES: readonly Wire[] = ['chat', 'messages'];
 const KINDS: readonly Kind[] = ['whole', 'whole', 'whole', 'burst'];
 const ROUTES = KINDS.flatMap((kind) =>
   WIRES.flatMap((wire) => WIRES.map((provider) => ({ kind, wire, provider }))),

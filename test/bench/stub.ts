@@ -1,10 +1,13 @@
 // The stub provider: a process that answers with prepared bytes. Run as `node stub.js PORT`.
 import { createServer, type Socket } from 'node:net';
 import { createMessageParser } from './http-message.ts';
-import { KINDS, PACES, streamWrites, wholeReply, type Kind, type Wire } from './replies.ts';
+import { KINDS, PACES, streamWrites, WIRES, wholeReply, type Kind, type Wire } from './replies.ts';
 
-const WIRES: readonly Wire[] = ['chat', 'messages'];
-const WHOLE: Record<Wire, Buffer> = { chat: wholeReply('chat'), messages: wholeReply('messages') };
+const WHOLE: Record<Wire, Buffer> = {
+  chat: wholeReply('chat'),
+  messages: wholeReply('messages'),
+  responses: wholeReply('responses'),
+};
 
 /** Keyed by wire, kind and whether usage was asked for. */
 const STREAMS = new Map<string, Buffer[]>();
@@ -46,7 +49,7 @@ function serve(socket: Socket): void {
 }
 
 function answer(socket: Socket, head: string, body: Buffer): NodeJS.Timeout | undefined {
-  const wire: Wire = head.includes('/messages') ? 'messages' : 'chat';
+  const wire = WIRES.find((known) => head.includes(`/${known}`)) ?? 'chat';
   const kind = kindOf(body);
   if (!head.startsWith('POST') || kind === undefined) {
     socket.write(NOT_FOUND);

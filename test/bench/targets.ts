@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { openConnection, requestBytes } from './connection.ts';
 import type { Route } from './jobs.ts';
 import { freePort, ownProgram, start, type Program, type Running } from './processes.ts';
-import { KINDS, type Kind, type Wire } from './replies.ts';
+import { KINDS, WIRES, type Kind, type Wire } from './replies.ts';
 
 export const TARGET_NAMES = ['bare', 'floor', 'gateway'] as const;
 export type TargetName = (typeof TARGET_NAMES)[number];
@@ -81,7 +81,7 @@ function ownGateway(folder: string, origin: string): Target {
     config,
     JSON.stringify({
       database: join(folder, 'gateway.db'),
-      providers: { chat: provider('chat'), messages: provider('messages') },
+      providers: Object.fromEntries(WIRES.map((wire) => [wire, provider(wire)])),
       tiers: { bench: LIMIT },
     }),
   );
