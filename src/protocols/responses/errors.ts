@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { ErrorKind, GatewayError } from '../../errors.ts';
 import type { ErrorHead } from '../protocol.ts';
 import { overflowMessage } from '../shared/client-error.ts';
-import { echoOf, headOf } from './reply/response.ts';
+import { responseOf } from './reply/response.ts';
 
 interface WireError {
   type: string;
@@ -82,9 +82,8 @@ export function responseError(error: GatewayError): JsonObject {
 /** A stream that fails before anything of its Response was written. */
 export function encodeStreamError(error: GatewayError, requestId: string): string {
   const head = { id: `resp_${requestId}`, created: Math.floor(Date.now() / 1000), model: '' };
-  const echo = echoOf();
-  const created = { ...headOf(head, { status: 'in_progress', output: [] }), ...echo };
-  const failed = { ...headOf(head, { status: 'failed', output: [], error: responseError(error) }), ...echo };
+  const created = responseOf(head, { status: 'in_progress', output: [] });
+  const failed = responseOf(head, { status: 'failed', output: [], error: responseError(error) });
   return (
     event('response.created', { sequence_number: 0, response: created }) +
     event('response.in_progress', { sequence_number: 1, response: created }) +

@@ -136,12 +136,13 @@ function heldBy(ids: readonly string[], texts: ReadonlyMap<string, string>): str
 
 function toStore({ request, answer, holder, hidden }: AnswerToStore): NewStored[] {
   if (request.store === false || typeof answer.id !== 'string') return [];
-  const held = holder === undefined ? {} : { heldBy: holder };
-  const output = outputOf(answer).map((item) => withHidden(item, hidden));
-  const record: AnswerRecord = { response: { ...answer, output }, input: inputItems(request), ...held };
+  const isWhole = hidden === undefined || hidden.size === 0;
+  const output = isWhole ? outputOf(answer) : outputOf(answer).map((item) => withHidden(item, hidden));
+  const response = isWhole ? answer : { ...answer, output };
+  const record: AnswerRecord = { response, input: inputItems(request), heldBy: holder };
   const items = output.flatMap((item) => {
     if (typeof item.id !== 'string') return [];
-    const one: ItemRecord = { item, ...held };
+    const one: ItemRecord = { item, heldBy: holder };
     return [{ id: item.id, text: JSON.stringify(one) }];
   });
   return [{ id: answer.id, text: JSON.stringify(record) }, ...items];

@@ -22,7 +22,7 @@ import {
   clientToolOf,
   type ItemStatus,
 } from './items.ts';
-import { echoOf, headOf, responseId, type ResponseState } from './response.ts';
+import { responseId, responseOf, type ResponseState } from './response.ts';
 import { decodeStop, encodeStop } from './stop-reason.ts';
 import { decodeUsage, encodeUsage, estimateUsage } from './usage.ts';
 
@@ -189,8 +189,7 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   if (ending.reason !== undefined) state.reason = ending.reason;
   const { created = context.created, model, serviceTier } = reply;
   if (ending.status === 'completed') state.completedAt = Math.max(created, context.created);
-  const head = headOf({ id, created, model, serviceTier }, state);
-  return { ...head, ...echoOf(context) };
+  return responseOf({ id, created, model, serviceTier }, state, context);
 }
 
 function isRefusal({ parts, stop }: Reply): boolean {

@@ -17,6 +17,7 @@ import { stringOf } from '../reply/reply.ts';
 import {
   echoOf,
   headOf,
+  responseOf,
   noteReplyIds,
   responseId,
   type ResponseHead,
@@ -137,7 +138,7 @@ class ResponsesWriter implements StreamEncoder {
   answer(): JsonObject | undefined {
     if (this.#adopted !== undefined) return this.#adopted.answer();
     if (this.#head === undefined || this.#final === undefined) return undefined;
-    return { ...headOf(this.#head, this.#final), ...echoOf(this.#context) };
+    return responseOf(this.#head, this.#final, this.#context);
   }
 
   fail(error: GatewayError, _requestId: string): string {
