@@ -120,7 +120,7 @@ export interface ProviderFailure {
   retryAfterMs?: number;
   /** With `context_overflow`, if the provider reports them. */
   tokens?: OverflowTokens;
-  /** What broke, for the log: `refused`, `reset`, `dns`, `tls`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `whole_timeout`, `truncated`, `empty`, `malformed`, … */
+  /** What broke, for the log; `signature`: the request's own thinking was refused. `refused`, `reset`, `dns`, `tls`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `whole_timeout`, `truncated`, `empty`, `malformed`, … */
   reason?: string;
 }
 

@@ -45,3 +45,9 @@ export function isSealed({ signature, redacted }: ReasoningPart): boolean {
 export function isSealedForMessages(part: ReasoningPart): boolean {
   return isSealed(part) && !(part.redacted ?? part.signature ?? '').startsWith(ENCRYPTED_MARK);
 }
+
+/**
+ * Why the request's thinking is left out: the open tool turn was thought by a model of another family; or the provider refused
+ * thinking that came back to it.
+ */
+export type ThinkingCut = 'foreign' | 'refused';

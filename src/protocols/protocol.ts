@@ -5,6 +5,7 @@ import type { HistoryRules } from '../canonical/history.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import type { Needs, Traits } from '../canonical/traits.ts';
 import type { Reply } from '../canonical/reply.ts';
+import type { ThinkingCut } from '../canonical/thinking-signature.ts';
 import type { CanonicalField, ProtocolName, GenerationRequest, Warning } from '../canonical/request.ts';
 import type { ReverseMapping } from '../canonical/reverse-mapping.ts';
 import type { Usage } from '../canonical/usage.ts';
@@ -360,14 +361,13 @@ export interface RelayTarget {
   /** The provider's name of the model. */
   upstream: string;
   traits: Traits;
-  /** The open tool turn was thought by a model of another family. */
-  withoutThinking?: true;
+  withoutThinking?: ThinkingCut;
 }
 
 export interface RewrittenBody {
   /** The same Buffer where there was nothing to change. */
   bytes: Buffer;
-  /** Thinking of another family was taken out, or switched off. */
+  /** Thinking was taken out, or switched off. */
   thinkingCut: boolean;
 }
 

@@ -254,7 +254,7 @@ function weaknesses(candidates: readonly Candidate[]): Resolution['weak'] {
 /** Marks a target of another family, which must not get the open turn's thinking. */
 function guardThinking(query: RoutingQuery, family: string | undefined, target: Target): Target {
   if (!query.openToolTurn || family === undefined || family === target.family) return target;
-  return { ...target, withoutThinking: true };
+  return { ...target, withoutThinking: 'foreign' };
 }
 
 /** Its addresses belong to this machine. */

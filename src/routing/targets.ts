@@ -1,5 +1,6 @@
 // Targets (a provider and one of its models), made once for each name; and the providers that there are: those of the configuration,
 // then those found after the start.
+import type { ThinkingCut } from '../canonical/thinking-signature.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
 import { withoutKeys } from '../log.ts';
@@ -18,9 +19,8 @@ export interface Target {
   /** Models of one family may be given each other's thinking. */
   family: string;
   price?: Price;
-  /** Set for one request alone: the open tool turn holds another family's thinking, so it is left out and reported, and thinking is
-   *  off for this call. */
-  withoutThinking?: true;
+  /** Set for one request alone: its thinking is left out and reported. */
+  withoutThinking?: ThinkingCut;
 }
 
 /** Provider -> the models that it reported. */

@@ -183,7 +183,7 @@ describe('an open tool turn', () => {
   const flags = (routing: Routing, more: Partial<RoutingQuery> = {}): [string, boolean][] =>
     routing
       .resolve(question('r', { ...turn, ...more }))
-      .targets.map((target) => [target.key, target.withoutThinking === true]);
+      .targets.map((target) => [target.key, target.withoutThinking === 'foreign']);
 
   it('falls back within the family first, and elsewhere without thinking', () => {
     const { routing } = setUp();
@@ -223,7 +223,7 @@ describe('an open tool turn', () => {
       question('r', { ...turn, needs: { ...NO_NEEDS, image: true } }),
     );
     expect(lone).toBe(true);
-    expect(targets).toMatchObject([{ key: B, withoutThinking: true }]);
+    expect(targets).toMatchObject([{ key: B, withoutThinking: 'foreign' }]);
   });
 });
 

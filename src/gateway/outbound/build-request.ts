@@ -1,5 +1,6 @@
 // Builds the request for one target: the client's bytes with the model's name spliced in, or the translated request. Pure.
 import { repairHistory } from '../../canonical/history.ts';
+import type { ThinkingCut } from '../../canonical/thinking-signature.ts';
 import type { ProtocolName, GenerationRequest, Warning } from '../../canonical/request.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
@@ -67,23 +68,24 @@ export function buildRequest(
   const headers = headersFor(target.provider, name, inbound.stream, crossing ? undefined : forwarded.headers);
   if (!crossing) {
     const { bytes, thinkingCut } = protocol.relay.rewrite(inbound, target);
-    const warnings = thinkingCut ? [FOREIGN_THINKING] : NO_WARNINGS;
+    const warnings = thinkingCut ? thinkingWarnings(target) : NO_WARNINGS;
     if (strict) refuseLosses(warnings, inbound.protocol.client, target);
     const dropped = pathsOf(warnings, NAMED, inbound.protocol.client);
     const changed = changesOf(warnings, inbound.protocol.client);
     return { target, protocol, url, headers, bytes, crossing, dropped, changed, restore: NO_MAPPING };
   }
   const decoded = inbound.decode();
+  const { withoutThinking } = target;
   const asked =
-    target.withoutThinking === true
-      ? withoutThinking(decoded)
-      : withRecalledThinking(decoded, recalled, target);
+    withoutThinking === undefined
+      ? withRecalledThinking(decoded, recalled, target)
+      : cutThinking(decoded, withoutThinking);
   const { maxOutputTokens: limit = Infinity } = asked;
   const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: Math.min(limit, room) };
   const repaired = repairHistory(fitting, { rules: protocol.provider.historyRules, traits: target.traits });
   const encoded = protocol.provider.encodeRequest(repaired.request, target.upstream, target.traits);
   const warnings = [
-    ...(target.withoutThinking === true && asked !== decoded ? [FOREIGN_THINKING] : []),
+    ...thinkingWarnings(target, asked !== decoded),
     ...(room === undefined ? [] : [outputCut(room)]),
     ...repaired.warnings,
     ...encoded.warnings,
@@ -115,27 +117,33 @@ export function buildFirst(
   throw refusal ?? new GatewayError('unavailable', 'no target can be tried', { retryAfter: 1 });
 }
 
-const FOREIGN_THINKING: Warning = {
-  effect: 'dropped',
-  field: 'messages.reasoning',
-  detail:
+const THINKING_CUTS: Readonly<Record<ThinkingCut, string>> = {
+  foreign:
     'the open tool turn was thought by a model of another family: its thinking is left out, thinking is off for this call',
+  refused: 'the provider refused thinking of earlier turns: it is left out',
 };
+
+/** `own`: the client itself sent the thinking. What the gateway had added is no loss that a client could avoid. */
+function thinkingWarnings({ withoutThinking }: Target, own = true): readonly Warning[] {
+  if (withoutThinking === undefined || (withoutThinking === 'foreign' && !own)) return NO_WARNINGS;
+  const effect = own ? 'dropped' : 'suspended';
+  return [{ effect, field: 'messages.reasoning', detail: THINKING_CUTS[withoutThinking] }];
+}
 
 function outputCut(room: number): Warning {
   const detail = `input and output were more than the model's window: sent again with ${room} tokens of output`;
   return { effect: 'changed', field: 'maxOutputTokens', detail };
 }
 
-/** The same object where there is no thinking in it. */
-function withoutThinking(request: GenerationRequest): GenerationRequest {
+/** The same object where there is no thinking in it. Whether a model can think on after a refusal, its encoder knows. */
+function cutThinking(request: GenerationRequest, why: ThinkingCut): GenerationRequest {
   const thinks = request.messages.some(({ parts }) => parts.some(({ type }) => type === 'reasoning'));
   if (!thinks) return request;
   const messages = request.messages.map((message) => ({
     ...message,
     parts: message.parts.filter(({ type }) => type !== 'reasoning'),
   }));
-  return { ...request, messages, reasoning: { mode: 'off' } };
+  return why === 'refused' ? { ...request, messages } : { ...request, messages, reasoning: { mode: 'off' } };
 }
 
 type Effects = ReadonlySet<Warning['effect']>;

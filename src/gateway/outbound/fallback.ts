@@ -102,12 +102,12 @@ function contact(
   return ask(request, health, asking);
 }
 
-/** `fitted`: this is the second request to the target, with less output. */
+/** `again`: this is the second request to the target, with less output or without thinking. */
 async function ask(
   request: BuiltRequest,
   health: HealthTicket,
   asking: Asking,
-  fitted = false,
+  again = false,
 ): Promise<ProviderAnswer | 'stop' | undefined> {
   const { options, trace, deps, failed } = asking;
   trace.contact = request;
@@ -123,8 +123,8 @@ async function ask(
       throw reason ?? error;
     }
     const { failure } = error;
-    const smaller = fitted ? undefined : withLessOutput(failure, request, health, asking);
-    if (smaller !== undefined) return ask(smaller, health, asking, true);
+    const changed = again ? undefined : changedFor(failure, request, health, asking);
+    if (changed !== undefined) return ask(changed, health, asking, true);
     health.failed(failure);
     failed.push({ target: request.target, failure });
     logFailure(deps.log, trace, request.target, failure);
@@ -149,20 +149,39 @@ async function readReply(request: BuiltRequest, asking: Asking): Promise<Committ
   return whole;
 }
 
-/** The same request with less output, if the provider's error says that this fits into the window. */
-function withLessOutput(
+/** The same request as the provider's error says that it can be answered; undefined: the error says nothing of that kind. */
+function changedFor(
   failure: ProviderFailure,
-  { crossing, target }: BuiltRequest,
+  request: BuiltRequest,
   health: HealthTicket,
   asking: Asking,
 ): BuiltRequest | undefined {
   try {
-    const room = crossing ? outputRoom(failure, figuresOf(asking)) : undefined;
-    return room === undefined ? undefined : buildNext(asking, target, room);
+    if (failure.reason === REFUSED_THINKING) return withoutThinking(failure, request, asking);
+    const room = request.crossing ? outputRoom(failure, figuresOf(asking)) : undefined;
+    return room === undefined ? undefined : buildNext(asking, request.target, room);
   } catch (error) {
     health.abandoned();
     throw error;
   }
+}
+
+const REFUSED_THINKING: ProviderFailure['reason'] = 'signature';
+
+/** Without the thinking of earlier turns; undefined: there is none in it. */
+function withoutThinking(
+  failure: ProviderFailure,
+  { target, bytes }: BuiltRequest,
+  asking: Asking,
+): BuiltRequest | undefined {
+  const next = buildNext(asking, { ...target, withoutThinking: 'refused' });
+  if (next === undefined || next.bytes.equals(bytes)) return undefined;
+  asking.deps.log.warn('a provider refused thinking of earlier turns; asked again without it', {
+    request: asking.trace.requestId,
+    target: target.key,
+    message: redact(failure.message, target.provider),
+  });
+  return next;
 }
 
 /** Undefined if the target can't take the request: it is skipped. */

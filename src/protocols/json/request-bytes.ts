@@ -51,13 +51,20 @@ function joined(head: string, lists: readonly string[], tail: string): Buffer {
   return bytes;
 }
 
-/** A body for a provider of the same protocol. `cleaned`: the bytes without what no provider takes back. `ask`: what the gateway itself adds. */
+/**
+ * A body for a provider of the same protocol. `cleaned`: the bytes without what no provider takes back. `ask`: what the gateway
+ * itself adds. `thinks`: thinking stays on where that of earlier turns is left out.
+ */
 export function rewriteBody(
   { bytes, members, value }: RelayedBody,
   target: RelayTarget,
-  { cleaned = bytes, ask }: { cleaned?: Buffer; ask?: (members: Members) => Edit | undefined },
+  {
+    cleaned = bytes,
+    ask,
+    thinks = false,
+  }: { cleaned?: Buffer; ask?: (members: Members) => Edit | undefined; thinks?: boolean },
 ): RewrittenBody {
-  const withoutThinking = target.withoutThinking === true;
+  const withoutThinking = target.withoutThinking !== undefined;
   const places = cleaned === bytes ? members : scanMembers(cleaned, Infinity);
   const edits: Edit[] = [];
   const model = places.get('model');
@@ -67,7 +74,8 @@ export function rewriteBody(
   const question = ask?.(places);
   if (question !== undefined) edits.push(question);
   // A turn that begins without thinking can't go on with it, where it can be switched off.
-  const thinking = withoutThinking && asksForThinking(value, target) ? places.get('thinking') : undefined;
+  const switchedOff = withoutThinking && !thinks && asksForThinking(value, target);
+  const thinking = switchedOff ? places.get('thinking') : undefined;
   if (thinking !== undefined) {
     edits.push({ start: thinking.start, end: thinking.end, text: '{"type":"disabled"}' });
   }

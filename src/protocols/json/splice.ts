@@ -110,6 +110,21 @@ export function rangesOf(bytes: Buffer, start: number, end: number): Member[] {
   return readItems(new JsonSource(bytes.subarray(0, end)), start, Infinity).items;
 }
 
+/** What to cut so that the elements at `indexes` are gone and the commas are right; never all of them. */
+export function cutsOf(spans: readonly Range[], indexes: readonly number[]): Range[] {
+  const gone = new Set(indexes);
+  const firstKept = spans.findIndex((_, index) => !gone.has(index));
+  return indexes.flatMap((index) => {
+    const span = spans[index];
+    if (span === undefined) return [];
+    // Before the first element that stays, the comma after goes too; later on, the comma before.
+    const next = spans[index + 1];
+    const previous = spans[index - 1];
+    if (index < firstKept) return next === undefined ? [] : [{ start: span.start, end: next.start }];
+    return previous === undefined ? [] : [{ start: previous.end, end: span.end }];
+  });
+}
+
 /** The value of the member `name` among those that follow, in the same object, a value that ends at `end`. */
 export function memberBehind(source: JsonSource, end: number, name: string): Range | undefined {
   const { bytes } = source;

@@ -220,6 +220,7 @@ const BY_WORD: ReadonlyMap<string, FailureKind> = new Map(
     invalid_argument: 'invalid_request',
     bad_request: 'invalid_request',
     invalid_prompt: 'invalid_request',
+    invalid_encrypted_content: 'invalid_request',
     badrequesterror: 'invalid_request',
     authentication_error: 'provider_key',
     permission_error: 'provider_key',
@@ -246,6 +247,17 @@ const BY_WORD: ReadonlyMap<string, FailureKind> = new Map(
     deadline_exceeded: 'timeout',
   }),
 );
+
+/** Thinking that came back to its provider is not what it had signed or encrypted. */
+const REFUSED_THINKING =
+  /invalid\W+(?:signature|data)\W+in\W+(?:redacted_)?thinking\W+block|encrypted content .{0,200}could not be (?:verified|decrypted)/i;
+/** Characters of a message in which those words are looked for. */
+const REFUSAL_HEAD = 1000;
+
+function refusesThinking({ message, code }: ErrorBody, kind: FailureKind): boolean {
+  if (kind !== 'invalid_request') return false;
+  return code === 'invalid_encrypted_content' || REFUSED_THINKING.test(message.slice(0, REFUSAL_HEAD));
+}
 
 const BILLING_WORDS = /credit balance|insufficient (?:credits|balance|quota)/i;
 
@@ -280,6 +292,7 @@ function toFailure(
   // It is cut again where secrets are taken out, which looks at much less: a secret that this cut splits is seen by nobody.
   const failure: ProviderFailure = { kind, message: message.slice(0, MOST_TEXT) };
   if (status !== undefined) failure.status = status;
+  if (refusesThinking(body, kind)) failure.reason = 'signature';
   if (param !== undefined) failure.param = param;
   if (code !== '' && (numericCodes || !/^\d+$/.test(code))) failure.code = code;
   if (details !== undefined) failure.details = details;

@@ -2,13 +2,16 @@
 // hands it out for models of other protocols and for its own. Every other byte stays, since prompt caches go by bytes.
 import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { isGatewaySignature } from '../../../canonical/thinking-signature.ts';
-import { rangesOf, scanMembers, splice, type Range } from '../../json/splice.ts';
+import { cutsOf, rangesOf, scanMembers, splice, type Range } from '../../json/splice.ts';
 import type { RelayedBody, RelayTarget, RewrittenBody } from '../../protocol.ts';
 import { rewriteBody } from '../../json/request-bytes.ts';
+import { hints } from './hints.ts';
 
 export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {
-  const cut = target.withoutThinking === true ? 'all' : 'unsigned';
-  return rewriteBody(body, target, { cleaned: cleanBody(body.bytes, body.value, cut) });
+  const { withoutThinking } = target;
+  const cut = withoutThinking === undefined ? 'unsigned' : 'all';
+  const thinks = withoutThinking === 'refused' && !hints.hasOpenToolTurn(body.value);
+  return rewriteBody(body, target, { cleaned: cleanBody(body.bytes, body.value, cut), thinks });
 }
 
 function isThinking(block: JsonValue | undefined): boolean {
@@ -33,23 +36,8 @@ function member(bytes: Buffer, object: Range, name: string): Range | undefined {
   return rangesOf(bytes, object.start, object.end).findLast((item) => item.name === name);
 }
 
-/** What to cut so that the elements at `indexes` are gone and the commas are right; never all of them. */
-function cuts(spans: readonly Range[], indexes: readonly number[]): Range[] {
-  const gone = new Set(indexes);
-  const firstKept = spans.findIndex((_, index) => !gone.has(index));
-  return indexes.flatMap((index) => {
-    const span = spans[index];
-    if (span === undefined) return [];
-    // Before the first element that stays, the comma after goes too; later on, the comma before.
-    const next = spans[index + 1];
-    const previous = spans[index - 1];
-    if (index < firstKept) return next === undefined ? [] : [{ start: span.start, end: next.start }];
-    return previous === undefined ? [] : [{ start: previous.end, end: span.end }];
-  });
-}
-
 /**
- * Thinking that is unsigned or the gateway's own, or all of it where the target is another family's. A turn of nothing else goes whole: providers refuse an empty turn, and join the user turns around it.
+ * Without thinking that is unsigned or the gateway's own, or without all of it. A turn of nothing else goes whole: providers refuse an empty turn, and join the user turns around it.
  * If no turn at all would be left, the body stays as it is: the provider says what is wrong with it.
  */
 export function cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned' | 'all'): Buffer {
@@ -72,11 +60,11 @@ export function cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned'
   const list = scanMembers(bytes, Infinity).get('messages');
   if (list === undefined) return bytes;
   const turns = rangesOf(bytes, list.start, list.end);
-  const spans = cuts(turns, wholeTurns);
+  const spans = cutsOf(turns, wholeTurns);
   for (const { turn, blocks, whole } of dirty) {
     const span = turns[turn];
     const content = whole || span === undefined ? undefined : member(bytes, span, 'content');
-    if (content !== undefined) append(spans, cuts(rangesOf(bytes, content.start, content.end), blocks));
+    if (content !== undefined) append(spans, cutsOf(rangesOf(bytes, content.start, content.end), blocks));
   }
   return splice(
     bytes,
