@@ -173,7 +173,8 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'canonical/traits.ts': ['max_tokens', 'max_completion_tokens', 'cache_control'],
   // A line to be copied for a first request.
   'cli/ui/banner.ts': ['/v1/chat/completions'],
-  // Names of packages and settings of clients.
+  // Names of packages, and settings of clients.
+  'cli/tools/setups.ts': ['chat', 'max_tokens', 'v1/chat/completions'],
   'cli/tools/tools.ts': ['npm install -g @anthropic-ai/claude-code'],
 };
 

@@ -204,8 +204,8 @@ it("gives any program the SDKs' variables", async () => {
 });
 
 it.each([
-  ['run', 2, 'name a tool (claude'],
-  ['run --', 2, 'name a tool (claude'],
+  ['run', 2, 'name a tool (claude, '],
+  ['run --', 2, 'name a tool (claude, '],
   [
     'run cluade',
     2,

@@ -10,7 +10,8 @@ import {
   createPrivateFolder,
   type SignalRelay,
 } from '../tools/process.ts';
-import { findTool, programSetup, TOOL_NAMES, TOOLS, type Setup, type Tool } from '../tools/tools.ts';
+import { programSetup, type Setup } from '../tools/setups.ts';
+import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../tools/tools.ts';
 import { say } from '../ui/lines.ts';
 import { clean, formatCount } from '../ui/style.ts';
 import { openDatabase, readConfig } from '../with-store.ts';

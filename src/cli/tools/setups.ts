@@ -1,0 +1,333 @@
+// How each tool is pointed at a gateway for one process. Sources are the tools' documentation and code; comments name what a setting
+// works around.
+import type { Environment } from '../context.ts';
+
+/** What a row may use. */
+export interface Pointing {
+  /** Base URL of the gateway, without a version. */
+  url: string;
+  /** Goes into the environment or a private file, never into arguments: every user of the machine can read those. */
+  key: string;
+  /** The name that the tool sends, for its small and sub-agent models, too. */
+  model: string;
+  /** Tokens that the target takes and writes at most; null: unknown. */
+  window: number | null;
+  output: number | null;
+  /** The path of a private file of this name. */
+  fileAt: (name: string) => string;
+}
+
+export interface Setup {
+  /** Replaces variables of the user's environment. undefined removes one. */
+  env: Environment;
+  /** Stand before the user's arguments. */
+  args?: readonly string[];
+  /** Contents of private files, by name. */
+  files?: Readonly<Record<string, string>>;
+}
+
+/** A program of the user's own with an official SDK. Both of the messages SDK's variables are set, because one of the user's own
+ *  would win over the other. */
+export function programSetup({ url, key, model }: Pointing): Setup {
+  return {
+    env: {
+      OPENAI_BASE_URL: `${url}/v1`,
+      // Read by the SDK's version 0 and by programs that predate OPENAI_BASE_URL.
+      OPENAI_API_BASE: `${url}/v1`,
+      OPENAI_API_KEY: key,
+      OPENAI_ORG_ID: undefined,
+      OPENAI_PROJECT_ID: undefined,
+      OPENAI_MODEL: model,
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: key,
+      ANTHROPIC_AUTH_TOKEN: key,
+      ANTHROPIC_MODEL: model,
+    },
+  };
+}
+
+const KEY_VARIABLE = 'GATEWAY_KEY';
+
+/** Claude Code reserves this much output for a model that it does not know. */
+const CLAUDE_OUTPUT = 32_000;
+/** Its estimate of tokens is a few percent too low for other models. */
+const MARGIN = 0.03;
+
+/** It takes the window without the reserve for the output. */
+function claudeLimits({ window, output }: Pointing): Environment {
+  const reserve = Math.min(output ?? CLAUDE_OUTPUT, CLAUDE_OUTPUT, Math.floor((window ?? Infinity) / 4));
+  return {
+    CLAUDE_CODE_MAX_CONTEXT_TOKENS:
+      window === null ? undefined : String(window - reserve - Math.ceil(window * MARGIN)),
+    CLAUDE_CODE_MAX_OUTPUT_TOKENS: window === null && output === null ? undefined : String(reserve),
+  };
+}
+
+export function claude(to: Pointing): Setup {
+  const { url, key, model } = to;
+  return {
+    env: {
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_AUTH_TOKEN: key,
+      // An unset one would be read from the user's login; a set one would be sent beside the token.
+      ANTHROPIC_API_KEY: '',
+      ANTHROPIC_MODEL: model,
+      ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      ANTHROPIC_DEFAULT_FABLE_MODEL: model,
+      ANTHROPIC_SMALL_FAST_MODEL: model,
+      CLAUDE_CODE_SUBAGENT_MODEL: model,
+      ...claudeLimits(to),
+      // A line that changes with each call would spoil a provider's prompt cache.
+      CLAUDE_CODE_ATTRIBUTION_HEADER: '0',
+      CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1',
+      CLAUDE_CODE_USE_BEDROCK: undefined,
+      CLAUDE_CODE_USE_VERTEX: undefined,
+      CLAUDE_CODE_USE_FOUNDRY: undefined,
+      CLAUDE_CODE_OAUTH_TOKEN: undefined,
+    },
+  };
+}
+
+/** Codex knows a model by an entry of a catalog: without one it takes a window of its own choice and warns. */
+function codexCatalog({ model, window }: Pointing): string {
+  const entry = {
+    slug: model,
+    display_name: model,
+    ...(window !== null && { context_window: window }),
+    shell_type: 'default',
+    visibility: 'list',
+    supported_in_api: true,
+    priority: 1,
+    truncation_policy: { mode: 'bytes', limit: 10_000 },
+    input_modalities: ['text', 'image'],
+    base_instructions: CODEX_INSTRUCTIONS,
+    support_verbosity: false,
+    default_verbosity: null,
+    apply_patch_tool_type: null,
+    supports_parallel_tool_calls: true,
+    supports_reasoning_summaries: true,
+    supported_reasoning_levels: [],
+    experimental_supported_tools: [],
+  };
+  return JSON.stringify({ models: [entry] });
+}
+
+/** An entry must have some: Codex has texts of its own only for models that it knows. */
+const CODEX_INSTRUCTIONS =
+  'You are a coding agent that runs in a terminal on the computer of the user. Use the tools to read and change files and to run ' +
+  'commands in the working directory. Work until the task is done, check your changes, and answer in short, plain sentences.';
+
+export function codex(to: Pointing): Setup {
+  const provider = {
+    // Under the name OpenAI, Codex would use WebSockets and ask for a login.
+    name: 'Gateway',
+    base_url: `${to.url}/v1`,
+    wire_api: 'responses',
+    env_key: KEY_VARIABLE,
+    // The gateway tries other targets itself.
+    request_max_retries: 0,
+    stream_max_retries: 2,
+    stream_idle_timeout_ms: 600_000,
+  };
+  const settings = {
+    model: to.model,
+    model_provider: 'gateway',
+    model_catalog_json: to.fileAt('codex-models.json'),
+    ...Object.fromEntries(
+      Object.entries(provider).map(([name, value]) => [`model_providers.gateway.${name}`, value]),
+    ),
+  };
+  return {
+    env: { [KEY_VARIABLE]: to.key },
+    // A text in JSON is a text in TOML.
+    args: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]),
+    files: { 'codex-models.json': codexCatalog(to) },
+  };
+}
+
+/** What opencode reserves for output where nobody knows. */
+const SOME_OUTPUT = 8192;
+
+export function opencode({ url, key, model, window, output }: Pointing): Setup {
+  const limit = window === null ? undefined : { context: window, output: output ?? quarter(window) };
+  const name = `gateway/${model}`;
+  const config = {
+    provider: {
+      gateway: {
+        npm: '@ai-sdk/openai-compatible',
+        name: 'Gateway',
+        options: { baseURL: `${url}/v1`, apiKey: `{env:${KEY_VARIABLE}}` },
+        models: { [model]: { name: model, limit } },
+      },
+    },
+    model: name,
+    small_model: name,
+  };
+  return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(config), [KEY_VARIABLE]: key } };
+}
+
+const quarter = (window: number): number => Math.min(SOME_OUTPUT, Math.floor(window / 4));
+
+/** Its HTTP client ignores NO_PROXY: with a proxy, it would not reach this machine. */
+const WITHOUT_PROXY: Environment = Object.fromEntries(
+  ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [
+    [name, undefined],
+    [name.toUpperCase(), undefined],
+  ]),
+);
+
+export function qwen({ url, key, model, window, output, fileAt }: Pointing): Setup {
+  const limits = { contextWindowSize: window ?? undefined };
+  return {
+    env: {
+      OPENAI_BASE_URL: `${url}/v1`,
+      OPENAI_API_KEY: key,
+      OPENAI_MODEL: model,
+      QWEN_MODEL: undefined,
+      QWEN_CODE_MAX_OUTPUT_TOKENS: output === null ? undefined : String(output),
+      // The settings with the lowest rank: the user's own win.
+      QWEN_CODE_SYSTEM_DEFAULTS_PATH: fileAt('qwen-defaults.json'),
+      ...WITHOUT_PROXY,
+    },
+    args: ['--auth-type', 'openai', '--model', model],
+    files: { 'qwen-defaults.json': JSON.stringify({ model: { generationConfig: limits } }) },
+  };
+}
+
+export function copilot({ url, key, model, window, output }: Pointing): Setup {
+  return {
+    env: {
+      COPILOT_PROVIDER_BASE_URL: `${url}/v1`,
+      COPILOT_PROVIDER_TYPE: 'openai',
+      COPILOT_PROVIDER_WIRE_API: 'completions',
+      COPILOT_PROVIDER_API_KEY: key,
+      COPILOT_PROVIDER_BEARER_TOKEN: undefined,
+      COPILOT_PROVIDER_API_KEY_COMMAND: undefined,
+      COPILOT_PROVIDER_TRANSPORT: undefined,
+      COPILOT_MODEL: model,
+      COPILOT_PROVIDER_MODEL_ID: undefined,
+      COPILOT_PROVIDER_WIRE_MODEL: undefined,
+      COPILOT_PROVIDER_MAX_PROMPT_TOKENS:
+        window === null ? undefined : String(window - (output ?? quarter(window))),
+      COPILOT_PROVIDER_MAX_OUTPUT_TOKENS: text(output),
+      // No login, and no requests to GitHub.
+      COPILOT_OFFLINE: 'true',
+    },
+  };
+}
+
+const text = (tokens: number | null): string | undefined => (tokens === null ? undefined : String(tokens));
+
+export function aider({ url, key, model, window, output, fileAt }: Pointing): Setup {
+  const name = `openai/${model}`;
+  const facts = {
+    ...(window !== null && { max_input_tokens: window, max_tokens: output ?? quarter(window) }),
+    ...(output !== null && { max_output_tokens: output }),
+    litellm_provider: 'openai',
+    mode: 'chat',
+  };
+  return {
+    env: {
+      OPENAI_API_BASE: `${url}/v1`,
+      OPENAI_API_KEY: key,
+      // These rank above the user's file, those without the prefix below it.
+      AIDER_OPENAI_API_BASE: `${url}/v1`,
+      AIDER_OPENAI_API_KEY: key,
+      AIDER_MODEL: name,
+      AIDER_WEAK_MODEL: name,
+      AIDER_EDITOR_MODEL: name,
+      AIDER_MODEL_METADATA_FILE: fileAt('aider-models.json'),
+      AIDER_SHOW_MODEL_WARNINGS: 'false',
+    },
+    files: { 'aider-models.json': JSON.stringify({ [name]: facts }) },
+  };
+}
+
+export function goose({ url, key, model, window }: Pointing): Setup {
+  return {
+    env: {
+      GOOSE_PROVIDER: 'openai',
+      GOOSE_MODEL: model,
+      GOOSE_FAST_MODEL: model,
+      GOOSE_CONTEXT_LIMIT: text(window),
+      OPENAI_HOST: url,
+      OPENAI_BASE_PATH: 'v1/chat/completions',
+      OPENAI_BASE_URL: undefined,
+      OPENAI_API_KEY: key,
+    },
+  };
+}
+
+/** KIMI_MODEL_* define a model for Kimi Code; the older Kimi CLI overrides its own provider by the first two. */
+export function kimi({ url, key, model, window }: Pointing): Setup {
+  return {
+    env: {
+      KIMI_BASE_URL: `${url}/v1`,
+      KIMI_API_KEY: key,
+      KIMI_MODEL_NAME: model,
+      KIMI_MODEL_BASE_URL: `${url}/v1`,
+      KIMI_MODEL_API_KEY: key,
+      KIMI_MODEL_PROVIDER_TYPE: 'openai',
+      KIMI_MODEL_MAX_CONTEXT_SIZE: text(window),
+    },
+  };
+}
+
+/** pi takes a provider from an extension, so that the user's own settings and sessions stay in use. */
+export function pi({ url, key, model, window, output, fileAt }: Pointing): Setup {
+  const provider = {
+    name: 'Gateway',
+    baseUrl: `${url}/v1`,
+    apiKey: KEY_VARIABLE,
+    api: 'openai-completions',
+    models: [
+      {
+        id: model,
+        name: model,
+        reasoning: false,
+        input: ['text', 'image'],
+        cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+        contextWindow: window ?? PI_WINDOW,
+        maxTokens: output ?? quarter(window ?? PI_WINDOW),
+      },
+    ],
+  };
+  const code = `export default (pi) => pi.registerProvider('gateway', ${JSON.stringify(provider)});\n`;
+  return {
+    env: { [KEY_VARIABLE]: key, PI_SKIP_VERSION_CHECK: '1' },
+    args: ['--extension', fileAt('gateway.ts'), '--provider', 'gateway', '--model', model],
+    files: { 'gateway.ts': code },
+  };
+}
+
+/** pi must have a number. */
+const PI_WINDOW = 128_000;
+
+/** Crush reads one folder of settings: the private one hides the user's. */
+export function crush({ url, key, model, window, output, fileAt }: Pointing): Setup {
+  const entry = {
+    id: model,
+    name: model,
+    ...(window !== null && { context_window: window }),
+    default_max_tokens: output ?? quarter(window ?? Infinity),
+  };
+  const choice = { provider: 'gateway', model };
+  const config = {
+    providers: {
+      gateway: {
+        name: 'Gateway',
+        type: 'openai-compat',
+        base_url: `${url}/v1`,
+        api_key: `$${KEY_VARIABLE}`,
+        models: [entry],
+      },
+    },
+    models: { large: choice, small: choice },
+  };
+  return {
+    env: { [KEY_VARIABLE]: key, CRUSH_GLOBAL_CONFIG: fileAt('') },
+    files: { 'crush.json': JSON.stringify(config) },
+  };
+}
