@@ -3,7 +3,15 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
-import { type Key, type NewKey, type Store, StoreError, type Permission } from '../store/store.ts';
+import {
+  type Key,
+  type NewKey,
+  type Permission,
+  type ReplacedKey,
+  type ReplacementKey,
+  type Store,
+  StoreError,
+} from '../store/store.ts';
 import { GatewayError } from '../errors.ts';
 import type { KeyHeader } from '../protocols/protocol.ts';
 
@@ -28,20 +36,39 @@ export function hashKey(plaintext: string): string {
 
 export type KeySpec = Pick<NewKey, 'account' | 'tier' | 'label' | 'permissions' | 'models' | 'expiresAt'>;
 
+interface Dependencies {
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+}
+
 /** Creates a key, and its account (with `tier`) if it is new. Rejects with StoreError. */
-export async function createKey(
-  deps: { store: Store; clock: Clock; ids: Ids },
-  spec: KeySpec,
-): Promise<{ key: Key; plaintext: string }> {
-  const plaintext = KEY_PREFIX + deps.ids.random(SECRET_LENGTH);
-  const key = await deps.store.createKey({
-    ...spec,
-    id: `key_${deps.ids.random(ID_LENGTH)}`,
+export async function createKey(deps: Dependencies, spec: KeySpec): Promise<{ key: Key; plaintext: string }> {
+  const { plaintext, ...secret } = newSecret(deps);
+  return { key: await deps.store.createKey({ ...spec, ...secret }), plaintext };
+}
+
+/** Creates a key in place of another, which stays valid for `graceMs` at most. Resolves to undefined if no valid key has this ID.
+ *  Rejects with StoreError. */
+export async function replaceKey(
+  deps: Dependencies,
+  id: string,
+  graceMs: number,
+): Promise<(ReplacedKey & { plaintext: string }) | undefined> {
+  const { plaintext, ...secret } = newSecret(deps);
+  const result = await deps.store.replaceKey(id, secret, secret.createdAt + graceMs);
+  return result && { ...result, plaintext };
+}
+
+function newSecret({ clock, ids }: Dependencies): ReplacementKey & { plaintext: string } {
+  const plaintext = KEY_PREFIX + ids.random(SECRET_LENGTH);
+  return {
+    plaintext,
+    id: `key_${ids.random(ID_LENGTH)}`,
     hash: hashKey(plaintext),
     prefix: plaintext.slice(0, KEY_PREFIX.length + VISIBLE_LENGTH),
-    createdAt: deps.clock.now(),
-  });
-  return { key, plaintext };
+    createdAt: clock.now(),
+  };
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;

@@ -47,6 +47,15 @@ export interface NewKey {
   expiresAt: number | null;
 }
 
+/** A key that replaces another. It has the account, label, permissions and models of the other, and its lifetime from `createdAt`. */
+export type ReplacementKey = Pick<NewKey, 'id' | 'hash' | 'prefix' | 'createdAt'>;
+
+export interface ReplacedKey {
+  key: Key;
+  /** The key that was replaced, with its new expiry. */
+  replaced: Key;
+}
+
 /** How an admitted request ended. `error` is null if it was fully answered. */
 export interface UsageRow {
   at: number;
@@ -144,10 +153,21 @@ export interface Store {
   /** Sets a later expiry. A revoked key stays revoked. */
   extendKey(id: string, expiresAt: number): Promise<void>;
 
+  /** Creates a key in place of another, which expires at `until` at the latest. Resolves to undefined, and changes nothing, if no
+   *  valid key has this ID. One transaction. */
+  replaceKey(id: string, by: ReplacementKey, until: number): Promise<ReplacedKey | undefined>;
+
   findAccount(name: string): Promise<Account | undefined>;
   listAccounts(): Promise<(Account & { keys: number })[]>;
   /** Resolves to undefined if the account does not exist. */
   assignTier(account: string, tier: string): Promise<Account | undefined>;
+  /** Keys, limits and usage stay with the account. Resolves to undefined if no account has this name, and to `taken`, without a
+   *  change, if another has the new name. */
+  renameAccount(name: string, to: string): Promise<Account | 'taken' | undefined>;
+  /** Deletes the account's keys first, then its items, the account, its counts and usage, in small steps. `prune` completes a
+   *  removal that was interrupted after the account was deleted. The account's number is never used again. Resolves to undefined
+   *  if no account has this name. */
+  removeAccount(name: string): Promise<Account | undefined>;
 
   /** Adds the rows and sets `lastUsedAt` of their keys. One transaction for the batch. */
   recordUsage(rows: readonly UsageRow[]): Promise<void>;
@@ -168,7 +188,7 @@ export interface Store {
   /** Deletes usage rows and hourly counts older than `keep` milliseconds, in small steps, so that no request waits. Age is
    *  measured from the newest recorded time if `now` is later, so that a wrong clock deletes nothing; the newest hour stays. */
   prune(now: number, keep: number): Promise<void>;
-  /** Writes items, replaces those with the same id, then deletes the oldest until both bounds hold. One transaction. */
+  /** Writes items, except those of removed accounts, replaces those with the same id, then deletes the oldest until both bounds hold. One transaction. */
   storeItems(items: readonly StoredItem[], bounds: ItemBounds): Promise<void>;
   /** The account's items of these ids that have not expired at `now`, in the order of `ids`. */
   findItems(accountId: number, ids: readonly string[], now: number): Promise<StoredItem[]>;

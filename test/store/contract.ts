@@ -201,6 +201,117 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     });
   });
 
+  describe(`${name}: replaced keys`, () => {
+    const by = { id: 'key_new', hash: 'ab'.repeat(32), prefix: 'sk-gw-new', createdAt: HOUR + 100 };
+
+    it('takes over label, permissions, models and lifetime; both keys are valid until the end of the other', async () => {
+      const spec = newKey({
+        label: 'ci',
+        models: ['auto'],
+        permissions: ['messages'],
+        expiresAt: HOUR + 5000,
+      });
+      const old = await store.createKey(spec);
+      expect(await store.replaceKey('key_one', by, HOUR + 300)).toEqual({
+        key: { ...old, id: 'key_new', prefix: 'sk-gw-new', createdAt: HOUR + 100, expiresAt: HOUR + 5100 },
+        replaced: { ...old, expiresAt: HOUR + 300 },
+      });
+      expect((await store.findKey(spec.hash))?.expiresAt).toBe(HOUR + 300);
+      expect((await store.findKey(by.hash))?.id).toBe('key_new');
+    });
+
+    it('never extends the key that is replaced, and a key without expiry is replaced by one', async () => {
+      await store.createKey(newKey({ expiresAt: HOUR + 200 }));
+      expect((await store.replaceKey('key_one', by, HOUR + 300))?.replaced.expiresAt).toBe(HOUR + 200);
+      await store.createKey(newKey({ id: 'key_two' }));
+      const next = { ...by, id: 'key_next', hash: 'cd'.repeat(32) };
+      expect(await store.replaceKey('key_two', next, HOUR + 300)).toMatchObject({
+        key: { expiresAt: null },
+        replaced: { expiresAt: HOUR + 300 },
+      });
+    });
+
+    it('replaces no key that is unknown, revoked or expired', async () => {
+      await store.createKey(newKey());
+      await store.revokeKey('key_one', HOUR);
+      await store.createKey(newKey({ id: 'key_two', expiresAt: HOUR + 100 }));
+      for (const id of ['key_one', 'key_two', 'key_none'])
+        expect(await store.replaceKey(id, by, HOUR + 300)).toBeUndefined();
+      expect(await store.listKeys()).toHaveLength(2);
+    });
+  });
+
+  describe(`${name}: renamed and removed accounts`, () => {
+    it('renames an account with its keys, at once', async () => {
+      await store.createKey(newKey());
+      await store.findKey(newKey().hash);
+      expect(await store.renameAccount('alice', 'zoe')).toMatchObject({ name: 'zoe', tier: 'free' });
+      expect((await store.findKey(newKey().hash))?.account).toBe('zoe');
+      expect(await store.findAccount('alice')).toBeUndefined();
+      expect(await store.renameAccount('zoe', 'zoe')).toMatchObject({ name: 'zoe' });
+    });
+
+    it('renames no unknown account, and none to the name of another', async () => {
+      await store.createKey(newKey());
+      await store.createKey(newKey({ id: 'key_two', account: 'bob' }));
+      expect(await store.renameAccount('carol', 'dave')).toBeUndefined();
+      expect(await store.renameAccount('carol', 'bob')).toBeUndefined();
+      expect(await store.renameAccount('alice', 'bob')).toBe('taken');
+      expect((await store.listAccounts()).map((account) => account.name)).toEqual(['alice', 'bob']);
+    });
+
+    const item = (account: number, id: string): StoredItem => ({
+      accountId: account,
+      id,
+      at: HOUR,
+      until: HOUR + HOUR_MS,
+      data: Buffer.from('text'),
+    });
+    const BOUNDS = { account: 1_000_000, all: 2_000_000 };
+
+    it('removes an account with its keys, items, counts and usage, and nothing of others', async () => {
+      await store.createKey(newKey());
+      await store.createKey(newKey({ id: 'key_two', account: 'bob' }));
+      const [alice, bob] = [await accountId('alice'), await accountId('bob')];
+      for (const id of [alice, bob]) {
+        await store.admit(id, HOUR, 10);
+        await store.recordUsage(Array.from({ length: 600 }, () => usageRow({ accountId: id })));
+        await store.storeItems(
+          Array.from({ length: 120 }, (_, at) => item(id, `i${at}`)),
+          BOUNDS,
+        );
+      }
+      await store.findKey(newKey().hash);
+      expect(await store.removeAccount('alice')).toMatchObject({ id: alice, name: 'alice' });
+      expect(await store.findKey(newKey().hash)).toBeUndefined();
+      expect((await store.listAccounts()).map((account) => account.name)).toEqual(['bob']);
+      expect(await store.totals(alice, 0)).toMatchObject({ requests: 0, outputTokens: 0 });
+      expect(await store.totalsBy('key', alice, 0)).toEqual([]);
+      expect(await store.findItems(alice, ['i0', 'i119'], HOUR)).toEqual([]);
+      expect(await store.totals(undefined, 0)).toMatchObject({ requests: 1, outputTokens: 600 * 20 });
+      expect(await store.findItems(bob, ['i0', 'i119'], HOUR)).toHaveLength(2);
+      expect(await store.removeAccount('alice')).toBeUndefined();
+    });
+
+    it('gives a new account nothing of a removed one, also not what requests in progress still write', async () => {
+      await store.createKey(newKey());
+      const removed = await accountId();
+      await store.removeAccount('alice');
+      await store.admit(removed, HOUR, 10);
+      await store.recordUsage([usageRow({ accountId: removed })]);
+      await store.storeItems([item(removed, 'late')], BOUNDS);
+      await store.createKey(newKey());
+      const id = await accountId();
+      expect(id).not.toBe(removed);
+      expect(await store.used(id, HOUR)).toBe(0);
+      expect(await store.findItems(removed, ['late'], HOUR)).toEqual([]);
+      await store.admit(removed, HOUR + 2 * HOUR_MS, 10);
+      await store.admit(id, HOUR + 2 * HOUR_MS, 10);
+      await store.prune(HOUR + 2 * HOUR_MS, HOUR_MS);
+      expect(await store.used(removed, HOUR)).toBe(0);
+    });
+  });
+
   describe(`${name}: admissions`, () => {
     it('admits exactly the limit, and counts no refusal', async () => {
       const answers = await Promise.all(Array.from({ length: 25 }, () => store.admit(1, HOUR, 10)));

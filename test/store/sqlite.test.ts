@@ -84,6 +84,39 @@ describe('another process on the same file', () => {
   });
 });
 
+describe('an account that another process changes', () => {
+  it('is seen in the next turn: renamed, its key replaced, removed', async () => {
+    const file = temporaryFile();
+    const [ours, theirs] = [await opened(file), await opened(file)];
+    const { hash } = newKey();
+    await ours.createKey(newKey());
+    await ours.findKey(hash);
+    await theirs.renameAccount('alice', 'zoe');
+    await nextTurn();
+    expect(await ours.findKey(hash)).toMatchObject({ account: 'zoe', expiresAt: null });
+    const by = { id: 'key_new', hash: 'ab'.repeat(32), prefix: 'sk-gw-new', createdAt: HOUR };
+    await theirs.replaceKey('key_one', by, HOUR + 5);
+    await nextTurn();
+    expect(await ours.findKey(hash)).toMatchObject({ expiresAt: HOUR + 5 });
+    await theirs.removeAccount('zoe');
+    await nextTurn();
+    expect(await ours.findKey(hash)).toBeUndefined();
+  });
+
+  it('loses the rest of its usage at the next pruning if the removal was interrupted', async () => {
+    const file = temporaryFile();
+    const store = await opened(file);
+    await store.recordUsage([usageRow({ accountId: 7 }), usageRow({ accountId: 8 })]);
+    const database = new Database(file);
+    database.exec('INSERT INTO removed_accounts VALUES (7, 1)');
+    await store.prune(HOUR, HOUR);
+    expect(await store.totals(7, 0)).toMatchObject({ outputTokens: 0 });
+    expect(await store.totals(8, 0)).toMatchObject({ outputTokens: 20 });
+    expect(database.prepare('SELECT data_left FROM removed_accounts').pluck().all()).toEqual([0]);
+    database.close();
+  });
+});
+
 describe('admissions asked for at once', () => {
   it('are counted in one commit', async () => {
     const file = temporaryFile();

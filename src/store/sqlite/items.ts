@@ -21,8 +21,9 @@ export function prepareItems(db: Db) {
   const remove = db.prepare<[account: number, id: string]>(
     'DELETE FROM items WHERE account_id = ? AND id = ?',
   );
-  const insert = db.prepare<[number, string, number, number, number, Uint8Array]>(
-    'INSERT INTO items (account_id, id, at, until, bytes, data) VALUES (?, ?, ?, ?, ?, ?)',
+  const insert = db.prepare<[number, string, number, number, number, Uint8Array, number]>(
+    `INSERT INTO items (account_id, id, at, until, bytes, data) SELECT ?, ?, ?, ?, ?, ?
+     WHERE EXISTS (SELECT 1 FROM accounts WHERE id = ?)`,
   );
   const find = db.prepare<[account: number, id: string, now: number], ItemRow>(
     'SELECT account_id, id, at, until, data FROM items WHERE account_id = ? AND id = ? AND until > ?',
@@ -54,7 +55,7 @@ export function prepareItems(db: Db) {
   const store = db.transaction((items: readonly StoredItem[], bounds: ItemBounds): void => {
     for (const { accountId, id, at, until, data } of items) {
       remove.run(accountId, id);
-      insert.run(accountId, id, at, until, data.length + ROW_BYTES, data);
+      insert.run(accountId, id, at, until, data.length + ROW_BYTES, data, accountId);
     }
     for (const account of new Set(items.map(({ accountId }) => accountId))) {
       const excess = (bytesOf.get(account) ?? 0) - bounds.account;

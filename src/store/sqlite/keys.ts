@@ -1,6 +1,6 @@
 // Accounts and their keys. Every request looks up its key by hash, so found keys are cached until another process may have
 // written (docs/decisions/0006).
-import type { Key, NewKey, Permission } from '../store.ts';
+import type { Key, NewKey, Permission, ReplacedKey, ReplacementKey } from '../store.ts';
 import type { Db } from './driver.ts';
 
 interface KeyRow {
@@ -26,7 +26,9 @@ const KEY = `
 export function prepareKeys(db: Db) {
   const findById = db.prepare<[string], KeyRow>(`${KEY} WHERE keys.id = ?`);
   const addAccount = db.prepare(
-    'INSERT INTO accounts (name, tier, created_at) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING',
+    `INSERT INTO accounts (id, name, tier, created_at)
+     VALUES ((SELECT coalesce(max(id), 0) + 1 FROM (SELECT id FROM accounts UNION ALL SELECT id FROM removed_accounts)), ?, ?, ?)
+     ON CONFLICT (name) DO NOTHING`,
   );
   const addKey = db.prepare(
     `INSERT INTO keys (id, hash, account_id, prefix, label, permissions, models, created_at, expires_at)
@@ -58,6 +60,21 @@ export function prepareKeys(db: Db) {
     revoke.run(at, id);
     return findById.get(id);
   });
+  const copy = db.prepare<[string, Buffer, string, number, number, string]>(
+    `INSERT INTO keys (id, hash, account_id, prefix, label, permissions, models, created_at, expires_at)
+     SELECT ?, ?, account_id, ?, label, permissions, models, ?, expires_at - created_at + ? FROM keys WHERE id = ?`,
+  );
+  const endBy = db.prepare(
+    'UPDATE keys SET expires_at = ? WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)',
+  );
+  const replace = db.transaction((id: string, by: ReplacementKey, until: number): ReplacedKey | undefined => {
+    const old = findById.get(id);
+    if (old === undefined || old.revoked_at !== null) return undefined;
+    if (old.expires_at !== null && old.expires_at <= by.createdAt) return undefined;
+    copy.run(by.id, Buffer.from(by.hash, 'hex'), by.prefix, by.createdAt, by.createdAt, id);
+    endBy.run(until, id, until);
+    return { key: toKey(existing(findById.get(by.id))), replaced: toKey(existing(findById.get(id))) };
+  });
   const listKeys = db.prepare<[], KeyRow>(`${KEY} ORDER BY keys.created_at, keys.rowid`);
   const listKeysOf = db.prepare<[string], KeyRow>(
     `${KEY} WHERE accounts.name = ? ORDER BY keys.created_at, keys.rowid`,
@@ -74,6 +91,10 @@ export function prepareKeys(db: Db) {
       forget();
       const row = revokeFound.immediate(id, at);
       return row === undefined ? undefined : toKey(row);
+    },
+    replaceKey(id: string, by: ReplacementKey, until: number): ReplacedKey | undefined {
+      forget();
+      return replace.immediate(id, by, until);
     },
     extendKey(id: string, expiresAt: number): void {
       forget();

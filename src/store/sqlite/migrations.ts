@@ -160,6 +160,11 @@ export const MIGRATIONS: readonly Migration[] = [
     // A key that was created without a list has all permissions. Those of a gateway with two protocols are stored as both names.
     sql: "UPDATE keys SET permissions = 'chat,messages,responses' WHERE permissions = 'chat,messages';",
   },
+  {
+    name: '0007-removed-accounts',
+    // Numbers of removed accounts, so that no new account gets one of them. `data_left`: usage of the account is still to be deleted.
+    sql: 'CREATE TABLE removed_accounts (id INTEGER PRIMARY KEY, data_left INTEGER NOT NULL) STRICT;',
+  },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

@@ -1,20 +1,14 @@
 // The Store on a SQLite file: connects the interface with the prepared statements of each area. An admission resolves after
 // its commit, so that a killed process has counted every request that it admitted.
 import type { Clock } from '../../clock.ts';
-import type { Account, Store, TargetHealth } from '../store.ts';
+import type { Store, TargetHealth } from '../store.ts';
+import { prepareAccounts, removeAccount, removeLeftData } from './accounts.ts';
 import { createAdmissions, prepareAdmissions } from './admissions.ts';
 import { connect } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
 import { prepareItems, pruneItems } from './items.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareUsage, prune } from './usage.ts';
-
-interface AccountRow {
-  id: number;
-  name: string;
-  tier: string;
-  created_at: number;
-}
 
 export async function openSqlite(file: string, clock: Clock): Promise<Store> {
   const driver = await loadDriver();
@@ -31,16 +25,14 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     createKey: (key) => run((sql) => sql.createKey(key)),
     listKeys: (account) => run((sql) => sql.listKeys(account)),
     revokeKey: (id, at) => run((sql) => sql.revokeKey(id, at)),
+    replaceKey: (id, by, until) => run((sql) => sql.replaceKey(id, by, until)),
     extendKey: (id, expiresAt) => run((sql) => sql.extendKey(id, expiresAt)),
 
-    findAccount: (name) => run((sql) => optional(sql.findAccount.get(name), toAccount)),
-    listAccounts: () =>
-      run((sql) => sql.listAccounts.all().map((row) => ({ ...toAccount(row), keys: row.keys }))),
-    assignTier: (account, tier) =>
-      run((sql) => {
-        sql.forgetKeys();
-        return optional(sql.assignTier.all(tier, account)[0], toAccount);
-      }),
+    findAccount: (name) => run((sql) => sql.findAccount(name)),
+    listAccounts: () => run((sql) => sql.listAccounts()),
+    assignTier: (account, tier) => run((sql) => sql.assignTier(account, tier)),
+    renameAccount: (name, to) => run((sql) => sql.renameAccount(name, to)),
+    removeAccount: (name) => removeAccount(connection, name),
 
     recordUsage: (rows) => run(({ usage }) => usage.record(rows)),
     admissionsByHour: (accountId, since) => run(({ usage }) => usage.byHour(accountId, since)),
@@ -48,7 +40,10 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
     publishHealth: (unhealthy, recovered) => run((sql) => sql.publishHealth(unhealthy, recovered)),
     listHealth: (now) => run((sql) => sql.listHealth.all(now)),
-    prune: (now, keep) => prune(connection, now, keep),
+    async prune(now, keep) {
+      await removeLeftData(connection);
+      await prune(connection, now, keep);
+    },
     storeItems: (rows, bounds) => run(({ items }) => items.store(rows, bounds)),
     findItems: (accountId, ids, now) => run(({ items }) => items.find(accountId, ids, now)),
     extendItems: (accountId, ids, until) => run(({ items }) => items.extend(accountId, ids, until)),
@@ -67,7 +62,7 @@ function prepare(db: Db) {
   const keys = prepareKeys(db);
   return {
     ...prepareAdmissions(db),
-    ...prepareAccounts(db),
+    ...prepareAccounts(db, keys.forgetKeys),
     ...keys,
     ...prepareHealth(db),
     usage: prepareUsage(db, keys.touchKey),
@@ -77,21 +72,6 @@ function prepare(db: Db) {
 }
 
 export type Statements = ReturnType<typeof prepare>;
-
-/** Statements that write are run to their end, with `all` or `run`: `get` stops at the first row, and says nothing where
- *  the commit that follows fails (a full disk). */
-function prepareAccounts(db: Db) {
-  return {
-    findAccount: db.prepare<[string], AccountRow>('SELECT * FROM accounts WHERE name = ?'),
-    listAccounts: db.prepare<[], AccountRow & { keys: number }>(
-      `SELECT accounts.*, (SELECT count(*) FROM keys WHERE account_id = accounts.id) AS keys
-       FROM accounts ORDER BY accounts.id`,
-    ),
-    assignTier: db.prepare<[tier: string, account: string], AccountRow>(
-      'UPDATE accounts SET tier = ? WHERE name = ? RETURNING *',
-    ),
-  };
-}
 
 function prepareHealth(db: Db) {
   const set = db.prepare<[string, string, number]>(
@@ -108,12 +88,4 @@ function prepareHealth(db: Db) {
       publish.immediate(unhealthy, recovered),
     listHealth: db.prepare<[number], TargetHealth>('SELECT * FROM health WHERE until > ? ORDER BY target'),
   };
-}
-
-function optional<Row, Value>(row: Row | undefined, read: (row: Row) => Value): Value | undefined {
-  return row === undefined ? undefined : read(row);
-}
-
-function toAccount({ id, name, tier, created_at: createdAt }: AccountRow): Account {
-  return { id, name, tier, createdAt };
 }

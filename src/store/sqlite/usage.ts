@@ -196,7 +196,9 @@ function preparePrune(db: Db) {
       `DELETE FROM usage_hours WHERE (hour, account_id, key_id, provider, model) IN
          (SELECT hour, account_id, key_id, provider, model FROM usage_hours WHERE hour < ? LIMIT ?)`,
     ),
-    accountIds: db.prepare<[], number>('SELECT id FROM accounts').pluck(),
+    accountIds: db
+      .prepare<[], number>('SELECT id FROM accounts UNION ALL SELECT id FROM removed_accounts')
+      .pluck(),
     pruneCounts: db.prepare<[accountId: number, before: number]>(
       'DELETE FROM hours WHERE account_id = ? AND hour < ?',
     ),

@@ -1,0 +1,154 @@
+// Accounts: look-up, tier, name, and removal with everything that belongs to an account. The number of a removed account is never
+// used again: requests in progress still write under it, and sealed items name it.
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import type { Account } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { Db } from './driver.ts';
+
+/** Usage rows that one step reads. Rows have no index by account. */
+const SCAN_STEP = 5000;
+const DELETE_STEP = 500;
+/** An item is up to megabytes long. */
+const ITEMS_STEP = 50;
+
+interface AccountRow {
+  id: number;
+  name: string;
+  tier: string;
+  created_at: number;
+}
+
+/** Row IDs of usage. null: there is no row. */
+interface Span {
+  first: number | null;
+  last: number | null;
+}
+
+/** Statements that write are run to their end, with `all` or `run`: `get` stops at the first row, and says nothing where
+ *  the commit that follows fails (a full disk). */
+export function prepareAccounts(db: Db, forgetKeys: () => void) {
+  const find = db.prepare<[string], AccountRow>('SELECT * FROM accounts WHERE name = ?');
+  const list = db.prepare<[], AccountRow & { keys: number }>(
+    `SELECT accounts.*, (SELECT count(*) FROM keys WHERE account_id = accounts.id) AS keys
+     FROM accounts ORDER BY accounts.id`,
+  );
+  const assign = db.prepare<[tier: string, account: string], AccountRow>(
+    'UPDATE accounts SET tier = ? WHERE name = ? RETURNING *',
+  );
+  const setName = db.prepare<[to: string, account: string], AccountRow>(
+    'UPDATE accounts SET name = ? WHERE name = ? RETURNING *',
+  );
+  const rename = db.transaction((name: string, to: string): Account | 'taken' | undefined => {
+    if (name !== to && find.get(name) !== undefined && find.get(to) !== undefined) return 'taken';
+    return optional(setName.all(to, name)[0]);
+  });
+  return {
+    findAccount: (name: string): Account | undefined => optional(find.get(name)),
+    listAccounts: () => list.all().map((row) => ({ ...toAccount(row), keys: row.keys })),
+    assignTier(account: string, tier: string): Account | undefined {
+      forgetKeys();
+      return optional(assign.all(tier, account)[0]);
+    },
+    renameAccount(name: string, to: string) {
+      forgetKeys();
+      return rename.immediate(name, to);
+    },
+    removal: prepareRemoval(db, find, forgetKeys),
+  };
+}
+
+function prepareRemoval(db: Db, find: { get(name: string): AccountRow | undefined }, forgetKeys: () => void) {
+  const removeKeys = db.prepare<[number]>('DELETE FROM keys WHERE account_id = ?');
+  const removeItems = db.prepare<[account: number, most: number]>(
+    'DELETE FROM items WHERE (account_id, id) IN (SELECT account_id, id FROM items WHERE account_id = ? LIMIT ?)',
+  );
+  const removeAllItems = db.prepare<[number]>('DELETE FROM items WHERE account_id = ?');
+  const removeItemBytes = db.prepare<[number]>('DELETE FROM item_bytes WHERE account_id = ?');
+  const removeAccount = db.prepare<[number]>('DELETE FROM accounts WHERE id = ?');
+  const note = db.prepare<[number]>('INSERT INTO removed_accounts (id, data_left) VALUES (?, 1)');
+  return {
+    /** The account is unusable when this returns. The rest of its items goes with it. */
+    revokeAll: db.transaction((name: string): void => {
+      forgetKeys();
+      const row = find.get(name);
+      if (row !== undefined) removeKeys.run(row.id);
+    }),
+    itemsStep: (id: number): boolean => removeItems.run(id, ITEMS_STEP).changes === ITEMS_STEP,
+    remove: db.transaction((name: string): Account | undefined => {
+      forgetKeys();
+      const row = find.get(name);
+      if (row === undefined) return undefined;
+      removeKeys.run(row.id);
+      removeAllItems.run(row.id);
+      removeItemBytes.run(row.id);
+      removeAccount.run(row.id);
+      note.run(row.id);
+      return toAccount(row);
+    }),
+    withDataLeft: db.prepare<[], number>('SELECT id FROM removed_accounts WHERE data_left = 1').pluck(),
+    span: db.prepare<[], Span>('SELECT min(id) AS first, max(id) AS last FROM usage'),
+    rowsStep: db.prepare<[account: number, from: number, to: number]>(
+      'DELETE FROM usage WHERE +account_id = ? AND id >= ? AND id < ?',
+    ),
+    sumsStep: db.prepare<[account: number, most: number]>(
+      `DELETE FROM usage_hours WHERE (hour, account_id, key_id, provider, model) IN
+         (SELECT hour, account_id, key_id, provider, model FROM usage_hours WHERE account_id = ? LIMIT ?)`,
+    ),
+    counts: db.prepare<[number]>('DELETE FROM hours WHERE account_id = ?'),
+    finish: db.prepare<[number]>('UPDATE removed_accounts SET data_left = 0 WHERE id = ?'),
+  };
+}
+
+type AccountConnection = Connection<{
+  removal: ReturnType<typeof prepareRemoval>;
+  findAccount: (name: string) => Account | undefined;
+}>;
+
+/** Keys first, so that the account is unusable at once; then the items in steps; then the account; then its usage in steps. */
+export async function removeAccount(
+  connection: AccountConnection,
+  name: string,
+): Promise<Account | undefined> {
+  const found = await connection.run((sql) => sql.findAccount(name));
+  if (found === undefined) return undefined;
+  await connection.run(({ removal }) => removal.revokeAll.immediate(name));
+  while (!connection.closed && (await connection.run(({ removal }) => removal.itemsStep(found.id))))
+    await yieldToOthers();
+  const removed = await connection.run(({ removal }) => removal.remove.immediate(name));
+  await removeLeftData(connection);
+  return removed;
+}
+
+/** Deletes the usage of removed accounts in steps, also of a removal that was interrupted. */
+export async function removeLeftData(connection: AccountConnection): Promise<void> {
+  if (connection.closed) return;
+  for (const id of await connection.run(({ removal }) => removal.withDataLeft.all())) {
+    const { first, last } = await connection.run(
+      ({ removal }) => removal.span.get() ?? { first: null, last: null },
+    );
+    if (first !== null && last !== null) {
+      for (let from = first; from <= last; from += SCAN_STEP) {
+        if (connection.closed) return;
+        await connection.run(({ removal }) => removal.rowsStep.run(id, from, from + SCAN_STEP));
+        await yieldToOthers();
+      }
+    }
+    for (let full = true; full; await yieldToOthers()) {
+      if (connection.closed) return;
+      full = await connection.run(
+        ({ removal }) => removal.sumsStep.run(id, DELETE_STEP).changes === DELETE_STEP,
+      );
+    }
+    if (connection.closed) return;
+    await connection.run(({ removal }) => removal.counts.run(id));
+    await connection.run(({ removal }) => removal.finish.run(id));
+  }
+}
+
+function optional(row: AccountRow | undefined): Account | undefined {
+  return row === undefined ? undefined : toAccount(row);
+}
+
+function toAccount({ id, name, tier, created_at: createdAt }: AccountRow): Account {
+  return { id, name, tier, createdAt };
+}
