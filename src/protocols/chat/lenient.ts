@@ -42,7 +42,7 @@ function strictAnswer(value: JsonObject, content: Content): JsonObject {
   return list === choices ? strict : { ...strict, choices: list };
 }
 
-/** Usage under Groq's own name, or in a choice (Moonshot's streams), if there is none in its place. */
+/** Usage under Groq's own name, or in a choice (Moonshot's streams), if the standard member is absent. */
 function misplacedUsage({ usage, x_groq: vendor, choices }: JsonObject): JsonValue | undefined {
   const [choice] = Array.isArray(choices) ? choices : [];
   const places = [

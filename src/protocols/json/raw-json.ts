@@ -57,7 +57,7 @@ export function rawObjectJson(value: JsonObject | JsonValue[]): string {
 /** Levels of objects and arrays that are looked at: as many as a request's body may have. */
 export const MAX_LEVELS = 512;
 
-/** Whether an object may be written otherwise than it was read, as far as the object shows. `deep`: too many levels to say. */
+/** Whether JSON.stringify may write an object differently from its source, as far as the object shows. `deep`: too many levels to decide. */
 type Likeness = 'same' | 'other' | 'deep';
 
 /** A number may have been written in many ways, and names that look like indexes come first whatever their place was. */
@@ -87,7 +87,7 @@ export function beginsWithDigit(name: string): boolean {
   return first >= 0x30 && first <= 0x39;
 }
 
-/** `value` is what `text` says; from now on it is written as that, where it would be written otherwise. */
+/** `text` is the source of `value`. From now on `value` is written as `text`, if JSON.stringify would write it differently. */
 export function keepText(value: JsonObject | JsonValue[], text: string, like: 'other' | 'deep'): void {
   // JSON.stringify goes down by itself, until there is no room for its steps.
   const written = like === 'deep' ? undefined : JSON.stringify(value);

@@ -1,22 +1,22 @@
-// The bytes of a request: a translated body written, or the client's own with what differs for a target spliced in.
+// The bytes of a request to a provider: a translated body is serialised; in a relayed body only the changed members are replaced.
 import { wellFormedJson, isObject, type JsonObject } from '../../canonical/json.ts';
 import { rawJson } from './raw-json.ts';
 import { scanMembers, splice, type Edit, type Members } from './splice.ts';
 import type { RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
 
-// A long conversation is written piece by piece: a string of more than 128 KiB has memory pages of its own, which are mapped,
-// cleared and given back for every request.
+// A long conversation is serialised in pieces: a string of more than 128 KiB gets memory pages of its own, which are mapped, cleared
+// and unmapped for every request.
 const LONG = 131_072;
-/** Characters of one piece, roughly: large enough that the beginnings of JSON.stringify don't count. */
+/** Approximate characters of one piece: large enough that the fixed cost of each JSON.stringify does not matter. */
 const PIECE = 65_536;
 const COMMA = 0x2c;
 
-/** Messages were repaired before (canonical/history): halves of surrogate pairs are in tools, schemas, stop sequences, names. */
+/** Messages are repaired before (canonical/history): halves of surrogate pairs may still be in tools, schemas, stop sequences, names. */
 function stringify(value: JsonObject): string {
   return wellFormedJson(rawJson(value));
 }
 
-/** The bytes of `rawJson(body)`. `about`: how many they are, roughly. */
+/** The bytes of `rawJson(body)`. `about`: their approximate number. */
 export function requestBytes(body: JsonObject, about: number): Buffer {
   const name = body.input === undefined ? 'messages' : 'input';
   const messages = body[name];
@@ -35,7 +35,7 @@ export function requestBytes(body: JsonObject, about: number): Buffer {
   return joined(`${head}${head === '{' ? '' : ','}"${name}":`, lists, tail === '}' ? tail : `,${tail}`);
 }
 
-/** Each list is written over the bracket that closes the one before; its own opening bracket makes the comma. */
+/** Each list overwrites the closing bracket of the list before it, and its own opening bracket becomes the comma. */
 function joined(head: string, lists: readonly string[], tail: string): Buffer {
   let length = Buffer.byteLength(head) + Buffer.byteLength(tail) + 1;
   for (const list of lists) length += Buffer.byteLength(list) - 1;
@@ -52,8 +52,8 @@ function joined(head: string, lists: readonly string[], tail: string): Buffer {
 }
 
 /**
- * A body for a provider of the same protocol. `cleaned`: the bytes without what no provider takes back. `ask`: what the gateway
- * itself adds. `thinks`: thinking stays on where that of earlier turns is left out.
+ * A body for a provider of the same protocol. `cleaned`: the bytes without parts that no provider accepts. `ask`: a member that the
+ * gateway adds. `thinks`: thinking stays on although that of earlier turns is left out.
  */
 export function rewriteBody(
   { bytes, members, value }: RelayedBody,
@@ -73,7 +73,7 @@ export function rewriteBody(
   }
   const question = ask?.(places);
   if (question !== undefined) edits.push(question);
-  // A turn that begins without thinking can't go on with it, where it can be switched off.
+  // A tool turn that starts without thinking cannot continue with it, so it is switched off if the model allows that.
   const switchedOff = withoutThinking && !thinks && asksForThinking(value, target);
   const thinking = switchedOff ? places.get('thinking') : undefined;
   if (thinking !== undefined) {
@@ -85,7 +85,7 @@ export function rewriteBody(
   };
 }
 
-/** Whether it asks for thinking that can be switched off: some models take that only up to an effort, some never. */
+/** Whether the request turns on thinking that can be switched off: some models allow that only up to an effort, some never. */
 function asksForThinking({ thinking, output_config: output }: JsonObject, { traits }: RelayTarget): boolean {
   if (!isObject(thinking) || thinking.type === 'disabled') return false;
   if (traits.thinkingOff !== 'up_to_high') return traits.thinkingOff === 'always';

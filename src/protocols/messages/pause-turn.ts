@@ -53,7 +53,7 @@ function keepInputs(
   keepSource(source, places);
 }
 
-/** The later reply says how it ended; what came before stands in front of it, and both were paid for. */
+/** The stop reason is that of the later reply; the content of the earlier one comes first, and the usage is the sum of both. */
 function join(first: JsonObject, second: JsonObject): JsonObject {
   const tally: UsageTally = {};
   for (const { usage } of [first, second]) {
@@ -88,7 +88,7 @@ class StreamJoiner implements TurnJoiner {
   #isSpliced = createSpliceWatch();
   #tally: UsageTally = {};
   #blocks = 0;
-  /** The end of a paused turn, which is none if the turn goes on. */
+  /** The last frames of a paused turn. They are not sent if the turn continues. */
   #held: Frame[] = [];
   #letGo = false;
 

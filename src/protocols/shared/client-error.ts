@@ -25,18 +25,18 @@ const KIND_TO_CLIENT = {
   failed: 'upstream',
 } as const satisfies Record<FailureKind, ErrorKind>;
 
-/** The client's error of a provider's failure that nobody judged. */
+/** The client's error for a provider's failure inside an answer. */
 export function gatewayErrorOf({ kind, message, param, code, tokens }: ProviderFailure): GatewayError {
   return new GatewayError(KIND_TO_CLIENT[kind], message, { param, code, tokens });
 }
 
-/** A 400 that names the field, in its message and as `param`. `path` undefined: no field of the client's is at fault. */
+/** A 400 that names the field in its message and as `param`. `path` undefined: no field of the client is wrong. */
 export function refuse(path: string | undefined, problem: string, details?: Record<string, unknown>): never {
   if (path === undefined) throw new GatewayError('invalid_request', problem, { details });
   throw new GatewayError('invalid_request', `${path}: ${problem}`, { param: path, details });
 }
 
-/** Characters: a model's name stands in headers, in the log and in the database. */
+/** Characters: a model's name is written into headers, the log and the database. */
 const LONGEST_NAME = 256;
 
 /** Why no model can have this name; undefined: it can. */

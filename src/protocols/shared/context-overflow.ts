@@ -25,14 +25,14 @@ const WORDS = new RegExp(
   'i',
 );
 
-/** Too much of something else: requests or tokens a minute, one image, one field. */
+/** Another limit: requests or tokens a minute, one image, one field. */
 const OTHER_WORDS =
   /rate.?limit|throttl|too many requests|please wait|per (?:second|minute|hour|day)|image (?:has|is|exceeds)|name (?:is )?too long|(?:budget_tokens|max_tokens)\S{0,40} (?:\d+ )?(?:must|should|exceeds)/i;
 
-/** With these a text that speaks of tokens means a rate, a key or a model. */
+/** With these statuses a text about tokens means a rate, a key or a model. */
 const OTHER_STATUS: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429, 503, 504, 529]);
 
-/** Characters that are looked at: the text is a stranger's, and may be megabytes of digits. */
+/** Characters that are examined: the text is the provider's, and may be megabytes of digits. */
 const MOST = 2000;
 
 const COUNTED = 'exceed_context_size_error';
@@ -43,7 +43,7 @@ interface ErrorWords {
   code?: string;
 }
 
-/** `status`: of the answer, or in the body of one that came with 200; undefined where neither says it. */
+/** `status`: of the answer, or from the body of a 200; undefined: unknown. */
 export function isOverflow({ message, type, code }: ErrorWords, status: number | undefined): boolean {
   if (code === 'context_length_exceeded' || type === COUNTED || code === COUNTED) return true;
   if (status !== undefined && OTHER_STATUS.has(status)) return false;
@@ -79,7 +79,7 @@ const SENTS = [
 /** Says by how much it is too much. */
 const EXCESS = new RegExp(`exceeded[^.]{0,40}? by ${N}`, 'i');
 
-/** Input and output told apart: the parts of the input are added up, since some servers count tools for themselves. */
+/** Counts of input and output. The parts of the input are added up, since some servers count tools separately. */
 const INPUT = new RegExp(
   `(?<!upper bound for )\\b${N} (?:input tokens|tokens from the input|in (?:the|your) (?:messages|prompt|functions)|of \\w+ input|\`inputs\` tokens)`,
   'gi',
@@ -104,7 +104,7 @@ function first(patterns: readonly RegExp[], message: string, not?: number): numb
   return undefined;
 }
 
-/** Where input and output are told apart; `output` where they are too much only together. */
+/** Messages that name input and output; `output` is set if only the sum is too large. */
 function parted(message: string): OverflowTokens | undefined {
   const [, left, right, most] = SUM.exec(message) ?? [];
   const limit = number(most) ?? first(LIMITS, message);

@@ -1,9 +1,9 @@
-// Efforts of thinking: against budgets of tokens, by one table, and as a model takes them that knows efforts alone.
+// Efforts of thinking: their budgets of tokens, in one table, and the effort for a model that takes efforts only.
 import type { JsonValue } from '../../canonical/json.ts';
 import { EFFORTS, type Effort, type Reasoning } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 
-/** Tokens to think with. Backwards each value is a lower bound, so that a round trip is stable. */
+/** Tokens of thinking. From a budget to an effort each value is a lower bound, so that a round trip is stable. */
 export const BUDGETS = {
   none: 0,
   minimal: 1024,
@@ -22,7 +22,7 @@ export function isEffort(value: JsonValue | undefined): value is Effort {
   return (EFFORTS as readonly unknown[]).includes(value);
 }
 
-/** The effort that is asked for, whatever its form; undefined: nothing that an effort could say. */
+/** The effort that is asked for, in whatever form; undefined: nothing that an effort can express. */
 function askedEffort(reasoning: Reasoning): Effort | undefined {
   const { mode, effort, budgetTokens } = reasoning;
   if (mode === 'off' || mode === 'between_tools') return 'none';
@@ -43,13 +43,13 @@ function nearest(effort: Effort, efforts: readonly Effort[]): Effort | undefined
 }
 
 type ChosenEffort =
-  /** Nothing is asked, or nothing need be said. */
+  /** Nothing is asked for, or the default does the same. */
   | { say: 'nothing' }
-  /** It was asked for, and this model has no such thing. */
+  /** Thinking is asked for, and this model cannot do it. */
   | { say: 'impossible' }
   | { say: 'effort'; effort: Effort; changed: boolean };
 
-/** What a request says to a model that takes an effort alone. */
+/** The effort to send to a model that takes efforts only. */
 export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort {
   const asked = askedEffort(reasoning);
   if (asked === undefined) return { say: 'nothing' };
@@ -66,7 +66,7 @@ export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort
   return effort === undefined ? { say: 'impossible' } : { say: 'effort', effort, changed: true };
 }
 
-/** What comes nearest to no thinking; `low` where it can't be switched off (PROTOCOL 6.1). */
+/** The effort nearest to no thinking; `low` if thinking cannot be switched off (PROTOCOL 6.1). */
 function least(efforts: readonly Effort[], always: boolean): Effort | undefined {
   return always && efforts.includes('low') ? 'low' : efforts.find((candidate) => candidate !== 'none');
 }

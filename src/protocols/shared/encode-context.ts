@@ -1,5 +1,5 @@
-// What the parts of a request encoder share while they write a body: the request, what the target takes, and what they collect
-// (warnings, changed tool names). One for each request that is encoded.
+// The state that the parts of a request encoder share: the request, the traits of the target, the warnings and the changed tool names.
+// Each encoded request has its own context.
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type {
@@ -22,14 +22,14 @@ export interface EncodeContext {
   readonly warnings: Warning[];
   /** Names on the wire -> the client's, where they differ. */
   readonly toolNames: ReadonlyMap<string, string>;
-  /** Reports an effect on a field once for each detail, however many parts it meets. */
+  /** Reports an effect on a field once for each detail, however many parts it concerns. */
   warn(effect: Warning['effect'], field: Warning['field'], detail: string): void;
-  /** A tool's name as the wire takes it; a change is noted in `toolNames`, so that answers can be mapped back. */
+  /** A tool's name in a form that the wire takes; a change is recorded in `toolNames`, so that answers can be mapped back. */
   toolName(name: string): string;
   toolId(id: string): string;
-  /** Treats fields of other protocols as their own ledger said: reports them, or refuses the request. */
+  /** Treats fields of other protocols by the fate in their ledger: reports them, or refuses the request. */
   leaveOut(fields: readonly NativeField[] | undefined): void;
-  /** The same, and puts fields of this protocol back where they stood. `prefix`: the path of `into`. */
+  /** The same, and writes fields of this protocol back to their paths. `prefix`: the path of `into`. */
   natives(fields: readonly NativeField[] | undefined, into: JsonObject, prefix?: string): void;
 }
 
@@ -73,7 +73,7 @@ export function createEncodeContext({ protocol, request, traits, toolIds }: Enco
       leaveOut(fields);
       for (const field of fields) {
         const path = field.path.slice(prefix.length);
-        // A member of a list's item has no place of its own any more.
+        // The item of a list that held the member may have moved.
         if (field.protocol === protocol && !path.includes('[')) putBack(into, path, field);
       }
     },
@@ -111,7 +111,7 @@ function putBack(into: JsonObject, path: string, field: NativeField): void {
   putBack(copy, path.slice(dot + 1), field);
 }
 
-/** What clients of each protocol call the form of the answer, for a refusal. */
+/** The field that sets the format of the answer in each protocol, for error messages. */
 const FORMAT_PATH = {
   chat: 'response_format',
   messages: 'output_config.format',

@@ -1,18 +1,18 @@
-// The words for why an answer ended that servers use beside those of their protocol: one table for whole replies, streams and
-// relayed frames alike.
+// Finish reasons that servers send although their protocol does not define them: one table for whole replies, streams and relayed
+// frames.
 import type { StopReason } from '../../canonical/reply.ts';
 import type { FailureKind, ProviderFailure } from '../../errors.ts';
 
-/** A stop, or the failure that the word stands for. */
+/** The stop reason, or the failure, that the word means. */
 type Meaning = StopReason['reason'] | { readonly failure: FailureKind };
 
 const FAILED: Meaning = { failure: 'failed' };
 
-/** In lower case; the part before a colon stands for all that may follow it. A map, since the words are strangers'. */
+/** In lower case; the part before a colon counts, whatever follows it. A map: an object would match `constructor`. */
 const WORDS: ReadonlyMap<string, Meaning> = new Map(
   Object.entries<Meaning>({
     stop: 'end',
-    // Servers that pass their runtime's own words on.
+    // Servers that forward the words of their runtime.
     eos: 'end',
     end_turn: 'end',
     completed: 'end',
@@ -28,7 +28,7 @@ const WORDS: ReadonlyMap<string, Meaning> = new Map(
     sensitive: 'refusal',
     network_error: FAILED,
     model_context_window_exceeded: 'context_window',
-    // Gemini's own words, which reach clients of some of its servers as they are.
+    // Gemini's own words, which some servers forward.
     safety: 'refusal',
     recitation: 'refusal',
     blocklist: 'refusal',
@@ -40,7 +40,7 @@ const WORDS: ReadonlyMap<string, Meaning> = new Map(
     malformed_function_call: FAILED,
     unexpected_tool_call: FAILED,
     function_call_filter: FAILED,
-    // vLLM and SGLang, where the server gave the request up.
+    // vLLM and SGLang: the server aborted the request.
     abort: FAILED,
     // OpenRouter and Mistral.
     error: FAILED,
@@ -55,13 +55,13 @@ function meaningOf(finish: string): Meaning | undefined {
   return WORDS.get(word) ?? (colon < 0 ? undefined : WORDS.get(word.slice(0, colon)));
 }
 
-/** Undefined for a word that nobody knows, or that stands for a failure. */
+/** Undefined for an unknown word, and for a word that means a failure. */
 export function stopOfWord(finish: string): StopReason['reason'] | undefined {
   const meaning = meaningOf(finish);
   return typeof meaning === 'string' ? meaning : undefined;
 }
 
-/** The failure that a finish stands for, whatever came before it. */
+/** The failure that a finish reason means, whatever content came before it. */
 export function failureOfWord(finish: string): ProviderFailure | undefined {
   const meaning = meaningOf(finish);
   if (meaning === undefined || typeof meaning === 'string') return undefined;
@@ -72,7 +72,7 @@ export function failureOfWord(finish: string): ProviderFailure | undefined {
 /** Characters of a word that is shown. */
 const LONGEST = 100;
 
-/** A stranger's word in a message. A long one is not cut: half a secret in it would be known for none. */
+/** A provider's word in a message. A long one is not cut, since redaction would not recognise half of a secret. */
 export function shown(finish: string): string {
   return finish.length <= LONGEST ? `"${finish}"` : `of ${finish.length} characters`;
 }

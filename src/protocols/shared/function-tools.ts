@@ -64,7 +64,7 @@ const SCHEMAS: readonly (readonly [kind: RegExp, description: string, parameters
   [/^memory_\d+$/, 'Keeps notes from one conversation to the next, as files below /memories.', MEMORY],
 ];
 
-/** Undefined: it is not one of them. */
+/** The function for a client tool; undefined: another native tool. */
 export function clientTool(tool: NativeTool): FunctionTool | undefined {
   const known = SCHEMAS.find(([kind]) => kind.test(tool.kind));
   if (!known || tool.name === undefined) return undefined;
@@ -73,13 +73,13 @@ export function clientTool(tool: NativeTool): FunctionTool | undefined {
   return { type: 'function', name, description, parameters, strict, cache, deferred, native };
 }
 
-/** The client runs these as well, but their arguments are known to the provider alone. */
+/** Whether the client runs the tool although only the provider knows its arguments. */
 export function isUnknownClientTool({ protocol, kind }: NativeTool): boolean {
   if (protocol !== 'messages') return false;
   return /^(?:bash|text_editor|memory|computer|browser_toolset|mcp_toolset)(?:_|$)/.test(kind);
 }
 
-/** A web search of any protocol; what it is asked for stands in the request's `webSearch`. */
+/** A web search of any protocol; its settings are in the request's `webSearch`. */
 export function isWebSearch({ kind }: NativeTool): boolean {
   return /^web_search(?:_|$)/.test(kind);
 }
@@ -103,7 +103,7 @@ export function functionForCustom({ name, description, format, cache, native }: 
   return tool;
 }
 
-/** What the model must hold to, in words: no grammar binds it any more. */
+/** The grammar as text for the model, since a function cannot enforce it. */
 function grammarText(format: JsonObject | undefined): string {
   if (format === undefined || format.type === 'text') return '';
   const grammar = isObject(format.grammar) ? format.grammar : {};
@@ -134,7 +134,10 @@ const NOT_STRICT = [
   'dependentSchemas',
 ];
 
-/** OpenAI's subset for strict schemas: a closed object, and every object within closed, with all of its members required. */
+/**
+ * Whether a schema is in OpenAI's subset for strict tools and structured output: every object in it is closed and requires all of its
+ * members.
+ */
 export function isStrictSchema(schema: JsonValue | undefined): boolean {
   return isObject(schema) && schema.type === 'object' && schema.anyOf === undefined && isStrictPart(schema);
 }

@@ -6,12 +6,12 @@ import type { KeyHeader } from '../protocol.ts';
 export const BEARER: KeyHeader = { name: 'authorization', bearer: true, shown: 'Authorization: Bearer KEY' };
 export const API_KEY: KeyHeader = { name: 'x-api-key', bearer: false, shown: 'x-api-key: KEY' };
 
-/** How a key is sent to a provider in the standard's header. Flat: name, value. */
+/** The standard header that sends a key to a provider, as a flat list: name, value. */
 export function bearerHeaders(apiKey: string): string[] {
   return ['authorization', `Bearer ${apiKey}`];
 }
 
-/** OpenAI's durations: `45s`, `17m3s`, `1h0m0s`. Rounded up, so that a client that waits so long is let in. */
+/** OpenAI's durations: `45s`, `17m3s`, `1h0m0s`. Rounded up, so that a client that waits that long is admitted. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   const hours = Math.floor(seconds / 3600);
@@ -21,7 +21,7 @@ export function formatDuration(ms: number): string {
   return minutes > 0 ? `${minutes}m${rest}s` : `${rest}s`;
 }
 
-/** The account's hour as clients of OpenAI's protocols read it. */
+/** The account's hourly limit in the headers that clients of OpenAI's protocols read. */
 export function requestLimitHeaders(admission: Admission, now: number): string[] {
   return [
     'x-ratelimit-limit-requests',

@@ -3,12 +3,12 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonValue, type JsonObject } from '../../canonical/json.ts';
 
-/** Of the client's own word for requests that belong together. */
+/** The hash of the key by which the client marks requests of one conversation. */
 export function hashOfKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url');
 }
 
-/** Of what stands before the messages, and of the messages up to the first user message. */
+/** The hash of the text before the messages, and of the messages up to the first user message. */
 export function hashOfBeginning(before: string, messages: JsonValue | undefined): string {
   const list = Array.isArray(messages) ? messages : [];
   const first = list.findIndex((message) => isObject(message) && message.role === 'user');
@@ -18,19 +18,19 @@ export function hashOfBeginning(before: string, messages: JsonValue | undefined)
   return hash.digest('base64url');
 }
 
-/** The last message; some clients put system text behind the results of tools. */
+/** The last message that is not system text, which some clients add after the results of tools. */
 export function lastTurn(messages: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(messages)) return undefined;
   return messages.findLast((message) => !isObject(message) || message.role !== 'system');
 }
 
 /**
- * Claude Code's attribution, a line at the beginning of its system text: it changes with every call, which would spoil another
- * provider's prompt cache, and concerns its own provider alone.
+ * Claude Code's attribution, a line at the start of its system text: only its own provider uses it. It changes with every call, so
+ * another provider's prompt cache would never match.
  */
 const ATTRIBUTION = 'x-anthropic-billing-header';
 
-/** The text without that line: some clients join it with their prompt. */
+/** The text without that line. Some clients write it and their prompt as one text. */
 export function withoutAttribution(text: string): string {
   if (!text.startsWith(ATTRIBUTION)) return text;
   const end = text.indexOf('\n');
@@ -40,11 +40,11 @@ export function withoutAttribution(text: string): string {
 // The estimate needs no tokeniser: four bytes of text are about one token. It is good enough to choose a target, to answer a count
 // and to replace usage that a provider does not report; no request is refused because of it.
 const BYTES_PER_TOKEN = 4;
-/** What providers count for one picture of usual size. */
+/** Tokens that providers count for one image of usual size. */
 const IMAGE_TOKENS = 1500;
-/** A page of a PDF is some 60 KB and 2,000 tokens, of its text and of its picture. */
+/** A page of a PDF is about 60 KB and 2,000 tokens, for its text and its image. */
 const DOCUMENT_BYTES_PER_TOKEN = 30;
-/** 16 kB of compressed speech is a second, and that some 10 tokens. */
+/** A second of compressed speech is about 16 kB and 10 tokens. */
 const AUDIO_BYTES_PER_TOKEN = 1600;
 /** Roles and separators. */
 const MESSAGE_TOKENS = 4;
@@ -65,7 +65,7 @@ const READ_BY_MODEL = [
   'text',
 ] as const;
 
-/** Members that stand beside what the model reads: marks, ids, proofs. */
+/** Members that the model does not read: marks, ids, signatures. */
 const NOT_READ: ReadonlySet<string> = new Set([
   'type',
   'role',
@@ -81,7 +81,7 @@ const NOT_READ: ReadonlySet<string> = new Set([
   'detail',
 ]);
 
-/** Of these the model reads the values, not the names of their members. */
+/** Members of which the model reads the values, not the names. */
 const IN_WORDS: ReadonlySet<string> = new Set(['system', 'instructions', 'messages', 'input']);
 
 /** Tokens of a text, given itself or the length of its UTF-8. */
@@ -95,7 +95,7 @@ export function estimateBody(body: JsonObject): number {
   return countBody(body, Infinity);
 }
 
-/** Has the body's estimate so many tokens? Counts no further than that: a long conversation is over any limit at its beginning. */
+/** Whether the body's estimate is at least `tokens`. Counting stops there: a long conversation reaches any limit early. */
 export function isAtLeast(body: JsonObject, tokens: number): boolean {
   return countBody(body, tokens) >= tokens;
 }

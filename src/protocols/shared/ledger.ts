@@ -5,7 +5,7 @@ import type { CanonicalField, NativeField, ProtocolName } from '../../canonical/
 
 /**
  * carried: the same notion on the other side · mapped: in another form · left out: and named to the client · quiet: left out
- * without a report, since nothing is lost by it · rejected: a 400, since the answer would mean something else.
+ * without a report, since it changes nothing for the client · rejected: a 400, since the answer would mean something else.
  */
 export type Fate = 'carried' | 'mapped' | 'left out' | 'quiet' | 'rejected';
 

@@ -4,10 +4,10 @@ import type { DocumentPart, MediaSource } from '../../canonical/request.ts';
 
 const DATA = 'data:';
 const BASE64 = ';base64';
-/** Characters: it stands in refusals. */
+/** Characters: error messages show the type. */
 const LONGEST_TYPE = 100;
 
-/** A data URL's type and base64; undefined where it is none. */
+/** The type and base64 of a data URL; undefined for another URL. */
 function readDataUrl(url: string): { mediaType: string; data: string } | undefined {
   const comma = url.slice(0, DATA.length).toLowerCase() === DATA ? url.indexOf(',') : -1;
   if (comma === -1) return undefined;
@@ -39,7 +39,7 @@ function fileType(data: string, filename: string | undefined): string {
   return isPdf ? 'application/pdf' : 'application/octet-stream';
 }
 
-/** A data URL; some clients send the bare base64, or the address of a file, as to OpenRouter. */
+/** A data URL; some clients send the base64 alone, or the URL of a file (OpenRouter's form). */
 export function fileSource(text: string, filename: string | undefined): DocumentPart['source'] {
   if (/^https?:\/\//i.test(text)) return { kind: 'url', url: text };
   const data = readDataUrl(text);
@@ -56,7 +56,7 @@ const MAGIC: readonly (readonly [RegExp, string])[] = [
   [/^JVBERi/, 'application/pdf'],
 ];
 
-/** `data`: base64. Undefined where the bytes are of none of the types that providers take. */
+/** `data`: base64. Undefined: the bytes are not of a type that providers take. */
 export function detectMediaType(data: string): string | undefined {
   const head = data.slice(0, 24);
   if (head.startsWith('UklGR')) {

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { KeyHeader } from '../protocol.ts';
 import { API_KEY, BEARER } from './headers.ts';
 
-/** How a list is asked for, by clients of either protocol. */
+/** The headers in which clients of all protocols send the key. */
 export const LIST_KEY_HEADERS: readonly KeyHeader[] = [API_KEY, BEARER];
 
 export interface ListedModel {
@@ -17,7 +17,7 @@ export interface ListedModel {
   maxOutput: number | null;
 }
 
-/** The messages protocol's word for a release date that is not known. */
+/** The messages protocol's value for an unknown release date. */
 const UNKNOWN_TIME = '1970-01-01T00:00:00Z';
 
 export function encodeModel({ name, owner, targets, contextWindow, maxOutput }: ListedModel) {
@@ -80,7 +80,7 @@ function indexOf(all: readonly Model[], id: string): number | undefined {
   return index < 0 ? undefined : index;
 }
 
-/** Under `data`, or the whole answer; Ollama without models says null. */
+/** The list is in `data`, or is the whole answer; Ollama without models sends null. */
 export function listIn(value: unknown): unknown[] | undefined {
   if (Array.isArray(value)) return value as unknown[];
   if (!isObject(value)) return undefined;

@@ -1,5 +1,5 @@
-// Blocks that one protocol alone knows, as text for providers of another: what the model needs to read stays, the rest is left out
-// and reported.
+// Blocks that only one protocol has, as text for providers of another: the text that the model should read is sent, the rest is left
+// out and reported.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { GenerationRequest, NativePart, Warning } from '../../canonical/request.ts';
 import { GatewayError } from '../../errors.ts';
@@ -9,7 +9,7 @@ interface NativeTextContext {
   warn(effect: Warning['effect'], field: Warning['field'], detail: string): void;
 }
 
-/** Blocks of the messages protocol that a history may lose: what a provider's own tools did. */
+/** Blocks of the messages protocol that may be left out of a history: the work of a provider's own tools. */
 const DROPPED_KINDS =
   /^(?:server_tool_use|.*_tool_result|mcp_tool_use|mcp_tool_listing|container_upload|fallback|tool_addition|tool_removal|browser_state)$/;
 
@@ -25,21 +25,21 @@ function searchResultText(value: JsonObject): string {
   return lines.join('\n');
 }
 
-/** What a provider made of the conversation before it; without a text it made nothing of it. */
+/** A provider's summary of the conversation before it; undefined: it has no text. */
 function summaryOf({ content }: JsonObject, encoding: NativeTextContext): string | undefined {
   if (typeof content !== 'string' || content.trim() === '') return undefined;
   encoding.warn('changed', 'messages.native', 'a compaction is sent as text');
   return content;
 }
 
-/** Defined in the block itself it has joined the tools when it was read; else it may be one of them. */
+/** A tool that the block itself defines was added to the tools when it was decoded; else it may be one of them by name. */
 function isOffered({ tool }: JsonObject, { request }: NativeTextContext): boolean {
   if (!isObject(tool)) return false;
   const name = isObject(tool.definition) ? tool.definition.name : tool.name;
   return request.tools?.some((one) => one.name !== undefined && one.name === name) === true;
 }
 
-/** The text that stands for a block of another protocol; undefined: it is left out. */
+/** The text that replaces a block of another protocol; undefined: it is left out. */
 export function nativeText(part: NativePart, encoding: NativeTextContext): string | undefined {
   const { protocol, kind, value, at } = part;
   if (protocol === 'responses') {

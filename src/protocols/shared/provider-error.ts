@@ -1,5 +1,5 @@
-// What went wrong at a provider, read from any status and any body: servers agree on neither shape nor words (PROTOCOL 5.1).
-// One reader for all protocols; what differs between them is the wording for errors that have no words of their own.
+// Reads a provider's error from any status and any body: servers agree on neither shape nor words (PROTOCOL 5.1). All protocols share
+// this reader; they differ in the wording for errors without a message.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { FailureError, type FailureKind, type ProviderFailure } from '../../errors.ts';
 import { likeness } from '../json/raw-json.ts';
@@ -10,9 +10,9 @@ export interface ErrorWording {
   withoutMessage(status: number | undefined): string;
   /** `title` may be empty. */
   page(status: number | undefined, title: string): string;
-  /** A JSON body without a message stands for the message. */
+  /** A JSON body without a message is shown as the message. */
   showsBody: boolean;
-  /** Digits in `code` are handed on as a code; else they only say the status. */
+  /** Digits in `code` are forwarded as a code; else they count only as the status. */
   numericCodes: boolean;
   /** FastAPI's list of refused fields is written as sentences; else as JSON. */
   fieldsAsText: boolean;
@@ -53,7 +53,7 @@ export function createErrorReader(wording: ErrorWording = SENTENCES): ErrorReade
     decodeError(status, headers, body) {
       const failure = readText(body, status);
       const wait = retryAfterMs(headers) ?? retryDelayMs(body);
-      // Digits beyond all numbers are no wait.
+      // A number that is too large is ignored.
       if (Number.isSafeInteger(wait)) failure.retryAfterMs = wait;
       return failure;
     },
@@ -74,7 +74,7 @@ function parse(body: string): unknown {
   }
 }
 
-/** What to say where no member of the body is a message. */
+/** The message for a body without a message. */
 function messageOf(value: unknown, body: string, status: number | undefined, wording: ErrorWording): string {
   if (typeof value === 'string' && value !== '') return value;
   if (body.startsWith('<')) return wording.page(status, pageTitle(body));
@@ -164,7 +164,7 @@ function fieldPath(loc: JsonValue | undefined): string {
 /** Characters of a text, or of JSON. */
 const MOST_TEXT = 16_384;
 
-/** Handed on to the client unchanged: an object, a list or a text. */
+/** Forwarded to the client unchanged: an object, a list or a text. */
 function errorDetails(value: JsonValue | undefined): JsonValue | undefined {
   if (!isObject(value) && !(Array.isArray(value) && value.length > 0)) {
     return typeof value === 'string' && value !== '' ? value.slice(0, MOST_TEXT) : undefined;
@@ -173,20 +173,20 @@ function errorDetails(value: JsonValue | undefined): JsonValue | undefined {
   return length > 0 && length <= MOST_TEXT ? value : undefined;
 }
 
-/** What the model wrote that Groq could not read as a call: programs repair it, or show it to the model. */
+/** The model's text that Groq could not parse as a call: programs repair it, or show it to the model. */
 function failedGeneration({ failed_generation: written }: JsonObject): string | undefined {
   return typeof written === 'string' && written !== '' ? written.slice(0, MOST_TEXT) : undefined;
 }
 
-/** '' where it has more levels than any error that a person wrote. */
+/** '' for a value with too many levels. */
 function errorJson(value: unknown): string {
   return likeness(value as JsonValue) === 'deep' ? '' : JSON.stringify(value);
 }
 
-/** Characters in which a page gives its title. */
+/** Characters of a page in which the title is looked for. */
 const PAGE_HEAD = 4000;
 
-/** Markup says nothing to a client; its title sometimes does. */
+/** The title of an HTML page: the only part that may help a client. */
 export function pageTitle(page: string): string {
   const head = page.slice(0, PAGE_HEAD);
   const lower = head.toLowerCase();
@@ -289,7 +289,7 @@ function toFailure(
 ): ProviderFailure {
   const kind = kindOf(body, status);
   const { message, code, param, details, failedGeneration: written } = body;
-  // It is cut again where secrets are taken out, which looks at much less: a secret that this cut splits is seen by nobody.
+  // redact() cuts it again, to far fewer characters: a secret that is split here is never shown.
   const failure: ProviderFailure = { kind, message: message.slice(0, MOST_TEXT) };
   if (status !== undefined) failure.status = status;
   if (refusesThinking(body, kind)) failure.reason = 'signature';
@@ -307,7 +307,7 @@ function toFailure(
 
 // -- how long to wait --
 
-/** Milliseconds. A date counts from the answer's own `date`: it is by the provider's clock. */
+/** Milliseconds. A date is compared with the answer's own `date` header, since it is a time of the provider's clock. */
 function retryAfterMs(headers: Headers): number | undefined {
   const precise = Number.parseFloat(headers.get('retry-after-ms') ?? '');
   if (precise >= 0) return Math.ceil(precise);

@@ -20,7 +20,7 @@ const MISTRAL_ID = 9;
 
 /**
  * `name` as a wire takes it: unchanged if it has at most `max` letters, digits, `_` and `-`; else cut, with a hash of the
- * whole name, so that two long names never meet.
+ * whole name, so that two long names stay different.
  */
 export function fitToolName(name: string, max: number): string {
   if (name.length > 0 && name.length <= max && isPlain(name)) return name;

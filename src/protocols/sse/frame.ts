@@ -1,7 +1,7 @@
 // One server-sent event, read no further than needed.
 import type { JsonValue } from '../../canonical/json.ts';
 
-/** One event as it came. `bytes` includes its blank line, so that frames put together are the stream again. */
+/** One event, unchanged. `bytes` includes its blank line, so that all frames together are the stream again. */
 export interface Frame {
   readonly bytes: Buffer;
   /** `bytes` as latin1: to look for ASCII marks without decoding. */

@@ -6,7 +6,7 @@ import { plural } from '../../plural.ts';
 
 export type { Frame };
 
-/** Frames that lie one behind the other in a network chunk, not told apart yet. */
+/** Consecutive frames of a network chunk, not separated yet. */
 export interface Run {
   readonly bytes: Buffer;
   /** `bytes` as latin1. */

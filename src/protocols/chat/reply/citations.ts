@@ -36,7 +36,7 @@ function listOf(value: JsonValue | undefined): JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Undefined: it points into a document, which chat can't say. `length`: of the block, for citations of all of it. */
+/** Undefined: it points into a document, which chat cannot express. `length`: of the block, for citations of all of it. */
 export function encodeCitation(citation: Citation, offset: number, length: number): JsonObject | undefined {
   if (citation.url === undefined) return undefined;
   return {

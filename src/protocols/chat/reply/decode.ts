@@ -22,7 +22,7 @@ interface Checked {
   value: JsonObject;
   choice: JsonObject;
   message: JsonObject;
-  /** Undefined: nothing says why it ended. Its body came whole, and it says something. */
+  /** Undefined: the reply has no finish reason, but its body is complete and has content. */
   finish: string | undefined;
 }
 
@@ -49,7 +49,7 @@ function check(reply: unknown): Checked {
   return { value, choice, message, finish };
 }
 
-/** A choice without a message is empty, unless it says that a filter held the message back, or which error did. */
+/** A choice without a message is empty, unless its finish reason names a filter or it contains an error. */
 function messageOfFinish(finish: string | undefined, choices: JsonValue[]): JsonObject {
   if (finish === undefined) return empty('message');
   const failed = failureOfFinish(finish, choices);

@@ -10,7 +10,7 @@ import { isSealed, reasoningDetail, thinkingBlock } from './reasoning.ts';
 import { encodeFinish, encodeServiceTier } from './stop-reason.ts';
 import { encodeUsage } from './usage.ts';
 
-/** Ids of this protocol stay; a foreign one would tell clients of a protocol that they don't speak. */
+/** An id of this protocol is unchanged; an id of another protocol gets the form of this one. */
 export function fitReplyId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
   if (id.startsWith('chatcmpl')) return id;
   const own = `chatcmpl-${ids.random(24)}`;

@@ -9,7 +9,7 @@ export interface ReasoningPiece {
   text: string;
   signature?: string;
   redacted?: string;
-  /** Which item of the answer it belongs to, where the server says so. */
+  /** The item of the answer that it belongs to, if the server names one. */
   key?: string | number;
 }
 
@@ -92,7 +92,7 @@ export function continues(
 export function addedText(open: OpenReasoning, { text, signature, key }: ReasoningPiece): string {
   if (signature === undefined || open.text === '') return text;
   if (text === open.text) return '';
-  // Several blocks may have been told as plain text, before the last of them is told whole.
+  // A server may send several blocks as plain text first, and the last of them as a whole block afterwards.
   if (key !== undefined && open.key === undefined && open.text.endsWith(text)) return '';
   return key === undefined && text.startsWith(open.text) ? text.slice(open.text.length) : text;
 }

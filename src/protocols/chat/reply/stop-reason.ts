@@ -4,7 +4,7 @@ import type { StopReason } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { shown, stopOfWord } from '../../shared/finish-words.ts';
 
-/** Of an answer that says nothing, under a word that nobody knows: it may be anything but the end of an answer. */
+/** The failure of an answer without content and with an unknown finish reason: it is not treated as a normal end. */
 export function failureOfSilence(finish: string): ProviderFailure | undefined {
   if (stopOfWord(finish) !== undefined) return undefined;
   const message = `The provider ended an empty answer with finish reason ${shown(finish)}.`;
@@ -12,7 +12,7 @@ export function failureOfSilence(finish: string): ProviderFailure | undefined {
 }
 
 export interface Ending {
-  /** Undefined: the answer came whole, and nothing says why it ended. */
+  /** Undefined: the answer is complete, but has no finish reason. */
   finish: string | undefined;
   /** vLLM's `choice.stop_reason`: the stop sequence that matched, where it is text. */
   stopReason?: JsonValue | undefined;
@@ -29,7 +29,7 @@ export function decodeStop(ending: Ending): StopReason {
     stop.reason = 'refusal';
     stop.explanation = refusal;
   }
-  // Many servers say `stop` with calls, and some `tool_calls` without one.
+  // Many servers send `stop` with tool calls, and some send `tool_calls` without one.
   else if ((known === 'end' || known === 'other') && hasCalls) stop.reason = 'tool_calls';
   else if (known === 'tool_calls' && !hasCalls) stop.reason = 'end';
   else if (known === 'end' && typeof stopReason === 'string' && stopReason !== '') {
@@ -58,7 +58,7 @@ const RUNS_CALLS: ReadonlySet<StopReason['reason']> = new Set([
   'other',
 ]);
 
-/** Agents go by it: calls are only run with `tool_calls`. `legacy`: the client used `functions`, whose word it is then. */
+/** Agents run calls only with `tool_calls`. `legacy`: the client used `functions`, so the word is `function_call`. */
 export function encodeFinish({ reason }: StopReason, hasCalls: boolean, legacy: boolean): string {
   if (hasCalls && RUNS_CALLS.has(reason)) return legacy ? 'function_call' : 'tool_calls';
   return reason === 'tool_calls' ? FINISH.end : FINISH[reason];

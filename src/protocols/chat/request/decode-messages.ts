@@ -50,7 +50,7 @@ export function decodeMessages(messages: JsonValue | undefined): Message[] {
   });
 }
 
-/** `at`: its place in the list; a wire path is only written where it is told. */
+/** `at`: its index in the list. A wire path is built only if a message needs it. */
 function decodeMessage(source: JsonObject, at: number, legacy: LegacyResults): Message {
   const { role } = source;
   const native: NativeField[] = [];
@@ -234,7 +234,7 @@ function markLast(parts: Part[], mark: CacheMark): void {
 interface Turn {
   at: number;
   ids: string[];
-  /** How many of them a result was bound to, or passed over. */
+  /** How many of them have a result, or were skipped. */
   next: number;
 }
 

@@ -1,4 +1,5 @@
-// A chat request as the canonical one. Nothing is lost: what has no canonical name rides along with the fate that the ledger gives it.
+// Decodes a chat request into the canonical form. No field disappears: one without a canonical name is carried as a native field, with
+// the fate that the ledger assigns to it.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { LOCATION_MEMBERS, type GenerationRequest, type ResponseFormat } from '../../../canonical/request.ts';
 import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
@@ -31,7 +32,7 @@ function readText(put: (request: GenerationRequest, value: string) => void): Rea
   };
 }
 
-/** An empty name says nothing. */
+/** An empty name counts as absent. */
 function readName(put: (request: GenerationRequest, value: string) => void): Reader {
   return readText((request, value) => {
     if (value !== '') put(request, value);

@@ -191,7 +191,7 @@ interface Turn {
   reasoning: string;
   calls: ToolCallPart[];
   mark: JsonObject;
-  /** What was said last does not go on in what comes next. */
+  /** The last text does not continue in the next message. */
   apart: boolean;
 }
 
@@ -227,7 +227,7 @@ function readTurn(message: Message, encoding: EncodeContext): Turn {
   return turn;
 }
 
-/** A text of its own: a blank line stands between it and what is said beside it. */
+/** A separate text: a blank line separates it from the text beside it. */
 function addApart(text: string | undefined, turn: Turn): void {
   if (text === undefined) return;
   if (turn.text !== '') turn.text += '\n\n';
@@ -290,7 +290,7 @@ function assistantContent({ text, refusal, calls, mark }: Turn): JsonValue {
   return text !== '' && isMarked(mark) ? [{ type: 'text', text, ...mark }] : text;
 }
 
-/** With `tool_turns` a server insists on the member for turns with calls: what was lost is sent empty. */
+/** With `tool_turns` a server requires the member in turns with calls: reasoning that is missing is sent as an empty text. */
 function replaysReasoning(turn: Turn, { traits, request }: EncodeContext): boolean {
   if (traits.replayReasoning === 'always') return turn.reasoning !== '';
   if (traits.replayReasoning === 'never' || turn.calls.length === 0) return false;

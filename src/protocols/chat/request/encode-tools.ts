@@ -89,7 +89,7 @@ function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext):
   if (isUnknownClientTool(tool)) {
     refuse(`tools[${index}].type`, `${JSON.stringify(tool.kind)} cannot be carried to this provider`);
   }
-  // A web search stands in `web_search_options`, which tells whether it was left out.
+  // A web search is encoded as `web_search_options`, where it is reported if it is left out.
   if (isWebSearch(tool) && encoding.request.webSearch && encoding.traits.webSearchOptions) {
     putMembers(tool, {}, {}, encoding);
   } else encoding.warn('dropped', 'tools', `the provider does not run ${tool.kind}`);
@@ -155,7 +155,7 @@ function encodeChoice(choice: ToolChoice, encoding: EncodeContext): JsonValue {
 
 // -- members beside a call's name and arguments, which Gemini's chat endpoint needs back with the call --
 
-/** Google's word for a call whose signature was lost or never was: https://ai.google.dev/gemini-api/docs/thought-signatures */
+/** Google's value for a call without a signature: https://ai.google.dev/gemini-api/docs/thought-signatures */
 const UNSIGNED: JsonObject = { google: { thought_signature: 'skip_thought_signature_validator' } };
 
 /** The members beside a call of a history; `at`: its place among the calls of its turn, of which only the first is signed. */

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { Effort, Reasoning } from '../../../canonical/request.ts';
 import { isEffort } from '../../shared/effort.ts';
 
-/** What chat clients say of thinking, in any of its forms. `rest`: members that were not understood, by wire path. */
+/** The thinking that a chat client asks for, in any of the known forms. `rest`: members that were not understood, by wire path. */
 export function decodeReasoning(root: JsonObject): {
   reasoning?: Reasoning;
   rest: [path: string, value: JsonValue][];
@@ -54,7 +54,7 @@ function setEffort(found: Reasoning, effort: Effort): void {
   if (found.effort === 'none') found.mode ??= 'off';
 }
 
-/** The form of the responses protocol, which some clients send here. What a summary holds no model of messages can be told. */
+/** The form of the responses protocol, which some clients send here. The messages protocol has no field for the kind of summary. */
 function readEffortObject(
   effort: Effort,
   { effort: _, ...others }: JsonObject,

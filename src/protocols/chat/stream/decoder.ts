@@ -126,7 +126,7 @@ class ChatDecoder implements StreamDecoder {
     out.unshift(event);
   }
 
-  /** `[DONE]`: the provider says that the stream is over, so an answer without a finish reason is whole. */
+  /** `[DONE]` ends the stream, so an answer without a finish reason is complete too. */
   #done(out: StreamEvent[]): void {
     if (this.#finish !== undefined || this.#blocks.hasContent()) this.#end(out);
     else this.#fail(NO_ANSWER, out);

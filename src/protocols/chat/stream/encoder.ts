@@ -107,7 +107,7 @@ class ChatWriter implements StreamEncoder {
         return this.#seal({ text: this.#thought, signature: event.signature });
       case 'redacted':
         return this.#seal({ text: '', redacted: event.data });
-      // No notion of it on this wire; what is lost from an answer is told by the log.
+      // This protocol has no form for it; the log reports what is left out of an answer.
       case 'native':
         this.#apart ||= separates(event.part);
         return '';
@@ -161,7 +161,7 @@ class ChatWriter implements StreamEncoder {
     return this.#delta(JSON.stringify({ content: gap + text }));
   }
 
-  /** The block is told where it ends; all of them once more at the end of the answer, for readers that know no index. */
+  /** The block is sent where it ends, and all blocks once more at the end of the answer, for readers that ignore the index. */
   #seal(thought: SealedThought): string {
     if (this.#hideReasoning || !isSealed(thought)) return '';
     const detail = reasoningDetail(thought, this.#sealed.length);

@@ -100,7 +100,7 @@ function finishOf(choices: JsonValue[]): string | undefined {
   return undefined;
 }
 
-/** The failure that a finish reason stands for, with what the choice says of it. */
+/** The failure that a finish reason means, with the details that the choice gives. */
 export function failureOfFinish(finish: string, choices: JsonValue[]) {
   const failure = failureOfWord(finish);
   if (failure === undefined) return undefined;

@@ -1,4 +1,4 @@
-// Tool calls of a chat stream, kept apart from the rest because servers disagree here most: indexes that repeat or are missing,
+// Tool calls of a chat stream, in a file of their own because servers differ here most: indexes that repeat or are missing,
 // names that come late or again, arguments that are objects, or whole a second time. One call in, one canonical block out.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { StreamEvent } from '../../../canonical/events.ts';

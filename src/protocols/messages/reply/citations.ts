@@ -1,4 +1,4 @@
-// Citations on answers: five kinds of objects of this protocol, kept as they came; only web pages have a name elsewhere.
+// Citations of answers: five kinds of objects of this protocol, carried unchanged; other protocols know only those of web pages.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { Citation } from '../../../canonical/request.ts';
 import type { ReplyOptions } from '../../protocol.ts';

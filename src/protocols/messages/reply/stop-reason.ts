@@ -5,7 +5,7 @@ import type { ProviderFailure } from '../../../errors.ts';
 import { failureOfWord, shown, stopOfWord } from '../../shared/finish-words.ts';
 import { text, type WireStop } from '../wire-types.ts';
 
-/** No reason of another protocol; kept where both sides speak this one. */
+/** Other protocols have no such reason; it is unchanged if client and provider use this protocol. */
 const COMPACTION = 'compaction';
 
 const REASONS: ReadonlyMap<string, StopReason['reason']> = new Map<string, StopReason['reason']>(
@@ -32,7 +32,7 @@ const WORDS = {
   other: 'end_turn',
 } as const satisfies Record<StopReason['reason'], string>;
 
-/** An empty word is none. */
+/** An empty stop reason counts as absent. */
 export function isStop(reason: unknown): reason is string {
   return typeof reason === 'string' && reason !== '';
 }
@@ -47,7 +47,7 @@ export function failureOfStop(reason: string): ProviderFailure | undefined {
   return REASONS.has(reason) ? undefined : failureOfWord(reason);
 }
 
-/** Of an answer that says nothing, under a word that nobody knows: it may be anything but the end of an answer. */
+/** The failure of an answer without content and with an unknown stop reason: it is not treated as a normal end. */
 export function failureOfSilence(reason: string): ProviderFailure | undefined {
   if (reasonOf(reason) !== undefined) return undefined;
   const message = `the provider ended an empty answer with stop reason ${shown(reason)}`;
@@ -71,7 +71,7 @@ export function decodeStop(
   return stop;
 }
 
-/** Providers say "stop" after tool calls and "tool calls" without one; agents go by this word, so it follows the content. */
+/** Providers send "stop" after tool calls and "tool calls" without one. Agents rely on this word, so it follows the content. */
 function word(stop: StopReason, hasCalls: boolean): string {
   if (stop.reason === 'other' && stop.raw === COMPACTION) return COMPACTION;
   if ((stop.reason === 'end' || stop.reason === 'other') && hasCalls) return WORDS.tool_calls;

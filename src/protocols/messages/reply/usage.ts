@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import type { WireUsage } from '../wire-types.ts';
 
-/** What was told so far. Servers give the parts in different frames, some give none: absent stays undefined. */
+/** The counts received so far. Servers send them in different frames, and some send none: an absent count stays undefined. */
 export interface UsageTally {
   input?: number;
   cacheRead?: number;
@@ -50,7 +50,7 @@ function readBeside(iterations: readonly unknown[]): UsageTally {
   return sum;
 }
 
-/** Undefined until both input and output were told: half a count would be recorded as a whole one. */
+/** Undefined until both input and output are known: half a count would be recorded as a complete one. */
 export function toUsage(tally: UsageTally): Usage | undefined {
   if (tally.input === undefined || tally.output === undefined) return undefined;
   const { input = 0, output = 0, cacheRead, cacheWrite, cacheWrite1h, reasoning } = paid(tally);
@@ -81,7 +81,7 @@ export function addUsage(tally: UsageTally, more: UsageTally): void {
 
 const COUNTS = ['input', 'cacheRead', 'cacheWrite', 'cacheWrite1h', 'output', 'reasoning'] as const;
 
-/** The counts that were told, as `readUsage` reads them. What was beside them is in them. */
+/** The counts received, in the form that `readUsage` reads; counts from beside `usage` are included. */
 export function writeTally(tally: UsageTally): JsonObject {
   const { input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning } = paid(tally);
   const written: JsonObject = { iterations: [] };
@@ -109,7 +109,7 @@ const TIERS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Counts of the cache are always there, as 0 where the provider told none; what is not known of the rest is left out. */
+/** The cache counts are always present, as 0 if the provider sent none; other unknown counts are left out. */
 export function encodeUsage(usage: Usage, serviceTier?: string): WireUsage {
   const { cacheWrite, cacheWrite1h } = usage;
   const wire: WireUsage = {
@@ -130,14 +130,14 @@ export function encodeUsage(usage: Usage, serviceTier?: string): WireUsage {
   return wire;
 }
 
-/** The usage of a `message_delta`: cumulative, with the input again, for providers that tell it only at the end. */
+/** The usage of a `message_delta`: cumulative, with the input again, for providers that report it only at the end. */
 export function encodeDeltaUsage(usage: Usage): WireUsage {
   return encodeUsage({ ...usage, cacheWrite1h: undefined });
 }
 
 const CHARACTERS_A_TOKEN = 4;
 
-/** For a provider that tells nothing: the type demands numbers, and zeros make agents show an empty context. */
+/** For a provider that reports no usage: the type requires numbers, and zeros make agents show an empty context. */
 export function estimateUsage(input: number, outputCharacters: number): Usage {
   return { input, output: Math.ceil(outputCharacters / CHARACTERS_A_TOKEN), estimated: true };
 }

@@ -1,4 +1,5 @@
-// Prompt-cache marks: what clients set is kept as far as the wire takes it; chat clients, which have none, get some.
+// Prompt-cache marks: a client's own marks are sent as far as the protocol takes them; requests of chat clients, which have none, get
+// some.
 import { isAtLeast } from '../../shared/hints.ts';
 import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { CacheMark } from '../../../canonical/request.ts';

@@ -20,7 +20,7 @@ import { addNativeFields } from '../fields.ts';
 import { callExtra, inputText } from '../reply/decode.ts';
 import { flag, text } from '../wire-types.ts';
 
-/** Where a list of blocks stands on the wire. Written only for the parts and refusals that tell it: 200 µs a thousand blocks. */
+/** The wire path of a list of blocks. It is built only for the parts and errors that show it. */
 type Path = () => string;
 
 export function decodeCache(value: unknown): CacheMark | undefined {

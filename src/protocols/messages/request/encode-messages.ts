@@ -13,7 +13,7 @@ export const historyRules: HistoryRules = {
   blankIsSilent: true,
 };
 
-/** System text in mid-conversation, for models that take it only in a user's turn. Fixed: prompt caches go by bytes. */
+/** System text in mid-conversation, for models that take it only in a user's turn. The text is constant, since prompt caches compare bytes. */
 const TAG = ['<system_message>\n', '\n</system_message>'] as const;
 /** Says nothing: for turns that must not be missing. */
 const PLACEHOLDER = '.';

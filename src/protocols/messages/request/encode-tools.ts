@@ -112,7 +112,7 @@ function encodeChoice(choice: ToolChoice, mayForce: boolean, encoding: EncodeCon
   }
 }
 
-/** One call a turn: part of the choice, so that a choice is made where there is none; `none` has no such member. */
+/** At most one call a turn is a member of the tool choice, so a choice is added if the request has none; `none` has no such member. */
 function single(choice: JsonObject | undefined): JsonObject | undefined {
   if (choice?.type === 'none') return choice;
   return { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true };

@@ -151,7 +151,7 @@ function encodeFormat(
   return { structuredTool, thinking: off };
 }
 
-/** Thinking in a last turn of the assistant is refused where the model does not think, and elsewhere where it was told not to. */
+/** Providers refuse thinking in a last assistant turn if the model does not think, or if the request turns thinking off. */
 function refusesLastThinking({ thinking, on }: Thinking, turns: readonly WireTurn[]): boolean {
   return thinking?.type === 'disabled' || (!on && turns.at(-1)?.role === 'assistant');
 }

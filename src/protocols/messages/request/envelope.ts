@@ -39,12 +39,12 @@ function checkTurns(value: JsonObject, needs: Needs): void {
   }
 }
 
-/** A system message may change the effort and say nothing. */
+/** A system message may change the effort and have no text. */
 function setsOutputAlone({ role, content, output_config: output }: JsonObject): boolean {
   return role === 'system' && (content === undefined || content === null) && isObject(output);
 }
 
-/** Images and documents hide in tool results, and images in documents made of blocks. */
+/** Tool results may contain images and documents, and documents that consist of blocks may contain images. */
 function lookAtBlocks(blocks: readonly JsonValue[], needs: Needs): void {
   for (const block of blocks) {
     if (!isObject(block)) continue;

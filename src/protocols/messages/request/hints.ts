@@ -1,9 +1,9 @@
-// What routing asks of a messages request that is not decoded for it, and by what its body is told from one of another protocol.
+// What routing needs from a messages request before it is decoded, and how its body is recognised as one of this protocol.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { Hints } from '../../protocol.ts';
 import { hashOfBeginning, lastTurn, estimateBody } from '../../shared/hints.ts';
 
-/** System text is long and often shared; what tells conversations apart is at its end and in the first user message. */
+/** System text is long, and many conversations share its beginning: they differ at its end and in the first user message. */
 const SYSTEM_END = 2000;
 
 export const hints: Hints = {
@@ -19,7 +19,7 @@ export const hints: Hints = {
       last.content.some((part) => isObject(part) && part.type === 'tool_result')
     );
   },
-  // Its streams always tell their usage.
+  // Streams of this protocol always report usage.
   asksForUsage: () => true,
 };
 
@@ -34,7 +34,7 @@ const OWN_MEMBERS = [
 ];
 const OWN_PARTS: readonly unknown[] = ['image', 'document', 'tool_use', 'tool_result', 'thinking'];
 
-/** A body does not say its protocol. What only messages has decides: members, else the form of a tool, else kinds of content. */
+/** A body does not name its protocol. It is recognised by what only messages has: members, else the form of a tool, else kinds of content. */
 export function recognizes(value: JsonObject): boolean {
   if (value.messages === undefined && value.input !== undefined) return false;
   if (OWN_MEMBERS.some((name) => value[name] !== undefined)) return true;

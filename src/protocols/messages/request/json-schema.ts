@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 
 const FORMATS = new Set('date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '));
 
-/** Kept as they are. */
+/** Keywords that stay unchanged. */
 const PLAIN = new Set(['type', 'title', 'description', 'enum', 'const', 'default', '$ref', 'required']);
 /** Members that hold schemas by name, and lists of schemas. */
 const MAPS = new Set(['properties', '$defs', 'definitions']);

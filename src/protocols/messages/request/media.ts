@@ -1,4 +1,4 @@
-// Images and documents towards a provider: only the types that it takes, told from the bytes where the declared type is wrong.
+// Encodes images and documents for a provider: only types that it takes, detected from the bytes if the declared type is wrong.
 import type { JsonObject } from '../../../canonical/json.ts';
 import { detectMediaType } from '../../shared/media.ts';
 import type { DocumentPart, ImagePart, MediaSource } from '../../../canonical/request.ts';
@@ -67,7 +67,7 @@ function textSource(data: string): JsonObject {
   return { type: 'text', media_type: 'text/plain', data };
 }
 
-/** `inner`: the blocks of a document that is made of parts. */
+/** `inner`: the blocks of a document that consists of parts. */
 export function encodeDocument(
   part: DocumentPart,
   inner: () => JsonObject[],

@@ -70,7 +70,7 @@ export function thinkingTakenOff({ thinking }: Thinking, encoding: EncodeContext
 }
 
 function display(reasoning: Reasoning, encoding: EncodeContext): JsonObject {
-  // A chat client's wish to see no thinking is kept on the way back.
+  // If a chat client wants to see no thinking, the answer leaves it out.
   if (reasoning.display === undefined || encoding.request.protocol !== 'messages') return {};
   return { display: reasoning.display };
 }
@@ -100,7 +100,7 @@ function wantedBudget({ mode, effort, budgetTokens }: Reasoning): number {
   return BUDGETS[effort ?? (mode === 'adaptive' ? 'high' : 'medium')];
 }
 
-/** Whether thinking is shown is all that was said. */
+/** The request only sets whether thinking is shown. */
 function isSilent({ mode, effort, budgetTokens }: Reasoning): boolean {
   return mode === undefined && effort === undefined && budgetTokens === undefined;
 }

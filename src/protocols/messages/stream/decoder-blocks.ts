@@ -20,7 +20,7 @@ interface Block {
   type: string;
   /** Canonical; -1 until the block has an event. */
   index: number;
-  /** thinking: as it came last. */
+  /** The last signature of a thinking block. */
   signature?: string;
   /** tool_use, native: the input in the start frame, used if no delta brings one. */
   input: string;

@@ -1,22 +1,22 @@
-// The blocks of a stream that is written. Only one may be open, with indexes 0, 1, 2 … and no gap (readers look blocks up by
-// position): the open one streams live, what belongs to others waits until it closes. Nothing is lost.
+// Writes the content blocks of a stream. Only one may be open, with indexes 0, 1, 2 … and no gap (readers look blocks up by
+// position): frames of the open block are sent at once, those of other blocks wait until it closes.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { NativePart } from '../../../canonical/request.ts';
 import type { CallInput } from './tool-calls.ts';
 
-/** A canonical block on its way out. Its frames without the index, which is known only when its turn comes. */
+/** A canonical block that is being written. Its frames lack the index, which is known only when the block is opened on the wire. */
 export interface Pending {
   kind: 'text' | 'reasoning' | 'tool' | 'native';
-  /** The `content_block` of its start; '' while nothing is worth a start. */
+  /** The `content_block` of its start; '' while the block has no content. */
   start: string;
-  /** Text (or the call's arguments) that waits: written as one delta. */
+  /** Text, or arguments of the call, that wait: they become one delta. */
   held: string;
   /** Further `delta`s that wait: a signature, citations. */
   deltas: string[];
   ended: boolean;
-  /** Of a call: its arguments, where they are not free text. */
+  /** For a tool call: its arguments, if they are JSON. */
   input?: CallInput;
-  /** Free text of a custom call, which is one JSON string in the end. */
+  /** For a call of a custom tool: its free text, which is written as one JSON string at the end. */
   free?: string;
 }
 
@@ -35,36 +35,36 @@ function deltaOf(kind: Pending['kind'], piece: string): string {
   return before + JSON.stringify(piece) + after;
 }
 
-/** A block that needs no more than its start. */
+/** A block without later deltas. */
 export function wholeBlock(value: JsonObject, held: string): Pending {
   return { kind: 'native', start: JSON.stringify(value), held, deltas: [], ended: true };
 }
 
-/** A block of this protocol, whole; the input of a server tool goes as a delta, where readers look for it. */
+/** A whole block of this protocol. The input of a server tool is sent as a delta, where readers expect it. */
 export function nativeBlock(part: NativePart): Pending {
   const { input } = part.value;
   if (!isObject(input) || Object.keys(input).length === 0) return wholeBlock(part.value, '');
   return wholeBlock({ ...part.value, input: {} }, JSON.stringify(input));
 }
 
-/** Each function gives the frames that are due. */
+/** Each function returns the frames to send now. */
 interface BlockWriter {
-  /** The block goes out as soon as none before it is open. */
+  /** Adds a block. It is sent as soon as no earlier block is open. */
   enqueue(block: Pending): string;
   /** A `delta` of the block, as JSON. */
   write(block: Pending, delta: string): string;
   /** A piece of the block's text or arguments. */
   writePiece(block: Pending, text: string): string;
   end(block: Pending): string;
-  /** Whether nothing of the block is on the wire yet. */
+  /** Whether no frame of the block has been sent yet. */
   waits(block: Pending): boolean;
 }
 
 export function createBlockWriter(): BlockWriter {
-  /** Those before `next` were put on the wire: to shift a long list would move all of it for each block. */
+  /** Blocks before `next` have been sent. An index, since shifting a long list moves all of it for each block. */
   let waiting: Pending[] = [];
   let next = 0;
-  /** The block on the wire, and its index there. */
+  /** The open block, and its index on the wire. */
   let current: Pending | undefined;
   let wireIndex = -1;
 
@@ -76,7 +76,7 @@ export function createBlockWriter(): BlockWriter {
     return `event: content_block_stop\ndata: {"type":"content_block_stop","index":${wireIndex}}\n\n`;
   }
 
-  /** Puts the next waiting block on the wire, and the one after it if that one was complete already. */
+  /** Sends waiting blocks, up to and including the first that is not complete. */
   function advance(): string {
     let frames = '';
     while (current === undefined) {

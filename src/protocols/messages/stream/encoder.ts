@@ -237,7 +237,7 @@ class MessagesEncoder implements StreamEncoder {
     this.#isOver = true;
     let frames = this.#messageStart();
     const stop = encodeStop(event.stop, this.#hasCalls);
-    // Cut arguments stay cut if the stop reason says so; a call that is to be run must be whole.
+    // Arguments stay cut off if the stop reason is a length limit; a call that will be run must be complete.
     if (stop.stop_reason === 'tool_use') {
       for (const block of this.#blocks.values()) frames += this.#endInput(block);
     }

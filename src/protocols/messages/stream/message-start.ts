@@ -5,7 +5,7 @@ import type { ProviderFailure } from '../../../errors.ts';
 import { list, text } from '../wire-types.ts';
 import { isStop } from '../reply/stop-reason.ts';
 
-/** The frames that would have told the same one by one: an empty start, the blocks, the stop. */
+/** The same content as separate frames: an empty start, the blocks, the stop. */
 export function unfoldStart(value: JsonObject): JsonObject[] {
   const message = isObject(value.message) ? value.message : {};
   const { stop_reason, stop_sequence = null, stop_details = null, container = null } = message;
@@ -31,7 +31,7 @@ export function createSpliceWatch(): (message: unknown) => boolean {
   };
 }
 
-/** Some servers tell a message's start twice; the start of another one is two answers in one. */
+/** Some servers send the start of a message twice; the start of another message means two answers in one stream. */
 export const SPLICED: ProviderFailure = {
   kind: 'failed',
   message: "the provider's stream holds a second message",

@@ -50,7 +50,7 @@ function areBlocks(text: string): boolean {
   return true;
 }
 
-/** A ping says nothing, and what an event that is not known here holds is its own matter. */
+/** The data of a ping and of an event that is unknown here is not checked. */
 const MUST_BE_JSON: ReadonlySet<string> = new Set([
   '',
   'message_start',
@@ -61,7 +61,7 @@ const MUST_BE_JSON: ReadonlySet<string> = new Set([
   'message_stop',
 ]);
 
-/** Data that is no object in a frame that must hold one. Some servers end with chat's last frame, which is no harm. */
+/** Whether a frame that must hold an object has other data. Some servers end with chat's last frame, which is accepted. */
 export function isUnreadable({ data, event }: Frame): boolean {
   return MUST_BE_JSON.has(event) && data !== '' && data.trim() !== '[DONE]';
 }

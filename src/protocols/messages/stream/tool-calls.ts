@@ -20,7 +20,7 @@ export class CallInput {
     return piece;
   }
 
-  /** The text is the beginning of an object: cut off, or broken, as the stop reason says. */
+  /** The text is the beginning of an object: cut off or broken, which the stop reason shows. */
   get isOpen(): boolean {
     return this.#prefix.state === 'open';
   }
