@@ -232,6 +232,8 @@ export interface AnswerToStore {
 
 /** Answers that later requests refer to, where clients of the protocol do that. */
 export interface StoredAnswers {
+  /** The client wants the answer to this request to be stored. */
+  isWanted(value: JsonObject): boolean;
   references(value: JsonObject): References;
   /**
    * The body with the stored items in place of its references. To be translated: opened blobs stand in place of sealed ones; to be

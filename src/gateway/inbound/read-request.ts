@@ -19,6 +19,8 @@ export class Inbound {
   readonly needs: Needs;
   /** The client itself asks for usage in its stream. */
   readonly usageAsked: boolean;
+  /** The client wants its answer to be stored. */
+  readonly storing: boolean;
   #value: JsonObject | undefined;
   #request: GenerationRequest | undefined;
   #asked: ReplyOptions | undefined;
@@ -37,6 +39,7 @@ export class Inbound {
     this.members = body.members;
     this.#value = body.value;
     this.usageAsked = protocol.client.hints.asksForUsage(body.value);
+    this.storing = protocol.client.stored?.isWanted(body.value) ?? false;
   }
 
   get value(): JsonObject {

@@ -114,7 +114,7 @@ function writeStream(
     withoutKeys(writer.fail(gatewayError(cause, options), exchange.requestId));
   exchange.sink.open(headers, writer);
   const ended = pump({ source, writer, errorEvent, exchange, trace, clock: deps.clock });
-  if (client.stored === undefined) return ended;
+  if (!inbound.storing) return ended;
   return ended.then((outcome) =>
     outcome.error === null
       ? { ...outcome, items: itemsToStore(writer.answer?.(), options, deps, hidden) }
@@ -131,7 +131,9 @@ function itemsToStore(
 ): readonly NewItem[] | undefined {
   const { inbound, references, opened, answer: given } = options;
   const { stored } = inbound.protocol.client;
-  if (stored === undefined || answer === undefined || !deps.config().responses.store) return undefined;
+  // The body was released: its value is parsed once more.
+  if (!inbound.storing || stored === undefined || answer === undefined) return undefined;
+  if (!deps.config().responses.store) return undefined;
   const request = references === undefined ? inbound.value : references.toStore;
   if (request === undefined) return undefined;
   const { crossing, target } = given.request;

@@ -23,6 +23,8 @@ interface ItemRecord {
   heldBy?: string;
 }
 
+const isWanted = (value: JsonObject): boolean => value.store !== false;
+
 function references(value: JsonObject): References {
   const { previous_response_id: previous, input } = value;
   const ids: string[] = typeof previous === 'string' && previous !== '' ? [previous] : [];
@@ -135,7 +137,7 @@ function heldBy(ids: readonly string[], texts: ReadonlyMap<string, string>): str
 }
 
 function toStore({ request, answer, holder, hidden }: AnswerToStore): NewStored[] {
-  if (request.store === false || typeof answer.id !== 'string') return [];
+  if (!isWanted(request) || typeof answer.id !== 'string') return [];
   const isWhole = hidden === undefined || hidden.size === 0;
   const output = isWhole ? outputOf(answer) : outputOf(answer).map((item) => withHidden(item, hidden));
   const response = isWhole ? answer : { ...answer, output };
@@ -210,6 +212,7 @@ function idsOf(id: string, text: string): string[] | undefined {
 }
 
 export const stored: StoredAnswers = {
+  isWanted,
   references,
   inline,
   heldBy,
