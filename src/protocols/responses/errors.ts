@@ -1,10 +1,15 @@
-// Errors that clients of this protocol read: as a body, as an event in mid-stream, and inside a failed Response. Codex goes by
-// the codes: a wrong one makes it ask again for half a minute, or sleep for the rest of the hour (`errorHead` too).
-import type { JsonObject, JsonValue } from '../../canonical/json.ts';
-import type { ErrorKind, GatewayError } from '../../errors.ts';
+// Errors of this protocol in both directions: a GatewayError becomes a body, an event or a failed Response for the client; a
+// provider's error becomes a ProviderFailure. Codex acts on the codes: with a wrong one it repeats the request for half a minute, or
+// sleeps for the rest of the hour (`errorHead` too).
+// https://platform.openai.com/docs/guides/error-codes
+import { type JsonObject, type JsonValue, isObject } from '../../canonical/json.ts';
+import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
 import type { ErrorHead } from '../protocol.ts';
 import { overflowMessage } from '../shared/client-error.ts';
 import { responseOf } from './reply/response.ts';
+import { createErrorReader } from '../shared/provider-error.ts';
+import type { Frame } from '../sse/splitter.ts';
+import { strayObject } from '../sse/stray-json.ts';
 
 interface WireError {
   type: string;
@@ -95,4 +100,25 @@ export function encodeStreamError(error: GatewayError, requestId: string): strin
 
 function event(type: string, members: JsonObject): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
+}
+
+const reader = createErrorReader();
+
+export const { decodeError, failureOfEvent } = reader;
+
+/** Inside a stream and a Response no header says how long to wait: the words do. */
+const WAIT = /try again in (\d+(?:\.\d+)?) ?(m?s)\b/i;
+
+/** A parsed value that is known to be an error. */
+export function failureOf(value: unknown): ProviderFailure {
+  const failure = reader.failureOf(value);
+  const [, digits, unit] = WAIT.exec(failure.message.slice(0, 2000)) ?? [];
+  if (digits !== undefined) failure.retryAfterMs = Math.ceil(Number(digits) * (unit === 'ms' ? 1 : 1000));
+  return failure;
+}
+
+/** The error that a frame holds beside its data. */
+export function failureOfStray(frame: Frame): ProviderFailure | undefined {
+  const value = strayObject(frame);
+  return isObject(value?.error) ? failureOf(value) : undefined;
 }

@@ -1,7 +1,6 @@
 // The responses protocol (POST /v1/responses), as the gateway uses it.
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
-import { encodeError, encodeStreamError, errorHead } from './errors.ts';
-import { decodeError } from './provider-error.ts';
+import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { wirePath } from './fields.ts';
 import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
 import { holds, lossesOfRewriting } from './reply/losses.ts';

@@ -8,7 +8,7 @@ import type { Usage } from '../../../canonical/usage.ts';
 import { FailureError, type ProviderFailure } from '../../../errors.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';
 import type { ReplyContext } from '../../protocol.ts';
-import { failureOf } from '../provider-error.ts';
+import { failureOf } from '../errors.ts';
 import { toolDirectory } from '../request/tools.ts';
 import { decodeAnnotations, encodeCitation } from './citations.ts';
 import {

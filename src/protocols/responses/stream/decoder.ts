@@ -7,7 +7,7 @@ import type { ProviderFailure } from '../../../errors.ts';
 import type { StreamDecoder } from '../../protocol.ts';
 import { NumberedDelta } from '../../sse/numbered-delta.ts';
 import type { Frame } from '../../sse/splitter.ts';
-import { failureOf, failureOfEvent, failureOfStray } from '../provider-error.ts';
+import { failureOf, failureOfEvent, failureOfStray } from '../errors.ts';
 import { failureOfResponse, listOf, stringOf } from '../reply/reply.ts';
 import { decodeStop } from '../reply/stop-reason.ts';
 import { decodeUsage } from '../reply/usage.ts';

@@ -6,8 +6,14 @@ import type { GatewayError, ProviderFailure } from '../../../errors.ts';
 import type { FrameClass, StreamClassifier } from '../../protocol.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { closesObject } from '../../sse/stray-json.ts';
-import { encodeStreamError, errorEvent, responseError } from '../errors.ts';
-import { failureOf, failureOfEvent, failureOfStray } from '../provider-error.ts';
+import {
+  failureOf,
+  failureOfEvent,
+  failureOfStray,
+  encodeStreamError,
+  errorEvent,
+  responseError,
+} from '../errors.ts';
 import { failureOfResponse, listOf } from '../reply/reply.ts';
 import { decodeUsage } from '../reply/usage.ts';
 import { BROKEN_OFF, isDone, MALFORMED, NO_ANSWER, typeOf } from './decoder.ts';
