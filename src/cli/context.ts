@@ -21,6 +21,8 @@ export interface Context {
   cwd: string;
   clock: Clock;
   ids: Ids;
+  /** Shows a question on the terminal; resolves to the line that the user answers. undefined: there is no terminal to ask on. */
+  ask?: ((question: string) => Promise<string>) | undefined;
   /** Calls the listener at every SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
   /** Calls the listener with uncaught errors, instead of ending the process, until the returned function is called. */

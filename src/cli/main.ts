@@ -17,6 +17,7 @@ function createContext(): Context {
     cwd: process.cwd(),
     clock: systemClock,
     ids: createIds(),
+    ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
     onSignal(listener) {
       for (const signal of SIGNALS) process.on(signal, listener);
       return () => {
@@ -35,6 +36,21 @@ function createContext(): Context {
       process.kill(process.pid, signal);
     },
   };
+}
+
+/** The terminal itself edits the line, and Ctrl-C ends the process. The end of the input is an empty answer. */
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline');
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  process.stderr.write(question);
+  try {
+    return await new Promise<string>((resolve) => {
+      lines.once('line', resolve);
+      lines.once('close', () => resolve(''));
+    });
+  } finally {
+    lines.close();
+  }
 }
 
 /** Records a failed write to stdout, such as a full disk. A reader that closes the pipe (`gateway usage | head`) is not a failure. */

@@ -27,17 +27,17 @@ const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'keys',
-    summary: 'create, list and revoke keys',
+    summary: 'create, list, rotate and revoke keys',
     load: async () => (await import('./commands/keys.ts')).defineKeys,
   },
   {
     name: 'accounts',
-    summary: 'list accounts',
+    summary: 'list, rename and remove accounts',
     load: async () => (await import('./commands/accounts.ts')).defineAccounts,
   },
   {
     name: 'tiers',
-    summary: 'list tiers, assign an account to one',
+    summary: 'list tiers, assign accounts to one',
     load: async () => (await import('./commands/tiers.ts')).defineTiers,
   },
   {

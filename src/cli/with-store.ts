@@ -2,7 +2,7 @@
 // that commands share: which database they use, unknown names, limits.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { NO_STORE, StoreError, type Store, type StoreReader } from '../store/store.ts';
+import { NO_STORE, StoreError, type Key, type Store, type StoreReader } from '../store/store.ts';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean, formatCount, shortened } from './ui/style.ts';
@@ -125,9 +125,26 @@ export async function unknownAccount(store: Pick<Store, 'listAccounts'>, name: s
   return unknown('account', name, known, otherwise);
 }
 
+/** Warns of a new name that people confuse with another account's: the two accounts would have separate limits. */
+export async function warnOfLookalike(account: string, store: Store, { stderr }: Context): Promise<void> {
+  const { lookalike } = await import('./args/key-warnings.ts');
+  const names = (await store.listAccounts()).map(({ name }) => name);
+  const other = lookalike(
+    account,
+    names.filter((name) => name !== account),
+  );
+  if (other === undefined) return;
+  say(stderr, `warning: the new account ${clean(account)} differs from ${clean(other)} only by case or look`);
+}
+
 export async function unknownTier(config: Config, tier: string): Promise<CliError> {
   const known = [...config.tiers.keys()];
   return unknown('tier', tier, known, `known tiers: ${known.join(', ')}`);
+}
+
+/** Whether requests with this key are accepted. */
+export function isValid({ revokedAt, expiresAt }: Key, now: number): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt > now);
 }
 
 /** The hourly limit of a tier. A tier that the configuration lacks has the limit of `free`. */

@@ -30,7 +30,15 @@ export interface Shell {
   directory: string;
   clock: { now: number };
   /** Runs one command line on the folder's own database; terminals of `columns`, pipes without. */
-  run(line: string | string[], options?: { columns?: number; env?: Context['env'] }): Promise<Result>;
+  run(
+    line: string | string[],
+    options?: {
+      columns?: number;
+      env?: Context['env'];
+      /** What a person answers to a question. undefined: there is no terminal to ask on. */
+      answer?: string;
+    },
+  ): Promise<Result>;
   /** As `run`, and reads what it printed. */
   json(line: string | string[]): Promise<unknown>;
   /** Sends a signal to whoever listens. */
@@ -74,11 +82,21 @@ export function createShell(): Shell {
     },
     die: (signal) => void deaths.push(signal),
   };
-  const run: Shell['run'] = async (line, { columns, env = {} } = {}) => {
+  const run: Shell['run'] = async (line, { columns, env = {}, answer } = {}) => {
     const stdout = capture(columns);
     const stderr = capture(columns);
     const argv = typeof line === 'string' ? line.split(' ').filter((word) => word !== '') : line;
-    const code = await execute(argv, { ...base, stdout, stderr, env: { ...base.env, ...env } });
+    const ask = (question: string): Promise<string> => {
+      stderr.write(question);
+      return Promise.resolve(answer ?? '');
+    };
+    const code = await execute(argv, {
+      ...base,
+      stdout,
+      stderr,
+      env: { ...base.env, ...env },
+      ask: answer === undefined ? undefined : ask,
+    });
     return { code, stdout: stdout.text, stderr: stderr.text };
   };
   return {

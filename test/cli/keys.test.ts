@@ -227,10 +227,28 @@ describe('keys list', () => {
     await shell.run('keys create --account a --name three');
     await shell.run(`keys revoke ${id}`);
     shell.clock.now = NOW + 2 * 3_600_000;
-    const { stdout } = await shell.run('keys list');
+    const { stdout, stderr } = await shell.run('keys list --all');
     expect(stdout).toMatch(/one .*revoked\n/);
     expect(stdout).toMatch(/two .*expired\n/);
     expect(stdout).toMatch(/three .*active\n/);
+    expect(stderr).toBe('');
+  });
+
+  it('shows valid keys only, and says how many others there are', async () => {
+    const shell = createShell();
+    const { id } = (await shell.json('keys create --account a --name one')) as Created;
+    await shell.run('keys create --account a --name two --expires 1h');
+    await shell.run(`keys revoke ${id}`);
+    const { stdout, stderr } = await shell.run('keys list');
+    expect(stdout).toMatch(/two/);
+    expect(stdout).not.toMatch(/one/);
+    expect(stderr).toBe('1 revoked or expired key is not shown; --all shows all keys\n');
+    shell.clock.now = NOW + 2 * 3_600_000;
+    expect(await shell.run('keys list')).toMatchObject({
+      stdout: 'No valid keys. Create one: gateway keys create --account NAME\n',
+      stderr: '2 revoked or expired keys are not shown; --all shows all keys\n',
+    });
+    expect(await shell.json('keys list')).toHaveLength(2);
   });
 
   it('says how to make the first', async () => {

@@ -118,6 +118,18 @@ export function parseExpiry(text: string, now: number): number {
   return at;
 }
 
+const MAX_GRACE_MS = 366 * DAY_MS;
+
+/** How long a replaced key stays valid, in milliseconds. */
+export function parseGrace(text: string): number {
+  if (text.trim() === '0') return 0;
+  const reading = read(text.trim());
+  if (reading === undefined || !('duration' in reading))
+    throw new InvalidArgumentError('Give a duration such as 24h, 7d or 1h30m, or 0.');
+  if (reading.duration > MAX_GRACE_MS) throw new InvalidArgumentError('That is more than a year.');
+  return reading.duration;
+}
+
 /** The last time that ISO 8601 writes with a year of four digits. */
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 const MAX_WINDOW_MS = 5 * 366 * DAY_MS;

@@ -1,6 +1,10 @@
-// `gateway accounts`: lists accounts. `gateway keys create` creates them.
+// `gateway accounts`: lists, renames and removes accounts. `gateway keys create` creates them.
 import type { Command } from 'commander';
-import type { Context } from '../context.ts';
+import type { Store, StoreReader } from '../../store/store.ts';
+import { plural } from '../../plural.ts';
+import { parseName } from '../args/values.ts';
+import { CliError, type Context } from '../context.ts';
+import { confirm } from '../ui/confirm.ts';
 import {
   clean,
   createStyle,
@@ -11,8 +15,23 @@ import {
   printLines,
   widthOf,
 } from '../ui/style.ts';
-import { withReadStore } from '../with-store.ts';
+import {
+  isValid,
+  sayWritten,
+  unknownAccount,
+  warnOfLookalike,
+  withReadStore,
+  withStore,
+} from '../with-store.ts';
 import { table } from '../ui/table.ts';
+
+interface Options {
+  json?: boolean;
+}
+
+interface RemoveOptions extends Options {
+  yes?: boolean;
+}
 
 export function defineAccounts(accounts: Command, context: Context): void {
   accounts.addHelpText('after', '\nExample:\n  gateway accounts list');
@@ -21,37 +40,105 @@ export function defineAccounts(accounts: Command, context: Context): void {
     .description('list accounts, their tiers and numbers of keys')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway accounts list --json')
-    .action(async (options: { json?: boolean }, command: Command) =>
-      withReadStore(command, context, async (store) => {
-        const listed = await store.listAccounts();
-        if (options.json) {
-          const rows = listed.map(({ name, tier, keys, createdAt }) => ({
-            account: name,
-            tier,
-            keys,
-            created_at: isoTime(createdAt),
-          }));
-          printJson(context, rows);
-          return;
-        }
-        const { stdout, env } = context;
-        if (listed.length === 0) {
-          printLines(stdout, [
-            'No accounts yet. Create one with its first key: gateway keys create --account NAME',
-          ]);
-          return;
-        }
-        const lines = table(
-          listed,
-          [
-            { title: 'ACCOUNT', value: ({ name }) => clean(name), shrinks: true },
-            { title: 'TIER', value: ({ tier }) => clean(tier) },
-            { title: 'KEYS', value: ({ keys }) => formatCount(keys), align: 'right' },
-            { title: 'CREATED (UTC)', value: ({ createdAt }) => formatTime(createdAt) },
-          ],
-          { width: widthOf(stdout), style: await createStyle(stdout, env) },
-        );
-        printLines(stdout, lines);
-      }),
+    .action(async (options: Options, command: Command) =>
+      withReadStore(command, context, (store) => listAccounts(options, store, context)),
     );
+  accounts
+    .command('rename')
+    .description('rename an account; its keys, tier, limits and usage stay')
+    .argument('<account>', 'its present name')
+    .argument('<name>', 'its new name', parseName)
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  gateway accounts rename alice alice@example.com')
+    .action(async (account: string, name: string, options: Options, command: Command) =>
+      withStore(command, context, (store) => renameAccount({ account, name }, options, store, context)),
+    );
+  accounts
+    .command('remove')
+    .description(
+      'delete an account with its keys, stored answers and usage, at once, also for running servers',
+    )
+    .argument('<account>')
+    .option('--yes', 'do not ask; required without a terminal')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  gateway accounts remove alice --yes')
+    .action(async (account: string, options: RemoveOptions, command: Command) =>
+      withStore(command, context, (store) => removeAccount(account, options, store, context)),
+    );
+}
+
+async function listAccounts(options: Options, store: StoreReader, context: Context): Promise<void> {
+  const listed = await store.listAccounts();
+  if (options.json) {
+    const rows = listed.map(({ name, tier, keys, createdAt }) => ({
+      account: name,
+      tier,
+      keys,
+      created_at: isoTime(createdAt),
+    }));
+    printJson(context, rows);
+    return;
+  }
+  const { stdout, env } = context;
+  if (listed.length === 0) {
+    printLines(stdout, [
+      'No accounts yet. Create one with its first key: gateway keys create --account NAME',
+    ]);
+    return;
+  }
+  const lines = table(
+    listed,
+    [
+      { title: 'ACCOUNT', value: ({ name }) => clean(name), shrinks: true },
+      { title: 'TIER', value: ({ tier }) => clean(tier) },
+      { title: 'KEYS', value: ({ keys }) => formatCount(keys), align: 'right' },
+      { title: 'CREATED (UTC)', value: ({ createdAt }) => formatTime(createdAt) },
+    ],
+    { width: widthOf(stdout), style: await createStyle(stdout, env) },
+  );
+  printLines(stdout, lines);
+}
+
+async function renameAccount(
+  { account, name }: { account: string; name: string },
+  options: Options,
+  store: Store,
+  context: Context,
+): Promise<void> {
+  const renamed = await store.renameAccount(account, name);
+  if (renamed === undefined) throw await unknownAccount(store, account);
+  if (renamed === 'taken')
+    throw new CliError(
+      `account ${JSON.stringify(name)} exists already; choose another name (see: gateway accounts list)`,
+    );
+  await warnOfLookalike(name, store, context);
+  sayWritten(context, store);
+  if (options.json) printJson(context, { account: renamed.name, renamed_from: account, tier: renamed.tier });
+  else printLines(context.stdout, [`account ${clean(account)} is now ${clean(renamed.name)}`]);
+}
+
+async function removeAccount(
+  name: string,
+  options: RemoveOptions,
+  store: Store,
+  context: Context,
+): Promise<void> {
+  const account = await store.findAccount(name);
+  if (account === undefined) throw await unknownAccount(store, name);
+  const now = context.clock.now();
+  const keys = await store.listKeys(name);
+  const valid = keys.filter((key) => isValid(key, now)).length;
+  const { requests } = await store.totals(account.id, 0);
+  const what =
+    `this deletes account ${clean(name)} with ${plural(keys.length, 'key', formatCount(keys.length))}` +
+    ` (${formatCount(valid)} valid), its stored answers and the usage of ${plural(requests, 'request', formatCount(requests))}`;
+  await confirm(what, { yes: options.yes, context });
+  const removed = await store.removeAccount(name);
+  if (removed === undefined) throw await unknownAccount(store, name);
+  sayWritten(context, store);
+  if (options.json) printJson(context, { account: removed.name, keys: keys.length, requests });
+  else {
+    const lost = `${plural(keys.length, 'key', formatCount(keys.length))}, usage of ${plural(requests, 'request', formatCount(requests))}`;
+    printLines(context.stdout, [`account ${clean(removed.name)} is removed: ${lost}`]);
+  }
 }

@@ -1,11 +1,11 @@
-// `gateway keys`: create, list and revoke keys. Only `create` has the plaintext of a key, and prints it once.
+// `gateway keys`: create, list, rotate and revoke keys. Only `create` and `rotate` have the plaintext of a key, and print it once.
 import { Option, type Command } from 'commander';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
-import type { Protocol } from '../../protocols/protocol.ts';
 import type { Key, Permission, Store, StoreReader } from '../../store/store.ts';
-import { parseModels, parseName, parsePermissions, parseExpiry } from '../args/values.ts';
+import { parseExpiry, parseGrace, parseModels, parseName, parsePermissions } from '../args/values.ts';
 import { CliError, type Context } from '../context.ts';
+import { plural } from '../../plural.ts';
 import {
   clean,
   createStyle,
@@ -18,16 +18,18 @@ import {
   shortened,
   widthOf,
 } from '../ui/style.ts';
-import { assignTierCommand, say, withCommand } from '../ui/lines.ts';
+import { printCreated } from '../ui/created-key.ts';
+import { say } from '../ui/lines.ts';
 import {
-  limitText,
+  isValid,
   sayWritten,
   unknownAccount,
   unknownTier,
+  warnOfLookalike,
   withReadStore,
   withStore,
 } from '../with-store.ts';
-import { table, wrapText, type Cell } from '../ui/table.ts';
+import { table, type Cell } from '../ui/table.ts';
 
 interface CreateOptions {
   account?: string;
@@ -38,6 +40,21 @@ interface CreateOptions {
   expires?: number;
   json?: boolean;
 }
+
+interface ListOptions {
+  account?: string;
+  all?: boolean;
+  json?: boolean;
+}
+
+interface RotateOptions {
+  grace: number;
+  json?: boolean;
+}
+
+const DEFAULT_GRACE_MS = 86_400_000;
+const WHICH_KEY =
+  'the ID that `keys create` and `keys list` print, or the beginning of the key that `keys list` shows';
 
 const ALL: Permission[] = [...PROTOCOL_NAMES];
 
@@ -68,20 +85,32 @@ export function defineKeys(keys: Command, context: Context): void {
     .action(async (options: CreateOptions, command: Command) => createKeyCommand(options, command, context));
   keys
     .command('list')
-    .description('list keys, without their plaintext')
+    .description('list the valid keys, without their plaintext')
     .option('--account <name>', 'only keys of this account')
+    .option('--all', 'also revoked and expired keys; --json always has them')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  gateway keys list --account alice')
-    .action(async (options: { account?: string; json?: boolean }, command: Command) =>
+    .addHelpText('after', '\nExample:\n  gateway keys list --account alice --all')
+    .action(async (options: ListOptions, command: Command) =>
       withReadStore(command, context, (store) => listKeys(options, store, context)),
+    );
+  keys
+    .command('rotate')
+    .description('create a key in place of another: same account, name, permissions, models and lifetime')
+    .argument('<id>', WHICH_KEY)
+    .addOption(
+      new Option('--grace <duration>', 'how long both keys work; 0: the old one ends at once')
+        .argParser(parseGrace)
+        .default(DEFAULT_GRACE_MS, '24h'),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  gateway keys rotate key_8mVYcHq2Tn5b --grace 7d')
+    .action(async (id: string, options: RotateOptions, command: Command) =>
+      withStore(command, context, (store, config) => rotateKey(id, options, { store, config, context })),
     );
   keys
     .command('revoke')
     .description('revoke a key at once, also for running servers')
-    .argument(
-      '<id>',
-      'the ID that `keys create` and `keys list` print, or the beginning of the key that `keys list` shows',
-    )
+    .argument('<id>', WHICH_KEY)
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway keys revoke key_8mVYcHq2Tn5b')
     .action(async (id: string, options: { json?: boolean }, command: Command) =>
@@ -123,17 +152,6 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
   });
 }
 
-/** Warns of a name that people confuse with another account's: the two accounts would have separate limits. */
-async function warnOfLookalike(account: string, store: Store, { stderr }: Context): Promise<void> {
-  const { lookalike } = await import('../args/key-warnings.ts');
-  const other = lookalike(
-    account,
-    (await store.listAccounts()).map(({ name }) => name),
-  );
-  if (other === undefined) return;
-  say(stderr, `warning: the new account ${clean(account)} differs from ${clean(other)} only by case or look`);
-}
-
 async function warnOfModels(models: readonly string[], config: Config, { stderr }: Context): Promise<void> {
   const { uselessModels } = await import('../args/key-warnings.ts');
   for (const line of uselessModels(models, config)) say(stderr, shortened(`warning: ${clean(line)}`));
@@ -152,77 +170,7 @@ function describeKey(key: Key) {
   };
 }
 
-async function printCreated(key: Key, plaintext: string, config: Config, context: Context): Promise<void> {
-  const { stdout, env } = context;
-  const style = await createStyle(stdout, env);
-  const width = widthOf(stdout);
-  const room = width && Math.max(20, width - ROW_INDENT);
-  const rows = (name: string, lines: string[]): string[] =>
-    lines.map((line, at) => `  ${style.dim((at === 0 ? name : '').padEnd(9))}  ${line}`);
-  const row = (name: string, value: string): string[] => rows(name, wrapText(value, room));
-  const members = [
-    ...row('id', key.id),
-    ...row('account', `${clean(key.account)}, tier ${key.tier}: ${limitText(config, key.tier)}`),
-    ...rows('', withCommand('to change it:', assignTierCommand(key.account), room)),
-    ...(key.label === null ? [] : row('name', clean(key.label))),
-    ...row('endpoints', key.permissions.join(', ')),
-    ...row('models', key.models === null ? 'all' : key.models.map(clean).join(', ')),
-    ...row('expires', key.expiresAt === null ? 'never' : `${formatTime(key.expiresAt)} UTC`),
-  ];
-  printLines(stdout, [
-    style.bold(style.green(plaintext)),
-    ...wrapText('Copy it now: it is shown only once.', width).map((line) => style.yellow(line)),
-    '',
-    ...members,
-    '',
-    ...(await howToUse(key, config, { dim: style.dim, width })),
-  ]);
-}
-
-const ROW_INDENT = 13;
-
-async function howToUse(
-  key: Key,
-  config: Config,
-  { dim, width }: { dim: (text: string) => string; width: number | undefined },
-): Promise<string[]> {
-  const { allProtocols } = await import('../../protocols/registry.ts');
-  const { hosts, port } = config.listen;
-  const host =
-    hosts.includes('127.0.0.1') || hosts[0] === undefined || /^(0\.0\.0\.0|::)$/.test(hosts[0])
-      ? '127.0.0.1'
-      : hosts[0];
-  const base =
-    port === 0
-      ? 'the base URL that `gateway serve` prints'
-      : `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const urlOf = ({ client }: Protocol): string => (port === 0 ? base : base + client.setup.base);
-  const column = Math.max(...allProtocols.map((protocol) => urlOf(protocol).length));
-  const allowed = allProtocols.filter(({ name }) => key.permissions.includes(name));
-  const clientOf = ({ client }: Protocol): string => `${client.setup.base} ${client.setup.baseVariable}`;
-  const use = (protocol: Protocol): string[] => {
-    const { baseVariable, keyVariable } = protocol.client.setup;
-    const url = urlOf(protocol);
-    const alike = allowed.filter((other) => clientOf(other) === clientOf(protocol));
-    if (alike[0] !== protocol) return [];
-    const titles = alike.map(({ client }) => client.setup.title).join(' and ');
-    const what = `${titles} (${baseVariable}, ${keyVariable})`;
-    const line = `  ${url.padEnd(column)}  ${what}`;
-    return width === undefined || line.length <= width
-      ? [`  ${url.padEnd(column)}  ${dim(what)}`]
-      : [`  ${url}`, ...wrapText(what, width - 4).map((text) => `    ${dim(text)}`)];
-  };
-  return [
-    ...wrapText('Use it as the API key of a client, with the base URL', width),
-    ...allowed.flatMap(use),
-  ];
-}
-
-async function listKeys(
-  options: { account?: string; json?: boolean },
-  store: StoreReader,
-  context: Context,
-): Promise<void> {
+async function listKeys(options: ListOptions, store: StoreReader, context: Context): Promise<void> {
   const { account } = options;
   if (account !== undefined && (await store.findAccount(account)) === undefined) {
     throw await unknownAccount(store, account);
@@ -242,7 +190,16 @@ async function listKeys(
     printLines(context.stdout, ['No keys yet. Create one: gateway keys create --account NAME']);
     return;
   }
-  await printKeys(keys, context);
+  const now = context.clock.now();
+  const shown = options.all === true ? keys : keys.filter((key) => isValid(key, now));
+  if (shown.length > 0) await printKeys(shown, context);
+  else printLines(context.stdout, ['No valid keys. Create one: gateway keys create --account NAME']);
+  const hidden = keys.length - shown.length;
+  if (hidden > 0)
+    say(
+      context.stderr,
+      `${plural(hidden, 'revoked or expired key')} ${hidden === 1 ? 'is' : 'are'} not shown; --all shows all keys`,
+    );
 }
 
 async function printKeys(keys: readonly Key[], context: Context): Promise<void> {
@@ -277,6 +234,39 @@ function stateOf(key: Key, now: number): Cell {
   if (key.expiresAt === null) return { text: 'active', paint: 'green' };
   if (key.expiresAt <= now) return { text: 'expired', paint: 'red' };
   return { text: `${formatDuration(key.expiresAt - now)} left`, paint: 'green' };
+}
+
+async function rotateKey(
+  given: string,
+  { grace, json }: RotateOptions,
+  { store, config, context }: { store: Store; config: Config; context: Context },
+): Promise<void> {
+  const { replaceKey } = await import('../../accounts/key.ts');
+  const id = await idOf(given, store);
+  const result = await replaceKey({ store, clock: context.clock, ids: context.ids }, id, grace);
+  if (result === undefined) throw await notReplaceable(given, id, store);
+  const { key, plaintext, replaced } = result;
+  sayWritten(context, store);
+  if (json) {
+    const { id: created, ...rest } = describeKey(key);
+    const old = { id: replaced.id, expires_at: isoTime(replaced.expiresAt) };
+    printJson(context, { id: created, key: plaintext, ...rest, replaces: old });
+    return;
+  }
+  const until = replaced.expiresAt ?? 0;
+  const end =
+    until <= context.clock.now()
+      ? 'which is no longer valid'
+      : `which is valid until ${formatTime(until)} UTC`;
+  await printCreated(key, plaintext, config, context, [['replaces', `${replaced.id}, ${end}`]]);
+}
+
+async function notReplaceable(given: string, id: string, store: Store): Promise<CliError> {
+  const key = (await store.listKeys()).find((other) => other.id === id);
+  if (key === undefined) return unknownKey(given);
+  const state = key.revokedAt === null ? 'expired' : 'revoked';
+  const create = `gateway keys create --account ${shellWord(key.account)}`;
+  return new CliError(`key ${id} is ${state} and cannot be replaced; create a new one: ${create}`);
 }
 
 async function revokeKey(

@@ -1,4 +1,4 @@
-// `gateway tiers`: list tiers, and assign one to an account. The configuration defines tiers; the database stores the tier of
+// `gateway tiers`: list tiers, and assign one to accounts. The configuration defines tiers; the database stores the tier of
 // each account.
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
@@ -28,14 +28,19 @@ export function defineTiers(tiers: Command, context: Context): void {
     .action(async (options: Options, command: Command) => listTiers(options, command, context));
   tiers
     .command('assign')
-    .description('change the tier of an account, at once, also for running servers')
-    .argument('<account>')
-    .argument('<tier>')
+    .description('change the tier of accounts, at once, also for running servers')
+    .usage('[options] <account...> <tier>')
+    .argument('<names...>', 'one or more accounts, then the tier')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  gateway tiers assign alice pro')
-    .action(async (account: string, tier: string, options: Options, command: Command) =>
-      assignTier(account, tier, options, command, context),
-    );
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway tiers assign alice pro\n  gateway tiers assign alice bob pro',
+    )
+    .action(async (names: string[], options: Options, command: Command) => {
+      const tier = names.pop();
+      if (tier === undefined || names.length === 0) command.error("error: missing required argument 'tier'");
+      await assignTier([...new Set(names)], tier, options, command, context);
+    });
 }
 
 async function listTiers(options: Options, command: Command, context: Context): Promise<void> {
@@ -66,7 +71,7 @@ async function listTiers(options: Options, command: Command, context: Context): 
 }
 
 async function assignTier(
-  name: string,
+  names: readonly string[],
   tier: string,
   options: Options,
   command: Command,
@@ -74,13 +79,24 @@ async function assignTier(
 ): Promise<void> {
   await withStore(command, context, async (store, config) => {
     if (!config.tiers.has(tier)) throw await unknownTier(config, tier);
-    const account = await store.assignTier(name, tier);
-    if (account === undefined) throw await unknownAccount(store, name);
+    // All names are checked before the first change.
+    for (const name of names)
+      if ((await store.findAccount(name)) === undefined) throw await unknownAccount(store, name);
+    const assigned: { account: string; tier: string }[] = [];
+    for (const name of names) {
+      const account = await store.assignTier(name, tier);
+      if (account === undefined) throw await unknownAccount(store, name);
+      assigned.push({ account: account.name, tier: account.tier });
+    }
     sayWritten(context, store);
-    if (options.json) printJson(context, { account: account.name, tier: account.tier });
+    // A list only for several accounts: scripts read the object of one.
+    if (options.json) printJson(context, assigned.length === 1 ? assigned[0] : assigned);
     else {
       const limit = limitText(config, tier);
-      printLines(context.stdout, [`account ${clean(account.name)} now has tier ${tier}: ${limit}`]);
+      printLines(
+        context.stdout,
+        assigned.map(({ account }) => `account ${clean(account)} now has tier ${tier}: ${limit}`),
+      );
     }
   });
 }
