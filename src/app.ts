@@ -15,6 +15,7 @@ import type { Ids } from './ids.ts';
 import type { Logger } from './log.ts';
 import { createProviderClient, type ProviderClient } from './providers/client.ts';
 import { listModels, probeLocal } from './providers/discover.ts';
+import { readWindows } from './providers/local-windows.ts';
 import type { ProviderCall, ProviderReply } from './providers/exchange.ts';
 import { createRouting, type Routing } from './routing/routing.ts';
 import { createGatewayServer, type GatewayServer } from './server/server.ts';
@@ -55,6 +56,9 @@ export interface App {
 const PROBE_MS = 300;
 const LIST_MS = 10_000;
 const LIST_EVERY_MS = 10 * 60_000;
+const WINDOWS_MS = 1000;
+/** A local server loads its model at the first request. */
+const WINDOWS_EVERY_MS = 60_000;
 const HEALTH_EVERY_MS = 1000;
 const PRUNE_EVERY_MS = HOUR_MS;
 
@@ -153,24 +157,43 @@ async function addLocalServers(client: ProviderClient, routing: Routing): Promis
   for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
 }
 
-/** Resolves when the prices are known. */
+/** Resolves when windows and prices are known. */
 function startHousekeeping(parts: Parts): Promise<void> {
   const { routing, store, clock, log, discovered } = parts.deps;
   void discovered.then(() => repeat(LIST_EVERY_MS, () => refreshModelLists(parts.deps), parts));
+  const measured = discovered.then(() => measureWindows(parts.deps));
+  repeat(WINDOWS_EVERY_MS, () => measureWindows(parts.deps), parts, WINDOWS_EVERY_MS);
   repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }), parts);
   repeat(PRUNE_EVERY_MS, () => store.prune(clock.now(), parts.state.config.usage.keep), parts);
   repeat(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()), parts);
-  return loadPrices(parts.deps);
+  return Promise.all([measured, loadPrices(parts.deps)]).then(() => undefined);
 }
 
-/** Runs `task` at once, then at the interval, until the gateway stops. */
-function repeat(everyMs: number, task: () => Promise<void>, { deps: { clock, log }, state }: Parts): void {
+/** Runs `task` after `firstMs`, then at the interval, until the gateway stops. */
+function repeat(
+  everyMs: number,
+  task: () => Promise<void>,
+  { deps: { clock, log }, state }: Parts,
+  firstMs = 0,
+): void {
   const run = (): void => {
     if (state.stopped) return;
     void task().catch((error: unknown) => log.warn('housekeeping failed', { reason: String(error) }));
     clock.after(everyMs, run);
   };
-  run();
+  if (firstMs === 0) run();
+  else clock.after(firstMs, run);
+}
+
+/** Asks the servers of this machine how long a request their models take. */
+async function measureWindows({ client, routing }: GatewayDeps): Promise<void> {
+  const measure = async (provider: ProviderConfig): Promise<void> => {
+    const windows = await readWindows(client, provider, routing.modelsOf(provider), {
+      timeoutMs: WINDOWS_MS,
+    });
+    if (windows.size > 0) routing.setWindows(provider.name, windows);
+  };
+  await Promise.all(routing.providers().map(measure));
 }
 
 /** Asks each provider that has no list of models in the file for its list. */

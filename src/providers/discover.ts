@@ -8,6 +8,7 @@ import { protocols } from '../protocols/registry.ts';
 import { listIn, nextModels } from '../protocols/shared/model-list.ts';
 import { authHeaders } from './auth-headers.ts';
 import type { ProviderClient } from './client.ts';
+import type { ProviderCall } from './exchange.ts';
 import { readBody } from './read-body.ts';
 
 const MAX_REPLY = 8 * 1024 * 1024;
@@ -46,14 +47,14 @@ export async function listModels(
   provider: ProviderConfig,
   options: { timeoutMs: number },
 ): Promise<string[]> {
-  const protocol = protocols[provider.protocols[0] ?? PROTOCOL_NAMES[0]];
+  const protocol = firstProtocol(provider);
   const url = `${provider.baseUrls[protocol.name] ?? ''}/models`;
-  const headers = listHeaders(provider, protocol);
+  const headers = listHeaders(provider);
   const names: string[] = [];
   const deadline = cancelledAfter(options.timeoutMs);
   let query = protocol.provider.firstModels;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const value = await getJson(client, url + query, headers, deadline, options.timeoutMs);
+    const value = await askJson(client, { url: url + query, headers }, deadline, options.timeoutMs);
     const list = listIn(value);
     if (list === undefined) throw new Error(`${provider.name} did not answer with a list of models`);
     append(
@@ -71,7 +72,11 @@ function isName(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= LONGEST_NAME && !/\p{Cc}/u.test(id);
 }
 
-function listHeaders(provider: ProviderConfig, protocol: Protocol): string[] {
+const firstProtocol = ({ protocols: [name = PROTOCOL_NAMES[0]] }: ProviderConfig): Protocol =>
+  protocols[name];
+
+export function listHeaders(provider: ProviderConfig): string[] {
+  const protocol = firstProtocol(provider);
   const headers = [
     'accept',
     'application/json',
@@ -85,19 +90,30 @@ function listHeaders(provider: ProviderConfig, protocol: Protocol): string[] {
   return headers;
 }
 
-async function getJson(
+/** The JSON that a provider answers; undefined if it is none. With a `body`, by POST. Rejects as `listModels`. */
+export async function askJson(
   client: ProviderClient,
-  url: string,
-  headers: string[],
+  { url, headers, body }: { url: string; headers: string[]; body?: object | undefined },
   cancellation: Cancellation,
   timeoutMs: number,
 ): Promise<unknown> {
   const timeout = { connect: timeoutMs, firstByte: timeoutMs, idle: timeoutMs, whole: timeoutMs };
-  const reply = await client.open({ url, method: 'GET', headers, stream: false, timeout }, cancellation);
-  const body = await readBody(reply.body, MAX_REPLY, 'the list of models is too large');
+  const call: ProviderCall =
+    body === undefined
+      ? { url, method: 'GET', headers, stream: false, timeout }
+      : {
+          url,
+          method: 'POST',
+          headers: [...headers, 'content-type', 'application/json'],
+          body: Buffer.from(JSON.stringify(body)),
+          stream: false,
+          timeout,
+        };
+  const reply = await client.open(call, cancellation);
+  const bytes = await readBody(reply.body, MAX_REPLY, 'the list of models is too large');
   if (reply.status !== 200) throw new Error(`the list of models was refused with status ${reply.status}`);
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(bytes.toString('utf8'));
   } catch {
     return undefined;
   }

@@ -14,20 +14,32 @@ interface KnownModel {
 export interface ModelInfo {
   /** `now`: prices change on a date. */
   about(provider: ProviderConfig, upstream: string, model: ModelConfig | undefined, now: number): KnownModel;
+  /** Windows that a provider reported, by its names of models. They rank below those of the file. Gives
+   *  whether anything changed. */
+  setWindows(provider: string, windows: ReadonlyMap<string, number>): boolean;
   /** Reads these providers' prices, which are unknown until then. Resolves to whether anything changed. */
   load(providers: readonly ProviderConfig[]): Promise<boolean>;
 }
 
 export function createModelInfo(): ModelInfo {
   const rowsByAddress = new Map<string, PriceRows>();
+  const windows = new Map<string, ReadonlyMap<string, number>>();
 
   return {
     about(provider, upstream, model, now) {
       const rules = modelRules(upstream);
       const row = findModel(rowsByAddress.get(addressOf(provider)), upstream);
-      const traits = mergeTraits(provider, upstream, rules.traits, row?.context_window, model);
+      const reported = windows.get(provider.name)?.get(upstream);
+      const traits = mergeTraits(provider, upstream, rules.traits, reported ?? row?.context_window, model);
       const price = filePrice(model) ?? (row && bookPrice(row, now));
       return { traits, family: rules.family, ...(price && { price }) };
+    },
+    setWindows(provider, reported) {
+      const before = windows.get(provider);
+      windows.set(provider, reported);
+      return (
+        before?.size !== reported.size || [...reported].some(([name, size]) => before.get(name) !== size)
+      );
     },
     async load(providers) {
       const unread = [...new Set(providers.map(addressOf))].filter((url) => !rowsByAddress.has(url));

@@ -68,6 +68,10 @@ export interface Routing {
   model(name: string, allowed: readonly string[] | null): ModelEntry | undefined;
   /** Sets the list of models that a provider without one in the file reports. */
   setDiscovered(provider: string, models: readonly string[]): void;
+  /** Sets the windows that a local server reports for its models, in tokens. */
+  setWindows(provider: string, windows: ReadonlyMap<string, number>): void;
+  /** The names of this provider's models, as it knows them: those of the file, else those that it reported. */
+  modelsOf(provider: ProviderConfig): string[];
   /** Adds providers found after the start: local servers, `sim`. A known name is replaced; a provider that the file names gets the
    *  address of the one that was found. */
   addProviders(providers: readonly ProviderConfig[]): void;
@@ -116,6 +120,11 @@ export function createRouting(options: { config: Config; clock: Clock }): Routin
       discovered.set(provider, [...list]);
       names = rebuiltNames();
     },
+    setWindows(provider, windows) {
+      if (models.setWindows(provider, windows)) names = rebuiltNames();
+    },
+    modelsOf: ({ name, models: listed }) =>
+      listed?.map(({ upstream }) => upstream) ?? [...(discovered.get(name) ?? [])],
     addProviders(more) {
       for (const provider of more) {
         // The built-in provider's models are no list of bare names: clients ask for them as `sim/NAME`.

@@ -2,6 +2,7 @@ import { findProvider } from '@pydantic/genai-prices';
 import { describe, expect, it, test } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
+import type { ModelConfig } from '../../src/config/config.ts';
 import { createModelInfo, modelRules, plainName } from '../../src/routing/model-info.ts';
 import { readPriceBook, costOf } from '../../src/routing/price.ts';
 import { createRouting } from '../../src/routing/routing.ts';
@@ -325,4 +326,14 @@ describe('what an answer cost', () => {
     expect(costOf(undefined, usage)).toBeUndefined();
     expect(costOf({ input: { base: 1 } }, usage)).toBeUndefined();
   });
+});
+
+it('takes the windows that a provider reports, below those of the file', () => {
+  const facts = createModelInfo();
+  const local = provider('ollama', null);
+  const windowOf = (model?: ModelConfig) => facts.about(local, 'qwen3', model, NOW).traits.contextWindow;
+  expect(facts.setWindows('ollama', new Map([['qwen3', 4096]]))).toBe(true);
+  expect(facts.setWindows('ollama', new Map([['qwen3', 4096]]))).toBe(false);
+  expect(windowOf()).toBe(4096);
+  expect(windowOf({ id: 'qwen3', upstream: 'qwen3', contextWindow: 8192 })).toBe(8192);
 });
