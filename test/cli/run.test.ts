@@ -16,7 +16,8 @@ const BIN = fileURLToPath(new URL('../../bin/gateway.js', import.meta.url));
 
 /** Prints what it was given, asks the gateway once, ends as its arguments say. */
 const TOOL = `#!${process.execPath}
-const [mode, code] = process.argv.slice(2);
+// Its own arguments stand behind those of the gateway.
+const [mode, code] = process.argv.slice(process.argv[2] === '--settings' ? 4 : 2);
 const { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: key, ANTHROPIC_MODEL: model } = process.env;
 async function main() {
   if (mode === 'wait') {
@@ -59,7 +60,10 @@ interface Place {
 }
 
 /** A folder with a tool `claude` in PATH and a provider with one model. */
-async function place(): Promise<Place> {
+async function place(
+  name = 'up',
+  limits: object = { context_window: 100_000, max_output: 8000 },
+): Promise<Place> {
   const directory = temporaryDirectory();
   const [bin, temporary] = [join(directory, 'bin'), join(directory, 'tmp')];
   mkdirSync(bin);
@@ -75,12 +79,14 @@ async function place(): Promise<Place> {
       model: 'm',
       choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+      // As an answer to the question which models there are.
+      data: [{ id: 'm', max_model_len: 32_768 }],
     },
   });
-  const models = [{ id: 'm', context_window: 100_000, max_output: 8000 }];
+  const models = [{ id: 'm', ...limits }];
   const up = { base_url: `${provider.url}/v1`, protocol: 'chat', api_key: 'k', models };
   const database = join(directory, 'gateway.db');
-  const config = { providers: { up }, database, listen: { hosts: ['127.0.0.1'], port: 1 } };
+  const config = { providers: { [name]: up }, database, listen: { hosts: ['127.0.0.1'], port: 1 } };
   writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(config));
   return {
     directory,
@@ -123,7 +129,8 @@ describe('a tool', () => {
     );
     const { args, env, stdin, answer } = JSON.parse(stdout) as Report;
     expect(code, stderr).toBe(3);
-    expect(args).toEqual(['ask', '3', '--help', '--model', 'x']);
+    expect(args.slice(2)).toEqual(['ask', '3', '--help', '--model', 'x']);
+    expect(args.slice(0, 2)).toEqual(['--settings', expect.stringContaining(temporary)]);
     expect(stdin).toBe('input');
     expect(answer.content[0]?.text).toBe('Hi');
     expect(env).toMatchObject({ ANTHROPIC_MODEL: 'auto', ANTHROPIC_API_KEY: '' });
@@ -154,6 +161,13 @@ describe('a tool', () => {
     const other = await finish(start(['claude', 'ask'], { GATEWAY_PORT: port, GATEWAY_HOST: '127.0.0.1' }));
     expect((JSON.parse(other.stdout) as Report).env['ANTHROPIC_BASE_URL'], directory).not.toBe(server.url);
     expect((await fetch(`${server.url}/health`)).status).toBe(200);
+  });
+
+  it('learns the window that a server on this machine has', async () => {
+    const { start } = await place('vllm', {});
+    const { stdout, stderr } = await finish(start(['claude', 'ask']));
+    expect(stderr).toMatch(/ → \S+, model auto \(vllm\/m, window 32,768\)\n$/);
+    expect((JSON.parse(stdout) as Report).env).toMatchObject({ CLAUDE_CODE_MAX_CONTEXT_TOKENS: '23592' });
   });
 
   it('gets signals; its key ends with it', async () => {

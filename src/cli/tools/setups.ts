@@ -64,29 +64,33 @@ function claudeLimits({ window, output }: Pointing): Environment {
 }
 
 export function claude(to: Pointing): Setup {
-  const { url, key, model } = to;
+  const { url, key, model, fileAt } = to;
+  const env: Environment = {
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_AUTH_TOKEN: key,
+    // A set one would be sent beside the token.
+    ANTHROPIC_API_KEY: '',
+    ANTHROPIC_MODEL: model,
+    ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+    ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+    ANTHROPIC_DEFAULT_FABLE_MODEL: model,
+    ANTHROPIC_SMALL_FAST_MODEL: model,
+    CLAUDE_CODE_SUBAGENT_MODEL: model,
+    ...claudeLimits(to),
+    // A line that changes with each call would spoil a provider's prompt cache.
+    CLAUDE_CODE_ATTRIBUTION_HEADER: '0',
+    CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1',
+    CLAUDE_CODE_USE_BEDROCK: '0',
+    CLAUDE_CODE_USE_VERTEX: '0',
+    CLAUDE_CODE_USE_FOUNDRY: '0',
+    CLAUDE_CODE_OAUTH_TOKEN: undefined,
+  };
+  // Variables in the settings of the user rank above the environment, and those of this file above the settings.
   return {
-    env: {
-      ANTHROPIC_BASE_URL: url,
-      ANTHROPIC_AUTH_TOKEN: key,
-      // An unset one would be read from the user's login; a set one would be sent beside the token.
-      ANTHROPIC_API_KEY: '',
-      ANTHROPIC_MODEL: model,
-      ANTHROPIC_DEFAULT_OPUS_MODEL: model,
-      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
-      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
-      ANTHROPIC_DEFAULT_FABLE_MODEL: model,
-      ANTHROPIC_SMALL_FAST_MODEL: model,
-      CLAUDE_CODE_SUBAGENT_MODEL: model,
-      ...claudeLimits(to),
-      // A line that changes with each call would spoil a provider's prompt cache.
-      CLAUDE_CODE_ATTRIBUTION_HEADER: '0',
-      CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: '1',
-      CLAUDE_CODE_USE_BEDROCK: undefined,
-      CLAUDE_CODE_USE_VERTEX: undefined,
-      CLAUDE_CODE_USE_FOUNDRY: undefined,
-      CLAUDE_CODE_OAUTH_TOKEN: undefined,
-    },
+    env,
+    args: ['--settings', fileAt('claude-settings.json')],
+    files: { 'claude-settings.json': JSON.stringify({ env }) },
   };
 }
 

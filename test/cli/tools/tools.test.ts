@@ -25,10 +25,10 @@ describe.each([...TOOLS, { name: 'a program', setup: programSetup }])('$name', (
   it.each([
     ['known', TO],
     ['unknown', UNKNOWN],
-  ])('has the key in the environment alone; limits that are %s leave no other text', (_, to) => {
+  ])('has no key in its arguments; limits that are %s leave no other text', (_, to) => {
     const { env, args = [], files = {} } = setup(to);
     const shown = JSON.stringify([args, files]);
-    expect(shown).not.toContain(to.key);
+    expect(args.join(' ')).not.toContain(to.key);
     expect(JSON.stringify(env)).toContain(to.key);
     expect(shown + JSON.stringify(env)).not.toMatch(/undefined|NaN|Infinity/);
     for (const value of Object.values(env)) if (value !== undefined) expect(value).not.toBe('null');
@@ -47,7 +47,15 @@ describe('Claude Code', () => {
       // 100,000 - 16,000 - 3 %
       CLAUDE_CODE_MAX_CONTEXT_TOKENS: '81000',
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: '16000',
-      CLAUDE_CODE_USE_BEDROCK: undefined,
+      CLAUDE_CODE_USE_BEDROCK: '0',
+    });
+  });
+
+  it('gets the variables in a file, too, which ranks above the settings of the user', () => {
+    const setup = setupOf('claude');
+    expect(setup.args).toEqual(['--settings', '/private/claude-settings.json']);
+    expect(fileOf(setup, 'claude-settings.json')).toMatchObject({
+      env: { ANTHROPIC_BASE_URL: TO.url, ANTHROPIC_AUTH_TOKEN: TO.key, ANTHROPIC_API_KEY: '' },
     });
   });
 
