@@ -1,4 +1,4 @@
-// A client's wire body as a provider of the other protocol gets it, and the paths that the client is told were left out.
+// A client's wire body as a provider of another protocol gets it, and the paths that the client is told were left out.
 import { repairHistory } from '../../src/canonical/history.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
@@ -13,10 +13,17 @@ export interface Crossed extends EncodedRequest {
 }
 
 export function cross(from: ProtocolName, members: JsonObject, over: Partial<Traits> = {}): Crossed {
-  const target = from === 'chat' ? 'messages' : 'chat';
+  return crossTo(from, from === 'chat' ? 'messages' : 'chat', members, over);
+}
+
+export function crossTo(
+  from: ProtocolName,
+  target: ProtocolName,
+  members: JsonObject,
+  over: Partial<Traits> = {},
+): Crossed {
   const traits = { ...DEFAULT_TRAITS, ...over };
-  const body: JsonObject = { model: 'm', max_tokens: 9000, messages: [{ role: 'user', content: 'hi' }] };
-  const request = protocols[from].client.decodeRequest({ ...body, ...members });
+  const request = protocols[from].client.decodeRequest({ model: 'm', ...QUESTION[from], ...members });
   const repaired = repairHistory(request, { rules: protocols[target].provider.historyRules, traits });
   const encoded = protocols[target].provider.encodeRequest(repaired.request, 'target', traits);
   const paths = [...repaired.warnings, ...encoded.warnings]
@@ -25,13 +32,21 @@ export function cross(from: ProtocolName, members: JsonObject, over: Partial<Tra
   return { ...encoded, dropped: [...new Set(paths)].sort() };
 }
 
+const ASK: JsonObject = { max_tokens: 9000, messages: [{ role: 'user', content: 'hi' }] };
+const QUESTION: Record<ProtocolName, JsonObject> = { chat: ASK, messages: ASK, responses: { input: 'hi' } };
+
 export function refused(
   from: ProtocolName,
   members: JsonObject,
   over: Partial<Traits> = {},
 ): string | undefined {
+  return refusedAt(() => cross(from, members, over));
+}
+
+/** The field that a refusal names. */
+export function refusedAt(run: () => unknown): string | undefined {
   try {
-    cross(from, members, over);
+    run();
   } catch (error) {
     if (error instanceof GatewayError) return error.options.param;
     throw error;
