@@ -118,6 +118,5 @@ export function encodeParts(parts: readonly Part[], encoding: EncodeContext): Js
 
 /** What is named where a part can't stand in a message of its role. */
 export function lossOf({ type }: Part): CanonicalField {
-  if (type === 'image') return 'messages.image';
-  return type === 'document' ? 'messages.document' : 'messages.native';
+  return type === 'image' || type === 'document' || type === 'audio' ? `messages.${type}` : 'messages.native';
 }
