@@ -16,7 +16,7 @@ const PNG = 'data:image/png;base64,iVBORw0KGgo=';
  * What a client asks; what is in the body. Where the table says `left out` or `quiet` nothing of it may be there; what it rejects
  * is refused by its name. `named`: what a place that this wire lacks is called.
  */
-type Row = [asked: JsonObject, body?: JsonObject, named?: string | 'refused'];
+type Row = [asked: JsonObject, body?: JsonObject, named?: string];
 
 const fn = (more: JsonObject = {}): JsonObject => ({ type: 'function', function: { name: 'f', ...more } });
 const conversation = (...messages: JsonObject[]): JsonObject => ({
