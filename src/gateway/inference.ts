@@ -6,7 +6,7 @@ import type { Protocol } from '../protocols/protocol.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
 import { readRequest } from './inbound/read-request.ts';
 import { resolveReferences } from './inbound/stored-references.ts';
-import { resolveTargets, routingQuery } from './inbound/routing-query.ts';
+import { relayedTo, resolveTargets, routingQuery } from './inbound/routing-query.ts';
 import { buildFirst } from './outbound/build-request.ts';
 import { askTargets } from './outbound/fallback.ts';
 import { estimatedInput, respond } from './reply/respond.ts';
@@ -18,7 +18,12 @@ import { finishTrace, Trace, type Outcome } from './trace.ts';
  * Throws GatewayError before anything is written, or after the stream was opened with keep-alives alone (`sink.opened`); ClientGone if
  * the client left.
  */
-export async function infer(protocol: Protocol, exchange: Exchange, deps: GatewayDeps): Promise<void> {
+export async function infer(
+  protocol: Protocol,
+  exchange: Exchange,
+  deps: GatewayDeps,
+  relayedPath?: string,
+): Promise<void> {
   const { name, client } = protocol;
   const { clock, store, routing } = deps;
   const { requestId, headers, cancellation, sink } = exchange;
@@ -31,12 +36,19 @@ export async function infer(protocol: Protocol, exchange: Exchange, deps: Gatewa
   const { limits, strict, tiers } = deps.config();
   const release = deps.inFlightLimit.enter(deps.config());
   try {
-    const inbound = readRequest(protocol, await exchange.readBody(), limits.maxValues);
+    const inbound = readRequest(
+      protocol,
+      await exchange.readBody(),
+      limits.maxValues,
+      undefined,
+      relayedPath,
+    );
     const readAt = clock.monotonic();
     const forwarded = client.forwardedHeaders(headers, exchange.query);
     await deps.discovered;
     const query = routingQuery(inbound, key, forwarded.longContext);
-    const { targets, lone } = await resolveTargets(query, cancellation, deps);
+    const resolution = await resolveTargets(query, cancellation, deps);
+    const { targets, lone } = relayedTo(resolution, inbound);
     const recalled = await recallThinking(inbound, targets, key.accountId, deps);
     const references = await resolveReferences(inbound, key.accountId, deps);
     const build = { forwarded, strict, recalled, references };

@@ -307,6 +307,8 @@ export interface ClientSide {
   readonly hasServerTools: boolean;
   readonly counting?: TokenCounting;
   readonly stored?: StoredAnswers;
+  /** Below the version, of the gateway and of providers: other requests with a whole answer, which are relayed or not served. */
+  readonly relayedPaths?: readonly string[];
 
   // -- the answer --
   encodeReply(reply: Reply, context: ReplyContext): JsonObject;

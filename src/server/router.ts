@@ -11,7 +11,7 @@ import { listModels, showModel } from './routes/models.ts';
 import { removeStored, showStored, type StoredAnswerRoute } from './routes/stored-answers.ts';
 
 export type Route =
-  | { name: 'generate'; protocol: Protocol }
+  | { name: 'generate'; protocol: Protocol; relayedPath?: string }
   | { name: 'count_tokens'; protocol: Protocol; counting: TokenCounting }
   /** `id`: from the path, decoded. */
   | { name: 'model'; id: string }
@@ -31,6 +31,7 @@ const READ = ['GET', 'HEAD'];
 const PATHS: ReadonlyMap<string, PathEntry> = new Map<string, PathEntry>([
   ...allProtocols.map(generating),
   ...allProtocols.flatMap(counting),
+  ...allProtocols.flatMap(relaying),
   ['/v1/models', { route: { name: 'models' }, methods: READ }],
   ['/health', { route: { name: 'health' }, methods: READ }],
   ['/', { route: { name: 'probe' }, methods: READ }],
@@ -45,6 +46,13 @@ function counting(protocol: Protocol): [string, PathEntry][] {
   const { counting: by } = protocol.client;
   if (by === undefined) return [];
   return [[`/v1${by.path}`, { route: { name: 'count_tokens', protocol, counting: by }, methods: POST }]];
+}
+
+function relaying(protocol: Protocol): [string, PathEntry][] {
+  return (protocol.client.relayedPaths ?? []).map((relayedPath) => [
+    `/v1${relayedPath}`,
+    { route: { name: 'generate', protocol, relayedPath }, methods: POST },
+  ]);
 }
 
 const MODEL = '/v1/models/';
@@ -79,7 +87,7 @@ export function route({ method, path, upgrade }: Asked, origin: () => string): R
 export function answer(route: Route, exchange: Exchange, deps: GatewayDeps): Promise<void> {
   switch (route.name) {
     case 'generate':
-      return infer(route.protocol, exchange, deps);
+      return infer(route.protocol, exchange, deps, route.relayedPath);
     case 'count_tokens':
       return countTokens(route, exchange, deps);
     case 'models':
@@ -123,7 +131,7 @@ function storedAt(path: string): PathEntry | undefined {
 }
 
 /** Words of other services' paths that no answer has for an id. */
-const RESERVED: ReadonlySet<string> = new Set(['compact', 'cancel']);
+const RESERVED: ReadonlySet<string> = new Set(['cancel']);
 
 function decoded(text: string): string {
   try {

@@ -21,6 +21,8 @@ export class Inbound {
   readonly usageAsked: boolean;
   /** The client wants its answer to be stored. */
   readonly storing: boolean;
+  /** Where it goes in place of the protocol's own path: it is relayed or not served. */
+  readonly relayedPath: string | undefined;
   #value: JsonObject | undefined;
   #request: GenerationRequest | undefined;
   #asked: ReplyOptions | undefined;
@@ -30,16 +32,18 @@ export class Inbound {
     protocol: Protocol,
     { model, stream, needs }: Envelope,
     body: { bytes: Buffer; members: Members; value: JsonObject },
+    relayedPath?: string,
   ) {
     this.protocol = protocol;
     this.model = model;
-    this.stream = stream;
+    this.stream = stream && relayedPath === undefined;
+    this.relayedPath = relayedPath;
     this.needs = needs;
     this.bytes = body.bytes;
     this.members = body.members;
     this.#value = body.value;
     this.usageAsked = protocol.client.hints.asksForUsage(body.value);
-    this.storing = protocol.client.stored?.isWanted(body.value) ?? false;
+    this.storing = relayedPath === undefined && (protocol.client.stored?.isWanted(body.value) ?? false);
   }
 
   get value(): JsonObject {
@@ -80,6 +84,7 @@ export function readRequest(
   bytes: Buffer,
   maxValues = Infinity,
   readEnvelope: (value: JsonObject) => Envelope = (value) => protocol.client.readEnvelope(value),
+  relayedPath?: string,
 ): Inbound {
   const ascii = isAscii(bytes);
   if (!ascii && !isUtf8(bytes)) throw new GatewayError('invalid_request', 'the body is not valid UTF-8');
@@ -99,7 +104,7 @@ export function readRequest(
       param: twice,
     });
   }
-  return new Inbound(protocol, readEnvelope(value), { bytes, members, value });
+  return new Inbound(protocol, readEnvelope(value), { bytes, members, value }, relayedPath);
 }
 
 function parse(text: string): JsonObject {

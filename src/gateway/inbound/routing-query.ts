@@ -5,6 +5,8 @@ import type { RoutingQuery, Resolution, Routing } from '../../routing/routing.ts
 import type { Inbound } from './read-request.ts';
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
+import { GatewayError } from '../../errors.ts';
+import { protocolFor } from '../../routing/catalog.ts';
 
 /** `longContext`: the client's headers ask for the long context window. */
 export function routingQuery(
@@ -46,6 +48,18 @@ class InboundQuery implements RoutingQuery {
     const { protocol, value } = this.#inbound;
     return (this.#conversation ??= protocol.client.hints.conversation(value));
   }
+}
+
+/** A request that is relayed or not served has the targets that speak its protocol; throws GatewayError `not_found` if none does. */
+export function relayedTo(resolution: Resolution, { protocol, model, relayedPath }: Inbound): Resolution {
+  if (relayedPath === undefined) return resolution;
+  const targets = resolution.targets.filter((target) => protocolFor(target, protocol.name) === protocol.name);
+  if (targets.length > 0) return { ...resolution, targets, lone: targets.length === 1 };
+  const shown = JSON.stringify(model.slice(0, 200));
+  throw new GatewayError(
+    'not_found',
+    `/v1${relayedPath} is relayed alone, and no provider of ${shown} speaks ${protocol.name}`,
+  );
 }
 
 /** The targets in the order to try. Throws GatewayError as `routing.resolve` does; rejects with the cancellation's reason. */

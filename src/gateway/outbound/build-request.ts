@@ -64,7 +64,7 @@ export function buildRequest(
   const protocol = protocols[name];
   const crossing = name !== given.protocol.name;
   const inbound = (crossing ? references?.translated : references?.relayedTo(target.provider.name)) ?? given;
-  const url = urlOf(target.provider, name) + (crossing ? '' : forwarded.query);
+  const url = urlOf(target.provider, name, given.relayedPath) + (crossing ? '' : forwarded.query);
   const headers = headersFor(target.provider, name, inbound.stream, crossing ? undefined : forwarded.headers);
   if (!crossing) {
     const { bytes, thinkingCut } = protocol.relay.rewrite(inbound, target);
@@ -204,16 +204,17 @@ export function headersFor(
 /** The same string for each request, so that look-ups need not hash it again. */
 const urls = new WeakMap<ProviderConfig, Partial<Record<ProtocolName, string>>>();
 
-function urlOf(provider: ProviderConfig, name: ProtocolName): string {
+function urlOf(provider: ProviderConfig, name: ProtocolName, relayedPath?: string): string {
+  if (relayedPath !== undefined) return makeUrl(provider, name, relayedPath);
   let known = urls.get(provider);
   if (known === undefined) urls.set(provider, (known = {}));
   return (known[name] ??= makeUrl(provider, name));
 }
 
-function makeUrl(provider: ProviderConfig, name: ProtocolName): string {
+function makeUrl(provider: ProviderConfig, name: ProtocolName, path = protocols[name].provider.path): string {
   const base = provider.baseUrls[name];
   if (base === undefined) throw new Error(`${provider.name} has no base URL for ${name}`);
-  return base + protocols[name].provider.path;
+  return base + path;
 }
 
 /** The same for every request to a provider, so made once: for whole answers, and for streams. */

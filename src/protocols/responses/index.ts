@@ -38,6 +38,7 @@ const client: ClientSide = {
   hasServerTools: true,
   counting: tokenCounting,
   stored,
+  relayedPaths: ['/responses/compact'],
   encodeReply,
   createStreamEncoder,
   needsInputEstimate: false,
