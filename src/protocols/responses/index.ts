@@ -4,7 +4,8 @@ import { decodeError, encodeError, encodeStreamError, errorHead } from './errors
 import { wirePath } from './fields.ts';
 import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
 import { holds, lossesOfRewriting } from './reply/losses.ts';
-import { decodeReply, encodeReply, inspectReply } from './reply/reply.ts';
+import { decodeReply, inspectReply } from './reply/decode.ts';
+import { encodeReply } from './reply/encode.ts';
 import { tokenCounting } from './count-tokens.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';

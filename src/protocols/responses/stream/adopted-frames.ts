@@ -5,7 +5,7 @@
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { ReplyContext } from '../../protocol.ts';
 import type { Frame } from '../../sse/splitter.ts';
-import { stringOf } from '../reply/reply.ts';
+import { stringOf } from '../reply/decode.ts';
 import { isStored, noteReplyIds } from '../reply/response.ts';
 import { typeOf } from './decoder.ts';
 import type { Numbered } from './open-item.ts';

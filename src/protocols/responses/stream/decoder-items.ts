@@ -13,7 +13,7 @@ import {
   signatureOf,
   stringOf,
   SUMMARY_GAP,
-} from '../reply/reply.ts';
+} from '../reply/decode.ts';
 import type { Content } from '../reply/stop-reason.ts';
 
 interface Item {

@@ -8,7 +8,7 @@ import type { StreamDecoder } from '../../protocol.ts';
 import { NumberedDelta } from '../../sse/numbered-delta.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { failureOf, failureOfEvent, failureOfStray } from '../errors.ts';
-import { failureOfResponse, listOf, stringOf } from '../reply/reply.ts';
+import { failureOfResponse, listOf, stringOf } from '../reply/decode.ts';
 import { decodeStop } from '../reply/stop-reason.ts';
 import { decodeUsage } from '../reply/usage.ts';
 import { createItems } from './decoder-items.ts';

@@ -13,7 +13,7 @@ import type { Frame } from '../../sse/splitter.ts';
 import { gatewayErrorOf } from '../../shared/client-error.ts';
 import { errorEvent, responseError } from '../errors.ts';
 import { callIds, callItem, clientToolOf, encryptedContent, itemId } from '../reply/items.ts';
-import { stringOf } from '../reply/reply.ts';
+import { stringOf } from '../reply/decode.ts';
 import {
   echoOf,
   headOf,

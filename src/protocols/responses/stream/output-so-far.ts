@@ -1,7 +1,7 @@
 // The output of a relayed stream as far as it came. Frames of pieces wait as they came, and are read only when the output is asked
 // for while their item is open, or when many wait.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { listOf } from '../reply/reply.ts';
+import { listOf } from '../reply/decode.ts';
 import { typeOf } from './decoder.ts';
 
 /** Characters of frames that wait. */

@@ -14,7 +14,7 @@ import {
   errorEvent,
   responseError,
 } from '../errors.ts';
-import { failureOfResponse, listOf } from '../reply/reply.ts';
+import { failureOfResponse, listOf } from '../reply/decode.ts';
 import { decodeUsage } from '../reply/usage.ts';
 import { BROKEN_OFF, isDone, MALFORMED, NO_ANSWER, typeOf } from './decoder.ts';
 import { OutputSoFar } from './output-so-far.ts';

@@ -1,0 +1,126 @@
+// Encodes the canonical reply as a whole Response for clients of this protocol.
+import { type JsonObject } from '../../../canonical/json.ts';
+import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
+import type { TextPart } from '../../../canonical/request.ts';
+import type { ReplyContext } from '../../protocol.ts';
+import { toolDirectory } from '../request/tools.ts';
+import { encodeCitation } from './citations.ts';
+import {
+  callIds,
+  callItem,
+  itemId,
+  messageItem,
+  reasoningItem,
+  refusalPart,
+  textPart,
+  clientToolOf,
+  type ItemStatus,
+} from './items.ts';
+import { responseId, responseOf, type ResponseState } from './response.ts';
+import { encodeStop } from './stop-reason.ts';
+import { encodeUsage, estimateUsage } from './usage.ts';
+
+export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
+  const id = responseId(reply.id, context);
+  const ending = encodeStop(reply.stop, isRefusal(reply));
+  const state: ResponseState = {
+    status: ending.status,
+    output: outputOf(reply, context, ending.status),
+    usage: encodeUsage(reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts))),
+  };
+  if (ending.reason !== undefined) state.reason = ending.reason;
+  const { created = context.created, model, serviceTier } = reply;
+  if (ending.status === 'completed') state.completedAt = Math.max(created, context.created);
+  return responseOf({ id, created, model, serviceTier }, state, context);
+}
+
+function isRefusal({ parts, stop }: Reply): boolean {
+  return Boolean(stop.explanation) || parts.some((part) => part.type === 'text' && part.refusal === true);
+}
+
+/** `ending`: what becomes of the last item where the answer was cut. */
+function outputOf(
+  { parts: given, stop }: Reply,
+  context: ReplyContext,
+  ending: 'completed' | 'incomplete',
+): JsonObject[] {
+  const tools = toolDirectory(context.request.asked ?? {});
+  const parts = given.map((part) => asRefusal(part, stop));
+  const items: ((status: ItemStatus) => JsonObject)[] = [];
+  let message: MessageContent | undefined;
+  const say = (part: TextPart): void => {
+    if (message === undefined) {
+      const content = (message = createMessageContent());
+      const id = itemId('msg', context.ids);
+      items.push((status) => messageItem(id, content.parts(), status));
+    }
+    message.add(part);
+  };
+  for (const part of parts) {
+    if (part.type === 'text') {
+      say(part);
+      continue;
+    }
+    if (part.type === 'reasoning') {
+      const item = reasoningItem(part, context);
+      if (item === undefined) continue;
+      items.push((status) => (status === 'completed' ? item : { ...item, status }));
+    } else if (part.type === 'tool_call') {
+      const tool = clientToolOf(tools, part);
+      const ids = callIds(tool, part.id, context.ids);
+      const written = part.custom === true ? part.arguments : part.arguments || '{}';
+      items.push((status) => callItem(tool, ids, written, status));
+    } else if (part.protocol === 'responses') items.push(() => part.value);
+    message = undefined;
+  }
+  const refusal = explanationOf(parts, stop);
+  if (refusal !== '') say({ type: 'text', text: refusal, refusal: true });
+  return items.map((item, at) => item(at === items.length - 1 ? ending : 'completed'));
+}
+
+/** A provider that refuses in its text and explains it in the same words has said it once. */
+function asRefusal(part: ReplyPart, { reason, explanation }: Reply['stop']): ReplyPart {
+  const isSame = reason === 'refusal' && part.type === 'text' && part.text === explanation;
+  return isSame ? { ...part, refusal: true } : part;
+}
+
+/** The words of a refusal that stand nowhere in the answer yet. */
+function explanationOf(parts: readonly ReplyPart[], { reason, explanation = '' }: Reply['stop']): string {
+  if (reason !== 'refusal') return '';
+  return parts.some((part) => part.type === 'text' && part.refusal === true) ? '' : explanation;
+}
+
+interface MessageContent {
+  add(part: TextPart): void;
+  parts(): JsonObject[];
+}
+
+/** Texts that follow one another are one: most readers look at the first part alone. */
+function createMessageContent(): MessageContent {
+  const parts: { refusal: boolean; text: string; annotations: JsonObject[] }[] = [];
+  return {
+    add({ text, refusal = false, citations = [] }) {
+      let open = parts.at(-1);
+      if (open?.refusal !== refusal) parts.push((open = { refusal, text: '', annotations: [] }));
+      for (const citation of citations) {
+        const annotation = encodeCitation(citation, open.text.length, text.length);
+        if (annotation !== undefined) open.annotations.push(annotation);
+      }
+      open.text += text;
+    },
+    parts: () =>
+      parts.map(({ refusal, text, annotations }) =>
+        refusal ? refusalPart(text) : textPart(text, annotations),
+      ),
+  };
+}
+
+/** Characters that the model wrote, for an estimate where the provider counts nothing. */
+function characters(parts: readonly ReplyPart[]): number {
+  let sum = 0;
+  for (const part of parts) {
+    if (part.type === 'tool_call') sum += part.name.length + part.arguments.length;
+    else if (part.type !== 'native') sum += part.text.length;
+  }
+  return sum;
+}
