@@ -1,6 +1,6 @@
 // Writes to several sockets leave together, one or two turns of the event loop later: the first write wakes a sleeping peer, which is
 // still awake for the next. A single write leaves at once.
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 /** Milliseconds without a write, after which the next one counts as alone if the last one was. */
 const ALONE_MS = 0.25;
@@ -63,37 +63,4 @@ function flush(): void {
     end?.();
     socket.uncork();
   }
-}
-
-/** What is larger is not copied into a text. */
-const ONE_TEXT_BYTES = 16 * 1024;
-
-/**
- * From now on the small pieces that `socket` holds leave as one text. An override of an inner method, for its figures:
- * docs/decisions/0007-write-batches.md.
- */
-export function joinSmallPieces(socket: Socket): void {
-  socket._writev = writePieces;
-}
-
-interface Piece {
-  chunk: Buffer | string;
-  encoding: BufferEncoding;
-}
-
-function writePieces(this: Socket, pieces: Piece[], callback: (error?: Error | null) => void): void {
-  const text = this.writableLength > ONE_TEXT_BYTES ? undefined : joined(pieces);
-  if (text === undefined) Socket.prototype._writev?.call(this, pieces, callback);
-  else this._write(text, 'latin1', callback);
-}
-
-/** The pieces as a text of a character a byte; undefined where one of them is text that is not. */
-function joined(pieces: readonly Piece[]): string | undefined {
-  let text = '';
-  for (const { chunk, encoding } of pieces) {
-    if (typeof chunk !== 'string') text += chunk.toString('latin1');
-    else if (encoding === 'latin1' || chunk === '') text += chunk;
-    else return undefined;
-  }
-  return text;
 }

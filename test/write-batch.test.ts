@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { endInWriteBatch, joinSmallPieces, joinWriteBatch } from '../src/write-batch.ts';
+import { endInWriteBatch, joinWriteBatch } from '../src/write-batch.ts';
 
 async function pair(): Promise<{ socket: Socket; received: Promise<string> }> {
   const server = createServer();
@@ -130,24 +130,4 @@ it('passes over a socket that was destroyed meanwhile', async () => {
   await batchLeft();
   expect(other.socket.writableLength).toBe(0);
   expect(await received).toBe('');
-});
-
-it.each([
-  ['texts and bytes', ['a', Buffer.from([0, 0xff, 0x80]), '', 'b'] as const],
-  ['text of several bytes a character among them', ['a', 'ä€😀', Buffer.from('b')] as const],
-  ['more than is copied', ['x'.repeat(20_000), Buffer.alloc(20_000, 'y'), ''] as const],
-])('joins %s to what they would be one by one', async (_, pieces) => {
-  const { socket, received } = await pair();
-  joinSmallPieces(socket);
-  const done: number[] = [];
-  socket.cork();
-  for (const [index, piece] of pieces.entries()) {
-    const written = (): unknown => done.push(index);
-    if (typeof piece !== 'string') socket.write(piece, written);
-    else socket.write(piece, Buffer.byteLength(piece) === piece.length ? 'latin1' : 'utf8', written);
-  }
-  socket.uncork();
-  socket.end();
-  expect(await received).toBe(Buffer.concat(pieces.map((piece) => Buffer.from(piece))).toString('latin1'));
-  expect(done).toEqual([...pieces.keys()]);
 });

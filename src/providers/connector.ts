@@ -1,7 +1,6 @@
 // Prepares the sockets to providers: interim heads are skipped, small pieces leave as one text, and of a connection that broke it is
 // known whether it had served a reply before.
 import type { buildConnector } from 'undici';
-import { joinSmallPieces } from '../write-batch.ts';
 import type { Socket } from 'node:net';
 
 /** Whether a connection that broke had served a reply before: undici reports the bytes that a failed socket had read. */
@@ -22,7 +21,6 @@ export function preparing(connect: buildConnector.connector): buildConnector.con
       const [failed, socket] = connected;
       if (failed === null) {
         skipContinue(socket);
-        joinSmallPieces(socket);
         socket.prependListener('error', (error: Error) => {
           if (socket.bytesRead > 0) brokeAfterUse.add(error);
         });

@@ -8,7 +8,6 @@ import { ClientGone, type GatewayDeps } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
 import { afterReading, refuseBadHttp } from './bad-request.ts';
-import { joinSmallPieces } from '../write-batch.ts';
 import { ClientRequest, createConnections, type Connections } from './connections.ts';
 import { createHostCheck, hostOf, type HostCheck } from './host.ts';
 import { answer, route } from './router.ts';
@@ -196,7 +195,6 @@ function createListener(handle: Handle, { deps, connections, newRequestId, makeR
     });
   });
   server.on('connection', (socket: Socket) => {
-    joinSmallPieces(socket);
     connections.add(socket);
     // Without a descriptor for it, libuv closes the next connection silently.
     if (!descriptorsLeft()) makeRoom();
