@@ -60,6 +60,11 @@ const COMMANDS: readonly CommandRow[] = [
     summary: 'which target would answer a request, and why the others would not',
     load: async () => (await import('./commands/explain.ts')).defineExplain,
   },
+  {
+    name: 'config',
+    summary: 'check the configuration, show what is in effect',
+    load: async () => (await import('./commands/config.ts')).defineConfig,
+  },
 ];
 
 function pathOf(command: Command): string {

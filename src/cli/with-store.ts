@@ -6,6 +6,7 @@ import { NO_STORE, StoreError, type Key, type Store, type StoreReader } from '..
 import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean, formatCount, shortened } from './ui/style.ts';
+import { isLoopback } from '../loopback.ts';
 import { plural } from '../plural.ts';
 
 /** Flags that only `serve` has. */
@@ -146,6 +147,16 @@ export async function unknownTier(config: Config, tier: string): Promise<CliErro
 export function isValid({ revokedAt, expiresAt }: Key, now: number): boolean {
   return revokedAt === null && (expiresAt === null || expiresAt > now);
 }
+
+/** What `serve` warns of at its start. */
+export function startWarnings(config: Config): string[] {
+  const open = config.listen.hosts.filter((host) => !isLoopback(host));
+  return open.length === 0 ? config.warnings : [...config.warnings, withoutTls(open)];
+}
+
+const withoutTls = (hosts: readonly string[]): string =>
+  `others can reach ${hosts.join(', ')}, and there is no TLS: keys and prompts cross the network as plain text; ` +
+  'listen on 127.0.0.1 alone, or put a proxy with TLS in front';
 
 /** The hourly limit of a tier. A tier that the configuration lacks has the limit of `free`. */
 export function limitOf(config: Config, tier: string): number {

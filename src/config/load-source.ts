@@ -23,6 +23,8 @@ export interface Source {
   lines: (faults: readonly ConfigFault[]) => string[];
   /** The line of a value: `gateway.yaml:3 database`. */
   place: (path: Path) => string;
+  /** The same without the path: `gateway.yaml:3`. */
+  line: (path: Path) => string;
 }
 
 export function readSource(file: string, cwd: string): Source {
@@ -53,7 +55,8 @@ export function readSource(file: string, cwd: string): Source {
     const { line, where } = at(wanted);
     return `${shown}:${line} ${formatPath(where)}`;
   };
-  return { path: file, value, lines, place };
+  const line = (wanted: Path): string => `${shown}:${at(wanted).line}`;
+  return { path: file, value, lines, place, line };
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {

@@ -1,8 +1,19 @@
 import { describe, expect, it, test } from 'vitest';
 import { createShell } from './harness.ts';
 
-const COMMANDS = ['serve', 'run', 'keys', 'accounts', 'tiers', 'usage', 'models', 'check', 'explain'];
-const GROUPS = ['serve', 'run', 'keys', 'accounts', 'tiers'];
+const COMMANDS = [
+  'serve',
+  'run',
+  'keys',
+  'accounts',
+  'tiers',
+  'usage',
+  'models',
+  'check',
+  'explain',
+  'config',
+];
+const GROUPS = ['serve', 'run', 'keys', 'accounts', 'tiers', 'config'];
 const ALL = [
   'serve',
   'run',
@@ -22,6 +33,9 @@ const ALL = [
   'models',
   'check',
   'explain',
+  'config',
+  'config check',
+  'config show',
 ];
 
 describe('help', () => {

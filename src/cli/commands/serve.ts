@@ -10,9 +10,8 @@ import { printBanner } from '../ui/banner.ts';
 import { CliError, LOCAL_ACCOUNT, type Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../ui/style.ts';
-import { openDatabase, readConfig } from '../with-store.ts';
+import { openDatabase, readConfig, startWarnings } from '../with-store.ts';
 import { plural } from '../../plural.ts';
-import { isLoopback } from '../../loopback.ts';
 
 interface Options {
   host?: string[];
@@ -181,18 +180,12 @@ async function openLog(config: Config, context: Context): Promise<Logger> {
 
 /** Warnings go into the log, so that JSON lines stay JSON lines; without a log they go to stderr. */
 function sayWarnings(config: Config, logger: Logger, { stderr }: Context): void {
-  const open = config.listen.hosts.filter((host) => !isLoopback(host));
-  const warnings = open.length === 0 ? config.warnings : [...config.warnings, withoutTls(open)];
-  for (const warning of warnings) {
+  for (const warning of startWarnings(config)) {
     if (config.log === 'off') say(stderr, `gateway: warning: ${clean(warning)}`);
     else logger.warn(warning);
   }
   logger.flush();
 }
-
-const withoutTls = (hosts: readonly string[]): string =>
-  `others can reach ${hosts.join(', ')}, and there is no TLS: keys and prompts cross the network as plain text; ` +
-  'listen on 127.0.0.1 alone, or put a proxy with TLS in front';
 
 const LISTEN_ADVICE: Record<string, (host: string, port: number) => string> = {
   EADDRINUSE: (host, port) =>

@@ -47,7 +47,7 @@ export function say(terminal: Terminal, line: string): void {
 }
 
 /** The lines of an error with several faults (ConfigError, failed checks). Recognised by its shape, so that config/ is not loaded. */
-function faultsOf(error: unknown): string[] | undefined {
+export function faultsOf(error: unknown): string[] | undefined {
   if (!(error instanceof Error) || !('faults' in error) || !Array.isArray(error.faults)) return undefined;
   return error.faults.map(String);
 }

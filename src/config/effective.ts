@@ -1,0 +1,186 @@
+// What is in effect, and from where: every value of a loaded configuration, in the words of the file, with the flag, variable or line
+// that sets it. Secrets are hidden.
+import type { Config, ProviderConfig } from './config.ts';
+import { formatPath, type Path } from './config-error.ts';
+import { loadConfig, type LoadOptions } from './load.ts';
+import { readSource, type Source } from './load-source.ts';
+import { setting, type Flags } from './settings.ts';
+
+export interface EffectiveValue {
+  /** The path in a file: `listen.port`. */
+  key: string;
+  value: string | number | boolean | null | readonly string[];
+  source: 'flag' | 'environment' | 'file' | 'preset' | 'default';
+  /** `--port`, `GATEWAY_PORT`, `gateway.yaml:3`. null: a preset or a default. */
+  where: string | null;
+}
+
+type Origin = Pick<EffectiveValue, 'source' | 'where'>;
+
+const DEFAULT: Origin = { source: 'default', where: null };
+const PRESET: Origin = { source: 'preset', where: null };
+
+/** Throws a ConfigError as `loadConfig` does. */
+export function effectiveValues(options: LoadOptions): { config: Config; values: EffectiveValue[] } {
+  const config = loadConfig(options);
+  const source = config.file === null ? undefined : readSource(config.file, options.cwd);
+  const reader = new Reader(options, source);
+  return {
+    config,
+    values: [
+      ...settings(config, reader),
+      ...config.providers.flatMap((provider) => providerValues(provider, reader)),
+      ...[...config.routes].flatMap(([name, { strategy, targets }]) => {
+        const path = ['routes', name];
+        const names = targets.map((target) => `${target.provider}/${target.model}`);
+        const row = reader.row(path, names);
+        return strategy === 'priority' ? [row] : [row, reader.row([...path, 'strategy'], strategy)];
+      }),
+      ...[...config.tiers].map(([name, limit]) =>
+        reader.row(['tiers', name], limit === Infinity ? 'no limit' : limit),
+      ),
+    ],
+  };
+}
+
+/** Finds where a value comes from. */
+class Reader {
+  readonly #options: LoadOptions;
+  readonly #source: Source | undefined;
+
+  constructor(options: LoadOptions, source: Source | undefined) {
+    this.#options = options;
+    this.#source = source;
+  }
+
+  row(path: Path, value: EffectiveValue['value'], otherwise = DEFAULT): EffectiveValue {
+    const given = this.given(path);
+    const key = formatPath(path);
+    if (given === undefined || this.#source === undefined) return { key, value, ...otherwise };
+    const shown = JSON.stringify(given).includes('${') ? fileText(given) : value;
+    return { key, value: shown, source: 'file', where: this.#source.line(path) };
+  }
+
+  /** As `row`, for a value that a flag or a variable can set. */
+  setting(
+    path: Path,
+    value: EffectiveValue['value'],
+    [flag, variable]: readonly [flag: keyof Flags, variable: string],
+  ): EffectiveValue {
+    const key = formatPath(path);
+    const { flags, env } = this.#options;
+    const option = flag === 'hosts' ? '--host' : `--${flag}`;
+    if (flags[flag] !== undefined) return { key, value, source: 'flag', where: option };
+    if (setting(env, variable) !== undefined) return { key, value, source: 'environment', where: variable };
+    return this.row(path, value);
+  }
+
+  /** The text of the file at a path; undefined: the file does not set it. */
+  given(path: Path): unknown {
+    let value = this.#source?.value;
+    for (const segment of path) {
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, segment)) return undefined;
+      value = (value as Record<string | number, unknown>)[segment];
+    }
+    return value ?? undefined;
+  }
+}
+
+/** The value as the file has it, with its variables instead of their values, which may be secrets. */
+function fileText(given: unknown): EffectiveValue['value'] {
+  return typeof given === 'string' ? given : JSON.stringify(given);
+}
+
+function settings(config: Config, reader: Reader): EffectiveValue[] {
+  const { listen, limits, responses } = config;
+  const database = config.database.replace(/(:\/\/)[^@/]*@/, '$1');
+  const limit = (name: string, value: string | number): EffectiveValue => reader.row(['limits', name], value);
+  return [
+    reader.setting(['listen', 'hosts'], listen.hosts, ['hosts', 'GATEWAY_HOST']),
+    reader.setting(['listen', 'port'], listen.port, ['port', 'GATEWAY_PORT']),
+    reader.row(['listen', 'names'], listen.names),
+    reader.setting(['database'], database, ['database', 'GATEWAY_DATABASE']),
+    reader.setting(['log'], config.log ?? null, ['log', 'GATEWAY_LOG']),
+    reader.row(['default_tier'], config.defaultTier),
+    reader.row(['strict'], config.strict),
+    reader.row(['maintenance'], config.maintenance),
+    reader.row(['usage', 'keep'], durationText(config.usage.keep)),
+    reader.row(['responses', 'store'], responses.store ? 'on' : 'off'),
+    reader.row(['responses', 'keep'], durationText(responses.keep)),
+    limit('max_body', sizeText(limits.maxBody)),
+    limit('max_reply', sizeText(limits.maxReply)),
+    limit('max_values', limits.maxValues),
+    limit('max_concurrent', limits.maxConcurrent),
+    limit('header_timeout', durationText(limits.headerTimeout)),
+    limit('request_timeout', durationText(limits.requestTimeout)),
+    limit('write_timeout', durationText(limits.writeTimeout)),
+    limit('shutdown_grace', durationText(limits.shutdownGrace)),
+  ];
+}
+
+function providerValues(provider: ProviderConfig, reader: Reader): EffectiveValue[] {
+  const path = ['providers', provider.name];
+  const row = (name: string, value: EffectiveValue['value'], otherwise?: Origin): EffectiveValue =>
+    reader.row([...path, name], value, otherwise);
+  const urls = [...new Set(Object.values(provider.baseUrls))];
+  const { connect, firstByte, idle, whole } = provider.timeout;
+  const { promptCache } = provider.traits;
+  const flags = reader.given([...path, 'flags']) ?? {};
+  return [
+    row('protocol', provider.protocols, PRESET),
+    ...(urls.length === 0 ? [] : [row('base_url', urls.length === 1 ? (urls[0] ?? null) : urls, PRESET)]),
+    keyValue(provider, reader),
+    ...Object.keys(provider.headers).map((name) => ({
+      ...row('headers', 'set'),
+      key: formatPath([...path, 'headers', name]),
+      value: 'set',
+    })),
+    ...(promptCache === undefined ? [] : [row('prompt_cache', promptCache, PRESET)]),
+    ...Object.entries(flags).map(([name, value]) =>
+      reader.row(
+        [...path, 'flags', name],
+        typeof value === 'boolean' || typeof value === 'number' ? value : fileText(value),
+      ),
+    ),
+    ...Object.entries({ connect, first_byte: firstByte, idle, whole }).map(([name, ms]) =>
+      reader.row([...path, 'timeout', name], durationText(ms)),
+    ),
+    row('models', provider.models?.map(({ id }) => id) ?? 'any'),
+  ];
+}
+
+/** The first characters of a key that is long enough, by which a person recognises it. */
+const VISIBLE_LENGTH = 6;
+const LONG_KEY = 24;
+
+function keyValue({ name, apiKey, keyFrom }: ProviderConfig, reader: Reader): EffectiveValue {
+  const path = ['providers', name, 'api_key'];
+  const key = formatPath(path);
+  if (apiKey === undefined) return { key, value: 'none', ...DEFAULT };
+  const hidden = apiKey.length < LONG_KEY ? 'set' : `set (${apiKey.slice(0, VISIBLE_LENGTH)}…)`;
+  const given = reader.given(path);
+  if (given === undefined) return { key, value: hidden, source: 'environment', where: keyFrom ?? null };
+  const variable = typeof given === 'string' && /^\$\{[^}]*\}$/.test(given.trim()) ? `${given.trim()}, ` : '';
+  return { ...reader.row(path, null), value: variable + hidden };
+}
+
+const DURATIONS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+] as const;
+const SIZES = [
+  ['GiB', 1024 ** 3],
+  ['MiB', 1024 ** 2],
+  ['KiB', 1024],
+] as const;
+
+const durationText = (ms: number): string => inUnits(ms, DURATIONS) ?? `${ms}ms`;
+const sizeText = (bytes: number): string | number => inUnits(bytes, SIZES) ?? bytes;
+
+/** In the largest unit of which the value is a whole number. */
+function inUnits(value: number, units: readonly (readonly [string, number])[]): string | undefined {
+  const unit = units.find(([, size]) => value >= size && value % size === 0);
+  return unit && `${value / unit[1]}${unit[0]}`;
+}
