@@ -195,6 +195,18 @@ describe('a tool', () => {
   });
 });
 
+it('a first `serve` shows a first key, also after a tool was run', async () => {
+  const own = home();
+  const ran = await own.run('run', '--', 'true');
+  expect(ran.stderr).toContain('model auto (sim/echo, window ');
+  expect(ran.stderr).toContain('no provider is configured: a simulated one answers');
+  const first = await own.serve();
+  expect(first.stdout()).toMatch(/sk-gw-\w{43}/);
+  first.child.kill('SIGTERM');
+  await first.ended;
+  expect((await own.serve()).stdout()).not.toMatch(/sk-gw-\w{43}/);
+});
+
 it("gives any program the SDKs' variables", async () => {
   const { start } = await place();
   const script = 'console.log(JSON.stringify({ ...process.env, args: process.argv.slice(1) }))';

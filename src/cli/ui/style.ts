@@ -82,6 +82,7 @@ let counts: Intl.NumberFormat | undefined;
 let short: Intl.NumberFormat | undefined;
 
 export function formatCount(count: number): string {
+  if (Number.isSafeInteger(count)) return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
   counts ??= new Intl.NumberFormat('en-US');
   return counts.format(count);
 }
