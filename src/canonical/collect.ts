@@ -1,5 +1,5 @@
-// A stream's events as a whole reply, and a whole reply as events: both ways, so that either form of a provider's answer can be
-// given to either kind of client.
+// Converts a stream's events into a whole reply, and a whole reply into events, so that every client gets the form of answer that it
+// asked for.
 import type { ProviderFailure } from '../errors.ts';
 import type { StreamEvent } from './events.ts';
 import type { Reply, ReplyPart } from './reply.ts';
@@ -7,7 +7,7 @@ import type { ToolCallPart } from './request.ts';
 
 export interface Collector {
   push(event: StreamEvent): void;
-  /** The reply, once `end` came; else why there is none. */
+  /** The reply, after `end`; else the failure. */
   result(): { reply: Reply } | { failure: ProviderFailure };
 }
 
@@ -111,7 +111,7 @@ class ReplyCollector implements Collector {
 
 type OpeningEvent = EventOf<'text_start' | 'reasoning_start' | 'redacted' | 'tool_start' | 'native'>;
 
-/** The part as it stands when its block opens: empty, or whole where it comes in one event. */
+/** The part when its block opens: empty, or complete if the block is one event. */
 function openedPart(event: OpeningEvent): ReplyPart {
   switch (event.type) {
     case 'text_start':

@@ -2,9 +2,9 @@
 // character is looked at once, however the text is cut into pieces.
 
 export interface CustomToolInput {
-  /** What of the text is known with this piece of the arguments. */
+  /** The text that this piece of the arguments adds. */
   push(piece: string): string;
-  /** The rest; arguments of another form come as they are. */
+  /** The rest. Arguments of another form are returned unchanged. */
   finish(): string;
 }
 

@@ -24,6 +24,6 @@ export type StreamEvent =
   | { type: 'tool_end'; index: number; extra?: JsonObject }
   /** A block that only one protocol knows, whole. */
   | { type: 'native'; index: number; part: NativePart }
-  /** `lost`: what of the answer has no place in a stream any more. */
+  /** `lost`: parts of the answer that a stream cannot hold at this point. */
   | { type: 'end'; stop: StopReason; usage?: Usage; serviceTier?: string; lost?: readonly string[] }
   | { type: 'error'; failure: ProviderFailure };

@@ -9,15 +9,15 @@ import type { Traits } from './traits.ts';
 import type { JsonValue } from './json.ts';
 import { wellFormed, wellFormedValue } from './json.ts';
 
-/** What the protocol that a history is written for makes of it. */
+/** Rules of the protocol that a history is encoded for. */
 export interface HistoryRules {
   /** Whether its providers take this reasoning back. */
   takesBack(part: ReasoningPart, traits: Traits): boolean;
-  /** A user's turn of blank text alone counts as one without a word. */
+  /** A user turn that has only blank text counts as empty. */
   blankIsSilent: boolean;
 }
 
-/** The same request where its history needs no repair. */
+/** Returns the same request if its history needs no repair. */
 export function repairHistory(
   request: GenerationRequest,
   { rules, traits }: { rules: HistoryRules; traits: Traits },
@@ -159,7 +159,7 @@ function wellFormedPart(part: Part): Part {
   }
 }
 
-/** JSON.stringify escapes halves alone by `\ud`; text that says so itself is no harm, only a walk in vain. */
+/** JSON.stringify writes `\ud` only for such halves. A text that contains these characters itself costs only an unneeded check. */
 function hasHalf(value: JsonValue): boolean {
   return JSON.stringify(value).includes('\\ud');
 }

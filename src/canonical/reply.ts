@@ -9,7 +9,7 @@ export interface StopReason {
   reason:
     'end' | 'stop_sequence' | 'length' | 'tool_calls' | 'refusal' | 'pause' | 'context_window' | 'other';
   raw?: string;
-  /** The stop sequence that matched, where it is known. */
+  /** The stop sequence that matched, if known. */
   sequence?: string;
   /** With `refusal`: the model's or the provider's explanation and its category. */
   explanation?: string;
@@ -17,7 +17,7 @@ export interface StopReason {
 }
 
 export interface Reply {
-  /** The provider's id, as it came; an encoder makes one in its own form where the prefix is foreign. */
+  /** The provider's id, unchanged; an encoder creates one in its own form if the prefix is foreign. */
   id: string;
   /** The model that answered, as the provider names it. */
   model: string;
@@ -25,7 +25,7 @@ export interface Reply {
   created?: number;
   parts: ReplyPart[];
   stop: StopReason;
-  /** Absent: the provider told none. */
+  /** Absent: the provider sent none. */
   usage?: Usage;
   serviceTier?: string;
 }

@@ -2,7 +2,7 @@
 // What has no canonical name rides in `native`, tagged with its protocol. Absent stays absent; nothing is defaulted here.
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** The wire protocols; where nothing says which one, it is the first. Kept apart from the registry, which loads them all. */
+/** The wire protocols; the first is the default. They are not in the registry, which loads all of them. */
 export const PROTOCOL_NAMES = ['chat', 'messages', 'responses'] as const;
 export type ProtocolName = (typeof PROTOCOL_NAMES)[number];
 
@@ -210,7 +210,7 @@ export interface NativeField {
   name: string;
   value: JsonValue;
   fate: 'report' | 'quiet' | 'reject';
-  /** With `reject`: what to say, where the default ("… cannot be carried to this provider") is not enough. */
+  /** With `reject`: the message, if the default ("… cannot be carried to this provider") is not enough. */
   message?: string;
   /** With `reject`: further members of the error (`error_code`). */
   details?: Record<string, unknown>;

@@ -21,7 +21,7 @@ export interface ReverseMapping {
 
 export interface EventRestorer {
   push(event: StreamEvent): StreamEvent[];
-  /** A stop sequence was met and the `end` given: whatever else the provider would say is not wanted. */
+  /** A stop sequence matched and `end` was emitted: further output of the provider is ignored. */
   done(): boolean;
 }
 
@@ -151,7 +151,7 @@ export function restoreReply(reply: Reply, restore: ReverseMapping): Reply {
   }
   const result = collector.result();
   if ('failure' in result) return reply;
-  // Cut or not, the provider told what it used.
+  // The provider's usage counts, whether the text was cut or not.
   if (reply.usage !== undefined) result.reply.usage = reply.usage;
   if (reply.serviceTier !== undefined) result.reply.serviceTier = reply.serviceTier;
   return result.reply;

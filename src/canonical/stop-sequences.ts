@@ -31,7 +31,7 @@ function advance({ text, borders }: Sequence, met: number, code: number): number
 export class StopCutter {
   readonly #sequences: Sequences;
   readonly #met: number[];
-  /** What is kept back, as it may be the beginning of a sequence: from `#offset` of the piece `#first` on. */
+  /** Text that is held back, since it may be the start of a sequence: from `#offset` of the piece `#first` on. */
   #pieces: string[] = [];
   #first = 0;
   #offset = 0;

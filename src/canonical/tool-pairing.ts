@@ -177,7 +177,7 @@ function asParts(content: string | Part[]): Part[] {
   return content === '' ? [] : [{ type: 'text', text: content }];
 }
 
-// Results are told apart by the ids of their calls, and some models count theirs anew, or twice within one answer.
+// Results are matched by the ids of their calls. Some models restart their ids in each turn, or use one twice within an answer.
 
 /** The first use of an id keeps it; others get `_2`, `_3` … by occurrence. */
 export function createUniqueIds(): (id: string) => string {

@@ -38,7 +38,7 @@ export interface Traits {
   strictAlternation: boolean;
   /** Takes a user's message directly after `tool` messages; else a word of the assistant is put between. */
   userAfterTool: boolean;
-  /** Refuses a turn with calls whose first has no signature (Gemini's `extra_content`): one that lost it gets the word for "none". */
+  /** Refuses a turn with calls whose first has no signature (Gemini's `extra_content`): a call without one gets the value for "none". */
   thoughtSignatures: boolean;
   /** The member of history messages that takes a model's reasoning back, and for which turns. */
   reasoningField: 'reasoning_content' | 'reasoning';

@@ -5,13 +5,13 @@ export interface Usage {
   input: number;
   cacheRead?: number;
   cacheWrite?: number;
-  /** The part of `cacheWrite` kept for an hour, where the provider splits it. */
+  /** The part of `cacheWrite` that is stored for an hour, if the provider reports it. */
   cacheWrite1h?: number;
   /** Output tokens, reasoning included. */
   output: number;
   /** The part of `output` spent on reasoning. */
   reasoning?: number;
-  /** Counted by the gateway, not told by the provider. */
+  /** Estimated by the gateway, not counted by the provider. */
   estimated?: true;
 }
 

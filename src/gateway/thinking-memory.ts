@@ -1,5 +1,5 @@
-// Signed thinking that clients of some protocols have no place for. It is stored by the tool calls of its turn, and put back
-// before those calls when their results come, so that a model goes on thinking through a tool loop.
+// Stores signed thinking for clients whose protocol has no field for it. The key is the first tool call of the turn; when the results
+// of the calls arrive, the thinking is put back before them, so that a model can continue to think in a tool loop.
 import type { StreamEvent } from '../canonical/events.ts';
 import type { GenerationRequest, Message, Part, ReasoningPart } from '../canonical/request.ts';
 import type { Reply } from '../canonical/reply.ts';
@@ -16,7 +16,7 @@ interface PlacedThinking {
   callsBefore: number;
 }
 
-/** What is stored of a turn: only the model that signed it takes it back. */
+/** The stored thinking of a turn. Only the model that signed it accepts it. */
 interface StoredTurn {
   family: string;
   model: string;
@@ -76,7 +76,7 @@ const itemId = (callId: string): string => `thinking ${callId}`;
 /** Stored turns by the id of their first call. */
 export type RecalledThinking = ReadonlyMap<string, StoredTurn>;
 
-/** Of the open tool turn, where its client has no place for thinking and a target has. undefined: there is none. */
+/** The stored thinking of the open tool turn, if the client's protocol has no field for thinking and a target's has one. */
 export async function recallThinking(
   inbound: Inbound,
   targets: readonly Target[],
@@ -98,13 +98,13 @@ export async function recallThinking(
     });
     return new Map(turns);
   } catch (error) {
-    // The request goes on as if nothing had been stored: it thinks less, and fails no more than before.
+    // The request continues without stored thinking: the model may think less, but nothing fails.
     deps.log.warn('stored thinking could not be read', { reason: String(error) });
     return undefined;
   }
 }
 
-/** The assistant's turns since the user's last words that came back without signed thinking. */
+/** The assistant turns after the user's last text that have no signed thinking. */
 function openTurns({ messages }: GenerationRequest): Message[] {
   const asked = messages.findLastIndex(
     ({ role, parts }) => role === 'user' && parts.some(({ type }) => type !== 'tool_result'),
@@ -122,7 +122,7 @@ function firstCallId({ parts }: Message): string | undefined {
   return call === undefined ? undefined : bareId(call.id);
 }
 
-/** The request with the thinking that this target signed; the same object where there is none. */
+/** The request with the thinking that this target signed; the same object if nothing is stored. */
 export function withRecalledThinking(
   request: GenerationRequest,
   recalled: RecalledThinking | undefined,
@@ -141,7 +141,7 @@ export function withRecalledThinking(
   return changed ? { ...request, messages } : request;
 }
 
-/** Thinking before the first call stands before all else of its turn. */
+/** Thinking from before the first call becomes the start of the turn. */
 function placed(parts: readonly Part[], thinking: readonly PlacedThinking[]): Part[] {
   const after = (calls: number): Part[] =>
     thinking.filter(({ callsBefore }) => callsBefore === calls).map(({ part }) => part);

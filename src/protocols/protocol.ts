@@ -1,4 +1,4 @@
-// What a wire protocol is to the gateway. Each folder beside this file fulfils it with the same file names.
+// The interface of a wire protocol. Each folder beside this file implements it, with the same file names.
 import type { GatewayError, ProviderFailure, Admission } from '../errors.ts';
 import type { StreamEvent } from '../canonical/events.ts';
 import type { HistoryRules } from '../canonical/history.ts';
@@ -13,7 +13,7 @@ import type { Ids } from '../ids.ts';
 import type { Members } from './json/splice.ts';
 import type { Frame } from './sse/splitter.ts';
 
-/** What the gateway reads of every request of this protocol; nothing else of the body is looked at on a relay. */
+/** What the gateway reads from every request of this protocol. A relay examines nothing else of the body. */
 export interface Envelope {
   model: string;
   stream: boolean;
@@ -30,11 +30,11 @@ export interface EncodedRequest {
 /** Collects a stream's frames into canonical events. Emits exactly one `end` or `error`, then ignores all input. */
 export interface StreamDecoder {
   push(frame: Frame): StreamEvent[];
-  /** The body is over. `clean`: it ended as HTTP says (last chunk, content-length met); else the connection broke. */
+  /** The body has ended. `clean`: complete by HTTP's rules (last chunk, content-length reached); else the connection broke. */
   finish(clean: boolean): StreamEvent[];
-  /** A finish or stop reason was seen: of the answer itself nothing is missing. */
+  /** A finish or stop reason came: the content of the answer is complete. */
   stopped(): boolean;
-  /** What the provider told so far, where the stream ends before its end. */
+  /** The usage that the provider has sent so far, for a stream that breaks off. */
   usage(): Usage | undefined;
 }
 
@@ -58,13 +58,13 @@ export interface StreamEncoder extends StreamNotices {
   answer?(): JsonObject | undefined;
 }
 
-/** What an answer depends on of the request. */
+/** The parts of a request on which its answer depends. */
 export type ReplyOptions = Pick<
   GenerationRequest,
   'includeUsage' | 'legacyFunctions' | 'reasoning' | 'responseFormat' | 'asked'
 >;
 
-/** The id of an answer as the provider gave it, and as the client got it. */
+/** The id of an answer: the provider's, and the one that the client gets. */
 export interface ReplyIds {
   theirs: string;
   ours: string;
@@ -76,9 +76,9 @@ export interface ReplyContext {
   /** Seconds since the epoch: chat's `created`. */
   created: number;
   request: ReplyOptions;
-  /** The gateway's estimate of the input tokens, for a provider that tells none in time. Computed at most once. */
+  /** The gateway's estimate of the input tokens, for a provider that sends no count in time. Computed at most once. */
   estimateInput: () => number;
-  /** Encrypts what the client shall send back unread; undefined: that is not possible now. */
+  /** Encrypts data that the client sends back but cannot read; undefined: not possible now. */
   seal?: (text: string) => string | undefined;
   /** Takes what is stored of an item beside what the client sees of it, by the item's id. Absent: nothing is stored. */
   hidden?: Map<string, string>;
@@ -105,7 +105,7 @@ export type FrameClass =
 
 /**
  * Classifies the frames of one stream. Until the first content or finish it reads each frame; after that it parses a frame only
- * if its text says that something other than content may be in it.
+ * if its text shows that it may hold something other than content.
  */
 export interface StreamClassifier extends StreamNotices {
   classify(frame: Frame): FrameClass;
@@ -119,30 +119,30 @@ export interface StreamClassifier extends StreamNotices {
   shifted?(bytes: Buffer): Buffer;
 }
 
-/** How a turn goes on that a provider paused, because tools that it runs itself take long. */
+/** How to continue a turn that a provider paused because tools that it runs itself take long. */
 export interface PauseTurn {
   isPaused(reply: unknown): reply is JsonObject;
-  /** Inputs of calls in the reply, which was read from `source`, remember how they were written. */
+  /** Records the source text of call inputs in the reply, which was parsed from `source`. */
   keepInputs(reply: JsonObject, source: Buffer | string): void;
   /** The request again, with the turn so far at its end; the other bytes stay. */
   resume(bytes: Buffer, turn: JsonObject): Buffer;
-  /** Whole replies that follow one another, as one. */
+  /** Joins two consecutive whole replies. */
   join(first: JsonObject, second: JsonObject): JsonObject;
   createJoiner(): TurnJoiner;
 }
 
-/** The same for streams: the frames of several calls as those of one. */
+/** The same for streams: joins the frames of several calls into one stream. */
 export interface TurnJoiner {
-  /** What is passed on; the end of a paused turn is held back. */
+  /** The frames to forward; the end of a paused turn is held back. */
   push(frame: Frame): Frame[];
   isPaused(): boolean;
   /** The turn up to its pause, for `resume`. */
   turn(): JsonObject;
-  /** The next frames are those of the call that goes on with `turn`. */
+  /** The next frames come from the call that continues `turn`. */
   next(turn: JsonObject): Frame[];
-  /** Too much to be sent back: nothing is kept any more, and a pause is an end. */
+  /** The turn is too large to be sent back: it is no longer collected, and a pause ends it. */
   letGo(): void;
-  /** It does not go on: what was held back. */
+  /** The turn is not continued: returns the frames that were held back. */
   giveUp(): Frame[];
 }
 
@@ -154,11 +154,11 @@ export interface KeyHeader {
   name: string;
   /** Behind the word `Bearer`; else the key alone. */
   bearer: boolean;
-  /** How it is shown to somebody who sent none. */
+  /** The form that the error for a missing key shows. */
   shown: string;
 }
 
-/** What of the client's own headers goes on to a provider of the same protocol. */
+/** Headers of the client that are forwarded to a provider of the same protocol. */
 export interface ForwardedHeaders {
   /** Flat: name, value, name, value; in place of the provider side's `requestHeaders`. */
   headers: readonly string[];
@@ -167,23 +167,23 @@ export interface ForwardedHeaders {
   longContext: boolean;
 }
 
-/** What routing and recording ask of a body that is not decoded for it. Pure: what is asked for again is read again. */
+/** What routing and recording need from a body, without decoding it. Pure functions without a cache. */
 export interface Hints {
-  /** Tokens of the input, roughly. */
+  /** An estimate of the input tokens. */
   estimate(value: JsonObject): number;
-  /** A hash of what stays while the conversation grows. */
+  /** A hash of the part that stays the same while the conversation grows. */
   conversation(value: JsonObject): string;
   /** It ends with results of tools that the model called. */
   hasOpenToolTurn(value: JsonObject): boolean;
-  /** Usage in the stream is the client's own wish. */
+  /** The client itself asks for usage in the stream. */
   asksForUsage(value: JsonObject): boolean;
 }
 
-/** What this protocol's answers have a place for; what they have none for is left out and told by the log. */
+/** What an answer of this protocol can hold. The rest is left out, and the log reports it. */
 export interface ReplyHolds {
   /** Whose they are. */
   protocol: ProtocolName;
-  /** Its own kinds of parts, written anew. */
+  /** Its own kinds of parts, after they were decoded. */
   nativeParts: boolean;
   /** Whether something is left out of what stands beside a call's name and arguments. */
   losesExtras(extra: JsonObject): boolean;
@@ -261,10 +261,10 @@ export interface StoredAnswers {
   notFound(id: string): GatewayError;
 }
 
-/** What people set up a client of this protocol with. */
+/** Settings with which people set up a client of this protocol. */
 export interface ClientSetup {
   title: string;
-  /** What follows the gateway's address in the base URL. */
+  /** The path of the base URL, after the gateway's address. */
   base: string;
   baseVariable: string;
   keyVariable: string;
@@ -287,9 +287,9 @@ export interface ClientSide {
   // -- the request --
   /** In the order in which they count. */
   readonly keyHeaders: readonly KeyHeader[];
-  /** In lower case: on a path of no protocol, one of them tells a client of this one. */
+  /** In lower case. On a path that belongs to no protocol, one of these headers identifies a client of this one. */
   readonly ownHeaders: readonly string[];
-  /** Whether a body that does not say its protocol is of this one. */
+  /** Whether a body whose protocol is unknown belongs to this one. */
   recognizes(value: JsonObject): boolean;
   /** Validates what CONTRACT section 3 lists; throws GatewayError `invalid_request` naming the field. */
   readEnvelope(value: JsonObject): Envelope;
@@ -313,7 +313,7 @@ export interface ClientSide {
   // -- the answer --
   encodeReply(reply: Reply, context: ReplyContext): JsonObject;
   createStreamEncoder(context: ReplyContext): StreamEncoder;
-  /** Its streams begin with the input's tokens, which providers of other protocols tell at the end: it is given an estimate. */
+  /** Its streams start with the count of input tokens, which providers of other protocols send at the end: the encoder gets an estimate. */
   readonly needsInputEstimate: boolean;
   readonly holds: ReplyHolds;
   /** What an answer of its own can't hold that was put together from a stream, or taken apart into one. */
@@ -323,7 +323,7 @@ export interface ClientSide {
   errorHead?(error: GatewayError): ErrorHead;
   /** The frame of an error in mid-stream, complete, ready to send. */
   encodeStreamError(error: GatewayError, requestId: string): string;
-  /** What keeps a silent stream alive: a comment, a `ping` event. */
+  /** The frame that keeps a silent stream alive: a comment, a `ping` event. */
   readonly keepAlive: string;
   /** This protocol's rate-limit headers, names in lower case, flat: name, value, name, value. */
   limitHeaders(admission: Admission, now: number): string[];
@@ -333,9 +333,9 @@ export interface ClientSide {
 export interface ProviderSide {
   /** Below the version. */
   readonly path: string;
-  /** How a key is sent where the configuration does not say. */
+  /** How a key is sent by default. */
   authHeaders(apiKey: string): string[];
-  /** Sent with every request, unless the client's own go on. */
+  /** Sent with every request, unless the client's own headers are forwarded. */
   readonly requestHeaders: readonly string[];
   /** The query of the first page of a list of models. */
   readonly firstModels: string;
@@ -356,7 +356,7 @@ export interface ProviderSide {
 export interface RelayedBody {
   bytes: Buffer;
   members: Members;
-  /** Parsed of `bytes`. */
+  /** Parsed from `bytes`. */
   value: JsonObject;
   stream: boolean;
 }
@@ -369,9 +369,9 @@ export interface RelayTarget {
 }
 
 export interface RewrittenBody {
-  /** The same Buffer where there was nothing to change. */
+  /** The same Buffer if nothing changed. */
   bytes: Buffer;
-  /** Thinking was taken out, or switched off. */
+  /** Thinking was removed or switched off. */
   thinkingCut: boolean;
 }
 

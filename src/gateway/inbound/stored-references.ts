@@ -1,5 +1,5 @@
-// Requests that refer to what is stored for their account, or hold blobs that were sealed for it: read from the store once,
-// before a target is asked.
+// Resolves references of a request to stored answers and items of its account, and opens blobs that were sealed for the account. The
+// store is read once, before a target is asked.
 import type { JsonObject } from '../../canonical/json.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
@@ -53,7 +53,7 @@ async function textsOf(
   }
 }
 
-/** What is stored under one id; undefined: nothing. Throws as `resolveReferences` does. */
+/** The text stored under an id; undefined: none. Throws as `resolveReferences` does. */
 export function findStored(
   id: string,
   accountId: number,
@@ -80,7 +80,7 @@ async function readable<Value>(log: Logger, work: () => Promise<Value>): Promise
   }
 }
 
-/** A body with references, and the same body without them. */
+/** A body with references, and the bodies in which they are resolved. */
 export class StoredReferences {
   readonly #inbound: Inbound;
   readonly #stored: StoredAnswers;
@@ -104,7 +104,7 @@ export class StoredReferences {
     this.#holder = holder;
   }
 
-  /** To be translated. Throws GatewayError for a reference to what is not stored. */
+  /** The body to translate. Throws GatewayError for a reference to an id that is not stored. */
   get translated(): Inbound {
     return (this.#translated ??= this.#read('translated'));
   }

@@ -26,7 +26,7 @@ export interface FrameReader {
   frames(frames: readonly Frame[]): void;
   /** The same for frames that may be forwarded without being separated. A reader without it gets them by `frames`. */
   run?(run: Run): void;
-  /** The body is over. `clean`: as HTTP says. */
+  /** The body has ended. `clean`: complete by HTTP's rules. */
   end(clean: boolean): void;
   fail(failure: ProviderFailure): void;
 }
@@ -170,7 +170,7 @@ export function aggregateStream(
   const collector = createCollector();
   let length = 0;
   return new Promise((resolve, reject) => {
-    /** Whether the answer is complete, one way or the other. */
+    /** Whether the answer has ended, with a reply or a failure. */
     function take(events: readonly StreamEvent[]): boolean {
       for (const event of events) {
         collector.push(event);

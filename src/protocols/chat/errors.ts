@@ -48,7 +48,7 @@ export function encodeError(error: GatewayError, _requestId: string): JsonObject
   return { error: wire };
 }
 
-/** No `[DONE]` follows: a reader must not take a broken answer for a whole one. */
+/** No `[DONE]` follows: a reader must not treat a broken answer as a complete one. */
 export function encodeStreamError(error: GatewayError, requestId: string): string {
   return `data: ${JSON.stringify(encodeError(error, requestId))}\n\n`;
 }

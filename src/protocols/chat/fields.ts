@@ -1,4 +1,4 @@
-// The ledger of chat's request fields, and what chat clients call the canonical places.
+// The ledger of chat's request fields, and the wire path of each canonical field for messages to chat clients.
 import type { CanonicalField } from '../../canonical/request.ts';
 import {
   CARRIED,

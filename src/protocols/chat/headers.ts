@@ -1,4 +1,4 @@
-// Chat's headers: in which a key is sent, which of the client's are forwarded, and which show the account's hour.
+// Chat's headers: those that carry a key, those that are forwarded, and those that show the account's hourly limit.
 import type { ForwardedHeaders, KeyHeader } from '../protocol.ts';
 import { API_KEY, BEARER } from '../shared/headers.ts';
 
@@ -8,7 +8,7 @@ export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 
 const NOTHING: ForwardedHeaders = { headers: [], query: '', longContext: false };
 
-/** Nothing in a client's headers means anything to a provider. */
+/** No header of a chat client is meant for a provider. */
 export function forwardedHeaders(): ForwardedHeaders {
   return NOTHING;
 }

@@ -28,7 +28,7 @@ const client: ClientSide = {
   },
   keyHeaders,
   ownHeaders: [],
-  // Nothing stands in its bodies alone: what no other protocol recognizes is read as chat.
+  // No member identifies a chat body: a body that no other protocol recognises is read as chat.
   recognizes: () => false,
   readEnvelope,
   hints,

@@ -1,5 +1,5 @@
-// A JSON object that comes in pieces: whether it can still become one is known with each character, so that nothing need be
-// sent of a piece after which no reader could make anything of the whole.
+// A JSON object that arrives in pieces. After each character it is known whether the text can still become an object, so that a piece
+// that makes the whole text unreadable is not sent.
 import { MAX_LEVELS } from './raw-json.ts';
 
 type Mode =

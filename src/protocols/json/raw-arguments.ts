@@ -1,5 +1,5 @@
-// Arguments of calls that stand as objects within a larger body, which was parsed as a whole: where an object may have been
-// written otherwise than JavaScript would write it, its text is read from the body's bytes.
+// Arguments of calls that are objects within a larger body, which was parsed as a whole: if JavaScript may write an object differently,
+// its source text is read from the body's bytes.
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import { beginsWithDigit, keepText, likeness } from './raw-json.ts';
 import { JsonSource, memberBehind, rangesOf, type Member, type Range } from './splice.ts';

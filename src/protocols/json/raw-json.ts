@@ -1,5 +1,5 @@
-// JSON that a JavaScript object can't hold as it was written: integers of 64 bits, `1.0`, members whose names look like
-// indexes. Such an object remembers the text that it was read from, and is written as that text.
+// JSON that changes when JavaScript parses and writes it: integers of 64 bits, `1.0`, the order of members whose names look like
+// indexes. The source text of such an object is recorded, and the object is written as that text.
 import { randomBytes } from 'node:crypto';
 import { wellFormed, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 

@@ -25,10 +25,10 @@ const TYPE = {
   unavailable: 'overloaded_error',
 } as const satisfies Record<ErrorKind, string>;
 
-/** Agents that know the second words lower their limit and ask again, and give up where less is left for it. */
+/** Agents that know the second message lower `max_tokens` and try again; they give up if fewer tokens than this are left for it. */
 const LEAST_TO_LOWER = 4000;
 
-/** The words after which agents begin to compact their history. */
+/** The message that makes agents compact their history. */
 function overflowMessage(message: string, tokens: OverflowTokens = {}): string {
   const { sent, limit, output = 0 } = tokens;
   if (sent !== undefined && limit !== undefined) {

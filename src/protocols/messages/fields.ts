@@ -1,4 +1,4 @@
-// The ledger of the messages protocol's request fields, and what its clients call the canonical places.
+// The ledger of the messages protocol's request fields, and the wire path of each canonical field for messages to its clients.
 import type { CanonicalField } from '../../canonical/request.ts';
 import {
   CARRIED,

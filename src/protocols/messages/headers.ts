@@ -1,4 +1,4 @@
-// The headers of this protocol: whose key, which version and betas, and the account's hour with its reset as RFC 3339.
+// The headers of this protocol: the key, the version, the betas, and the account's hourly limit with its reset as RFC 3339.
 import { GatewayError } from '../../errors.ts';
 import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader } from '../protocol.ts';
 import { API_KEY, BEARER } from '../shared/headers.ts';
@@ -14,14 +14,14 @@ const LONG_CONTEXT = 'context-1m-';
 
 export const keyHeaders: readonly KeyHeader[] = [API_KEY, BEARER];
 
-/** On a path of no protocol, a request with one of these comes from a client of this one. */
+/** On a path that belongs to no protocol, a request with one of these headers comes from a client of this one. */
 export const ownHeaders: readonly string[] = [API_KEY.name, ...VERSION_HEADERS];
 
 export function authHeaders(apiKey: string): string[] {
   return [API_KEY.name, apiKey];
 }
 
-/** Demanded by every provider. */
+/** Every provider requires it. */
 export const requestHeaders: readonly string[] = [VERSION_HEADERS[0], USUAL_VERSION];
 
 /** Throws GatewayError `invalid_request` for a version that is no date, two that differ, and betas that are too long. */

@@ -1,4 +1,4 @@
-// The messages protocol (POST /v1/messages) as the gateway knows protocols.
+// The messages protocol (POST /v1/messages), as the gateway uses it.
 import { isObject } from '../../canonical/json.ts';
 import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '../protocol.ts';
 import { hints, recognizes } from './request/hints.ts';
@@ -27,7 +27,7 @@ import { wirePath } from './fields.ts';
 
 const path = '/messages';
 
-/** How many tokens a request has, without an answer to it. */
+/** Counts the tokens of a request without generating an answer. */
 const counting: TokenCounting = {
   path: `${path}/count_tokens`,
   readEnvelope: readCountEnvelope,

@@ -1,5 +1,4 @@
-// The blocks of a stream as the provider wrote them, put together from their pieces: a paused turn goes on only when it is sent
-// back as it is, so nothing is left out, joined or made anew.
+// Collects the blocks of a stream exactly as the provider wrote them: a paused turn continues only if it is sent back unchanged.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { keepSource, mayDiffer } from '../json/raw-arguments.ts';
 import { argumentsToObject } from '../shared/tool-names.ts';

@@ -1,5 +1,5 @@
-// A turn whose server tools ran longer than the provider lets one call last: it stops with `pause_turn` and goes on when it is
-// sent back as it is. Clients of this protocol do that themselves; for others the gateway does, and makes one answer of all.
+// A turn whose server tools run longer than the provider allows one call to last stops with `pause_turn`, and continues when it is sent
+// back unchanged. Clients of this protocol do that themselves; for others the gateway does, and joins the parts into one answer.
 // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { rawJson } from '../json/raw-json.ts';
@@ -18,7 +18,7 @@ function isPaused(value: unknown): value is JsonObject {
   return isObject(value) && value.stop_reason === PAUSE && Array.isArray(value.content);
 }
 
-/** What server tools have made lives in the container: the next call has to name it. */
+/** Files of server tools are in the container, so the next call must name it. */
 function resume(bytes: Buffer, turn: JsonObject): Buffer {
   const members = scanMembers(bytes, Infinity);
   const edits: Edit[] = [];

@@ -1,5 +1,5 @@
-// A conversation that outgrew the model's window: servers of either protocol say it by a code, by a type with counts, or only
-// in words. Agents wait for it to start compaction (PROTOCOL 5.2).
+// Recognises the error for a conversation that is longer than the model's context window: servers report it by a code, by a type with
+// counts, or only in the message. Agents start compaction when they get it (PROTOCOL 5.2).
 import type { OverflowTokens } from '../../errors.ts';
 
 const WORDS = new RegExp(
@@ -76,7 +76,7 @@ const SENTS = [
   ),
   new RegExp(`${N} tokens`, 'i'),
 ];
-/** Says by how much it is too much. */
+/** Messages that name the excess. */
 const EXCESS = new RegExp(`exceeded[^.]{0,40}? by ${N}`, 'i');
 
 /** Counts of input and output. The parts of the input are added up, since some servers count tools separately. */
@@ -114,7 +114,7 @@ function parted(message: string): OverflowTokens | undefined {
   if (limit === undefined || (sum === 0 && output === undefined)) return undefined;
   if (sum === 0) return { limit, output };
   if (output === undefined || sum >= limit) return { sent: sum, limit };
-  // vLLM counts no further than it must: its number is the least that is too much.
+  // vLLM stops counting at the limit: its number is a lower bound.
   const atLeast = sum === limit - output + 1 || /at least [\d,_]+ input tokens/i.test(message);
   return { sent: sum, limit, output, ...(atLeast && { atLeast }) };
 }

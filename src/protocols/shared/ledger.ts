@@ -1,5 +1,5 @@
-// What becomes of every field of a request for a provider of another protocol. Each protocol lists its wire fields in one such
-// ledger, and decoding takes the fates from it, so that the list cannot say one thing and the code do another.
+// The fate of each field of a request for a provider of another protocol. Each protocol lists its wire fields in one ledger, and
+// decoding takes the fates from it, so that list and code cannot differ.
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { CanonicalField, NativeField, ProtocolName } from '../../canonical/request.ts';
 
@@ -16,7 +16,7 @@ export interface LedgerRow {
   toward?: Readonly<Partial<Record<ProtocolName, Fate>>>;
   /** A value that asks for nothing: the field is then quiet. */
   neutral?: (value: JsonValue) => boolean;
-  /** With `rejected`: the problem, where the default text is not enough. */
+  /** With `rejected`: the message, if the default is not enough. */
   message?: string;
   /** With `rejected`: members of the error that clients act on. */
   details?: Record<string, unknown>;
@@ -37,7 +37,7 @@ export const isFalse = (value: JsonValue): boolean => value === false;
 export const isEmpty = (value: JsonValue): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
-/** What this protocol's clients call each canonical place, for the names in warnings. */
+/** The wire path of each canonical field, for warnings. */
 export type WirePaths = Readonly<Record<CanonicalField, string>>;
 
 /** The canonical place behind a wire path. `others`: further names of a place. */

@@ -46,7 +46,7 @@ const VALID = {
   mistral: (id) => /^[a-zA-Z0-9]{9}$/.test(id),
 } as const satisfies Record<ToolIdRule, (id: string) => boolean>;
 
-/** `id` as a target takes it: unchanged where it is valid; else derived from it, alike for a call and for its result. */
+/** `id` in a form that the target takes: unchanged if valid; else derived from it, equal for a call and its result. */
 export function fitToolId(id: string, rule: ToolIdRule): string {
   const own = bareId(id);
   if (VALID[rule](own)) return own;
@@ -80,7 +80,7 @@ export function argumentsToObject(text: string): { value: JsonObject; repaired: 
   }
   const written = likeness(value);
   if (written === 'deep') return { value: rawObject(text), repaired: true };
-  // JSON can spell halves of surrogate pairs, which strict parsers refuse.
+  // JSON can express halves of surrogate pairs, which strict parsers refuse.
   if (text.includes('\\u') && /\\u[dD][89a-fA-F]/.test(text)) value = wellFormedValue(value);
   const repaired = !isObject(value);
   const object = isObject(value) ? value : { value };

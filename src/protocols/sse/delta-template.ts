@@ -1,5 +1,5 @@
-// Text deltas of one stream differ in their text alone, as a rule. The shape of one is learned; the text of those that follow
-// is cut out of it instead of parsed: 0.3 us a frame in place of 1. Whatever looks different is decoded as ever.
+// Text deltas of one stream usually differ only in their text. The form of one frame is learned, and the text of later frames is cut
+// out without parsing JSON (docs/decisions/0012). A frame of another form is decoded as usual.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Frame } from './splitter.ts';
 
@@ -15,7 +15,7 @@ const PADDING = /"obfuscation": ?"([^"\\]*)"|"\}( *)\}\s*$/d;
 const PADS = /^[^"\\\x00-\x1f]*$/;
 const SPACES = /^ *$/;
 
-/** Shapes that were learned for nothing, after which a stream is not looked at any more. */
+/** After so many learned forms that matched no later frame, learning stops for this stream. */
 export const TRIES = 16;
 
 export class DeltaTemplate {
@@ -91,7 +91,7 @@ export class DeltaTemplate {
   }
 }
 
-/** Optimised code has a loop over characters for `startsWith`: 0.7 us for a prefix where this takes 0.1. */
+/** `startsWith`, several times faster: in optimised code V8 compares character by character. */
 export function standsAt(text: string, at: number, part: string): boolean {
   return text.slice(at, at + part.length) === part;
 }
@@ -112,7 +112,7 @@ export function stringEnd(text: string, from: number): number {
   return text.length;
 }
 
-/** Where the padding stands, which may be empty; behind everything where there is none. */
+/** The offset of the padding, which may be empty; the end of the text if there is no padding. */
 function paddingIn(rest: string): readonly [number, number] {
   const places = PADDING.exec(rest)?.indices;
   return places?.[1] ?? places?.[2] ?? [rest.length, rest.length];

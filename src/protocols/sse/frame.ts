@@ -17,13 +17,13 @@ export interface Frame {
 const BOM = '\u00ef\u00bb\u00bf';
 const LINE_END = /[\r\n]/g;
 
-/** Everything is made when it is first asked for: a relayed frame is often looked at only once. */
+/** All members are computed on first use: a relayed frame is often read only once. */
 export class BytesFrame implements Frame {
   private readonly chunk: Buffer;
   private readonly start: number;
   private readonly end: number;
   private readonly first: boolean;
-  /** The chunk as latin1, where the splitter made it anyway. */
+  /** The chunk as latin1, if the splitter has it already. */
   private source: string | undefined;
   private ownBytes: Buffer | undefined;
   private ownText: string | undefined;
@@ -139,7 +139,7 @@ function valueStart(text: string, at: number, end: number): number {
   return at + 1 < end && text.charCodeAt(at + 1) === 32 ? at + 2 : at + 1;
 }
 
-/** A \r\n gives an empty line more, which means nothing inside a frame. */
+/** A \r\n counts as an additional empty line, which has no meaning inside a frame. */
 function endOfLine(text: string, from: number): number {
   LINE_END.lastIndex = from;
   return LINE_END.exec(text)?.index ?? -1;

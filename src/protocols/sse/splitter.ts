@@ -22,7 +22,7 @@ interface Splitter {
    * behind them is kept. Undefined, and nothing done, where `push` has to look closer.
    */
   run(chunk: Buffer): Run | undefined;
-  /** The input is over: what is left, where a server forgot the last blank line. */
+  /** The input has ended: returns the last frame, if a server left out the last blank line. */
   finish(): Frame[];
 }
 

@@ -1,5 +1,5 @@
-// JSON that stands in a stream without `data:` in front of it. To a reader of events it is nothing, but servers that fail in
-// mid-stream write their errors so, some of them with `error:` in front.
+// JSON in a stream without `data:` before it. Readers of events ignore such lines, but servers that fail in mid-stream write their
+// errors in this form, some with `error:` before it.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Frame } from './frame.ts';
 

@@ -38,7 +38,7 @@ function member(bytes: Buffer, object: Range, name: string): Range | undefined {
 
 /**
  * Without thinking that is unsigned or the gateway's own, or without all of it. A turn of nothing else goes whole: providers refuse an empty turn, and join the user turns around it.
- * If no turn at all would be left, the body stays as it is: the provider says what is wrong with it.
+ * If no turn would be left, the body is unchanged, and the provider reports the error.
  */
 export function cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned' | 'all'): Buffer {
   const cut = thinking === 'all' ? isThinking : isUnsigned;

@@ -20,7 +20,7 @@ export function unfoldStart(value: JsonObject): JsonObject[] {
   return frames;
 }
 
-/** Says of each start whether its message is another one than the first that had an id. */
+/** Checks for each start whether its message differs from the first one that had an id. */
 export function createSpliceWatch(): (message: unknown) => boolean {
   let first: string | undefined;
   return (message) => {

@@ -1,5 +1,5 @@
-// The arguments of a call on their way out in pieces. This protocol's readers parse them at the block's end and throw at what
-// can't be the beginning of an object, so that such a thing never leaves: a call's input is always an object.
+// Encodes the arguments of a call in pieces. Readers of this protocol parse them at the block's end and throw if they are not an object,
+// so the encoder always sends an object.
 import { rawJson } from '../../json/raw-json.ts';
 import { PartialObject } from '../../json/partial-object.ts';
 import { argumentsToObject, rawObject } from '../../shared/tool-names.ts';
