@@ -9,7 +9,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ReplyPart } from '../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
-import { ALL, MODELS, lastAsked, scene, scriptOf, thought } from './support.ts';
+import { ALL, MODELS, lastAsked, scene, scriptOf, thought, type Scene } from './support.ts';
 
 const at = scene();
 const SIGNATURE = Buffer.from('signature 1').toString('base64');
@@ -42,8 +42,13 @@ function sealOf({ encrypted_content: content }: { encrypted_content?: string | n
   return content ? { encrypted_content: content } : {};
 }
 
-async function agentTurn(model: string, stream: boolean, input: ResponseInput): Promise<Response> {
-  const openai = new OpenAI({ baseURL: `${at.gateway.url}/v1`, apiKey: at.gateway.key, maxRetries: 0 });
+async function agentTurn(
+  model: string,
+  stream: boolean,
+  input: ResponseInput,
+  { gateway }: Scene = at,
+): Promise<Response> {
+  const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
   const params = {
     model,
     instructions: 'Be brief.',
@@ -94,6 +99,30 @@ function expectLoop(speaks: ProtocolName): void {
     );
   }
 }
+
+describe('with the store off', () => {
+  const off = scene({ responses: { store: 'off' } });
+
+  it.each([false, true])(
+    'a messages provider gets its thinking back all the same (stream: %s)',
+    async (stream) => {
+      off.upstream.play(
+        scriptOf('messages', { parts: parts('messages') }, stream),
+        scriptOf('messages', { parts: LAST }, stream),
+      );
+      const model = MODELS.messages;
+      const question = { role: 'user' as const, content: 'Who is there?' };
+      const first = await agentTurn(model, stream, [question], off);
+      const output = { type: 'function_call_output' as const, call_id: 'call_1', output: 'empty' };
+      await agentTurn(model, stream, [question, ...first.output, output] as ResponseInput, off);
+      expect((lastAsked(off).messages as JsonObject[])[1]?.content).toMatchObject([
+        { type: 'thinking', signature: SIGNATURE },
+        { text: 'I look.' },
+        { type: 'tool_use' },
+      ]);
+    },
+  );
+});
 
 describe.each(MODES)('in front of a $speaks provider (stream: $stream)', ({ speaks, stream }) => {
   beforeEach(() => {

@@ -36,8 +36,10 @@ export function messageItem(id: string, content: JsonObject[], status: ItemStatu
 // -- reasoning --
 
 /** Whether encrypted reasoning is handed out: where the client asks for it, or where nothing is stored. */
-export function wantsEncrypted({ include, store }: JsonObject): boolean {
-  return store === false || (Array.isArray(include) && include.includes('reasoning.encrypted_content'));
+function wantsEncrypted({ request: { asked = {} }, hidden }: ReplyContext): boolean {
+  const { include, store } = asked;
+  if (hidden === undefined || store === false) return true;
+  return Array.isArray(include) && include.includes('reasoning.encrypted_content');
 }
 
 /** Undefined: neither text nor anything that a provider wants back. */
@@ -61,7 +63,7 @@ export function encryptedContent(part: ReasoningPart, id: string, context: Reply
   if (!isSealed(part)) return undefined;
   const written = writeReasoning(part);
   context.hidden?.set(id, written);
-  return wantsEncrypted(context.request.asked ?? {}) ? context.seal?.(written) : undefined;
+  return wantsEncrypted(context) ? context.seal?.(written) : undefined;
 }
 
 export function summaryPart(text: string): JsonObject {

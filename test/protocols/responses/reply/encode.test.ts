@@ -209,14 +209,14 @@ describe('thinking that its provider wants back', () => {
   test.each([
     ['signed', signed],
     ['redacted', redacted],
-  ])('is handed out %s where the client asks for it, and read again', (_, part) => {
-    for (const asked of [INCLUDED, { store: false }]) {
+  ])('is handed out %s where the client asks for it or nothing is stored, and read again', (_, part) => {
+    for (const asked of [INCLUDED, { store: false }, {}]) {
       const whole = wholeOf(replyOf([part]), contextOf(asked));
       const [item] = whole.output as { encrypted_content: string }[];
       expect(openReasoning(item?.encrypted_content ?? '')).toEqual(part);
       expect(streamedOf(replyOf([part]), contextOf(asked))).toEqual(whole);
     }
-    const [plain] = wholeOf(replyOf([part]), contextOf()).output as object[];
+    const [plain] = wholeOf(replyOf([part]), { ...contextOf(), hidden: new Map() }).output as object[];
     expect(plain).not.toHaveProperty('encrypted_content');
   });
 
