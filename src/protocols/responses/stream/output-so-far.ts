@@ -5,7 +5,7 @@ import { listOf } from '../reply/decode.ts';
 import { typeOf } from './decoder.ts';
 
 /** Characters of frames that wait. */
-const MOST_WAITING = 256 * 1024;
+const MOST_WAITING = 1024 * 1024;
 
 /** Where a piece goes: a member of its item, or of the part of one of its lists. */
 interface Place {
@@ -62,10 +62,19 @@ export class OutputSoFar {
     if (this.#waiting.length === 0) return;
     const text = Buffer.from(this.#waiting.join(''), 'latin1').toString();
     this.#clear();
+    // Pieces that follow one another in one place are one.
+    let last: JsonObject | undefined;
     for (const frame of text.replaceAll('\r', '').split('\n\n')) {
       const value = dataOf(frame);
-      if (value !== undefined) this.#piece(value);
+      if (value === undefined) continue;
+      if (last !== undefined && goesOn(last, value)) {
+        last.delta = textOf(last.delta) + textOf(value.delta);
+        continue;
+      }
+      if (last !== undefined) this.#piece(last);
+      last = value;
     }
+    if (last !== undefined) this.#piece(last);
   }
 
   #piece(value: JsonObject): void {
@@ -91,12 +100,25 @@ export class OutputSoFar {
   }
 }
 
+const DATA = 'data:';
+
+function goesOn(last: JsonObject, value: JsonObject): boolean {
+  return (
+    typeof value.delta === 'string' &&
+    typeof last.delta === 'string' &&
+    last.type === value.type &&
+    last.output_index === value.output_index &&
+    last.content_index === value.content_index &&
+    last.summary_index === value.summary_index
+  );
+}
+
 /** The event of a frame; undefined: a comment, or nothing that can be read. */
 export function dataOf(frame: string): JsonObject | undefined {
-  const lines = frame.split('\n').filter((line) => line.startsWith('data:'));
-  if (lines.length === 0) return undefined;
+  const start = frame.startsWith(DATA) ? 0 : frame.indexOf(`\n${DATA}`) + 1;
+  if (start === 0 && !frame.startsWith(DATA)) return undefined;
   try {
-    const value: unknown = JSON.parse(lines.map((line) => line.slice('data:'.length)).join('\n'));
+    const value: unknown = JSON.parse(frame.slice(start + DATA.length).replaceAll(`\n${DATA}`, '\n'));
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

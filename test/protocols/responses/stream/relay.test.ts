@@ -158,12 +158,12 @@ describe('what the gateway adds', () => {
     const one = classifier();
     kindsOf(STEPS.slice(0, 8).join(''), one);
     const delta = 'ж'.repeat(3000) + '😀';
-    for (let count = 0; count < 100; count++) {
+    for (let count = 0; count < 300; count++) {
       const text = Buffer.from(textDelta(delta, at)).toString('latin1');
       expect(one.isQuiet(text)).toBe(true);
     }
     const { output } = dataOf(one.keepAlive?.() ?? '')?.response as { output: JsonObject[] };
-    expect(output[1]).toEqual({ ...open, content: [{ ...PART, text: delta.repeat(100) }] });
+    expect(output[1]).toEqual({ ...open, content: [{ ...PART, text: delta.repeat(300) }] });
   });
 
   test('raises the numbers of the frames behind it', () => {
