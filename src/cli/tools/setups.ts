@@ -183,20 +183,22 @@ const WITHOUT_PROXY: Environment = Object.fromEntries(
 );
 
 export function qwen({ url, key, model, window, output, fileAt }: Pointing): Setup {
-  const limits = { contextWindowSize: window ?? undefined };
+  const settings = {
+    security: { auth: { selectedType: 'openai' } },
+    model: { name: model, generationConfig: { contextWindowSize: window ?? undefined } },
+  };
   return {
     env: {
       OPENAI_BASE_URL: `${url}/v1`,
       OPENAI_API_KEY: key,
       OPENAI_MODEL: model,
       QWEN_MODEL: undefined,
-      QWEN_CODE_MAX_OUTPUT_TOKENS: output === null ? undefined : String(output),
-      // The settings with the lowest rank: the user's own win.
-      QWEN_CODE_SYSTEM_DEFAULTS_PATH: fileAt('qwen-defaults.json'),
+      QWEN_CODE_MAX_OUTPUT_TOKENS: text(output),
+      // Ranks above the settings of the user. Options would do so, too, but its subcommands refuse them.
+      QWEN_CODE_SYSTEM_SETTINGS_PATH: fileAt('qwen-settings.json'),
       ...WITHOUT_PROXY,
     },
-    args: ['--auth-type', 'openai', '--model', model],
-    files: { 'qwen-defaults.json': JSON.stringify({ model: { generationConfig: limits } }) },
+    files: { 'qwen-settings.json': JSON.stringify(settings) },
   };
 }
 

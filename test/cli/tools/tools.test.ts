@@ -114,21 +114,23 @@ it.each([
   });
 });
 
-it('Qwen Code reaches the gateway past a proxy, and gets the window as a default setting', () => {
+it('Qwen Code reaches the gateway past a proxy, by settings that rank above those of the user', () => {
   const setup = setupOf('qwen');
-  expect(setup.args).toEqual(['--auth-type', 'openai', '--model', 'up/m']);
+  // Its subcommands refuse options of others.
+  expect(setup.args).toBeUndefined();
   expect(setup.env).toMatchObject({
     OPENAI_BASE_URL: `${TO.url}/v1`,
     OPENAI_API_KEY: TO.key,
-    QWEN_CODE_SYSTEM_DEFAULTS_PATH: '/private/qwen-defaults.json',
+    QWEN_CODE_SYSTEM_SETTINGS_PATH: '/private/qwen-settings.json',
     QWEN_CODE_MAX_OUTPUT_TOKENS: '16000',
   });
   for (const name of ['HTTP_PROXY', 'https_proxy', 'ALL_PROXY']) {
     expect(Object.keys(setup.env)).toContain(name);
     expect(setup.env[name]).toBeUndefined();
   }
-  expect(fileOf(setup, 'qwen-defaults.json')).toEqual({
-    model: { generationConfig: { contextWindowSize: 100_000 } },
+  expect(fileOf(setup, 'qwen-settings.json')).toEqual({
+    security: { auth: { selectedType: 'openai' } },
+    model: { name: 'up/m', generationConfig: { contextWindowSize: 100_000 } },
   });
 });
 
