@@ -43,7 +43,7 @@ export interface StreamNotices {
   /** Keeps a silent stream alive; in place of the protocol's constant `keepAlive`. */
   keepAlive?(): string;
   /** The frames with which the stream fails, complete; in place of the protocol's `encodeStreamError`. */
-  fail?(error: GatewayError, requestId: string): string;
+  fail?(error: GatewayError, requestId: string, now: number): string;
 }
 
 /** Writes canonical events as this protocol's frames, ready to send; '' if nothing is to be written yet. */
@@ -75,6 +75,8 @@ export interface ReplyContext {
   ids: Ids;
   /** Seconds since the epoch: chat's `created`. */
   created: number;
+  /** Milliseconds since the epoch. */
+  now: () => number;
   request: ReplyOptions;
   /** The gateway's estimate of the input tokens, for a provider that sends no count in time. Computed at most once. */
   estimateInput: () => number;
@@ -321,8 +323,8 @@ export interface ClientSide {
   /** The body of an error answer. */
   encodeError(error: GatewayError, requestId: string): JsonObject;
   errorHead?(error: GatewayError): ErrorHead;
-  /** The frame of an error in mid-stream, complete, ready to send. */
-  encodeStreamError(error: GatewayError, requestId: string): string;
+  /** The frame of an error in mid-stream, complete, ready to send. `now`: milliseconds since the epoch. */
+  encodeStreamError(error: GatewayError, requestId: string, now: number): string;
   /** The frame that keeps a silent stream alive: a comment, a `ping` event. */
   readonly keepAlive: string;
   /** This protocol's rate-limit headers, names in lower case, flat: name, value, name, value. */

@@ -90,7 +90,7 @@ export class ClientResponse implements ResponseWriter {
     if (this.#ended) return;
     this.#cancelKeepAlive?.();
     if (this.#response.headersSent) {
-      this.end(withoutKeys(this.#notices?.fail(error, this.#requestId) ?? ''));
+      this.end(withoutKeys(this.#notices?.fail(error, this.#requestId, this.#clock.now()) ?? ''));
       return;
     }
     const body = withoutKeys(JSON.stringify(protocol.client.encodeError(error, this.#requestId)));

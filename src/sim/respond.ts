@@ -36,6 +36,7 @@ export async function respond(request: GenerationRequest, exchange: Exchange): P
   const context: ReplyContext = {
     ids: exchange.ids,
     created,
+    now: () => exchange.clock.now(),
     request,
     estimateInput: () => inputTokens(request),
     // Its answers say that they are stored: the gateway in front of it stores them.

@@ -71,6 +71,7 @@ export function scriptOf(speaks: ProtocolName, { parts, stop }: Answer, stream: 
   const context: ReplyContext = {
     ids: createIds(),
     created: 1_700_000_000,
+    now: () => 1_700_000_000_000,
     request: { includeUsage: true },
     estimateInput: () => 7,
   };

@@ -22,6 +22,8 @@ export type OneOfBoth = (typeof BOTH)[number];
 export const ids: Ids = { random: (length) => 'x'.repeat(length) };
 export const NOTHING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
 
+const NOW = 1_700_000_000_000;
+
 export function context(client: ProtocolName, over: Partial<GenerationRequest> = {}): ReplyContext {
   const request: GenerationRequest = {
     protocol: client,
@@ -32,7 +34,7 @@ export function context(client: ProtocolName, over: Partial<GenerationRequest> =
     native: [],
     ...over,
   };
-  return { ids, created: 1_700_000_000, request, estimateInput: () => 7 };
+  return { ids, created: 1_700_000_000, now: () => NOW, request, estimateInput: () => 7 };
 }
 
 export function mover(client: ProtocolName, provider: ProtocolName, restore = NOTHING): FrameWriter {

@@ -69,8 +69,10 @@ class Relay implements FrameWriter {
     return this.#classifier.keepAlive?.() ?? this.#client.keepAlive;
   }
 
-  fail(error: GatewayError, requestId: string): string {
-    return this.#classifier.fail?.(error, requestId) ?? this.#client.encodeStreamError(error, requestId);
+  fail(error: GatewayError, requestId: string, now: number): string {
+    return (
+      this.#classifier.fail?.(error, requestId, now) ?? this.#client.encodeStreamError(error, requestId, now)
+    );
   }
 
   #shifted(bytes: Buffer): Buffer {
@@ -130,8 +132,8 @@ class AdoptedRelay implements FrameWriter {
     return this.#bytes(this.#relay.keepAlive()).toString();
   }
 
-  fail(error: GatewayError, requestId: string): string {
-    return this.#bytes(this.#relay.fail(error, requestId)).toString();
+  fail(error: GatewayError, requestId: string, now: number): string {
+    return this.#bytes(this.#relay.fail(error, requestId, now)).toString();
   }
 
   #adopted(step: PumpStep): PumpStep {

@@ -111,7 +111,7 @@ function writeStream(
     writer = createTranslation(opening, answer.request, client, context, opened?.encoder);
   } else writer = createRelay(opening, client, opened?.encoder);
   const errorEvent = (cause: ProviderFailure | GatewayError): string =>
-    withoutKeys(writer.fail(gatewayError(cause, options), exchange.requestId));
+    withoutKeys(writer.fail(gatewayError(cause, options), exchange.requestId, deps.clock.now()));
   exchange.sink.open(headers, writer);
   const ended = pump({ source, writer, errorEvent, exchange, trace, clock: deps.clock });
   if (!inbound.storing) return ended;
@@ -147,9 +147,14 @@ export function replyContext(
   trace: Trace,
   { clock, ids, config, items, log }: RespondDeps,
 ): ReplyContext {
-  const created = Math.floor(clock.now() / 1000);
-  const request = inbound.asked();
-  const context: ReplyContext = { ids, created, request, estimateInput: () => inbound.estimate(), trace };
+  const context: ReplyContext = {
+    ids,
+    created: Math.floor(clock.now() / 1000),
+    now: () => clock.now(),
+    request: inbound.asked(),
+    estimateInput: () => inbound.estimate(),
+    trace,
+  };
   if (inbound.protocol.client.stored === undefined) return context;
   context.seal = (text) => {
     try {
@@ -223,8 +228,8 @@ function namesOf(target: Target): HeaderList {
 export function noticesOf(client: ClientSide, machine: StreamNotices = {}): Required<StreamNotices> {
   return {
     keepAlive: () => machine.keepAlive?.() ?? client.keepAlive,
-    fail: (error, requestId) =>
-      machine.fail?.(error, requestId) ?? client.encodeStreamError(error, requestId),
+    fail: (error, requestId, now) =>
+      machine.fail?.(error, requestId, now) ?? client.encodeStreamError(error, requestId, now),
   };
 }
 

@@ -111,8 +111,10 @@ class Translation implements FrameWriter {
     return this.#encoder.keepAlive?.() ?? this.#client.keepAlive;
   }
 
-  fail(error: GatewayError, requestId: string): string {
-    return this.#encoder.fail?.(error, requestId) ?? this.#client.encodeStreamError(error, requestId);
+  fail(error: GatewayError, requestId: string, now: number): string {
+    return (
+      this.#encoder.fail?.(error, requestId, now) ?? this.#client.encodeStreamError(error, requestId, now)
+    );
   }
 
   #frames(frames: readonly Frame[]): PumpStep {

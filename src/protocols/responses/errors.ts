@@ -85,8 +85,8 @@ export function responseError(error: GatewayError): JsonObject {
 }
 
 /** A stream that fails before anything of its Response was written. */
-export function encodeStreamError(error: GatewayError, requestId: string): string {
-  const head = { id: `resp_${requestId}`, created: Math.floor(Date.now() / 1000), model: '' };
+export function encodeStreamError(error: GatewayError, requestId: string, now: number): string {
+  const head = { id: `resp_${requestId}`, created: Math.floor(now / 1000), model: '' };
   const created = responseOf(head, { status: 'in_progress', output: [] });
   const failed = responseOf(head, { status: 'failed', output: [], error: responseError(error) });
   return (

@@ -39,7 +39,7 @@ function writers(notices: StreamNotices): FrameWriter[] {
 it('relayed and translated, a stream writes its own notices if it has some', () => {
   for (const writer of writers(OWN)) {
     expect(writer.keepAlive()).toBe('event: still\n\n');
-    expect(writer.fail(ERROR, 'r')).toBe('event: failed no r\n\n');
+    expect(writer.fail(ERROR, 'r', 0)).toBe('event: failed no r\n\n');
   }
 });
 
@@ -47,7 +47,7 @@ it('without notices of its own it writes those of its protocol', () => {
   const { client } = protocols.chat;
   for (const writer of writers({})) {
     expect(writer.keepAlive()).toBe(client.keepAlive);
-    expect(writer.fail(ERROR, 'r')).toBe(client.encodeStreamError(ERROR, 'r'));
+    expect(writer.fail(ERROR, 'r', 0)).toBe(client.encodeStreamError(ERROR, 'r', 0));
   }
 });
 

@@ -52,7 +52,7 @@ describe('what chat clients read', () => {
     );
   });
   test('in mid-stream it is one data frame', () => {
-    const written = chat.client.encodeStreamError(new GatewayError('upstream', 'a\nb'), 'req_1');
+    const written = chat.client.encodeStreamError(new GatewayError('upstream', 'a\nb'), 'req_1', 0);
     expect(written).toMatch(/^data: \{.*\}\n\n$/);
     expect(JSON.parse(written.slice(6))).toHaveProperty('error.message', 'a\nb');
   });

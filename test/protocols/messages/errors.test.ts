@@ -65,7 +65,7 @@ describe('an error of the gateway', () => {
   });
 
   it('is an error event in a stream', () => {
-    const text = messages.client.encodeStreamError(new GatewayError('unavailable', 'line\nbreak'), 'r');
+    const text = messages.client.encodeStreamError(new GatewayError('unavailable', 'line\nbreak'), 'r', 0);
     expect(text.startsWith('event: error\ndata: ')).toBe(true);
     expect(dataOf(text)).toEqual([
       { type: 'error', error: { type: 'overloaded_error', message: 'line\nbreak' }, request_id: 'r' },

@@ -55,7 +55,13 @@ export function chatRequest(request: Partial<GenerationRequest> = {}): Generatio
 }
 
 export function context(request: Partial<GenerationRequest> = {}): ReplyContext {
-  return { ids, created: 1, request: chatRequest(request), estimateInput: () => 7 };
+  return {
+    ids,
+    created: 1,
+    now: () => 1_700_000_000_000,
+    request: chatRequest(request),
+    estimateInput: () => 7,
+  };
 }
 
 export function encodeAll(events: readonly StreamEvent[], request: Partial<GenerationRequest> = {}): string {

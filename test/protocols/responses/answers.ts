@@ -18,6 +18,7 @@ export function contextOf(asked: JsonObject = {}, over: Partial<ReplyContext['re
   return {
     ids: counted(),
     created: 1_700_000_000,
+    now: () => 1_700_000_009_999,
     request: { includeUsage: true, asked, ...over },
     estimateInput: () => 7,
     seal: (text) => text,

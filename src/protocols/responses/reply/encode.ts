@@ -16,7 +16,7 @@ import {
   clientToolOf,
   type ItemStatus,
 } from './items.ts';
-import { responseId, responseOf, type ResponseState } from './response.ts';
+import { completedAt, responseId, responseOf, type ResponseHead, type ResponseState } from './response.ts';
 import { encodeStop } from './stop-reason.ts';
 import { encodeUsage, estimateUsage } from './usage.ts';
 
@@ -30,8 +30,9 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   };
   if (ending.reason !== undefined) state.reason = ending.reason;
   const { created = context.created, model, serviceTier } = reply;
-  if (ending.status === 'completed') state.completedAt = Math.max(created, context.created);
-  return responseOf({ id, created, model, serviceTier }, state, context);
+  const head: ResponseHead = { id, created, model, serviceTier };
+  if (ending.status === 'completed') state.completedAt = completedAt(head, context);
+  return responseOf(head, state, context);
 }
 
 function isRefusal({ parts, stop }: Reply): boolean {

@@ -43,6 +43,11 @@ export function isStored({ request, hidden }: Partial<Pick<ReplyContext, 'reques
   return hidden !== undefined && request?.asked?.store !== false;
 }
 
+/** Not before its beginning, whatever the clocks say. */
+export function completedAt({ created }: ResponseHead, { now }: Pick<ReplyContext, 'now'>): number {
+  return Math.max(created, Math.floor(now() / 1000));
+}
+
 const SERVICE_TIERS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     standard: 'default',

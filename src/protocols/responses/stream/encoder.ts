@@ -15,6 +15,7 @@ import { errorEvent, responseError } from '../errors.ts';
 import { callIds, callItem, clientToolOf, encryptedContent, itemId } from '../reply/items.ts';
 import { stringOf } from '../reply/decode.ts';
 import {
+  completedAt,
   echoOf,
   headOf,
   responseOf,
@@ -197,7 +198,7 @@ class ResponsesWriter implements StreamEncoder {
     const state: ResponseState = { status, output: this.#output, usage: this.#usage(usage) };
     if (reason !== undefined) state.reason = reason;
     if (this.#head !== undefined) {
-      if (status === 'completed') state.completedAt = Math.max(this.#head.created, this.#context.created);
+      if (status === 'completed') state.completedAt = completedAt(this.#head, this.#context);
       this.#head.serviceTier = serviceTier ?? this.#head.serviceTier;
     }
     this.#over = true;

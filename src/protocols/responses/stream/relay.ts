@@ -116,10 +116,10 @@ class ResponsesClassifier implements StreamClassifier {
     return this.#frame('response.in_progress', { response: { ...response, output: this.#output.list() } });
   }
 
-  fail(error: GatewayError, requestId: string): string {
+  fail(error: GatewayError, requestId: string, now: number): string {
     if (this.#isOver) return '';
     this.#isOver = true;
-    if (this.#response === undefined) return encodeStreamError(error, requestId);
+    if (this.#response === undefined) return encodeStreamError(error, requestId, now);
     const output = this.#output
       .list()
       .map((item) => (item.status === 'in_progress' ? { ...item, status: 'incomplete' } : item));

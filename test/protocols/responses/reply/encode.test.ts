@@ -179,6 +179,15 @@ describe('an answer', () => {
     expect(streamedOf(reply, contextOf(asked))).toEqual(whole);
   });
 
+  test('is completed when it ends, not when it begins', () => {
+    const reply = { ...replyOf([text('a')]), created: 1_700_000_002 };
+    const times = { created_at: 1_700_000_002, completed_at: 1_700_000_009 };
+    expect(wholeOf(reply, contextOf())).toMatchObject(times);
+    expect(streamedOf(reply, contextOf())).toMatchObject(times);
+    const later = 1_700_000_020;
+    expect(wholeOf({ ...reply, created: later }, contextOf())).toMatchObject({ completed_at: later });
+  });
+
   test('without usage has an estimate, since strict readers demand numbers', () => {
     const reply = { ...replyOf([text('12345')]), usage: undefined };
     const { usage } = wholeOf(reply, contextOf());

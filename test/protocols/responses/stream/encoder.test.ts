@@ -138,7 +138,7 @@ describe('a keep-alive', () => {
     const encoder = responses.client.createStreamEncoder(contextOf());
     for (const event of ALL) encoder.push(event);
     expect(encoder.keepAlive?.()).toBe('');
-    expect(encoder.fail?.(new GatewayError('upstream', 'late'), 'r')).toBe('');
+    expect(encoder.fail?.(new GatewayError('upstream', 'late'), 'r', 0)).toBe('');
   });
 });
 
@@ -147,7 +147,7 @@ describe('a failure in mid-stream', () => {
     for (let count = 0; count < ALL.length; count++) {
       const encoder = responses.client.createStreamEncoder(contextOf());
       const before = ALL.slice(0, count).map((event) => encoder.push(event));
-      const stream = before.join('') + encoder.fail?.(new GatewayError('upstream', 'It broke.'), 'r');
+      const stream = before.join('') + encoder.fail?.(new GatewayError('upstream', 'It broke.'), 'r', 0);
       const events = checkedEvents(stream);
       expect(events.slice(-2)).toMatchObject([
         { type: 'error', message: 'It broke.', code: 'server_is_overloaded', param: null },
@@ -169,9 +169,9 @@ describe('a failure in mid-stream', () => {
     ['unavailable', 'server_error'],
     ['internal', 'server_error'],
   ] as const)('of kind %s has the code %s', (kind, code) => {
-    const stream = responses.client.encodeStreamError(new GatewayError(kind, 'no'), '1234');
+    const stream = responses.client.encodeStreamError(new GatewayError(kind, 'no'), '1234', 9999);
     expect(checkedEvents(stream).at(-1)).toMatchObject({
-      response: { id: 'resp_1234', error: { code, message: 'no' } },
+      response: { id: 'resp_1234', created_at: 9, error: { code, message: 'no' } },
     });
   });
 });

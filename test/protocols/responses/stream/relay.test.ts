@@ -183,7 +183,7 @@ describe('what the gateway adds', () => {
     const one = classifier();
     const before = STEPS.slice(0, count + 1).join('');
     kindsOf(before, one);
-    const added = one.fail?.(new GatewayError('upstream', 'It broke.'), 'r') ?? '';
+    const added = one.fail?.(new GatewayError('upstream', 'It broke.'), 'r', 0) ?? '';
     expect(added.match(/^event: .*$/gm)).toEqual(['event: error', 'event: response.failed']);
     expect(added.endsWith(DONE)).toBe(true);
     expect(snapshotOf(before + added)).toMatchObject({
@@ -195,18 +195,18 @@ describe('what the gateway adds', () => {
     const read = snapshotOf(before) as { output: JsonObject[] };
     const failed = snapshotOf(before + added) as { output: JsonObject[] };
     expect(failed.output.map(withoutStatus)).toEqual(read.output.map(withoutStatus));
-    expect(one.fail?.(new GatewayError('upstream', 'again'), 'r')).toBe('');
+    expect(one.fail?.(new GatewayError('upstream', 'again'), 'r', 0)).toBe('');
   });
 
   test('is a whole failed stream where nothing came', () => {
-    expect(classifier().fail?.(new GatewayError('upstream', 'no'), 'r')).toBe(
-      responses.client.encodeStreamError(new GatewayError('upstream', 'no'), 'r'),
+    expect(classifier().fail?.(new GatewayError('upstream', 'no'), 'r', 0)).toBe(
+      responses.client.encodeStreamError(new GatewayError('upstream', 'no'), 'r', 0),
     );
   });
 
   test('is nothing behind the end', () => {
     const one = classifier();
     kindsOf(STEPS.join(''), one);
-    expect(one.fail?.(new GatewayError('upstream', 'late'), 'r')).toBe('');
+    expect(one.fail?.(new GatewayError('upstream', 'late'), 'r', 0)).toBe('');
   });
 });
