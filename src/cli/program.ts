@@ -65,6 +65,11 @@ const COMMANDS: readonly CommandRow[] = [
     summary: 'check the configuration, show what is in effect',
     load: async () => (await import('./commands/config.ts')).defineConfig,
   },
+  {
+    name: 'completion',
+    summary: 'print a script that completes commands in bash, zsh or fish',
+    load: async () => (await import('./commands/completion.ts')).defineCompletion,
+  },
 ];
 
 function pathOf(command: Command): string {
@@ -88,7 +93,6 @@ class GatewayCommand extends Command {
 /** The command line without its commands' options: the hook adds those of the named command before commander parses them. */
 function createProgram(context: Context): Command {
   const { stdout, stderr, env } = context;
-  const loaders = new Map(COMMANDS.map(({ name, load }) => [name, load]));
   const program = new GatewayCommand('gateway')
     .description(
       'A local gateway for language models: any client, any provider, with keys, limits and usage.',
@@ -122,11 +126,14 @@ function createProgram(context: Context): Command {
         '\n`gateway COMMAND --help` shows the options of a command.',
     );
   for (const { name, summary } of COMMANDS) program.command(name).description(summary);
-  program.hook('preSubcommand', async (_program, command) => {
-    const define = await loaders.get(command.name())?.();
-    define?.(command, context);
-  });
+  program.hook('preSubcommand', async (_program, command) => define(command, context));
   return program;
+}
+
+/** Adds the options and the action of a command to it. */
+async function define(command: Command, context: Context): Promise<void> {
+  const row = COMMANDS.find(({ name }) => name === command.name());
+  (await row?.load())?.(command, context);
 }
 
 /** `gateway help keys create` means `gateway keys create --help`; `-V` means `--version`. */
@@ -135,9 +142,18 @@ function plainArguments(argv: readonly string[]): string[] {
   return argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv];
 }
 
+/** The hidden command that the scripts of `gateway completion` call. The words after it are those of a command line. */
+const COMPLETE = '__complete';
+
 /** Runs one command line. Resolves to its exit code; never rejects. */
 export async function execute(argv: readonly string[], context: Context): Promise<number> {
   const program = createProgram(context);
+  if (argv[0] === COMPLETE) {
+    const { complete } = await import('./complete.ts');
+    const parts = { program, define: (command: Command) => define(command, context), context };
+    context.stdout.write(await complete(argv.slice(1), parts));
+    return 0;
+  }
   try {
     await program.parseAsync(guardToolWords(plainArguments(argv)), { from: 'user' });
     return 0;

@@ -13,7 +13,7 @@ const COMMANDS = [
   'explain',
   'config',
 ];
-const GROUPS = ['serve', 'run', 'keys', 'accounts', 'tiers', 'config'];
+const GROUPS = ['serve', 'run', 'keys', 'accounts', 'tiers', 'config', 'completion'];
 const ALL = [
   'serve',
   'run',
@@ -36,6 +36,7 @@ const ALL = [
   'config',
   'config check',
   'config show',
+  'completion',
 ];
 
 describe('help', () => {

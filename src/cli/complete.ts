@@ -1,0 +1,219 @@
+// The answer to a shell that completes a command line: commands, options, and names of models, accounts, tiers and keys. Nothing
+// is asked of a provider or server, and whatever cannot be read has no names.
+import type { Argument, Command, Option } from 'commander';
+import type { Config } from '../config/config.ts';
+import type { Key, StoreReader } from '../store/store.ts';
+import type { Context, GlobalOptions } from './context.ts';
+
+/** A word, and for some shells what it is. */
+interface Candidate {
+  word: string;
+  note?: string;
+}
+
+/** The answer if the shell is to offer its own files. */
+const FILES = ':files';
+
+interface Sources {
+  config: () => Promise<Config>;
+  read: <Result>(use: (store: StoreReader) => Promise<Result>) => Promise<Result>;
+  now: number;
+}
+
+type List = (sources: Sources) => Promise<Candidate[]>;
+
+const accounts: List = ({ read }) =>
+  read(async (store) =>
+    (await store.listAccounts()).map(({ name, tier }) => ({ word: name, note: `tier ${tier}` })),
+  );
+const tiers: List = async ({ config }) =>
+  [...(await config()).tiers.keys()].map((word) => ({ word, note: 'tier' }));
+const keys: List = ({ read, now }) =>
+  read(async (store) => {
+    const valid = (key: Key): boolean =>
+      key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
+    const named = (key: Key): string =>
+      `${key.account}${key.label === null ? '' : ` ${key.label}`}, ${key.prefix}…`;
+    return (await store.listKeys()).filter(valid).map((key) => ({ word: key.id, note: named(key) }));
+  });
+const models: List = async ({ config }) => {
+  const { routes, providers } = await config();
+  const listed = providers.flatMap(({ name, models: given }) =>
+    (given ?? []).flatMap(({ id }) => [{ word: id }, { word: `${name}/${id}`, note: name }]),
+  );
+  const names = ['auto', ...routes.keys()].map((word) => ({ word, note: 'route' }));
+  return [...new Map([...listed, ...names].map((candidate) => [candidate.word, candidate])).values()];
+};
+
+const none: List = () => Promise.resolve([]);
+const tools: List = async () => {
+  const { TOOLS } = await import('./tools/tools.ts');
+  return TOOLS.map(({ name, title }) => ({ word: name, note: title }));
+};
+
+/** By option. A list: the words are separated by commas. */
+const OPTION_VALUES: Readonly<Record<string, { list: List; several?: true } | typeof FILES>> = {
+  '--account': { list: accounts },
+  '--tier': { list: tiers },
+  '--model': { list: models },
+  '--models': { list: models, several: true },
+  '--config': FILES,
+  '--database': FILES,
+  '--file': FILES,
+};
+
+/** By command: the list of each argument; the last one is also that of further arguments. */
+const ARGUMENT_VALUES: Readonly<Record<string, readonly List[]>> = {
+  'keys revoke': [keys],
+  'keys rotate': [keys],
+  'accounts rename': [accounts, none],
+  'accounts remove': [accounts, none],
+  'tiers assign': [accounts, async (sources) => [...(await tiers(sources)), ...(await accounts(sources))]],
+  run: [tools, none],
+  usage: [accounts, none],
+  explain: [models, none],
+};
+
+interface Place {
+  command: Command;
+  /** `keys create` */
+  path: string;
+  /** The option whose value is completed. */
+  option: Option | undefined;
+  /** The arguments before the word. */
+  args: readonly string[];
+  /** Options that are given before the word. */
+  given: ReadonlySet<string>;
+  globals: GlobalOptions;
+}
+
+/** `define`: adds the options of a command before they are read. */
+export async function complete(
+  words: readonly string[],
+  {
+    program,
+    define,
+    context,
+  }: { program: Command; define: (command: Command) => Promise<void>; context: Context },
+): Promise<string> {
+  const word = words.at(-1) ?? '';
+  const place = await locate(words.slice(0, -1), program, define);
+  const found = await candidates(word, place, context).catch(() => []);
+  if (found === FILES) return `${FILES}\n`;
+  return found
+    .filter(
+      ({ word: text, note }) => text.startsWith(word) && !/[\p{Cc}\u2028\u2029]/u.test(text + (note ?? '')),
+    )
+    .map(({ word: text, note }) => `${text}${note === undefined ? '' : `\t${note}`}\n`)
+    .join('');
+}
+
+/** Walks over the words before the one that is completed. */
+async function locate(
+  words: readonly string[],
+  program: Command,
+  define: (command: Command) => Promise<void>,
+): Promise<Place> {
+  let command = program;
+  let option: Option | undefined;
+  let path: string[] = [];
+  const args: string[] = [];
+  const given = new Set<string>();
+  const globals: Record<string, string> = {};
+  for (const word of words) {
+    if (option !== undefined) {
+      if (option.long === '--config' || option.long === '--database') globals[option.long.slice(2)] = word;
+      option = undefined;
+      continue;
+    }
+    if (word.startsWith('-')) {
+      const [flag = '', value] = word.split(/=(.*)/s);
+      const known = optionsOf(command, program).find(({ long, short }) => long === flag || short === flag);
+      given.add(known?.long ?? flag);
+      if (known?.required && value === undefined) option = known;
+      continue;
+    }
+    const next = command.commands.find((child) => child.name() === word || child.aliases().includes(word));
+    if (next === undefined) args.push(word);
+    else {
+      command = next;
+      path = [...path, word];
+      if (path.length === 1) await define(command);
+    }
+  }
+  return { command, path: path.join(' '), option, args, given, globals };
+}
+
+async function candidates(word: string, place: Place, context: Context): Promise<Candidate[] | typeof FILES> {
+  const { command, option, args, path, given } = place;
+  const sources = sourcesOf(place.globals, context);
+  if (option !== undefined) return valuesOf(option, word, sources);
+  const [flag = '', begun] = word.startsWith('--') ? word.split(/=(.*)/s) : [];
+  const root = rootOf(command);
+  if (begun !== undefined) {
+    const known = optionsOf(command, root).find(({ long }) => long === flag);
+    const values = known === undefined ? [] : await valuesOf(known, begun, sources);
+    return values === FILES ? FILES : values.map((value) => ({ ...value, word: `${flag}=${value.word}` }));
+  }
+  if (word.startsWith('-')) return optionWords(optionsOf(command, root), given);
+  if (command.commands.length > 0 && args.length === 0)
+    return command.commands.map((child) => ({ word: child.name(), note: child.description() }));
+  const lists = ARGUMENT_VALUES[path];
+  const list = lists?.[Math.min(args.length, lists.length - 1)];
+  if (list !== undefined) return (await list(sources)).filter((candidate) => !args.includes(candidate.word));
+  const argument: Argument | undefined = command.registeredArguments[args.length];
+  return (argument?.argChoices ?? []).map((choice) => ({ word: choice }));
+}
+
+const rootOf = (command: Command): Command => (command.parent === null ? command : rootOf(command.parent));
+
+function optionsOf(command: Command, program: Command): Option[] {
+  const own = command === program ? [] : command.options;
+  return [...own, ...program.options.filter(({ long }) => command === program || long !== '--version')];
+}
+
+function optionWords(options: readonly Option[], given: ReadonlySet<string>): Candidate[] {
+  const help = { word: '--help', note: 'show this help' };
+  const known = options.flatMap(({ long, description, hidden }) =>
+    long === null || long === undefined || hidden || given.has(long)
+      ? []
+      : [{ word: long, note: description }],
+  );
+  return [...known, help];
+}
+
+async function valuesOf(option: Option, word: string, sources: Sources): Promise<Candidate[] | typeof FILES> {
+  if (option.argChoices !== undefined) return option.argChoices.map((choice) => ({ word: choice }));
+  const values = OPTION_VALUES[option.long ?? ''];
+  if (values === undefined || values === FILES) return values ?? [];
+  const found = await values.list(sources);
+  if (!values.several) return found;
+  const before = word.slice(0, word.lastIndexOf(',') + 1);
+  const taken = before.split(',');
+  return found
+    .filter((candidate) => !taken.includes(candidate.word))
+    .map((candidate) => ({ ...candidate, word: before + candidate.word }));
+}
+
+function sourcesOf({ config: file, database }: GlobalOptions, { env, cwd, clock }: Context): Sources {
+  const config = async (): Promise<Config> => {
+    const { loadConfig } = await import('../config/load.ts');
+    return loadConfig({ flags: { config: file, database }, env, cwd });
+  };
+  return {
+    config,
+    async read(use) {
+      const { databaseExists, openStore } = await import('../store/open.ts');
+      const { database: location } = await config();
+      const { NO_STORE } = await import('../store/store.ts');
+      if (!databaseExists(location)) return use(NO_STORE);
+      const store = await openStore(location);
+      try {
+        return await use(store);
+      } finally {
+        await store.close();
+      }
+    },
+    now: clock.now(),
+  };
+}
