@@ -73,11 +73,14 @@ export function prepareItems(db: Db) {
 
   return {
     store: (items: readonly StoredItem[], bounds: ItemBounds) => store.immediate(items, bounds),
-    find: (account: number, ids: readonly string[], now: number): StoredItem[] =>
-      ids.flatMap((id) => {
+    find: (account: number, ids: readonly string[], now: number): StoredItem[] => {
+      // Most accounts have no items, and an agent's conversation asks for hundreds.
+      if ((bytesOf.get(account) ?? 0) === 0) return [];
+      return ids.flatMap((id) => {
         const row = find.get(account, id, now);
         return row === undefined ? [] : [toItem(row)];
-      }),
+      });
+    },
     extend: (account: number, ids: readonly string[], until: number) =>
       extendAll.immediate(account, ids, until),
     remove: (account: number, ids: readonly string[]) => removeAll.immediate(account, ids),
