@@ -41,6 +41,8 @@ export interface Admitted {
   readonly startedAt: number;
 }
 
+const NO_HEADERS: readonly string[] = [];
+
 /**
  * A class that sets all its members at once: a literal to which members are added later, or which is copied by a spread, gets a new
  * hidden class each time, which makes all reads of it slow.
@@ -59,6 +61,8 @@ export class Trace implements Admitted {
   contact: Contact | undefined = undefined;
   /** The provider's own request id; redacted when the request is over. */
   upstreamId: string | undefined = undefined;
+  /** The provider's headers for the client, flat: name, value, name, value. */
+  returnedHeaders: readonly string[] = NO_HEADERS;
   /** Set if the client's protocol has ids of another form; redacted when the request is over. */
   replyIds: ReplyIds | undefined = undefined;
   /** The estimated input tokens that the client got, since the provider had not counted them. */

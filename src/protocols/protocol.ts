@@ -298,6 +298,8 @@ export interface ClientSide {
   readonly hints: Hints;
   /** Throws GatewayError `invalid_request` for headers that no provider takes. */
   forwardedHeaders(given: ClientHeaders, query: string): ForwardedHeaders;
+  /** Headers of a provider of the same protocol that its clients send back, in lower case. */
+  readonly returnedHeaders?: readonly string[];
   /** Wire -> canonical; `source`: what `value` was parsed from, for numbers that it can't hold. Throws GatewayError `invalid_request` for
    *  what no other protocol can take, naming the field. */
   decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest;

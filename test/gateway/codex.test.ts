@@ -3,9 +3,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ProtocolName } from '../../src/canonical/request.ts';
-import { framesOf, send } from '../helpers/ask.ts';
+import { ask, framesOf, send } from '../helpers/ask.ts';
 import { gateway, provider, type TestGateway } from '../helpers/gateway.ts';
 import { scriptedProvider } from '../helpers/scripted-provider.ts';
+import { wholeOf } from './wire.ts';
 
 type Members = Record<string, unknown>;
 
@@ -298,3 +299,18 @@ describe.each(['chat', 'messages', 'responses'] as const)(
     });
   },
 );
+
+it("a provider's state of the turn goes to Codex on a relay, and not across protocols", async () => {
+  const headers = { 'x-codex-turn-state': 'state-1', 'openai-model': 'other' };
+  for (const protocol of ['responses', 'chat'] as const) {
+    const upstream = await scriptedProvider();
+    const to = await gateway({
+      config: { providers: { p: provider(`${upstream.url}/v1`, protocol, ['m']) } },
+    });
+    upstream.play({ headers, body: wholeOf(protocol, 'hello') });
+    const seen = await ask(to, { protocol: 'responses', model: 'p/m' });
+    expect(seen.status).toBe(200);
+    expect(seen.headers.get('x-codex-turn-state')).toBe(protocol === 'responses' ? 'state-1' : null);
+    expect(seen.headers.get('openai-model')).toBe(null);
+  }
+});

@@ -4,7 +4,7 @@ import type { Cancellation } from '../../cancellation.ts';
 import { FailureError, type ProviderFailure, GatewayError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
-import type { Logger } from '../../log.ts';
+import { withoutKeys, type Logger } from '../../log.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import type { ProviderCall, ProviderReply } from '../../providers/exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
@@ -141,12 +141,27 @@ async function readReply(request: BuiltRequest, asking: Asking): Promise<Committ
     throw new FailureError(await readErrorReply(reply, request.protocol, deps.clock));
   }
   trace.upstreamId = reply.header('request-id') ?? reply.header('x-request-id');
+  const { returnedHeaders } = options.inbound.protocol.client;
+  if (returnedHeaders !== undefined && !request.crossing) {
+    trace.returnedHeaders = returned(reply, returnedHeaders);
+  }
   if (!isWholeReply(reply, stream)) return readStream(reply, request, asking);
   const whole = readWholeReply(await readBody(reply.body, options.maxReply), request, options.maxValues);
   if (request.pausing !== undefined) {
     whole.value = await wholeTurn(whole, continueTurn(request, asking), request, options);
   }
   return whole;
+}
+
+/** Characters of a header that is returned to the client. */
+const MOST_RETURNED = 8192;
+
+function returned(reply: ProviderReply, names: readonly string[]): string[] {
+  return names.flatMap((name) => {
+    const value = reply.header(name) ?? '';
+    const isPlain = value.length <= MOST_RETURNED && /^[\x21-\x7e][\x20-\x7e]*$/.test(value);
+    return isPlain ? [name, withoutKeys(value)] : [];
+  });
 }
 
 /** The same request as the provider's error says that it can be answered; undefined: the error says nothing of that kind. */

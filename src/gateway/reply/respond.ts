@@ -196,12 +196,13 @@ function gatewayError(
 /** The headers of an answer beside its type and its ids. */
 export function responseHeaders(
   { target, dropped }: Contact,
-  { attempts }: Trace,
+  { attempts, returnedHeaders }: Trace,
   client: ClientSide,
   admission: Admission,
   clock: Clock,
 ): HeaderList {
   const head = [...namesOf(target), 'x-gateway-attempts', String(attempts)];
+  if (returnedHeaders.length > 0) head.push(...returnedHeaders);
   if (dropped.length > 0) head.push('x-gateway-dropped', headerList(dropped));
   if (admission.limit !== Infinity) head.push(...client.limitHeaders(admission, clock.now()));
   return head;

@@ -9,6 +9,9 @@ export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 /** What Codex says of its session: a provider finds the machine with the warm cache by it. */
 const FORWARDED = ['session-id', 'thread-id', 'x-codex-turn-state'] as const;
 
+/** Codex sends the provider's state of a turn back with each request of that turn. */
+export const returnedHeaders = ['x-codex-turn-state'] as const;
+
 /** Characters of a value: Codex writes ids, and the provider's own state. */
 const MOST = 8192;
 

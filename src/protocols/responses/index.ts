@@ -2,7 +2,7 @@
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
 import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { wirePath } from './fields.ts';
-import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
+import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders } from './headers.ts';
 import { holds, lossesOfRewriting } from './reply/losses.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
 import { encodeReply } from './reply/encode.ts';
@@ -33,6 +33,7 @@ const client: ClientSide = {
   readEnvelope,
   hints,
   forwardedHeaders,
+  returnedHeaders,
   decodeRequest,
   readAsked,
   wirePath,

@@ -137,7 +137,10 @@ function withPart(
   part: JsonObject,
 ): JsonObject {
   const parts = [...listOf(item[list])];
-  parts[placeIn(list, value)] = part;
+  const at = placeIn(list, value);
+  // A part comes behind those before it: a provider's number beyond them would make a list of holes.
+  if (!Number.isInteger(at) || at < 0 || at > parts.length) return item;
+  parts[at] = part;
   return { ...item, [list]: parts };
 }
 
