@@ -74,6 +74,24 @@ describe('loads nothing heavy for', () => {
   });
 });
 
+test.each([
+  ['--version'],
+  ['keys', 'create', '--help'],
+  ['accounts', 'list'],
+  ['keys', 'list'],
+  ['tiers', 'list'],
+  ['usage'],
+  ['config', 'check'],
+  ['completion', 'bash'],
+])('a command that does not serve loads little: %s %s %s', async (...argv) => {
+  const directory = temporaryDirectory();
+  const record = join(directory, 'imports');
+  await finish(start(argv, { directory, node: ['--import', RECORDER], env: { RECORD_IMPORTS: record } }));
+  const imports = readFileSync(record, 'utf8');
+  expect(imports).toContain('main.cjs');
+  expect(imports).not.toContain('serving.cjs');
+});
+
 test.each(['program.ts', 'commands/serve.ts', 'commands/keys.ts'])(
   '%s needs no package but commander',
   (file) => {

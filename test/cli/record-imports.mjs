@@ -1,5 +1,9 @@
-// Loaded with `node --import`: writes what the process loaded of Node itself to the file named in RECORD_IMPORTS.
+// Loaded with `node --import`: writes what the process loaded, Node's own parts and scripts, to the file named in RECORD_IMPORTS.
 import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import process from 'node:process';
 
-process.on('exit', () => writeFileSync(process.env.RECORD_IMPORTS, process.moduleLoadList.join('\n')));
+const { cache } = createRequire(import.meta.url);
+process.on('exit', () =>
+  writeFileSync(process.env.RECORD_IMPORTS, [...process.moduleLoadList, ...Object.keys(cache)].join('\n')),
+);

@@ -6,7 +6,6 @@ import type { Config } from '../../config/config.ts';
 import type { LogFormat, Logger } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { collect, parsePort } from '../args/values.ts';
-import { printBanner } from '../ui/banner.ts';
 import { CliError, LOCAL_ACCOUNT, type Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../ui/style.ts';
@@ -144,6 +143,7 @@ function sayUnwritten(rows: number, logger: Logger, store: Store, { stderr }: Co
 async function greet(app: App, config: Config, store: Store, context: Context): Promise<void> {
   await app.ready;
   const firstKey = await createFirstKey(config, store, context);
+  const { printBanner } = await import('../ui/banner.ts');
   await printBanner({ app, config, store, firstKey }, context);
 }
 
