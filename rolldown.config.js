@@ -19,7 +19,7 @@ const ascii = {
 const SERVING =
   /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/undici\//;
 /** Commands that do not serve read these. */
-const SHARED = /\/src\/(?:canonical\/request|accounts\/key|sim\/behaviours)\.ts$/;
+const SHARED = /\/src\/(?:canonical\/request|accounts\/(?:key|json|usage-report)|sim\/behaviours)\.ts$/;
 /** What answers requests is one script, because V8 reads an export of another script through a getter. */
 const serving = (id) => SERVING.test(id) && !SHARED.test(id);
 

@@ -30,3 +30,10 @@ export const systemClock: Clock = {
 };
 
 export const HOUR_MS = 3_600_000;
+
+/** ISO 8601 in UTC, or null. */
+export function isoTime(at: number): string;
+export function isoTime(at: number | null): string | null;
+export function isoTime(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}

@@ -1,6 +1,6 @@
 // Sums by hour: they equal the rows, those from before the sums existed too, and a report reads nothing else.
 import { expect, it, vi } from 'vitest';
-import { readUsage } from '../../src/cli/commands/usage.ts';
+import { readUsage } from '../../src/accounts/usage-report.ts';
 import { HOUR_MS } from '../../src/clock.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';

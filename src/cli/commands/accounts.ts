@@ -1,20 +1,12 @@
 // `gateway accounts`: lists, renames and removes accounts. `gateway keys create` creates them.
 import type { Command } from 'commander';
+import { accountJson } from '../../accounts/json.ts';
 import type { Store, StoreReader } from '../../store/store.ts';
 import { plural } from '../../plural.ts';
 import { parseName } from '../args/values.ts';
 import { CliError, type Context } from '../context.ts';
 import { confirm } from '../ui/confirm.ts';
-import {
-  clean,
-  createStyle,
-  formatCount,
-  formatTime,
-  isoTime,
-  printJson,
-  printLines,
-  widthOf,
-} from '../ui/style.ts';
+import { clean, createStyle, formatCount, formatTime, printJson, printLines, widthOf } from '../ui/style.ts';
 import {
   isValid,
   sayWritten,
@@ -70,13 +62,7 @@ export function defineAccounts(accounts: Command, context: Context): void {
 async function listAccounts(options: Options, store: StoreReader, context: Context): Promise<void> {
   const listed = await store.listAccounts();
   if (options.json) {
-    const rows = listed.map(({ name, tier, keys, createdAt }) => ({
-      account: name,
-      tier,
-      keys,
-      created_at: isoTime(createdAt),
-    }));
-    printJson(context, rows);
+    printJson(context, listed.map(accountJson));
     return;
   }
   const { stdout, env } = context;

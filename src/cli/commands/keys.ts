@@ -1,5 +1,6 @@
 // `gateway keys`: create, list, rotate and revoke keys. Only `create` and `rotate` have the plaintext of a key, and print it once.
 import { Option, type Command } from 'commander';
+import { createdKeyJson, listedKeyJson, replacedKeyJson, revokedKeyJson } from '../../accounts/json.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { Key, Permission, Store, StoreReader } from '../../store/store.ts';
@@ -11,7 +12,6 @@ import {
   createStyle,
   formatDuration,
   formatTime,
-  isoTime,
   printJson,
   printLines,
   shellWord,
@@ -145,29 +145,14 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
       },
     );
     sayWritten(context, store);
-    if (options.json) {
-      const { id, ...rest } = describeKey(key);
-      printJson(context, { id, key: plaintext, ...rest });
-    } else await printCreated(key, plaintext, config, context);
+    if (options.json) printJson(context, createdKeyJson({ key, plaintext }));
+    else await printCreated(key, plaintext, config, context);
   });
 }
 
 async function warnOfModels(models: readonly string[], config: Config, { stderr }: Context): Promise<void> {
   const { uselessModels } = await import('../args/key-warnings.ts');
   for (const line of uselessModels(models, config)) say(stderr, shortened(`warning: ${clean(line)}`));
-}
-
-function describeKey(key: Key) {
-  return {
-    id: key.id,
-    account: key.account,
-    tier: key.tier,
-    name: key.label,
-    permissions: key.permissions,
-    models: key.models,
-    created_at: isoTime(key.createdAt),
-    expires_at: isoTime(key.expiresAt),
-  };
 }
 
 async function listKeys(options: ListOptions, store: StoreReader, context: Context): Promise<void> {
@@ -177,13 +162,7 @@ async function listKeys(options: ListOptions, store: StoreReader, context: Conte
   }
   const keys = await store.listKeys(account);
   if (options.json) {
-    const listed = keys.map((key) => ({
-      ...describeKey(key),
-      prefix: key.prefix,
-      last_used_at: isoTime(key.lastUsedAt),
-      revoked_at: isoTime(key.revokedAt),
-    }));
-    printJson(context, listed);
+    printJson(context, keys.map(listedKeyJson));
     return;
   }
   if (keys.length === 0) {
@@ -248,9 +227,7 @@ async function rotateKey(
   const { key, plaintext, replaced } = result;
   sayWritten(context, store);
   if (json) {
-    const { id: created, ...rest } = describeKey(key);
-    const old = { id: replaced.id, expires_at: isoTime(replaced.expiresAt) };
-    printJson(context, { id: created, key: plaintext, ...rest, replaces: old });
+    printJson(context, replacedKeyJson(result));
     return;
   }
   const until = replaced.expiresAt ?? 0;
@@ -279,7 +256,7 @@ async function revokeKey(
   if (key === undefined) throw unknownKey(id);
   sayWritten(context, store);
   if (options.json) {
-    printJson(context, { id: key.id, revoked_at: isoTime(key.revokedAt) });
+    printJson(context, revokedKeyJson(key));
     return;
   }
   const at = key.revokedAt === null ? '' : ` since ${formatTime(key.revokedAt)} UTC`;

@@ -11,6 +11,7 @@ export function defineModels(models: Command, context: Context): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway models --json')
     .action(async (options: { json?: boolean }, command: Command) => {
+      const { modelJson } = await import('../../routing/model-json.ts');
       const { learnModels, readStates, withInventory } = await import('../inventory.ts');
       const read = async (inventory: Inventory): Promise<ModelEntry[]> => {
         await learnModels(inventory, context);
@@ -21,26 +22,10 @@ export function defineModels(models: Command, context: Context): void {
       if (options.json)
         printJson(
           context,
-          entries.map((entry) => describe(entry, states)),
+          entries.map((entry) => modelJson(entry, states)),
         );
       else await printModels(entries, states, context);
     });
-}
-
-function describe(entry: ModelEntry, states: States) {
-  return {
-    name: entry.name,
-    targets: entry.targets.map(({ key, provider, model }) => ({
-      provider: provider.name,
-      model,
-      ...(states.has(key) && { state: states.get(key) }),
-    })),
-    vision: entry.vision,
-    tools: entry.tools,
-    thinking: entry.thinking,
-    context_window: entry.contextWindow,
-    max_output: entry.maxOutput,
-  };
 }
 
 type Ability = 'vision' | 'tools' | 'thinking';

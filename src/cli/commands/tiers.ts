@@ -1,6 +1,7 @@
 // `gateway tiers`: list tiers, and assign one to accounts. The configuration defines tiers; the database stores the tier of
 // each account.
 import type { Command } from 'commander';
+import { tierJson } from '../../accounts/json.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatCount, printJson, printLines, widthOf } from '../ui/style.ts';
 import {
@@ -46,10 +47,7 @@ export function defineTiers(tiers: Command, context: Context): void {
 async function listTiers(options: Options, command: Command, context: Context): Promise<void> {
   const config = await readConfig(command, context);
   await sayRead(context, config, { database: false });
-  const rows = [...config.tiers].map(([tier, limit]) => ({
-    tier,
-    requests_per_hour: limit === Infinity ? null : limit,
-  }));
+  const rows = [...config.tiers].map(tierJson);
   if (options.json) {
     printJson(context, rows);
     return;

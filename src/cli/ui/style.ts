@@ -108,13 +108,6 @@ export function formatDuration(ms: number): string {
   return `${formatCount(Math.floor(seconds / 86_400))}d`;
 }
 
-/** ISO 8601 in UTC, or null. */
-export function isoTime(at: number): string;
-export function isoTime(at: number | null): string | null;
-export function isoTime(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
-}
-
 /** `2026-11-21 14:30`, in UTC. */
 export function formatTime(at: number): string {
   return new Date(at).toISOString().slice(0, 16).replace('T', ' ');

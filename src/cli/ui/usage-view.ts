@@ -1,4 +1,5 @@
 // Prints usage for people: on a terminal, a block for each account with a meter and a chart; in a pipe, tables.
+import type { AccountUsage, PrintedTotals } from '../../accounts/usage-report.ts';
 import type { Grouping } from '../../store/store.ts';
 import { chart, meter } from './chart.ts';
 import type { Context } from '../context.ts';
@@ -16,32 +17,6 @@ import {
 } from './style.ts';
 import { displayWidth, table, truncate, wrapWords, type Column } from './table.ts';
 import { plural } from '../../plural.ts';
-
-/** The shape that `--json` prints. */
-export interface AccountUsage {
-  account: string;
-  tier: string;
-  /** null: no limit. */
-  limit: number | null;
-  used: number;
-  /** null: no limit. */
-  remaining: number | null;
-  resets_at: string;
-  totals: PrintedTotals;
-  hours: { hour: string; requests: number }[];
-  by?: ({ totals: PrintedTotals } & Record<string, unknown>)[];
-}
-
-export interface PrintedTotals {
-  requests: number;
-  errors: number;
-  unknown: number;
-  /** Answered requests whose model has no known price. `cost_usd` does not include them. */
-  unpriced: number;
-  input_tokens: number;
-  output_tokens: number;
-  cost_usd: number | null;
-}
 
 interface Window {
   since: number;

@@ -1,0 +1,48 @@
+// Accounts, keys and tiers as JSON: the shapes that `--json` prints and the admin API sends.
+import { isoTime } from '../clock.ts';
+import type { Account, Key, ReplacedKey } from '../store/store.ts';
+
+export function accountJson({ name, tier, keys, createdAt }: Account & { keys: number }) {
+  return { account: name, tier, keys, created_at: isoTime(createdAt) };
+}
+
+export function tierJson([tier, limit]: readonly [name: string, limit: number]) {
+  return { tier, requests_per_hour: limit === Infinity ? null : limit };
+}
+
+function keyJson(key: Key) {
+  return {
+    id: key.id,
+    account: key.account,
+    tier: key.tier,
+    name: key.label,
+    permissions: key.permissions,
+    models: key.models,
+    created_at: isoTime(key.createdAt),
+    expires_at: isoTime(key.expiresAt),
+  };
+}
+
+export function listedKeyJson(key: Key) {
+  return {
+    ...keyJson(key),
+    prefix: key.prefix,
+    last_used_at: isoTime(key.lastUsedAt),
+    revoked_at: isoTime(key.revokedAt),
+  };
+}
+
+/** The only shape that holds the plaintext of a key. */
+export function createdKeyJson({ key, plaintext }: { key: Key; plaintext: string }) {
+  const { id, ...rest } = keyJson(key);
+  return { id, key: plaintext, ...rest };
+}
+
+export function replacedKeyJson(result: ReplacedKey & { plaintext: string }) {
+  const { id, expiresAt } = result.replaced;
+  return { ...createdKeyJson(result), replaces: { id, expires_at: isoTime(expiresAt) } };
+}
+
+export function revokedKeyJson({ id, revokedAt }: Key) {
+  return { id, revoked_at: isoTime(revokedAt) };
+}
