@@ -63,7 +63,7 @@ export class ThinkingCollector {
     const [first] = this.#callIds;
     if (first === undefined || this.#thinking.length === 0) return undefined;
     const turn: StoredTurn = { family, model, thinking: this.#thinking };
-    return { id: itemId(first), text: JSON.stringify(turn) };
+    return { kind: 'thinking', id: first, text: JSON.stringify(turn) };
   }
 
   #add(part: ReasoningPart): void {
@@ -71,7 +71,8 @@ export class ThinkingCollector {
   }
 }
 
-const itemId = (callId: string): string => `thinking ${callId}`;
+/** Open turns whose thinking is looked for, the newest first. */
+const MOST_TURNS = 1000;
 
 /** Stored turns by the id of their first call. */
 export type RecalledThinking = ReadonlyMap<string, StoredTurn>;
@@ -86,17 +87,13 @@ export async function recallThinking(
   const { name, client } = inbound.protocol;
   if (client.holds.signedThinking || !client.hints.hasOpenToolTurn(inbound.value)) return undefined;
   if (targets.every((target) => protocolFor(target, name) === name)) return undefined;
-  const ids = openTurns(inbound.decode()).map(firstCallId);
+  const ids = openTurns(inbound.decode()).slice(-MOST_TURNS).map(firstCallId);
   const known = ids.filter((id) => id !== undefined);
   if (known.length === 0) return undefined;
   try {
-    const texts = await deps.items.find(accountId, known.map(itemId));
+    const texts = await deps.items.find(accountId, 'thinking', known);
     if (texts.size === 0) return undefined;
-    const turns = known.flatMap((id) => {
-      const text = texts.get(itemId(id));
-      return text === undefined ? [] : [[id, JSON.parse(text) as StoredTurn] as const];
-    });
-    return new Map(turns);
+    return new Map([...texts].map(([id, text]) => [id, JSON.parse(text) as StoredTurn]));
   } catch (error) {
     // The request continues without stored thinking: the model may think less, but nothing fails.
     deps.log.warn('stored thinking could not be read', { reason: String(error) });

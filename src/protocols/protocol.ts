@@ -236,6 +236,7 @@ export interface AnswerToStore {
 export interface StoredAnswers {
   /** The client wants the answer to this request to be stored. */
   isWanted(value: JsonObject): boolean;
+  /** Each id once. Throws GatewayError `invalid_request` for more of them than may be read at once. */
   references(value: JsonObject): References;
   /**
    * The body with the stored items in place of its references. To be translated: opened blobs stand in place of sealed ones; to be

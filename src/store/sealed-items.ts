@@ -15,7 +15,14 @@ const MOST_WAITING = 64 * MIB;
 /** The prefix of what `seal` returns. */
 const SEALED = 'gw1.';
 
+/** Whose ids they are: a provider's choice of an id must not replace an item of another kind. */
+export type ItemKind = 'answer' | 'thinking';
+
+/** Characters. No provider has longer ids; an item with a longer one is not stored. */
+const MOST_ID = 1000;
+
 export interface NewItem {
+  kind: ItemKind;
   id: string;
   text: string;
 }
@@ -25,11 +32,11 @@ export interface SealedItems {
   /** Stores the items for `keepMs` from now; they are found at once, and written within a moment. */
   put(accountId: number, items: readonly NewItem[]): void;
   /** The texts by id; ids that are unknown, expired or cannot be opened have none. Rejects with StoreError. */
-  find(accountId: number, ids: readonly string[]): Promise<Map<string, string>>;
+  find(accountId: number, kind: ItemKind, ids: readonly string[]): Promise<Map<string, string>>;
   /** Stores the items for `keepMs` from now instead. */
-  extend(accountId: number, ids: readonly string[]): Promise<void>;
+  extend(accountId: number, kind: ItemKind, ids: readonly string[]): Promise<void>;
   /** Resolves to the number of deleted items. */
-  delete(accountId: number, ids: readonly string[]): Promise<number>;
+  delete(accountId: number, kind: ItemKind, ids: readonly string[]): Promise<number>;
   /** Encrypts a text for a client to hold; only requests of this account can open it again. */
   seal(accountId: number, text: string): string;
   /** undefined: not sealed by this gateway, sealed for another account, or changed. */
@@ -38,8 +45,11 @@ export interface SealedItems {
   flush(): Promise<number>;
 }
 
-interface Waiting extends NewItem {
+interface Waiting {
   accountId: number;
+  /** With its kind, as it is stored. */
+  id: string;
+  text: string;
   at: number;
 }
 
@@ -70,30 +80,33 @@ export function createSealedItems(options: SealedItemsOptions): SealedItems {
   return {
     put(accountId, items) {
       const at = clock.now();
-      queue.put(items.map(({ id, text }) => ({ accountId, id, text, at })));
+      const storable = items.filter(({ id }) => id.length <= MOST_ID);
+      queue.put(storable.map(({ kind, id, text }) => ({ accountId, id: storedId(kind, id), text, at })));
     },
-    async find(accountId, ids) {
+    async find(accountId, kind, ids) {
       const texts = new Map<string, string>();
       const written: string[] = [];
-      for (const id of ids) {
-        const text = queue.textOf(accountId, id);
-        if (text === undefined) written.push(id);
-        else texts.set(id, text);
+      for (const id of new Set(ids)) {
+        const text = queue.textOf(accountId, storedId(kind, id));
+        if (text !== undefined) texts.set(id, text);
+        else if (id.length <= MOST_ID) written.push(storedId(kind, id));
       }
       if (written.length === 0) return texts;
       for (const item of await store.findItems(accountId, written, clock.now())) {
         const text = cipher.open(item.data, nameOf(accountId, item.id));
-        if (text !== undefined) texts.set(item.id, text);
+        if (text !== undefined) texts.set(item.id.slice(storedId(kind, '').length), text);
       }
       return texts;
     },
-    async extend(accountId, ids) {
-      const written = ids.filter((id) => queue.textOf(accountId, id) === undefined);
+    async extend(accountId, kind, ids) {
+      const stored = ids.map((id) => storedId(kind, id));
+      const written = stored.filter((id) => queue.textOf(accountId, id) === undefined);
       if (written.length > 0) await store.extendItems(accountId, written, clock.now() + keepMs());
     },
-    async delete(accountId, ids) {
-      const removed = await queue.delete(accountId, ids);
-      return removed + (await store.deleteItems(accountId, ids));
+    async delete(accountId, kind, ids) {
+      const stored = ids.map((id) => storedId(kind, id));
+      const removed = await queue.delete(accountId, stored);
+      return removed + (await store.deleteItems(accountId, stored));
     },
     seal: (accountId, text) => SEALED + cipher.seal(text, nameOf(accountId, '')).toString('base64url'),
     unseal(accountId, sealed) {
@@ -103,6 +116,8 @@ export function createSealedItems(options: SealedItemsOptions): SealedItems {
     flush: () => queue.flush(),
   };
 }
+
+const storedId = (kind: ItemKind, id: string): string => `${kind} ${id}`;
 
 /** The name that an item is sealed with, and its key in the queue. */
 function nameOf(accountId: number, id: string): string {

@@ -27,7 +27,11 @@ async function store(id: string): Promise<void> {
     log: createLog({ format: 'off', stream: { write: () => true } }),
   });
   const request = { model: 'm', input: 'Look.' };
-  items.put(account?.id ?? 0, responses.client.stored?.toStore({ request, answer: { ...ANSWER, id } }) ?? []);
+  const records = responses.client.stored?.toStore({ request, answer: { ...ANSWER, id } }) ?? [];
+  items.put(
+    account?.id ?? 0,
+    records.map((record) => ({ kind: 'answer', ...record })),
+  );
   expect(await items.flush()).toBe(0);
 }
 

@@ -35,14 +35,14 @@ async function withAccounts(file: string): Promise<Store> {
 }
 
 const found = async (items: SealedItems, account: number, id: string): Promise<string | undefined> =>
-  (await items.find(account, [id])).get(id);
+  (await items.find(account, 'answer', [id])).get(id);
 
 describe('sealed items', () => {
   it('are found at once, after they are written, and by another process with the same key file', async () => {
     const file = temporaryFile();
     const store = await withAccounts(file);
     const items = sealedItems(store, file);
-    items.put(1, [{ id: 'resp_1', text: SECRET }]);
+    items.put(1, [{ kind: 'answer', id: 'resp_1', text: SECRET }]);
     expect(await found(items, 1, 'resp_1')).toBe(SECRET);
     expect(await items.flush()).toBe(0);
     expect(await found(items, 1, 'resp_1')).toBe(SECRET);
@@ -52,7 +52,7 @@ describe('sealed items', () => {
   it('do not show their text in any file', async () => {
     const file = temporaryFile();
     const items = sealedItems(await withAccounts(file), file);
-    items.put(1, [{ id: 'resp_1', text: SECRET }]);
+    items.put(1, [{ kind: 'answer', id: 'resp_1', text: SECRET }]);
     await items.flush();
     expect(JSON.stringify(contentsOf(dirname(file)))).not.toContain(SECRET);
     expect(statSync(`${file}.key`).mode & 0o777).toBe(0o600);
@@ -62,9 +62,9 @@ describe('sealed items', () => {
     const file = temporaryFile();
     const store = await withAccounts(file);
     const items = sealedItems(store, file);
-    items.put(1, [{ id: 'a', text: SECRET }]);
+    items.put(1, [{ kind: 'answer', id: 'a', text: SECRET }]);
     await items.flush();
-    const [row] = await store.findItems(1, ['a'], 0);
+    const [row] = await store.findItems(1, ['answer a'], 0);
     if (row === undefined) throw new Error('not stored');
     await store.storeItems([{ ...row, accountId: 2 }], { account: 1e6, all: 1e6 });
     expect(await found(items, 2, 'a')).toBeUndefined();
@@ -74,7 +74,7 @@ describe('sealed items', () => {
     const file = temporaryFile();
     const store = await withAccounts(file);
     const items = sealedItems(store, file);
-    items.put(1, [{ id: 'a', text: SECRET }]);
+    items.put(1, [{ kind: 'answer', id: 'a', text: SECRET }]);
     await items.flush();
     writeFileSync(`${file}.key`, Buffer.alloc(32).toString('base64'));
     expect(await found(sealedItems(store, file), 1, 'a')).toBeUndefined();
@@ -85,25 +85,50 @@ describe('sealed items', () => {
     const clock = manualClock();
     const items = sealedItems(await withAccounts(file), file, clock);
     items.put(1, [
-      { id: 'a', text: 'a' },
-      { id: 'b', text: 'b' },
+      { kind: 'answer', id: 'a', text: 'a' },
+      { kind: 'answer', id: 'b', text: 'b' },
     ]);
     await items.flush();
     clock.advance(HOUR_MS / 2);
-    await items.extend(1, ['b']);
+    await items.extend(1, 'answer', ['b']);
     clock.advance(HOUR_MS / 2);
     expect(await found(items, 1, 'a')).toBeUndefined();
     expect(await found(items, 1, 'b')).toBe('b');
   });
 
+  it('of one kind do not replace those of another with the same id', async () => {
+    const file = temporaryFile();
+    const items = sealedItems(await withAccounts(file), file);
+    items.put(1, [
+      { kind: 'thinking', id: 'call_1', text: 'thinking' },
+      { kind: 'answer', id: 'call_1', text: 'answer' },
+      { kind: 'answer', id: 'thinking call_1', text: 'hostile' },
+    ]);
+    for (const write of [false, true]) {
+      if (write) await items.flush();
+      expect(await found(items, 1, 'call_1')).toBe('answer');
+      expect((await items.find(1, 'thinking', ['call_1'])).get('call_1')).toBe('thinking');
+    }
+  });
+
+  it('are not stored under an id of unreasonable length', async () => {
+    const file = temporaryFile();
+    const items = sealedItems(await withAccounts(file), file);
+    const long = 'x'.repeat(1001);
+    items.put(1, [{ kind: 'answer', id: long, text: 'a' }]);
+    expect(await found(items, 1, long)).toBeUndefined();
+    await items.flush();
+    expect(await found(items, 1, long)).toBeUndefined();
+  });
+
   it('are deleted whether they wait or are written', async () => {
     const file = temporaryFile();
     const items = sealedItems(await withAccounts(file), file);
-    items.put(1, [{ id: 'a', text: 'a' }]);
+    items.put(1, [{ kind: 'answer', id: 'a', text: 'a' }]);
     await items.flush();
-    items.put(1, [{ id: 'b', text: 'b' }]);
-    expect(await items.delete(1, ['a', 'b', 'c'])).toBe(2);
-    expect((await items.find(1, ['a', 'b'])).size).toBe(0);
+    items.put(1, [{ kind: 'answer', id: 'b', text: 'b' }]);
+    expect(await items.delete(1, 'answer', ['a', 'b', 'c'])).toBe(2);
+    expect((await items.find(1, 'answer', ['a', 'b'])).size).toBe(0);
   });
 
   it('wait while the database is away, and the log says so once', async () => {
@@ -119,14 +144,14 @@ describe('sealed items', () => {
     };
     const log: Logger = { ...quiet, error: (message) => void errors.push(message) };
     const items = sealedItems(flaky, file, clock, log);
-    items.put(1, [{ id: 'a', text: 'a' }]);
+    items.put(1, [{ kind: 'answer', id: 'a', text: 'a' }]);
     expect(await items.flush()).toBe(1);
     expect(await items.flush()).toBe(1);
     expect(errors).toHaveLength(1);
     expect(await found(items, 1, 'a')).toBe('a');
     away = false;
     expect(await items.flush()).toBe(0);
-    expect((await store.findItems(1, ['a'], clock.now())).length).toBe(1);
+    expect((await store.findItems(1, ['answer a'], clock.now())).length).toBe(1);
   });
 });
 

@@ -41,9 +41,9 @@ async function textsOf(
   const all = [...ids, ...bare];
   if (all.length === 0) return NOTHING_FOUND;
   try {
-    const texts = await items.find(accountId, all);
+    const texts = await items.find(accountId, 'answer', all);
     // Later requests of the conversation refer to the same items.
-    if (texts.size > 0) await items.extend(accountId, [...texts.keys()]);
+    if (texts.size > 0) await items.extend(accountId, 'answer', [...texts.keys()]);
     return texts;
   } catch (error) {
     if (ids.length > 0) throw error;
@@ -59,7 +59,7 @@ export function findStored(
   accountId: number,
   { items, log }: { items: SealedItems; log: Logger },
 ): Promise<string | undefined> {
-  return readable(log, async () => (await items.find(accountId, [id])).get(id));
+  return readable(log, async () => (await items.find(accountId, 'answer', [id])).get(id));
 }
 
 export async function deleteStored(
@@ -67,7 +67,7 @@ export async function deleteStored(
   accountId: number,
   { items, log }: { items: SealedItems; log: Logger },
 ): Promise<void> {
-  await readable(log, () => items.delete(accountId, ids));
+  await readable(log, () => items.delete(accountId, 'answer', ids));
 }
 
 async function readable<Value>(log: Logger, work: () => Promise<Value>): Promise<Value> {

@@ -138,7 +138,8 @@ function itemsToStore(
   if (request === undefined) return undefined;
   const { crossing, target } = given.request;
   const holder = crossing || opened !== undefined ? undefined : target.provider.name;
-  return stored.toStore({ request, answer, holder, hidden });
+  const items = stored.toStore({ request, answer, holder, hidden });
+  return items.map(({ id, text }) => ({ kind: 'answer', id, text }));
 }
 
 /** What encoders of answers need of the request. */

@@ -7,6 +7,8 @@ import type { AnswerToStore, NewStored, References, StoredAnswers } from '../pro
 import { SEAL_MARK } from './sealed-reasoning.ts';
 
 const REASONING_PREFIX = 'rs_';
+/** All are read at once, before any other request goes on. A conversation of a day has some hundred. */
+const MOST_REFERENCES = 2000;
 
 /** One record under the id of its answer. */
 interface AnswerRecord {
@@ -27,18 +29,21 @@ const isWanted = (value: JsonObject): boolean => value.store !== false;
 
 function references(value: JsonObject): References {
   const { previous_response_id: previous, input } = value;
-  const ids: string[] = typeof previous === 'string' && previous !== '' ? [previous] : [];
-  const bare: string[] = [];
+  const ids = new Set<string>(typeof previous === 'string' && previous !== '' ? [previous] : []);
+  const bare = new Set<string>();
   const sealed: string[] = [];
-  if (!Array.isArray(input)) return { ids, bare, sealed };
-  for (const item of input) {
+  for (const item of Array.isArray(input) ? input : []) {
     if (!isObject(item)) continue;
     const { encrypted_content: content } = item;
-    if (isReference(item)) ids.push(item.id);
-    else if (isBare(item)) bare.push(item.id);
+    if (isReference(item)) ids.add(item.id);
+    else if (isBare(item)) bare.add(item.id);
     else if (typeof content === 'string' && content.startsWith(SEAL_MARK)) sealed.push(content);
   }
-  return { ids, bare, sealed };
+  if (ids.size + bare.size > MOST_REFERENCES) {
+    const message = `input refers to more than ${MOST_REFERENCES} stored items; send the items themselves`;
+    throw new GatewayError('invalid_request', message, { param: 'input' });
+  }
+  return { ids: [...ids], bare: [...bare], sealed };
 }
 
 /** Reasoning as clients send it back that did not ask for its encrypted content. */
@@ -92,8 +97,8 @@ function itemsBefore(id: string, texts: ReadonlyMap<string, string>): JsonValue[
 
 /** Only hidden thoughts are lost with a reasoning item: what stands in its place is left out, and reported, when it is decoded. */
 function itemOf(id: string, texts: ReadonlyMap<string, string>): JsonObject {
-  const text = texts.get(id);
-  if (text !== undefined) return (JSON.parse(text) as ItemRecord).item;
+  const item = storedItem(id, texts);
+  if (item !== undefined) return item;
   if (id.startsWith(REASONING_PREFIX)) {
     return { type: 'reasoning', id, summary: [], encrypted_content: `${SEAL_MARK}missing` };
   }
@@ -103,9 +108,14 @@ function itemOf(id: string, texts: ReadonlyMap<string, string>): JsonObject {
 
 /** With the thinking that is stored beside it, where there is some. */
 function completed(item: JsonObject & { id: string }, texts: ReadonlyMap<string, string>): JsonObject {
-  const text = texts.get(item.id);
-  const content = text === undefined ? undefined : (JSON.parse(text) as ItemRecord).item.encrypted_content;
+  const content = storedItem(item.id, texts)?.encrypted_content;
   return content === undefined ? item : { ...item, encrypted_content: content };
+}
+
+/** undefined: nothing is stored under this id, or it is an answer's. */
+function storedItem(id: string, texts: ReadonlyMap<string, string>): JsonObject | undefined {
+  const text = texts.get(id);
+  return text === undefined ? undefined : (JSON.parse(text) as Partial<ItemRecord>).item;
 }
 
 function answerRecord(text: string | undefined): AnswerRecord | undefined {

@@ -25,11 +25,13 @@ export function prepareItems(db: Db) {
     `INSERT INTO items (account_id, id, at, until, bytes, data) SELECT ?, ?, ?, ?, ?, ?
      WHERE EXISTS (SELECT 1 FROM accounts WHERE id = ?)`,
   );
-  const find = db.prepare<[account: number, id: string, now: number], ItemRow>(
-    'SELECT account_id, id, at, until, data FROM items WHERE account_id = ? AND id = ? AND until > ?',
+  // One statement for all ids (a JSON list): an agent's conversation asks for hundreds, most of which are not stored.
+  const find = db.prepare<[ids: string, account: number, now: number], ItemRow>(
+    `SELECT account_id, items.id, at, until, data FROM json_each(?) AS wanted
+     CROSS JOIN items ON account_id = ? AND items.id = wanted.value AND until > ?`,
   );
-  const extend = db.prepare<[until: number, account: number, id: string, until: number]>(
-    'UPDATE items SET until = ? WHERE account_id = ? AND id = ? AND until < ?',
+  const extend = db.prepare<[until: number, account: number, until: number, ids: string]>(
+    'UPDATE items SET until = ? WHERE account_id = ? AND until < ? AND id IN (SELECT value FROM json_each(?))',
   );
   const bytesOf = db.prepare<[number], number>('SELECT bytes FROM item_bytes WHERE account_id = ?').pluck();
   const bytesOfAll = db.prepare<[], number>('SELECT coalesce(sum(bytes), 0) FROM item_bytes').pluck();
@@ -64,9 +66,6 @@ export function prepareItems(db: Db) {
     const excess = (bytesOfAll.get() ?? 0) - bounds.all;
     if (excess > 0) free(excess, oldestOfAll.iterate());
   });
-  const extendAll = db.transaction((account: number, ids: readonly string[], until: number): void => {
-    for (const id of ids) extend.run(until, account, id, until);
-  });
   const removeAll = db.transaction((account: number, ids: readonly string[]): number =>
     ids.reduce((removed, id) => removed + remove.run(account, id).changes, 0),
   );
@@ -74,15 +73,12 @@ export function prepareItems(db: Db) {
   return {
     store: (items: readonly StoredItem[], bounds: ItemBounds) => store.immediate(items, bounds),
     find: (account: number, ids: readonly string[], now: number): StoredItem[] => {
-      // Most accounts have no items, and an agent's conversation asks for hundreds.
+      // Most accounts have no items.
       if ((bytesOf.get(account) ?? 0) === 0) return [];
-      return ids.flatMap((id) => {
-        const row = find.get(account, id, now);
-        return row === undefined ? [] : [toItem(row)];
-      });
+      return find.all(JSON.stringify(ids), account, now).map(toItem);
     },
     extend: (account: number, ids: readonly string[], until: number) =>
-      extendAll.immediate(account, ids, until),
+      extend.run(until, account, until, JSON.stringify(ids)),
     remove: (account: number, ids: readonly string[]) => removeAll.immediate(account, ids),
     prune: db.prepare<[now: number, most: number]>(
       'DELETE FROM items WHERE (account_id, id) IN (SELECT account_id, id FROM items WHERE until <= ? LIMIT ?)',

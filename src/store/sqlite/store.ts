@@ -46,7 +46,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     },
     storeItems: (rows, bounds) => run(({ items }) => items.store(rows, bounds)),
     findItems: (accountId, ids, now) => run(({ items }) => items.find(accountId, ids, now)),
-    extendItems: (accountId, ids, until) => run(({ items }) => items.extend(accountId, ids, until)),
+    extendItems: (accountId, ids, until) => run(({ items }) => void items.extend(accountId, ids, until)),
     deleteItems: (accountId, ids) => run(({ items }) => items.remove(accountId, ids)),
     pruneItems: (now) => pruneItems(connection, now),
     ping: () => connection.runOnce((sql) => void sql.ping.get()),

@@ -55,7 +55,37 @@ describe('references', () => {
   });
 });
 
+describe('many references', () => {
+  const referring = (count: number): JsonObject => ({
+    input: Array.from({ length: count }, (_, at) => ({ type: 'item_reference', id: `msg_${at}` })),
+  });
+
+  it('are looked up once each', () => {
+    const input = [{ id: 'msg_1' }, { id: 'msg_1' }, { ...REASONING }, { ...REASONING }];
+    expect(stored.references({ input, previous_response_id: 'msg_1' })).toEqual({
+      ids: ['msg_1'],
+      bare: ['rs_1'],
+      sealed: [],
+    });
+  });
+
+  it('are refused above what is read at once', () => {
+    expect(stored.references(referring(2000)).ids).toHaveLength(2000);
+    expect(() => stored.references(referring(2001))).toThrow(
+      'input refers to more than 2000 stored items; send the items themselves',
+    );
+  });
+});
+
 describe('a request without its references', () => {
+  it('takes an answer for no item, whatever id a provider has chosen', () => {
+    const found = { ...NONE, texts: textsOf() };
+    const reference = { input: [{ type: 'item_reference', id: 'resp_1' }] };
+    expect(() => stored.inline(reference, found, 'translated')).toThrow("Item with id 'resp_1' not found.");
+    const bare = { ...REASONING, id: 'resp_1' };
+    expect(stored.inline({ input: [bare] }, found, 'translated').input).toEqual([bare]);
+  });
+
   it('holds the input and the output of the previous answer, then its own input', () => {
     const value = { model: 'm', previous_response_id: 'resp_1', input: 'And now?' };
     expect(stored.inline(value, { ...NONE, texts: textsOf() }, 'translated')).toEqual({
