@@ -1,7 +1,8 @@
 // Ids and secrets are injected, so that tests can predict them.
 import { randomBytes } from 'node:crypto';
 
-const CODES = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 'latin1');
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const CODES = Buffer.from(DIGITS, 'latin1');
 
 export interface Ids {
   /** `length` characters of base62 from a secure source. */
@@ -33,4 +34,59 @@ function characters(): string {
   let length = 0;
   for (const byte of bytes) if (byte < LIMIT) bytes[length++] = CODES[byte % CODES.length] ?? 0;
   return bytes.toString('latin1', 0, length);
+}
+
+const REQUEST = 'req_';
+/** Base62 digits of a time in milliseconds; enough until the year 2081. */
+const TIME_DIGITS = 7;
+const RANDOM_DIGITS = 17;
+
+/** Ids of requests: `req_`, the time of arrival and random characters. Since the id holds the time, a request is found in the
+ *  database by its id without an index of ids. */
+export function createRequestIds(ids: Ids, now: () => number): () => string {
+  let at = -1;
+  let prefix = '';
+  return () => {
+    const time = now();
+    if (time !== at) {
+      at = time;
+      prefix = REQUEST + base62(time);
+    }
+    return prefix + ids.random(RANDOM_DIGITS);
+  };
+}
+
+function base62(time: number): string {
+  let rest = Math.max(0, Math.floor(time));
+  let text = '';
+  while (text.length < TIME_DIGITS) {
+    text = DIGITS.charAt(rest % DIGITS.length) + text;
+    rest = Math.floor(rest / DIGITS.length);
+  }
+  return text;
+}
+
+interface RequestIdPrefix {
+  prefix: string;
+  /** Requests whose ids begin with it arrived in this time, in milliseconds since the epoch. */
+  from: number;
+  to: number;
+}
+
+/** Reads a request's id or the beginning of one, with or without `req_`. undefined: no id begins like this. */
+export function readRequestId(text: string): RequestIdPrefix | undefined {
+  const digits = text.startsWith(REQUEST) ? text.slice(REQUEST.length) : text;
+  if (!/^[0-9A-Za-z]+$/.test(digits) || digits.length > TIME_DIGITS + RANDOM_DIGITS) return undefined;
+  const time = digits.slice(0, TIME_DIGITS);
+  return {
+    prefix: REQUEST + digits,
+    from: timeOf(time.padEnd(TIME_DIGITS, DIGITS.charAt(0))),
+    to: timeOf(time.padEnd(TIME_DIGITS, DIGITS.slice(-1))),
+  };
+}
+
+function timeOf(digits: string): number {
+  let time = 0;
+  for (const digit of digits) time = time * DIGITS.length + DIGITS.indexOf(digit);
+  return time;
 }

@@ -99,5 +99,8 @@ function usageRow(trace: FinishedTrace): UsageRow {
     firstByteMs: trace.firstByteMs,
     durationMs: trace.durationMs,
     error: outcome.error,
+    requestId: trace.requestId,
+    attempts: trace.attempts,
+    detail: null,
   };
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as TcpServer, type AddressInfo, type Socket } from 'node:net';
 import { descriptorsLeft } from '../descriptors.ts';
 import { GatewayError } from '../errors.ts';
+import { createRequestIds } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import { ClientGone, type GatewayDeps } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
@@ -54,7 +55,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
     onDropped: (requests) =>
       deps.log.warn('a connection was closed: its client does not read the answer', { requests }),
   });
-  const newRequestId = (): string => `req_${deps.ids.random(24)}`;
+  const newRequestId = createRequestIds(deps.ids, () => deps.clock.now());
   const makeRoom = (): void => {
     if (connections.closeServed(MOST_CLOSED) === 0) deps.client.closeIdle();
   };

@@ -81,6 +81,37 @@ export interface UsageRow {
   durationMs: number;
   /** An error kind, `client_closed`, `truncated`, …; null: fully answered. */
   error: string | null;
+  /** null: an older gateway recorded the request, here and in the next member. */
+  requestId: string | null;
+  /** Targets that were contacted. */
+  attempts: number | null;
+  /** JSON, opaque to the store: what is to be noted of the request (observe/request-detail.ts). null: nothing. */
+  detail: string | null;
+}
+
+export interface StoredRequest extends UsageRow {
+  /** The account's name. null: the account was removed. */
+  account: string | null;
+}
+
+export interface RequestQuery {
+  /** Requests that ended at this time or later. */
+  since?: number | undefined;
+  accountId?: number | undefined;
+  /** The name that the client sent, the model that answered, or `provider/model`. */
+  model?: string | undefined;
+  /** Only requests that were not fully answered. */
+  errors?: boolean | undefined;
+  /** At most so many. */
+  limit: number;
+}
+
+/** A request's id or its beginning, and the time in which the request ended. */
+export interface RequestIdQuery {
+  prefix: string;
+  from: number;
+  until: number;
+  limit: number;
 }
 
 export interface Totals {
@@ -181,6 +212,10 @@ export interface Store {
   totals(accountId: number | undefined, since: number): Promise<Totals>;
   /** The totals of each group, of one account or of all accounts, in one query. */
   totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<GroupedTotals[]>;
+  /** Newest first. */
+  listRequests(query: RequestQuery): Promise<StoredRequest[]>;
+  /** Oldest first. */
+  findRequests(query: RequestIdQuery): Promise<StoredRequest[]>;
   /** Stores the targets that a server avoids, and removes those that have recovered. One transaction. */
   publishHealth(unhealthy: readonly TargetHealth[], recovered: readonly string[]): Promise<void>;
   /** Targets that some server on this database avoids at `now`. */
@@ -208,7 +243,13 @@ export interface Store {
 /** The methods that commands use that only read. */
 export type StoreReader = Pick<
   Store,
-  'findAccount' | 'listAccounts' | 'listKeys' | 'admissionsByHour' | 'totalsBy'
+  | 'findAccount'
+  | 'listAccounts'
+  | 'listKeys'
+  | 'admissionsByHour'
+  | 'totalsBy'
+  | 'listRequests'
+  | 'findRequests'
 >;
 
 /** Stands for a database that does not exist yet. */
@@ -218,6 +259,8 @@ export const NO_STORE: StoreReader = {
   listKeys: () => Promise.resolve([]),
   admissionsByHour: () => Promise.resolve([]),
   totalsBy: () => Promise.resolve([]),
+  listRequests: () => Promise.resolve([]),
+  findRequests: () => Promise.resolve([]),
 };
 
 /** `busy`: another process locks it for too long. `unavailable`: missing, full or not readable. `damaged`: its content is

@@ -37,6 +37,9 @@ const row = (change: Partial<UsageRow>): UsageRow => ({
   firstByteMs: 1,
   durationMs: 2,
   error: null,
+  requestId: null,
+  attempts: null,
+  detail: null,
   ...change,
 });
 

@@ -3,7 +3,14 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
-import type { NewKey, Store, StoredItem, UsageRow } from '../../src/store/store.ts';
+import type {
+  NewKey,
+  RequestIdQuery,
+  RequestQuery,
+  Store,
+  StoredItem,
+  UsageRow,
+} from '../../src/store/store.ts';
 
 export const HOUR = Date.parse('2026-11-21T14:00:00Z');
 
@@ -44,6 +51,9 @@ export function usageRow(change: Partial<UsageRow> = {}): UsageRow {
     firstByteMs: 1.5,
     durationMs: 2.25,
     error: null,
+    requestId: null,
+    attempts: null,
+    detail: null,
     ...change,
   };
 }
@@ -531,6 +541,84 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       await store.recordUsage([usageRow({ modelAsked: 'x'.repeat(100_000), model: 'y'.repeat(100_000) })]);
       const [row] = await store.totalsBy('model', 1, HOUR);
       expect(row?.group.model?.length).toBeLessThan(1000);
+    });
+  });
+
+  describe(`${name}: single requests`, () => {
+    const LIMIT = 10;
+
+    it('gives a request back as it was recorded, with the name of its account', async () => {
+      await store.createKey(newKey());
+      const row = usageRow({
+        accountId: await accountId(),
+        requestId: 'req_one',
+        attempts: 2,
+        detail: '{"lost":["x"]}',
+        streamed: false,
+        error: 'upstream',
+      });
+      const bare = usageRow({
+        ...NOTHING_KNOWN,
+        at: HOUR,
+        accountId: 99,
+        provider: null,
+        model: null,
+        firstByteMs: null,
+      });
+      await store.recordUsage([bare, row]);
+      expect(await store.listRequests({ limit: LIMIT })).toEqual([
+        { ...row, account: 'alice' },
+        { ...bare, account: null },
+      ]);
+    });
+
+    it('lists the newest first, as many as are asked for, whatever the order of recording', async () => {
+      await store.recordUsage([3, 1, 2].map((at) => usageRow({ at: HOUR + at, requestId: `req_${at}` })));
+      const ids = (await store.listRequests({ limit: 2 })).map(({ requestId }) => requestId);
+      expect(ids).toEqual(['req_3', 'req_2']);
+    });
+
+    it('filters by time, account, model and failure, together', async () => {
+      const rows = [
+        usageRow({ requestId: 'a', error: 'upstream' }),
+        usageRow({ requestId: 'b', accountId: 2 }),
+        usageRow({ requestId: 'c', modelAsked: 'sim/echo' }),
+        usageRow({ requestId: 'd', model: 'other', at: HOUR + 60_000 }),
+        usageRow({ requestId: 'e', provider: null, model: null, modelAsked: 'other' }),
+      ];
+      await store.recordUsage(rows);
+      const ids = async (filter: Partial<RequestQuery>): Promise<string> =>
+        (await store.listRequests({ limit: LIMIT, ...filter }))
+          .map(({ requestId }) => requestId)
+          .sort()
+          .join('');
+      expect(await ids({ errors: true })).toBe('a');
+      expect(await ids({ errors: false, accountId: 2 })).toBe('b');
+      expect(await ids({ model: 'echo' })).toBe('abc');
+      expect(await ids({ model: 'sim/echo' })).toBe('abc');
+      expect(await ids({ model: 'other' })).toBe('de');
+      expect(await ids({ since: HOUR + 60_000 })).toBe('d');
+      expect(await ids({ since: HOUR + 60_000, model: 'echo' })).toBe('');
+      expect(await ids({ accountId: 1, errors: true, model: 'auto', since: HOUR })).toBe('a');
+    });
+
+    it('finds requests by the beginning of their ids, exactly, within a time', async () => {
+      await store.recordUsage([
+        usageRow({ requestId: 'req_0aB', at: HOUR }),
+        usageRow({ requestId: 'req_0ab', at: HOUR + 5 }),
+        usageRow({ at: HOUR + 6 }),
+        usageRow({ requestId: 'req_%', at: HOUR + 7 }),
+      ]);
+      const ids = async (prefix: string, change: Partial<RequestIdQuery> = {}) =>
+        (await store.findRequests({ prefix, from: HOUR, until: HOUR + 10, limit: LIMIT, ...change })).map(
+          ({ requestId }) => requestId,
+        );
+      expect(await ids('req_0aB')).toEqual(['req_0aB']);
+      expect(await ids('req_0a')).toEqual(['req_0aB', 'req_0ab']);
+      expect(await ids('req_0a', { limit: 1 })).toEqual(['req_0aB']);
+      expect(await ids('req_0a', { from: HOUR + 1 })).toEqual(['req_0ab']);
+      expect(await ids('req_0a', { until: HOUR + 4 })).toEqual(['req_0aB']);
+      expect(await ids('req_%')).toEqual(['req_%']);
     });
   });
 

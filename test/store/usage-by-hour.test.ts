@@ -36,7 +36,11 @@ async function oldDatabase(rows: readonly UsageRow[]): Promise<string> {
   const db = new Database(file);
   migrate(db, file, 1, MIGRATIONS.slice(0, 3));
   db.prepare('ATTACH ? AS source').run(current);
-  db.exec('INSERT INTO usage SELECT * FROM source.usage');
+  const columns = db
+    .prepare("SELECT group_concat(name) FROM pragma_table_info('usage', 'main')")
+    .pluck()
+    .get();
+  db.exec(`INSERT INTO main.usage SELECT ${String(columns)} FROM source.usage`);
   db.close();
   return file;
 }

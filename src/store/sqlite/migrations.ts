@@ -165,6 +165,16 @@ export const MIGRATIONS: readonly Migration[] = [
     // Numbers of removed accounts, so that no new account gets one of them. `data_left`: usage of the account is still to be deleted.
     sql: 'CREATE TABLE removed_accounts (id INTEGER PRIMARY KEY, data_left INTEGER NOT NULL) STRICT;',
   },
+  {
+    name: '0008-requests',
+    // Null in rows of an older gateway. A request's id holds its time, so that `usage_at` finds it. `detail` is JSON, null for a
+    // request of which nothing is to be noted.
+    sql: `
+      ALTER TABLE usage ADD COLUMN request_id TEXT;
+      ALTER TABLE usage ADD COLUMN attempts INTEGER;
+      ALTER TABLE usage ADD COLUMN detail TEXT;
+    `,
+  },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

@@ -8,6 +8,7 @@ import { connect } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
 import { prepareItems, pruneItems } from './items.ts';
 import { prepareKeys } from './keys.ts';
+import { prepareRequests } from './requests.ts';
 import { prepareUsage, prune } from './usage.ts';
 
 export async function openSqlite(file: string, clock: Clock): Promise<Store> {
@@ -38,6 +39,8 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     admissionsByHour: (accountId, since) => run(({ usage }) => usage.byHour(accountId, since)),
     totals: (accountId, since) => run(({ usage }) => usage.totals(accountId, since)),
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
+    listRequests: (query) => run(({ requests }) => requests.list(query)),
+    findRequests: (query) => run(({ requests }) => requests.find(query)),
     publishHealth: (unhealthy, recovered) => run((sql) => sql.publishHealth(unhealthy, recovered)),
     listHealth: (now) => run((sql) => sql.listHealth.all(now)),
     async prune(now, keep) {
@@ -66,6 +69,7 @@ function prepare(db: Db) {
     ...keys,
     ...prepareHealth(db),
     usage: prepareUsage(db, keys.touchKey),
+    requests: prepareRequests(db),
     items: prepareItems(db),
     ping: db.prepare('SELECT count(*) FROM migrations'),
   };

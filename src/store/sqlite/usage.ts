@@ -102,8 +102,8 @@ function sumsOf(group: Group | undefined, ofAccount: boolean): string {
 export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void) {
   const insert = db.prepare(
     `INSERT INTO usage (at, account_id, key_id, endpoint, model_asked, provider, model, status, streamed, input,
-       cache_read, cache_write, output, reasoning, cost_usd, first_byte_ms, duration_ms, error)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       cache_read, cache_write, output, reasoning, cost_usd, first_byte_ms, duration_ms, error, request_id, attempts, detail)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const record = db.transaction((rows: readonly UsageRow[]): void => {
     const uses = new Map<string, number>();
@@ -226,6 +226,9 @@ function valuesOf(row: UsageRow): (string | number | null)[] {
     row.firstByteMs,
     row.durationMs,
     row.error,
+    row.requestId,
+    row.attempts,
+    row.detail,
   ];
 }
 
