@@ -7,7 +7,9 @@ import { watchConfig } from './config/watch.ts';
 import { createDatabaseHealth } from './gateway/database-health.ts';
 import { createInFlightLimit } from './gateway/in-flight-limit.ts';
 import type { GatewayDeps } from './gateway/exchange.ts';
-import { createHealthPublisher } from './observe/health-publisher.ts';
+import type { ControlHandler } from './control/handler.ts';
+import type { GatewayStatus } from './control/status.ts';
+import { createHealthPublisher, unhealthyTargets } from './observe/health-publisher.ts';
 import { createRequestLog } from './observe/request-log.ts';
 import { createItemRecorder } from './observe/item-recorder.ts';
 import { createUsageRecorder, type UsageRecorder } from './observe/usage-recorder.ts';
@@ -48,10 +50,16 @@ export interface App {
   ready: Promise<void>;
   /** Resolves when `ready` does and the windows and prices of the models are known. Takes longer. */
   described: Promise<void>;
+  /** What it says about itself; the process adds who it is. */
+  status(): AppStatus;
+  /** What it does for the commands of its user. */
+  controlHandlers: readonly ControlHandler[];
   /** Lets streams finish within `limits.shutdown_grace`. Gives the number of usage rows that could not be written. */
   stop(): Promise<number>;
   kill(): void;
 }
+
+type AppStatus = Omit<GatewayStatus, 'pid' | 'version' | 'log'>;
 
 const PROBE_MS = 300;
 const LIST_MS = 10_000;
@@ -82,8 +90,10 @@ export async function startApp(options: AppOptions): Promise<App> {
   const priced = startHousekeeping(parts);
   const watch = watchConfigFile(parts, options.reload);
   const { hosts, port, skipped } = listening;
+  const urls = hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  const since = isoTime(deps.clock.now());
   return {
-    urls: hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
+    urls,
     port,
     notes: skipped.map((host) => `this machine has no ${host}; it is not listened on`),
     get providers() {
@@ -94,6 +104,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     },
     ready: deps.discovered,
     described: Promise.all([deps.discovered, priced]).then(() => undefined),
+    status: () => statusOf(parts, { urls, since }),
+    controlHandlers: [],
     async stop() {
       watch?.close();
       await server.stop(state.config.limits.shutdownGrace);
@@ -110,6 +122,29 @@ export async function startApp(options: AppOptions): Promise<App> {
     },
   };
 }
+
+function statusOf({ deps, state }: Parts, known: Pick<AppStatus, 'urls' | 'since'>): AppStatus {
+  const { inFlightLimit, routing, store, clock } = deps;
+  const { config } = state;
+  const avoided = unhealthyTargets(routing.health, clock);
+  const serving = config.maintenance ? 'maintenance' : 'serving';
+  return {
+    ...known,
+    state: inFlightLimit.closed ? 'stopping' : serving,
+    config: config.file,
+    database: store.location,
+    requests_in_flight: inFlightLimit.inFlight,
+    grace_ms: config.limits.shutdownGrace,
+    providers: routing.providers().map(({ name }) => ({
+      name,
+      avoided: avoided
+        .filter(({ target }) => target.startsWith(`${name}/`))
+        .map((target) => ({ ...target, until: isoTime(target.until) })),
+    })),
+  };
+}
+
+const isoTime = (at: number): string => new Date(at).toISOString();
 
 function createParts({ config, store, log, clock, ids, env = process.env }: AppOptions): Parts {
   const state = { config, stopped: false };

@@ -19,7 +19,7 @@ const ROOT = [
   'write-batch',
 ];
 const FLOOR_1 = [...ROOT, 'canonical'];
-const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config'];
+const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
 const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'sim'];
 
@@ -39,12 +39,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   protocols: FLOOR_1,
   store: FLOOR_1,
   config: FLOOR_1,
+  control: FLOOR_1,
   accounts: FLOOR_2,
   routing: FLOOR_2,
   providers: FLOOR_2,
   gateway: FLOOR_3,
   observe: FLOOR_3,
-  server: [...FLOOR_1, 'protocols', 'config', 'accounts', 'routing', 'gateway', 'observe'],
+  server: [...FLOOR_1, 'protocols', 'config', 'control', 'accounts', 'routing', 'gateway', 'observe'],
   sim: [...FLOOR_1, 'protocols'],
   app: FLOOR_5,
   cli: [...FLOOR_5, 'app'],
@@ -70,7 +71,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@pydantic/genai-prices': ['routing/price'],
   pino: ['log.ts'],
   'prom-client': ['observe/metrics'],
-  'node:http': ['server/', 'sim/'],
+  'node:http': ['server/', 'sim/', 'control/'],
   'node:https': ['server/', 'sim/'],
   'node:http2': ['server/', 'sim/'],
 };

@@ -7,6 +7,15 @@ import type { Store, TargetHealth } from '../store/store.ts';
 /** A published open breaker is valid for this time, and published again before it ends. */
 const VALID_MS = 60_000;
 
+/** The targets that requests avoid now. */
+export function unhealthyTargets(health: Health, clock: Clock): TargetHealth[] {
+  return health.states().flatMap(([key, { breaker, coolingMs }]): TargetHealth[] => {
+    const target = withoutKeys(key);
+    if (breaker !== 'closed') return [{ target, state: 'failing', until: clock.now() + VALID_MS }];
+    return coolingMs > 0 ? [{ target, state: 'cooling', until: Math.ceil(clock.now() + coolingMs) }] : [];
+  });
+}
+
 /** The returned function compares the current health with what was published last, and publishes the difference. */
 export function createHealthPublisher(deps: {
   health: Health;
@@ -17,26 +26,13 @@ export function createHealthPublisher(deps: {
   const { health, store, clock, log } = deps;
   const published = new Map<string, TargetHealth>();
 
-  function unhealthyTargets(): Map<string, TargetHealth> {
-    const found = new Map<string, TargetHealth>();
-    for (const [key, { breaker, coolingMs }] of health.states()) {
-      const target = withoutKeys(key);
-      if (breaker !== 'closed') {
-        found.set(target, { target, state: 'failing', until: clock.now() + VALID_MS });
-      } else if (coolingMs > 0) {
-        found.set(target, { target, state: 'cooling', until: Math.ceil(clock.now() + coolingMs) });
-      }
-    }
-    return found;
-  }
-
   function isChanged(next: TargetHealth): boolean {
     const last = published.get(next.target);
     return last === undefined || last.state !== next.state || next.until - last.until > VALID_MS / 2;
   }
 
   return async () => {
-    const now = unhealthyTargets();
+    const now = new Map(unhealthyTargets(health, clock).map((target) => [target.target, target]));
     const changed = [...now.values()].filter(isChanged);
     const healthy = [...published.keys()].filter((target) => !now.has(target));
     if (changed.length === 0 && healthy.length === 0) return;

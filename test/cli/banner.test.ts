@@ -30,6 +30,10 @@ async function bannerOf(shell: Shell, { columns, firstKey, colors = false }: Sho
     underWay: { requests: 0, graceMs: 0 },
     ready: Promise.resolve(),
     described: Promise.resolve(),
+    status: () => {
+      throw new Error('not asked');
+    },
+    controlHandlers: [],
     stop: () => Promise.resolve(0),
     kill: () => undefined,
   };

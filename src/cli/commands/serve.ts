@@ -1,12 +1,15 @@
 // `gateway serve`: starts the gateway and runs until a signal ends it.
 import { Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
+import type { ControlServer } from '../../control/server.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { LogFormat, Logger } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { collect, parsePort } from '../args/values.ts';
-import { CliError, LOCAL_ACCOUNT, type Context } from '../context.ts';
+import type { ControlHandler } from '../../control/handler.ts';
+import { CliError, LOCAL_ACCOUNT, version, type Context } from '../context.ts';
+import { dataFolderOf } from '../running.ts';
 import { say } from '../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../ui/style.ts';
 import { openDatabase, readConfig, startWarnings } from '../with-store.ts';
@@ -58,14 +61,21 @@ interface Signals {
   first: Promise<NodeJS.Signals>;
   /** Sets the action of a second signal. By default it ends the process. */
   onSecond(task: (signal: NodeJS.Signals) => void): void;
+  /** Has the effect of a first SIGTERM; later calls have none. */
+  end(): void;
   stop(): void;
 }
 
 function watchSignals(context: Context): Signals {
   let second: (signal: NodeJS.Signals) => void = (signal) => context.die(signal);
   let stop = (): void => undefined;
+  let end = (): void => undefined;
   const first = new Promise<NodeJS.Signals>((resolve) => {
     let received = false;
+    end = () => {
+      received = true;
+      resolve('SIGTERM');
+    };
     stop = context.onSignal((signal) => {
       if (received) second(signal);
       else resolve(signal);
@@ -77,6 +87,7 @@ function watchSignals(context: Context): Signals {
     onSecond(task) {
       second = task;
     },
+    end: () => end(),
     stop: () => stop(),
   };
 }
@@ -102,14 +113,19 @@ async function serveUntilSignal(parts: {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
     logger.error('uncaught error', { detail });
   });
-  signals.onSecond((signal) => {
+  const control = await openControl(app, { config, logger, signals, context });
+  const kill = (): void => {
+    control?.close();
     app.kill();
+  };
+  signals.onSecond((signal) => {
+    kill();
     context.die(signal);
   });
   try {
     await Promise.race([greet(app, config, store, context), signals.first]);
   } catch (error) {
-    app.kill();
+    kill();
     throw error;
   }
   const signal = await signals.first;
@@ -117,8 +133,41 @@ async function serveUntilSignal(parts: {
   sayWaiting(app, config, logger, context);
   logger.flush();
   const unwritten = await app.stop();
+  control?.close();
   ignoreFaults();
   if (unwritten > 0) sayUnwritten(unwritten, logger, store, context);
+}
+
+/** The gateway serves without its control socket, too. */
+async function openControl(
+  app: App,
+  parts: { config: Config; logger: Logger; signals: Signals; context: Context },
+): Promise<ControlServer | undefined> {
+  const { config, logger, signals, context } = parts;
+  const { startControl } = await import('../../control/server.ts');
+  const self = { pid: process.pid, version: version(), log: null };
+  const handlers: ControlHandler[] = [
+    ...app.controlHandlers,
+    { method: 'GET', path: '/status', handle: () => ({ ...self, ...app.status() }) },
+    {
+      method: 'POST',
+      path: '/stop',
+      handle() {
+        // After the reply.
+        setImmediate(() => signals.end());
+        return app.status();
+      },
+    },
+  ];
+  try {
+    const dataFolder = await dataFolderOf(config, context.env);
+    return await startControl({ dataFolder, env: context.env, handlers, log: logger });
+  } catch (error) {
+    logger.warn('no control socket: commands like `gateway status` cannot reach this gateway', {
+      reason: (error as Error).message,
+    });
+    return undefined;
+  }
 }
 
 function sayWaiting(app: App, config: Config, logger: Logger, { stderr }: Context): void {

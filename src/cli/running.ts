@@ -1,0 +1,49 @@
+// The gateways that run on the database of a command, found through their control sockets.
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { RunningGateway } from '../control/client.ts';
+import { CliError, type Context, type Environment } from './context.ts';
+import { shownDatabase } from './with-store.ts';
+
+/** The folder of the database file; of another database, the user's data folder. */
+export async function dataFolderOf({ database }: Config, env: Environment): Promise<string> {
+  if (path.isAbsolute(database)) return path.dirname(realPath(database));
+  const { defaultPaths } = await import('../config/load.ts');
+  return path.dirname(defaultPaths(env).database);
+}
+
+/** Oldest first. Those on another database in the same folder are left out. */
+export async function runningGateways(config: Config, { env }: Context): Promise<RunningGateway[]> {
+  const { findGateways } = await import('../control/client.ts');
+  const found = await findGateways(await dataFolderOf(config, env), env);
+  const database = nameOf(config.database);
+  return found
+    .filter(({ status }) => nameOf(status.database) === database)
+    .sort((a, b) => a.status.since.localeCompare(b.status.since));
+}
+
+/** The one that runs, or the newest of several. Rejects with the next step if none runs. */
+export async function runningGateway(config: Config, context: Context): Promise<RunningGateway> {
+  const newest = (await runningGateways(config, context)).at(-1);
+  if (newest === undefined) throw noneRuns(config);
+  return newest;
+}
+
+export function noneRuns(config: Config): CliError {
+  return new CliError(
+    `no gateway runs on ${shownDatabase(config.database)}; start one: gateway serve (--config or --database names another)`,
+  );
+}
+
+const nameOf = (database: string): string =>
+  path.isAbsolute(database) ? realPath(database) : shownDatabase(database);
+
+/** A link and its file are one database. */
+function realPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}

@@ -1,0 +1,104 @@
+// The commands' side of the control socket: finds the gateways that run on a data folder, calls them, reads their streams.
+import { request, type IncomingMessage } from 'node:http';
+import { ControlError } from './handler.ts';
+import { isStatus, type GatewayStatus } from './status.ts';
+import { listSockets, socketFolders, type Env } from './place.ts';
+
+/** A gateway that answers. */
+export interface RunningGateway {
+  address: string;
+  /** When it was found. */
+  status: GatewayStatus;
+}
+
+/** A busy gateway answers late, a stopped process (SIGSTOP) never. */
+const ANSWER_MS = 2000;
+
+/** Those that do not answer are left out. */
+export async function findGateways(dataFolder: string, env: Env): Promise<RunningGateway[]> {
+  const addresses = [...new Set(socketFolders(dataFolder, env).flatMap(listSockets))];
+  const found = await Promise.all(
+    addresses.map(async (address) => {
+      try {
+        const status = await call({ address }, 'GET', '/status');
+        return isStatus(status) ? [{ address, status }] : [];
+      } catch {
+        return [];
+      }
+    }),
+  );
+  return found.flat();
+}
+
+type Address = Pick<RunningGateway, 'address'>;
+
+/** Resolves to the JSON reply. Rejects with ControlError if the gateway refuses, with the system's error if it is gone. */
+export async function call(
+  gateway: Address,
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const response = await open(gateway, { method, path, body });
+  const text = await readText(response);
+  return parseReply(response.statusCode ?? 0, text);
+}
+
+/** The events of a stream until the gateway ends or the reader stops (`break`). Rejects as `call` if the stream cannot be opened. */
+export async function* stream(gateway: Address, path: string): AsyncGenerator<unknown, void, undefined> {
+  const response = await open(gateway, { method: 'GET', path });
+  if (response.statusCode !== 200) {
+    parseReply(response.statusCode ?? 0, await readText(response));
+    return;
+  }
+  response.setEncoding('utf8');
+  let rest = '';
+  try {
+    for await (const chunk of response as AsyncIterable<string>) {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) yield JSON.parse(line) as unknown;
+    }
+  } catch (error) {
+    // The gateway ended.
+    if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+  } finally {
+    response.destroy();
+  }
+}
+
+/** The time-out ends with the head of the reply: a stream may be silent. */
+function open(
+  { address }: Address,
+  { method, path, body }: { method: string; path: string; body?: unknown },
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      { socketPath: address, method, path, agent: false, headers: { host: 'control' } },
+      (response) => {
+        clearTimeout(timer);
+        resolve(response);
+      },
+    );
+    const timer = setTimeout(() => outgoing.destroy(new Error('the gateway does not answer')), ANSWER_MS);
+    outgoing.on('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  response.setEncoding('utf8');
+  let text = '';
+  for await (const chunk of response as AsyncIterable<string>) text += chunk;
+  return text;
+}
+
+function parseReply(status: number, text: string): unknown {
+  const value = JSON.parse(text) as unknown;
+  if (status === 200) return value;
+  const { error } = value as { error?: { message?: string } };
+  throw new ControlError(status, error?.message ?? `the gateway answers ${status}`);
+}
