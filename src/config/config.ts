@@ -41,6 +41,8 @@ export interface Config {
     shutdownGrace: number;
   };
   maintenance: boolean;
+  /** The admin API and its page are on from the start. */
+  admin: boolean;
   log: 'pretty' | 'json' | 'off' | undefined;
   leftOut: readonly LeftOut[];
   /** Lines for the user: a provider left out, a variable ignored. */

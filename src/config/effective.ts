@@ -104,6 +104,7 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     reader.row(['default_tier'], config.defaultTier),
     reader.row(['strict'], config.strict),
     reader.row(['maintenance'], config.maintenance),
+    reader.row(['admin'], config.admin),
     reader.row(['usage', 'keep'], durationText(config.usage.keep)),
     reader.row(['responses', 'store'], responses.store ? 'on' : 'off'),
     reader.row(['responses', 'keep'], durationText(responses.keep)),

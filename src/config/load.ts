@@ -147,6 +147,7 @@ function assemble(
     },
     limits: limitsOf(values?.limits),
     maintenance: values?.maintenance ?? false,
+    admin: values?.admin ?? false,
     log: settings.log,
     leftOut: parts.leftOut,
     warnings: parts.warnings,

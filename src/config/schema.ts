@@ -204,6 +204,7 @@ const file = mapping({
     }),
   ),
   maintenance: may(TRUTH),
+  admin: may(TRUTH),
 });
 
 export type FileConfig = z.output<typeof file>;

@@ -45,6 +45,25 @@ export interface Exchange {
   whenDelivered(task: () => void): void;
 }
 
+/** A request for a path that no client of models uses: the admin API's, and its page's. */
+export interface SiteExchange extends Exchange {
+  readonly method: string;
+  /** Without its query. */
+  readonly path: string;
+  /** The client's address; '' if its connection is closed. */
+  readonly remoteAddress: string;
+  /** As `Exchange.readBody`, with a lower limit in bytes. */
+  readBody(most?: number): Buffer | Promise<Buffer>;
+}
+
+/** Paths beside those of models, which the server asks for only if no other route matches. */
+export interface Site {
+  /** Whether the path belongs to it now. */
+  serves(path: string): boolean;
+  /** Answers every request, also with its errors. Rejects with ClientGone alone. */
+  answer(exchange: SiteExchange): Promise<void>;
+}
+
 /** The client closed the connection, so there is nobody to answer. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';

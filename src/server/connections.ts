@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { CancellationSource } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
-import { ClientGone, type Exchange } from '../gateway/exchange.ts';
+import { ClientGone, type SiteExchange } from '../gateway/exchange.ts';
 import { readBody } from './body.ts';
 import { ClientResponse } from './respond.ts';
 
@@ -175,7 +175,7 @@ interface ClientRequestOptions {
 const ignore = (): void => undefined;
 
 /** One request from its head to the end of its answer. A class, as all that is made for each request is: it costs least. */
-export class ClientRequest implements Exchange {
+export class ClientRequest implements SiteExchange {
   readonly requestId: string;
   readonly path: string;
   readonly query: string;
@@ -218,8 +218,12 @@ export class ClientRequest implements Exchange {
     return this.#request.rawHeaders;
   }
 
-  readBody(): Buffer | Promise<Buffer> {
-    return readBody(this.#request, this.#maxBody, this.cancellation);
+  get remoteAddress(): string {
+    return this.#request.socket.remoteAddress ?? '';
+  }
+
+  readBody(most = this.#maxBody): Buffer | Promise<Buffer> {
+    return readBody(this.#request, Math.min(most, this.#maxBody), this.cancellation);
   }
 
   whenDelivered(task: () => void): void {

@@ -49,7 +49,9 @@ export class ClientResponse implements ResponseWriter {
 
   send(status: number, headers: HeaderList, body: Buffer | string): void {
     const length = Buffer.byteLength(body);
-    this.#head(status, headers, 'content-length', String(length));
+    // A 304 has the length of what the client holds already.
+    if (status === 304) this.#head(status, headers);
+    else this.#head(status, headers, 'content-length', String(length));
     if (length > PIECE_BYTES) this.#inPieces().end(bufferOf(body));
     // As a string, a small body leaves in one write with its head. A string of as many bytes as characters is ASCII, which needs no
     // conversion.

@@ -2,7 +2,7 @@
 import { didYouMean } from '../config/did-you-mean.ts';
 import { GatewayError } from '../errors.ts';
 import { countTokens } from '../gateway/count-tokens.ts';
-import type { Exchange, GatewayDeps } from '../gateway/exchange.ts';
+import type { Exchange, GatewayDeps, Site } from '../gateway/exchange.ts';
 import { infer } from '../gateway/inference.ts';
 import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
 import { allProtocols } from '../protocols/registry.ts';
@@ -16,6 +16,8 @@ export type Route =
   /** `id`: from the path, decoded. */
   | { name: 'model'; id: string }
   | { name: 'models' | 'health' | 'probe' }
+  /** A path of the site, which answers it by itself. */
+  | { name: 'site' }
   | ({ name: 'show_stored' | 'delete_stored' } & StoredAnswerRoute);
 
 interface PathEntry {
@@ -68,8 +70,9 @@ export interface Asked {
 /**
  * Throws GatewayError 404, 405 or 426 with a hint at what was meant. `origin`: the URL at which this client reaches the gateway.
  */
-export function route({ method, path, upgrade }: Asked, origin: () => string): Route {
+export function route({ method, path, upgrade }: Asked, origin: () => string, site?: Site): Route {
   const known = PATHS.get(path) ?? modelAt(path) ?? storedAt(path);
+  if (known === undefined && site?.serves(path) === true) return { name: 'site' };
   if (known === undefined) throw new GatewayError('not_found', unknownPath(path, origin()));
   const other = known.others?.[method];
   if (other !== undefined) return other;
@@ -84,7 +87,11 @@ export function route({ method, path, upgrade }: Asked, origin: () => string): R
   return known.route;
 }
 
-export function answer(route: Route, exchange: Exchange, deps: GatewayDeps): Promise<void> {
+export function answer(
+  route: Exclude<Route, { name: 'site' }>,
+  exchange: Exchange,
+  deps: GatewayDeps,
+): Promise<void> {
   switch (route.name) {
     case 'generate':
       return infer(route.protocol, exchange, deps, route.relayedPath);

@@ -5,7 +5,7 @@ import { descriptorsLeft } from '../descriptors.ts';
 import { GatewayError } from '../errors.ts';
 import { createRequestIds } from '../ids.ts';
 import type { Logger } from '../log.ts';
-import { ClientGone, type GatewayDeps } from '../gateway/exchange.ts';
+import { ClientGone, type GatewayDeps, type Site } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
 import { afterReading, refuseBadHttp } from './bad-request.ts';
@@ -43,12 +43,14 @@ type Handle = (incoming: IncomingMessage, response: ServerResponse, unexpected: 
 /** What the listeners share. */
 interface Shared {
   deps: GatewayDeps;
+  site: Site | undefined;
   connections: Connections;
   newRequestId: () => string;
   makeRoom: () => void;
 }
 
-export function createGatewayServer(deps: GatewayDeps): GatewayServer {
+/** `site`: answers paths beside those of models. */
+export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServer {
   const connections = createConnections({
     clock: deps.clock,
     writeTimeout: () => deps.config().limits.writeTimeout,
@@ -59,7 +61,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
   const makeRoom = (): void => {
     if (connections.closeServed(MOST_CLOSED) === 0) deps.client.closeIdle();
   };
-  const shared = { deps, connections, newRequestId, makeRoom };
+  const shared = { deps, site, connections, newRequestId, makeRoom };
   const handle = createHandler(shared);
   const servers: Server[] = [];
 
@@ -107,7 +109,7 @@ export function createGatewayServer(deps: GatewayDeps): GatewayServer {
  * Serves the requests of one turn of the event loop together, at its end: a small body has arrived as a whole by then, and what the
  * requests ask of the database is asked together.
  */
-function createHandler({ deps, connections, newRequestId }: Shared): Handle {
+function createHandler({ deps, site, connections, newRequestId }: Shared): Handle {
   const isOwnHost = createHostCheck();
   const closing = (): boolean => deps.inFlightLimit.closed;
   let arrived: ClientRequest[] = [];
@@ -116,7 +118,7 @@ function createHandler({ deps, connections, newRequestId }: Shared): Handle {
     const requests = arrived;
     arrived = [];
     for (const request of requests) {
-      serve(request, isOwnHost, deps).catch((error: unknown) => refuse(request, error, deps));
+      serve(request, isOwnHost, { deps, site }).catch((error: unknown) => refuse(request, error, deps));
     }
   }
 
@@ -133,7 +135,11 @@ function createHandler({ deps, connections, newRequestId }: Shared): Handle {
   };
 }
 
-async function serve(request: ClientRequest, isOwnHost: HostCheck, deps: GatewayDeps): Promise<void> {
+async function serve(
+  request: ClientRequest,
+  isOwnHost: HostCheck,
+  { deps, site }: Pick<Shared, 'deps' | 'site'>,
+): Promise<void> {
   if (!isOwnHost(request.rawHeaders, deps.config().listen)) {
     throw new GatewayError(
       'forbidden_host',
@@ -146,7 +152,8 @@ async function serve(request: ClientRequest, isOwnHost: HostCheck, deps: Gateway
   }
   const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
   const { method, path, headers } = request;
-  await answer(route({ method, path, upgrade: headers.upgrade }, origin), request, deps);
+  const found = route({ method, path, upgrade: headers.upgrade }, origin, site);
+  await (found.name === 'site' ? site?.answer(request) : answer(found, request, deps));
 }
 
 /** The one place where errors are caught: answered in the client's protocol, and logged. */

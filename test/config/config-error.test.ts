@@ -25,7 +25,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a key that has no effect yet': [
     `${SIM}metrics: true\n`,
-    'gateway.yaml:3 metrics: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance',
+    'gateway.yaml:3 metrics: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance, admin',
   ],
   'an unknown key of a provider': [
     'providers:\n  openai:\n    modles: [a]\n',
@@ -227,7 +227,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a prototype': [
     `${SIM}__proto__: { strict: true }\n`,
-    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance',
+    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance, admin',
   ],
   'two documents': [
     `${SIM}---\na: 1\n`,

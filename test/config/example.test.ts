@@ -30,7 +30,8 @@ it('the example is used whole once its keys are set', () => {
 });
 
 it('what the example says is what is taken without it', () => {
-  const { listen, tiers, defaultTier, strict, usage, limits, maintenance } = load('providers:\n  sim:\n');
+  const { listen, tiers, defaultTier, strict, usage, limits, maintenance, admin } =
+    load('providers:\n  sim:\n');
   expect(load(text)).toMatchObject({
     listen: { ...listen, defaultHosts: false },
     defaultTier,
@@ -38,6 +39,7 @@ it('what the example says is what is taken without it', () => {
     usage,
     limits,
     maintenance,
+    admin,
   });
   expect(load(text).tiers).toEqual(tiers);
 });

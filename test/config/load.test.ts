@@ -98,6 +98,7 @@ describe('defaults', () => {
       database: path.join(cwd, 'home/data/gateway/gateway.db'),
       strict: false,
       maintenance: false,
+      admin: false,
       usage: { keep: 7_776_000_000 },
       responses: { store: true, keep: 86_400_000 },
       limits: {

@@ -83,6 +83,7 @@ export function config(
       shutdownGrace: 1,
     },
     maintenance: false,
+    admin: false,
     log: undefined,
     leftOut: [],
     warnings: [],
