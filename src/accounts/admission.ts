@@ -3,8 +3,8 @@
 import { type Admission, GatewayError } from '../errors.ts';
 import { HOUR_MS, type Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import type { Key, Store } from '../store/store.ts';
-import { databaseAway } from './key.ts';
+import type { AdmissionCount, Key, Store } from '../store/store.ts';
+import { databaseAway, NOT_VALID } from './key.ts';
 import { plural } from '../plural.ts';
 
 /** The tier of an account whose own tier is missing from the configuration. */
@@ -13,37 +13,46 @@ const FALLBACK_LIMIT = 10;
 /** The SDKs wait for any `Retry-After` silently. For a longer wait, the response tells them not to retry. */
 const LONG_WAIT_S = 60;
 
-export function hourOf(time: number): number {
-  return time - (time % HOUR_MS);
-}
+/** A tier that changes more often while one request waits is no limit to count against. */
+const MAX_TIER_CHANGES = 3;
 
 export function limitOf(tier: string, tiers: ReadonlyMap<string, number>): number {
   return tiers.get(tier) ?? tiers.get(FALLBACK_TIER) ?? FALLBACK_LIMIT;
 }
 
-/** Rejects with GatewayError: 429 if the limit of the hour is reached, 503 if the database is not available. */
+/** Rejects with GatewayError: 429 if the limit of the hour is reached, 401 if the key ended meanwhile, 503 if the database is
+ *  not available. */
 export async function admit(
-  store: Store,
+  store: Pick<Store, 'admit'>,
   key: Key,
   tiers: ReadonlyMap<string, number>,
   clock: Clock,
   log: Pick<Logger, 'warn'>,
+  tierChanges = 0,
 ): Promise<Admission> {
-  const now = clock.now();
-  const hour = hourOf(now);
   if (!tiers.has(key.tier)) warnOfUnknownTier(key, tiers, log);
   const limit = limitOf(key.tier, tiers);
-  const resetsAt = hour + HOUR_MS;
-  let used: number | undefined;
-  let admitted = limit;
+  let count: AdmissionCount;
   try {
-    used = await store.admit(key.accountId, hour, limit);
-    if (used === undefined) admitted = await store.used(key.accountId, hour);
+    count = await store.admit(key, limit, clock.now());
   } catch (error) {
     throw databaseAway(error);
   }
-  if (used !== undefined) return { limit, used, resetsAt };
-  throw refusal(key, { limit, used: admitted, resetsAt }, now);
+  switch (count.outcome) {
+    case 'admitted':
+      return { limit, used: count.used, resetsAt: count.hour + HOUR_MS };
+    case 'full':
+      throw refusal(key, { limit, used: count.used, resetsAt: count.hour + HOUR_MS }, count.now);
+    case 'key_ended':
+      throw new GatewayError('unauthenticated', NOT_VALID);
+    case 'tier_changed':
+      if (tierChanges === MAX_TIER_CHANGES) throw tierKeepsChanging();
+      return admit(store, { ...key, tier: count.tier }, tiers, clock, log, tierChanges + 1);
+  }
+}
+
+function tierKeepsChanging(): GatewayError {
+  return new GatewayError('unavailable', "the account's tier is changing; try again", { retryAfter: 1 });
 }
 
 /** Accounts that the log has warned about: once per account and configuration. */

@@ -81,7 +81,7 @@ const NOT_A_KEY = '?';
 /** The usual spelling, tested first. */
 const BEARER = 'Bearer ';
 
-const NOT_VALID =
+export const NOT_VALID =
   'the API key is not valid: unknown, expired or revoked (gateway keys create creates a new one)';
 /** Many clients prefer a variable of the environment to the configured key. */
 const FOREIGN =

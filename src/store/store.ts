@@ -162,14 +162,24 @@ export interface ItemBounds {
   all: number;
 }
 
+/** Who asks to be admitted, as found by `findKey`, which may be older than the database. */
+export type AdmissionKey = Pick<Key, 'id' | 'accountId' | 'tier'>;
+
+/** `used`: requests admitted in the hour that begins at `hour`, with this one. `now`: the time that decided the hour. Only
+ *  `admitted` counts. `key_ended`: the key is revoked, expired or removed. `tier_changed`: the account has another tier. */
+export type AdmissionCount =
+  | { outcome: 'admitted' | 'full'; used: number; hour: number; now: number }
+  | { outcome: 'key_ended' }
+  | { outcome: 'tier_changed'; tier: string };
+
 export interface Store {
   /** The name of the database in messages: the file's path, or the URL without its password. */
   readonly location: string;
 
-  /** Counts one more request of the account in the hour that begins at `hour`, if the count is below `limit`. Exact for any
-   *  number of servers on one database; the promise resolves after the commit. Resolves to the new count, or to undefined if
-   *  the limit is reached (then nothing changes). */
-  admit(accountId: number, hour: number, limit: number): Promise<number | undefined>;
+  /** Counts one more request of the key's account in the current hour, if the count is below `limit`, which is the limit of
+   *  `key.tier`. Exact for any number of servers on one database; the promise resolves after the commit. `now` is the caller's
+   *  time: a database server uses its own, so that the clocks of its clients do not matter. */
+  admit(key: AdmissionKey, limit: number, now: number): Promise<AdmissionCount>;
   /** Requests admitted in that hour. */
   used(accountId: number, hour: number): Promise<number>;
 

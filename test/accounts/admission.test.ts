@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { admit, limitOf } from '../../src/accounts/admission.ts';
 import { HOUR_MS } from '../../src/clock.ts';
 import { silentLog } from '../../src/log.ts';
-import type { Key, Store } from '../../src/store/store.ts';
+import type { AdmissionCount, Key, Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { makeKey, NOW, refusalOf, temporaryStore } from './support.ts';
 
@@ -72,6 +72,44 @@ describe('admit', () => {
       used: 1,
       resetsAt: NEXT_HOUR + HOUR_MS,
     });
+  });
+
+  it('follows a tier that changed after the key was found, and refuses a key that ended since', async () => {
+    const { key } = await known();
+    const asked: [tier: string, limit: number][] = [];
+    const counts: AdmissionCount[] = [
+      { outcome: 'tier_changed', tier: 'pro' },
+      { outcome: 'admitted', used: 3, hour: NEXT_HOUR - HOUR_MS, now: NOW },
+      { outcome: 'key_ended' },
+    ];
+    const store: Pick<Store, 'admit'> = {
+      admit({ tier }, limit) {
+        asked.push([tier, limit]);
+        return Promise.resolve(counts.shift() ?? { outcome: 'tier_changed', tier: 'free' });
+      },
+    };
+    const clock = manualClock(NOW);
+    expect(await admit(store, key, TIERS, clock, silentLog)).toEqual({
+      limit: 5,
+      used: 3,
+      resetsAt: NEXT_HOUR,
+    });
+    expect(asked).toEqual([
+      ['free', 2],
+      ['pro', 5],
+    ]);
+    expect((await refusalOf(admit(store, key, TIERS, clock, silentLog))).status).toBe(401);
+    expect((await refusalOf(admit(store, key, TIERS, clock, silentLog))).status).toBe(503);
+  });
+
+  it("takes hour and wait from the database's clock, not from its own", async () => {
+    const { key } = await known();
+    const now = NEXT_HOUR + 60_000;
+    const store: Pick<Store, 'admit'> = {
+      admit: () => Promise.resolve({ outcome: 'full', used: 2, hour: NEXT_HOUR, now }),
+    };
+    const { options } = await refusalOf(admit(store, key, TIERS, manualClock(NOW), silentLog));
+    expect(options).toMatchObject({ retryAfter: 59 * 60, admission: { resetsAt: NEXT_HOUR + HOUR_MS } });
   });
 
   it('counts all keys of an account together, and another account apart', async () => {

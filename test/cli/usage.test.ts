@@ -50,7 +50,7 @@ async function usedShell(): Promise<Shell> {
   await withStore(shell, async (store) => {
     const { id } = (await store.listAccounts())[0] ?? { id: 0 };
     for (const hour of [THIS_HOUR, THIS_HOUR, THIS_HOUR, THIS_HOUR - 20 * HOUR, THIS_HOUR - 20 * HOUR]) {
-      await store.admit(id, hour, 60);
+      await store.admit({ id: 'key_one', accountId: id, tier: 'pro' }, 60, hour);
     }
     await store.recordUsage([
       row({ accountId: id }),
@@ -225,7 +225,7 @@ describe('usage for people', () => {
     for (const name of ['bob', 'carol', 'dave']) await shell.run(`keys create --account ${name}`);
     await withStore(shell, async (store) => {
       const { id } = (await store.findAccount('bob')) ?? { id: 0 };
-      await store.admit(id, THIS_HOUR, 60);
+      await store.admit({ id: 'key_one', accountId: id, tier: 'pro' }, 60, THIS_HOUR);
       await store.recordUsage([row({ accountId: id, costUsd: null })]);
     });
     for (const columns of [60, 100, 160]) {

@@ -5,6 +5,12 @@ import process from 'node:process';
 
 const [compiled, task, file, ...rest] = process.argv.slice(2);
 const { openStore } = await import(compiled);
+const key = { id: 'key_one', accountId: 1, tier: 'free' };
+/** The new count of account 1; undefined: the limit is reached. */
+async function admit(store, limit) {
+  const { outcome, used } = await store.admit(key, limit, 0);
+  return outcome === 'admitted' ? used : undefined;
+}
 const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const tasks = {
@@ -12,7 +18,7 @@ const tasks = {
   async open() {
     while (Date.now() < Number(rest[0]));
     const store = await openStore(file);
-    say({ admitted: await store.admit(1, 0, 1000) });
+    say({ admitted: await admit(store, 1000) });
     await store.close();
   },
   /** Asks for many admissions at once. */
@@ -21,7 +27,7 @@ const tasks = {
     const store = await openStore(file);
     say('ready');
     await new Promise((resolve) => process.stdin.once('data', resolve));
-    const answers = await Promise.all(Array.from({ length: count }, () => store.admit(1, 0, limit)));
+    const answers = await Promise.all(Array.from({ length: count }, () => admit(store, limit)));
     say(answers.filter((used) => used !== undefined));
     await store.close();
     process.stdin.destroy();
@@ -31,7 +37,7 @@ const tasks = {
     const store = await openStore(file);
     for (let left = Number(rest[0]); left > 0; left -= 1) {
       try {
-        say({ used: await store.admit(1, 0, 1e9) });
+        say({ used: await admit(store, 1e9) });
       } catch (error) {
         say({ kind: error.kind });
         // Not through close, whose checkpoint would fail for want of space.

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
 import type {
+  Key,
   NewKey,
   RequestIdQuery,
   RequestQuery,
@@ -11,6 +12,7 @@ import type {
   StoredItem,
   UsageRow,
 } from '../../src/store/store.ts';
+import { keyOf } from './support.ts';
 
 export const HOUR = Date.parse('2026-11-21T14:00:00Z');
 
@@ -89,10 +91,17 @@ function plainCounts(
   });
 }
 
-export function storeContract(name: string, open: () => Promise<Store>): void {
+/** `setTime`: sets the clock of an engine that does not count by the time of its caller. */
+export function storeContract(
+  name: string,
+  open: () => Promise<Store>,
+  setTime = (_now: number): Promise<void> => Promise.resolve(),
+): void {
   let store: Store;
+  let keys: Key[];
   beforeEach(async () => {
     store = await open();
+    keys = [];
   });
   afterEach(() => store.close());
 
@@ -100,6 +109,15 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     const found = await store.findAccount(account);
     if (found === undefined) throw new Error(`no account ${account}`);
     return found.id;
+  }
+
+  /** The new count of the hour that holds `now`; undefined: nothing was counted. */
+  async function admit(account: number, now: number, limit: number): Promise<number | undefined> {
+    if (!keys.some((key) => key.accountId === account)) keys = await store.listKeys();
+    const key = keys.find((known) => known.accountId === account) ?? keyOf(account);
+    await setTime(now);
+    const count = await store.admit(key, limit, now);
+    return count.outcome === 'admitted' ? count.used : undefined;
   }
 
   describe(`${name}: keys and accounts`, () => {
@@ -284,7 +302,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       await store.createKey(newKey({ id: 'key_two', account: 'bob' }));
       const [alice, bob] = [await accountId('alice'), await accountId('bob')];
       for (const id of [alice, bob]) {
-        await store.admit(id, HOUR, 10);
+        await admit(id, HOUR, 10);
         await store.recordUsage(Array.from({ length: 600 }, () => usageRow({ accountId: id })));
         await store.storeItems(
           Array.from({ length: 120 }, (_, at) => item(id, `i${at}`)),
@@ -307,7 +325,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       await store.createKey(newKey());
       const removed = await accountId();
       await store.removeAccount('alice');
-      await store.admit(removed, HOUR, 10);
+      await admit(removed, HOUR, 10);
       await store.recordUsage([usageRow({ accountId: removed })]);
       await store.storeItems([item(removed, 'late')], BOUNDS);
       await store.createKey(newKey());
@@ -315,16 +333,23 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       expect(id).not.toBe(removed);
       expect(await store.used(id, HOUR)).toBe(0);
       expect(await store.findItems(removed, ['late'], HOUR)).toEqual([]);
-      await store.admit(removed, HOUR + 2 * HOUR_MS, 10);
-      await store.admit(id, HOUR + 2 * HOUR_MS, 10);
+      await admit(removed, HOUR + 2 * HOUR_MS, 10);
+      await admit(id, HOUR + 2 * HOUR_MS, 10);
       await store.prune(HOUR + 2 * HOUR_MS, HOUR_MS);
       expect(await store.used(removed, HOUR)).toBe(0);
     });
   });
 
   describe(`${name}: admissions`, () => {
+    /** Accounts 1 to 3. */
+    beforeEach(async () => {
+      for (const account of ['alice', 'bob', 'carol'])
+        await store.createKey(newKey({ id: account, account }));
+      keys = await store.listKeys();
+    });
+
     it('admits exactly the limit, and counts no refusal', async () => {
-      const answers = await Promise.all(Array.from({ length: 25 }, () => store.admit(1, HOUR, 10)));
+      const answers = await Promise.all(Array.from({ length: 25 }, () => admit(1, HOUR, 10)));
       expect(answers.filter((used) => used !== undefined).sort((a, b) => a - b)).toEqual([
         1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
       ]);
@@ -332,22 +357,22 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     });
 
     it('counts accounts and hours apart', async () => {
-      await store.admit(1, HOUR, 1);
-      expect(await store.admit(2, HOUR, 1)).toBe(1);
-      expect(await store.admit(1, HOUR + HOUR_MS, 1)).toBe(1);
-      expect(await store.admit(1, HOUR, 1)).toBeUndefined();
+      await admit(1, HOUR, 1);
+      expect(await admit(2, HOUR, 1)).toBe(1);
+      expect(await admit(1, HOUR + HOUR_MS, 1)).toBe(1);
+      expect(await admit(1, HOUR, 1)).toBeUndefined();
       expect(await store.used(3, HOUR)).toBe(0);
     });
 
     it('follows a limit that rises or falls within the hour', async () => {
-      for (let n = 0; n < 3; n += 1) await store.admit(1, HOUR, 5);
-      expect(await store.admit(1, HOUR, 2)).toBeUndefined();
+      for (let n = 0; n < 3; n += 1) await admit(1, HOUR, 5);
+      expect(await admit(1, HOUR, 2)).toBeUndefined();
       expect(await store.used(1, HOUR)).toBe(3);
-      expect(await store.admit(1, HOUR, 4)).toBe(4);
+      expect(await admit(1, HOUR, 4)).toBe(4);
     });
 
     it('admits nobody at a limit of none', async () => {
-      expect(await store.admit(1, HOUR, 0)).toBeUndefined();
+      expect(await admit(1, HOUR, 0)).toBeUndefined();
       expect(await store.used(1, HOUR)).toBe(0);
     });
 
@@ -358,7 +383,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
           round += 1;
           const expected = plainCounts(attempts);
           for (const [index, { account, hour, limit }] of attempts.entries()) {
-            expect(await store.admit(account + 10 * round, hour, limit)).toBe(expected[index]);
+            expect(await admit(account, hour + 3 * round * HOUR_MS, limit)).toBe(expected[index]);
           }
         }),
         { numRuns: 30 },
@@ -370,10 +395,11 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       await fc.assert(
         fc.asyncProperty(ATTEMPTS, async (attempts) => {
           round += 1;
-          const admitted = attempts.map(({ account, hour, limit }) =>
-            store.admit(account + 10 * round, hour, limit),
-          );
-          expect(await Promise.all(admitted)).toEqual(plainCounts(attempts));
+          const hour = HOUR + round * HOUR_MS;
+          await setTime(hour);
+          const admitted = attempts.map(({ account, limit }) => admit(account, hour, limit));
+          const inOneHour = attempts.map((attempt) => ({ ...attempt, hour }));
+          expect(await Promise.all(admitted)).toEqual(plainCounts(inOneHour));
         }),
         { numRuns: 30 },
       );
@@ -395,8 +421,10 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     });
 
     it('counts requests from admissions, even those of which no row is left', async () => {
-      for (let n = 0; n < 4; n += 1) await store.admit(1, HOUR, 10);
-      await store.admit(2, HOUR, 10);
+      await store.createKey(newKey());
+      await store.createKey(newKey({ id: 'key_two', account: 'bob' }));
+      for (let n = 0; n < 4; n += 1) await admit(1, HOUR, 10);
+      await admit(2, HOUR, 10);
       await store.recordUsage([usageRow()]);
       expect(await store.totals(1, HOUR)).toMatchObject({ requests: 4, inputTokens: 115 });
       expect(await store.totals(undefined, HOUR)).toMatchObject({ requests: 5, inputTokens: 115 });
@@ -430,7 +458,8 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     });
 
     it('takes the window from the whole hour that holds its beginning', async () => {
-      for (const hour of [HOUR - HOUR_MS, HOUR, HOUR + HOUR_MS]) await store.admit(1, hour, 10);
+      await store.createKey(newKey());
+      for (const hour of [HOUR - HOUR_MS, HOUR, HOUR + HOUR_MS]) await admit(1, hour, 10);
       await store.recordUsage([
         usageRow({ at: HOUR - 1 }),
         usageRow({ at: HOUR }),
@@ -450,8 +479,8 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       await store.createKey(newKey({ id: 'key_two', account: 'alice' }));
       const zoe = await accountId('zoe');
       const alice = await accountId('alice');
-      await store.admit(zoe, HOUR, 10);
-      await store.admit(alice, HOUR + HOUR_MS, 10);
+      await admit(zoe, HOUR, 10);
+      await admit(alice, HOUR + HOUR_MS, 10);
       await store.recordUsage([
         usageRow({ accountId: zoe }),
         usageRow({ accountId: alice, keyId: 'key_two', model: 'slow', at: HOUR + HOUR_MS }),
@@ -504,7 +533,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       await store.createKey(newKey());
       const id = await accountId();
       for (const hour of hours) {
-        await store.admit(id, hour, 10);
+        await admit(id, hour, 10);
         const at = (n: number): number => hour + (n % HOUR_MS);
         await store.recordUsage(
           Array.from({ length: rows }, (_, n) => usageRow({ accountId: id, at: at(n) })),
@@ -533,7 +562,7 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
       const id = await fill([HOUR - HOUR_MS, HOUR], 3);
       await store.prune(HOUR + 1000, 0);
       expect(await store.totals(id, 0)).toMatchObject({ requests: 1, outputTokens: 60 });
-      expect(await store.admit(id, HOUR, 10)).toBe(2);
+      expect(await admit(id, HOUR, 10)).toBe(2);
     });
 
     it('takes an empty batch, and a name of any length', async () => {
@@ -626,14 +655,15 @@ export function storeContract(name: string, open: () => Promise<Store>): void {
     it('rejects what comes after close, and closes twice without complaint', async () => {
       await store.close();
       await store.close();
-      await expect(store.admit(1, HOUR, 10)).rejects.toMatchObject({
+      await expect(store.admit(keyOf(1), 10, HOUR)).rejects.toMatchObject({
         name: 'StoreError',
         kind: 'unavailable',
       });
     });
 
     it('does its housekeeping without a word', async () => {
-      await store.admit(1, HOUR, 10);
+      await store.createKey(newKey());
+      await admit(1, HOUR, 10);
       await store.idle();
       expect(await store.used(1, HOUR)).toBe(1);
     });

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { HOUR, newKey, usageRow } from './contract.ts';
-import { faultOf, opened, temporaryFile } from './support.ts';
+import { admit, faultOf, opened, temporaryFile } from './support.ts';
 
 // The same copy of SQLite as the store's: two copies in one process don't see each other's locks.
 const Database = await loadDriver();
@@ -27,7 +27,7 @@ it('writes wait for the lock while the process goes on, and happen once when it 
   const store = await opened(file, { clock: manualClock() });
   const unlock = lock(file);
   let settled = 0;
-  const admissions = [store.admit(1, HOUR, 10), store.admit(1, HOUR, 10)];
+  const admissions = [admit(store, 1, HOUR, 10), admit(store, 1, HOUR, 10)];
   const writes = [...admissions, store.createKey(newKey()), store.recordUsage([usageRow()])].map((write) =>
     write.finally(() => (settled += 1)),
   );
@@ -35,7 +35,7 @@ it('writes wait for the lock while the process goes on, and happen once when it 
   // Readers are not held up by a writer, nor by writers that wait.
   expect(await store.used(1, HOUR)).toBe(0);
   expect(await store.findKey(newKey().hash)).toBeUndefined();
-  admissions.push(store.admit(1, HOUR, 10));
+  admissions.push(admit(store, 1, HOUR, 10));
   expect(settled).toBe(0);
   unlock();
   await Promise.all(writes);
@@ -49,10 +49,10 @@ it('writes are given up after two seconds, each for itself, and change nothing l
   const clock = manualClock();
   const store = await opened(file, { clock });
   const unlock = lock(file);
-  const first = faultOf(store.admit(1, HOUR, 10));
+  const first = faultOf(admit(store, 1, HOUR, 10));
   await nextTurn();
   clock.advance(1500);
-  const second = store.admit(1, HOUR, 10);
+  const second = admit(store, 1, HOUR, 10);
   await nextTurn();
   clock.advance(500);
   expect(await first).toMatchObject({

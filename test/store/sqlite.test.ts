@@ -23,7 +23,7 @@ import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { HOUR, newKey, storeContract, usageRow } from './contract.ts';
-import { contentsOf, faultOf, opened, temporaryFile } from './support.ts';
+import { admit, contentsOf, faultOf, opened, temporaryFile } from './support.ts';
 
 // The same copy of SQLite as the store's: two copies in one process don't see each other's locks.
 const Database = await loadDriver();
@@ -121,9 +121,9 @@ describe('admissions asked for at once', () => {
   it('are counted in one commit', async () => {
     const file = temporaryFile();
     const store = await opened(file);
-    await store.admit(1, HOUR, 10);
+    await admit(store, 1, HOUR, 10);
     const before = statSync(`${file}-wal`).size;
-    expect(await Promise.all([1, 2, 3].map(() => store.admit(1, HOUR, 10)))).toEqual([2, 3, 4]);
+    expect(await Promise.all([1, 2, 3].map(() => admit(store, 1, HOUR, 10)))).toEqual([2, 3, 4]);
     // One page and its head (https://www.sqlite.org/walformat.html).
     expect(statSync(`${file}-wal`).size - before).toBe(4096 + 24);
   });
@@ -134,18 +134,18 @@ describe('admissions asked for at once', () => {
     const store = await opened(file, { clock });
     const holder = new Database(file);
     holder.exec('BEGIN IMMEDIATE');
-    const faults = Promise.all([1, 2, 3].map((id) => faultOf(store.admit(id, HOUR, 10))));
+    const faults = Promise.all([1, 2, 3].map((id) => faultOf(admit(store, id, HOUR, 10))));
     await nextTurn();
     clock.advance(2000);
     expect((await faults).map(({ kind }) => kind)).toEqual(['busy', 'busy', 'busy']);
     holder.close();
-    expect(await store.admit(1, HOUR, 10)).toBe(1);
+    expect(await admit(store, 1, HOUR, 10)).toBe(1);
   });
 
   it('are committed by a store that is closed before their turn', async () => {
     const file = temporaryFile();
     const store = await opened(file);
-    const admitted = store.admit(1, HOUR, 10);
+    const admitted = admit(store, 1, HOUR, 10);
     await store.close();
     expect(await admitted).toBe(1);
     expect(await (await opened(file)).used(1, HOUR)).toBe(1);
@@ -158,7 +158,7 @@ describe('who can read it', () => {
     const before = process.umask(0);
     try {
       const store = await opened(file);
-      await store.admit(1, HOUR, 10);
+      await admit(store, 1, HOUR, 10);
     } finally {
       process.umask(before);
     }
@@ -269,7 +269,7 @@ describe('a file that is no database of ours', () => {
   it('an empty file is a database that is yet to be made', async () => {
     const file = temporaryFile();
     writeFileSync(file, '');
-    expect(await (await opened(file)).admit(1, HOUR, 1)).toBe(1);
+    expect(await admit(await opened(file), 1, HOUR, 1)).toBe(1);
   });
 
   it('damage that only a query meets is reported as such, and does not end the process', async () => {
@@ -321,16 +321,16 @@ describe('a database that is away', () => {
     const file = temporaryFile();
     const clock = manualClock();
     const store = await opened(file, { clock });
-    await store.admit(1, HOUR, 10);
+    await admit(store, 1, HOUR, 10);
     renameSync(file, `${file}.away`);
     clock.advance(1000);
-    const fault = await faultOf(store.admit(1, HOUR, 10));
+    const fault = await faultOf(admit(store, 1, HOUR, 10));
     expect(fault).toMatchObject({
       kind: 'unavailable',
       message: expect.stringContaining('is gone') as string,
     });
     renameSync(`${file}.away`, file);
-    expect(await store.admit(1, HOUR, 10)).toBe(2);
+    expect(await admit(store, 1, HOUR, 10)).toBe(2);
   });
 
   it('opens a database anew that was made anew in its place', async () => {
@@ -357,7 +357,7 @@ describe('a database that is away', () => {
     const before = readFileSync(copy);
     renameSync(copy, file);
     clock.advance(1000);
-    const fault = await faultOf(store.admit(1, HOUR, 10));
+    const fault = await faultOf(admit(store, 1, HOUR, 10));
     expect(fault).toMatchObject({
       kind: 'unavailable',
       message: expect.stringContaining('was replaced') as string,
@@ -380,14 +380,14 @@ describe('its log', () => {
   it('stays within bounds where nobody is ever idle', async () => {
     const file = temporaryFile();
     const store = await opened(file);
-    for (let n = 0; n < 10_000; n += 1) await store.admit(n % 7, HOUR, 1e9);
+    for (let n = 0; n < 10_000; n += 1) await admit(store, n % 7, HOUR, 1e9);
     expect(statSync(`${file}-wal`).size).toBeLessThan(48 * 1024 * 1024);
   });
 
   it('goes away with the last process', async () => {
     const file = temporaryFile();
     const store = await openStore(file);
-    await store.admit(1, HOUR, 10);
+    await admit(store, 1, HOUR, 10);
     await store.close();
     expect(existsSync(`${file}-wal`)).toBe(false);
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
-import { StoreError, type Store } from '../../src/store/store.ts';
+import { StoreError, type AdmissionKey, type Store } from '../../src/store/store.ts';
 
 export function temporaryFile(name = 'gateway.db'): string {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-store-'));
@@ -33,4 +33,20 @@ export function contentsOf(folder: string): Record<string, string> {
   return Object.fromEntries(
     readdirSync(folder).map((name) => [name, readFileSync(join(folder, name)).toString('latin1')]),
   );
+}
+
+/** A key of the account, for admissions. */
+export function keyOf(accountId: number): AdmissionKey {
+  return { id: 'key_one', accountId, tier: 'free' };
+}
+
+/** The new count of the hour that holds `now`; undefined: the limit is reached. */
+export async function admit(
+  store: Store,
+  accountId: number,
+  now: number,
+  limit: number,
+): Promise<number | undefined> {
+  const count = await store.admit(keyOf(accountId), limit, now);
+  return count.outcome === 'admitted' ? count.used : undefined;
 }

@@ -6,7 +6,7 @@ import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import type { Grouping, Store, UsageRow } from '../../src/store/store.ts';
 import { HOUR, newKey, usageRow } from './contract.ts';
-import { opened, temporaryFile } from './support.ts';
+import { admit, opened, temporaryFile } from './support.ts';
 
 const Database = await loadDriver();
 
@@ -117,7 +117,7 @@ it.each([undefined, ...GROUPINGS])(
     };
     const add = async (name: string): Promise<void> => {
       const { accountId } = await store.createKey(newKey({ id: `key_${name}`, account: name }));
-      await store.admit(accountId, HOUR, 10);
+      await admit(store, accountId, HOUR, 10);
     };
     await add('first');
     const once = await asked();

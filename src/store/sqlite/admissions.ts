@@ -1,13 +1,15 @@
 // Counts requests against their account's limit of the hour. Requests of one tick of the event loop are counted in one
 // transaction, because the commit costs most (docs/decisions/0005). No promise resolves before the commit.
+import { HOUR_MS } from '../../clock.ts';
+import type { AdmissionCount, AdmissionKey } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
 
 interface PendingAdmission {
   accountId: number;
-  hour: number;
   limit: number;
-  resolve: (count: number | undefined) => void;
+  now: number;
+  resolve: (count: AdmissionCount) => void;
   reject: (error: unknown) => void;
 }
 
@@ -26,16 +28,18 @@ export function prepareAdmissions(db: Db) {
   );
 
   /** Requests of the same account and hour share one read and one write. */
-  const countAll = db.transaction((pending: readonly PendingAdmission[]): (number | undefined)[] => {
+  const countAll = db.transaction((pending: readonly PendingAdmission[]): AdmissionCount[] => {
     const tallies = new Map<string, Tally>();
-    const counts = pending.map(({ accountId, hour, limit }) => {
+    const counts = pending.map(({ accountId, limit, now }): AdmissionCount => {
+      const hour = now - (now % HOUR_MS);
       const name = `${accountId} ${hour}`;
       let tally = tallies.get(name);
       if (tally === undefined) {
         const before = used.get(accountId, hour) ?? 0;
         tallies.set(name, (tally = { accountId, hour, before, now: before }));
       }
-      return tally.now < limit ? ++tally.now : undefined;
+      if (tally.now >= limit) return { outcome: 'full', used: tally.now, hour, now };
+      return { outcome: 'admitted', used: ++tally.now, hour, now };
     });
     for (const { accountId, hour, before, now } of tallies.values()) {
       if (now > before) set.run(accountId, hour, now);
@@ -53,7 +57,7 @@ interface Tally {
 }
 
 export interface Admissions {
-  admit(accountId: number, hour: number, limit: number): Promise<number | undefined>;
+  admit(key: AdmissionKey, limit: number, now: number): Promise<AdmissionCount>;
   /** Counts the pending requests now. */
   flush(): Promise<void>;
 }
@@ -67,16 +71,17 @@ export function createAdmissions(connection: Pick<Connection<Statements>, 'run'>
     pending = [];
     try {
       const counts = await connection.run((sql) => sql.countAdmissions(batch));
-      for (const [index, { resolve }] of batch.entries()) resolve(counts[index]);
+      for (const [index, count] of counts.entries()) batch[index]?.resolve(count);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
   }
 
   return {
-    admit: (accountId, hour, limit) =>
+    // The key is as found in this turn of the event loop (docs/decisions/0006), so it is not read again.
+    admit: ({ accountId }, limit, now) =>
       new Promise((resolve, reject) => {
-        const length = pending.push({ accountId, hour, limit, resolve, reject });
+        const length = pending.push({ accountId, limit, now, resolve, reject });
         if (length === 1) process.nextTick(() => void flush());
       }),
     flush,

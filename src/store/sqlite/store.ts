@@ -19,7 +19,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
   return {
     location: file,
 
-    admit: (accountId, hour, limit) => admissions.admit(accountId, hour, limit),
+    admit: (key, limit, now) => admissions.admit(key, limit, now),
     used: (accountId, hour) => run((sql) => sql.used.get(accountId, hour) ?? 0),
 
     findKey: (hash) => run((sql) => sql.findKey(hash)),
