@@ -12,6 +12,7 @@ import { askTargets } from './outbound/fallback.ts';
 import { estimatedInput, respond } from './reply/respond.ts';
 import { keepAliveInSilence } from './reply/silence.ts';
 import { recallThinking } from './thinking-memory.ts';
+import type { PassedOver, Resolution } from '../routing/routing.ts';
 import { finishTrace, Trace, type Outcome } from './trace.ts';
 
 /**
@@ -52,7 +53,7 @@ export async function infer(
     const recalled = await recallThinking(inbound, targets, key.accountId, deps);
     const references = await resolveReferences(inbound, key.accountId, deps);
     const build = { forwarded, strict, recalled, references };
-    const { first, rest } = buildFirst(targets, inbound, build);
+    const { first, rest, refused } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, tiers, clock, deps.log);
     // Counted before the body is released.
     if (inbound.stream && first.crossing && client.needsInputEstimate) inbound.estimate();
@@ -60,7 +61,16 @@ export async function infer(
     references?.release();
 
     const { model: modelAsked, stream: streamed } = inbound;
-    const trace = new Trace({ requestId, key, endpoint: name, modelAsked, streamed, startedAt });
+    const trace = new Trace({
+      requestId,
+      key,
+      endpoint: name,
+      modelAsked,
+      streamed,
+      startedAt,
+      passedOver: passedOver(resolution, refused),
+      conversation: query.knownConversation,
+    });
     const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, deps);
     try {
       const { maxReply, maxValues } = limits;
@@ -89,6 +99,7 @@ export async function infer(
       trace.estimatedInput = estimatedInput(trace.outcome, answer, inbound);
     } catch (error) {
       trace.outcome = outcomeOf(error, sink.opened);
+      if (error instanceof GatewayError) trace.message = error.message;
       throw error;
     } finally {
       silence.end();
@@ -97,6 +108,11 @@ export async function infer(
   } finally {
     exchange.whenDelivered(release);
   }
+}
+
+/** Mostly none: no array is made then. */
+function passedOver({ later, skipped }: Resolution, refused: readonly PassedOver[]): readonly PassedOver[] {
+  return later.length + refused.length === 0 ? skipped : [...later, ...refused, ...skipped];
 }
 
 function outcomeOf(error: unknown, opened: boolean): Outcome {

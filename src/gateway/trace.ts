@@ -2,8 +2,10 @@
 import type { Clock } from '../clock.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
-import type { ReplyIds } from '../protocols/protocol.ts';
+import type { ProviderFailure } from '../errors.ts';
+import type { Protocol, ReplyIds } from '../protocols/protocol.ts';
 import type { Target } from '../routing/catalog.ts';
+import type { PassedOver } from '../routing/routing.ts';
 import type { NewItem } from '../store/sealed-items.ts';
 import type { Key } from '../store/store.ts';
 import { redact } from './outbound/redact.ts';
@@ -23,10 +25,23 @@ export interface Outcome {
 /** A target that was contacted, and what a translation changed on the way to it. */
 export interface Contact {
   readonly target: Target;
+  /** The protocol towards the target. */
+  readonly protocol: Protocol;
   /** Wire paths of the fields that were left out, sorted. */
   readonly dropped: readonly string[];
   /** Fields whose form was changed, each as `path: how`. */
   readonly changed: readonly string[];
+}
+
+/** A contact without an answer. `message` is redacted. */
+export interface FailedContact {
+  readonly target: Target;
+  readonly protocol: Protocol;
+  readonly status: number | undefined;
+  readonly kind: ProviderFailure['kind'];
+  readonly reason: string | undefined;
+  readonly message: string;
+  readonly ms: number;
 }
 
 /** What is known of a request when it is admitted. */
@@ -39,9 +54,14 @@ export interface Admitted {
   readonly streamed: boolean;
   /** Monotonic milliseconds. */
   readonly startedAt: number;
+  /** Targets that the resolution left out or put behind others. */
+  readonly passedOver: readonly PassedOver[];
+  /** A hash of the conversation's beginning, if routing needed it. */
+  readonly conversation: string | undefined;
 }
 
 const NO_HEADERS: readonly string[] = [];
+const NO_FAILURES: readonly FailedContact[] = [];
 
 /**
  * A class that sets all its members at once: a literal to which members are added later, or which is copied by a spread, gets a new
@@ -54,6 +74,17 @@ export class Trace implements Admitted {
   readonly modelAsked: string;
   readonly streamed: boolean;
   readonly startedAt: number;
+  readonly conversation: string | undefined;
+  passedOver: readonly PassedOver[];
+  failures: readonly FailedContact[] = NO_FAILURES;
+  /** Requests to targets, a second one to the same target too. */
+  contacts = 0;
+  /** When the last of them began. Monotonic milliseconds. */
+  contactedAt = 0;
+  /** Bytes of the streamed answer so far. */
+  written = 0;
+  /** Why the request failed, as the client got it. */
+  message: string | undefined = undefined;
   firstByteAt: number | undefined = undefined;
   /** Targets contacted, a second request to one of them not counted. */
   attempts = 0;
@@ -73,13 +104,16 @@ export class Trace implements Admitted {
   firstByteMs: number | null = null;
   durationMs = 0;
 
-  constructor({ requestId, key, endpoint, modelAsked, streamed, startedAt }: Admitted) {
+  constructor(admitted: Admitted) {
+    const { requestId, key, endpoint, modelAsked, streamed, startedAt, passedOver, conversation } = admitted;
     this.requestId = requestId;
     this.key = key;
     this.endpoint = endpoint;
     this.modelAsked = modelAsked;
     this.streamed = streamed;
     this.startedAt = startedAt;
+    this.passedOver = passedOver;
+    this.conversation = conversation;
   }
 }
 

@@ -5,6 +5,7 @@ import type { FinishedTrace, Observer } from '../gateway/trace.ts';
 import { withoutKeys, type Logger } from '../log.ts';
 import { costOf } from '../routing/price.ts';
 import type { Store, UsageRow } from '../store/store.ts';
+import { detailOf } from './request-detail.ts';
 
 const FLUSH_MS = 100;
 /** Rows that wait while the store is unavailable; beyond it the oldest are discarded, and the log says how many. */
@@ -101,6 +102,6 @@ function usageRow(trace: FinishedTrace): UsageRow {
     error: outcome.error,
     requestId: trace.requestId,
     attempts: trace.attempts,
-    detail: null,
+    detail: detailOf(trace),
   };
 }

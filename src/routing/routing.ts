@@ -52,7 +52,14 @@ export interface Resolution {
   /** By a target's key: what it lacks and should not. */
   weak: ReadonlyMap<string, readonly string[]>;
   /** Targets of the name that were left out, and why. */
-  skipped: readonly { target: Target; why: string }[];
+  skipped: readonly PassedOver[];
+  /** Targets that the configuration names before the first of `targets`, and why they come later. */
+  later: readonly PassedOver[];
+}
+
+export interface PassedOver {
+  target: Target;
+  why: string;
 }
 
 export interface Routing {
@@ -153,7 +160,7 @@ interface Names {
   leftOut: Config['leftOut'];
 }
 
-type Skipped = Resolution['skipped'][number][];
+type Skipped = PassedOver[];
 
 function resolve(query: RoutingQuery, names: Names, affinity: Affinity, health: Health): Resolution {
   const entry = findEntry(query, names);
@@ -164,7 +171,14 @@ function resolve(query: RoutingQuery, names: Names, affinity: Affinity, health: 
   const last = entry.targets.length > 1 ? affinity.recall(query) : undefined;
   if (candidates.length === 1) {
     const targets = [guardThinking(query, last?.family, only.target)];
-    return { targets, asked: entry.name, lone: true, weak: weaknesses(candidates), skipped };
+    return {
+      targets,
+      asked: entry.name,
+      lone: true,
+      weak: weaknesses(candidates),
+      skipped,
+      later: NO_TARGETS,
+    };
   }
   for (const candidate of candidates) {
     candidate.state = health.state(candidate.target.key);
@@ -176,7 +190,8 @@ function resolve(query: RoutingQuery, names: Names, affinity: Affinity, health: 
     family: query.openToolTurn ? last?.family : undefined,
   });
   const waitMs = waitForAll(ordered);
-  const family = last?.family ?? ordered[0]?.target.family;
+  const [best = only] = ordered;
+  const family = last?.family ?? best.target.family;
   return {
     targets: ordered.map(({ target }) => guardThinking(query, family, target)),
     asked: entry.name,
@@ -184,7 +199,24 @@ function resolve(query: RoutingQuery, names: Names, affinity: Affinity, health: 
     ...(waitMs > 0 && { waitMs }),
     weak: weaknesses(ordered),
     skipped,
+    later: best === only ? NO_TARGETS : beforeIn(candidates, best),
   };
+}
+
+const NO_TARGETS: readonly PassedOver[] = [];
+
+/** The candidates that stand before the best one in the configured order, and why they were not preferred. */
+function beforeIn(candidates: readonly Candidate[], best: Candidate): PassedOver[] {
+  return candidates
+    .slice(0, candidates.indexOf(best))
+    .map((candidate) => ({ target: candidate.target, why: drawbackOf(candidate, best) }));
+}
+
+function drawbackOf({ state, weak, pace }: Candidate, best: Candidate): string {
+  if (state.breaker !== 'closed') return 'it is failing';
+  if (state.coolingMs > 0) return `it cools down for ${Math.ceil(state.coolingMs / 1000)} s`;
+  if (weak.length > 0 && best.weak.length === 0) return `it lacks ${weak.join(', ')}`;
+  return pace > best.pace ? 'another one was faster' : 'the conversation stays with its last target';
 }
 
 function findEntry({ model, allowed }: RoutingQuery, { catalog, listing, leftOut }: Names): Entry {

@@ -13,7 +13,7 @@ export function routingQuery(
   inbound: Inbound,
   key: Pick<Key, 'models' | 'accountId'>,
   longContext = false,
-): RoutingQuery {
+): InboundQuery {
   return new InboundQuery(inbound, key, longContext);
 }
 
@@ -47,6 +47,11 @@ class InboundQuery implements RoutingQuery {
   get conversation(): string {
     const { protocol, value } = this.#inbound;
     return (this.#conversation ??= protocol.client.hints.conversation(value));
+  }
+
+  /** The same, if it was hashed. */
+  get knownConversation(): string | undefined {
+    return this.#conversation;
   }
 }
 

@@ -15,6 +15,7 @@ import { protocols } from '../../protocols/registry.ts';
 import { requestBytes } from '../../protocols/json/request-bytes.ts';
 import { authHeaders } from '../../providers/auth-headers.ts';
 import { protocolFor, type Target } from '../../routing/catalog.ts';
+import type { PassedOver } from '../../routing/routing.ts';
 import type { HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { StoredReferences } from '../inbound/stored-references.ts';
@@ -99,19 +100,23 @@ export function buildRequest(
   return { target, protocol, url, headers, bytes, crossing, dropped, changed, restore, pausing };
 }
 
+const NONE_REFUSED: readonly PassedOver[] = [];
+
 /** For the first target, in order, that can take the request; throws the first one's refusal if none can. */
 export function buildFirst(
   targets: readonly Target[],
   inbound: Inbound,
   options: BuildOptions,
-): { first: BuiltRequest; rest: readonly Target[] } {
+): { first: BuiltRequest; rest: readonly Target[]; refused: readonly PassedOver[] } {
   let refusal: GatewayError | undefined;
+  let refused = NONE_REFUSED;
   for (const [index, target] of targets.entries()) {
     try {
-      return { first: buildRequest(inbound, target, options), rest: targets.slice(index + 1) };
+      return { first: buildRequest(inbound, target, options), rest: targets.slice(index + 1), refused };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       refusal ??= error;
+      refused = [...refused, { target, why: error.message }];
     }
   }
   throw refusal ?? new GatewayError('unavailable', 'no target can be tried', { retryAfter: 1 });

@@ -68,7 +68,10 @@ export async function askTargets(options: AskOptions, trace: Trace, deps: AskDep
   const targets = [options.first.target, ...options.rest];
   for (const lone of options.lone ? [true] : [false, true]) {
     for (const target of targets) {
-      if (failed.length === MAX_ATTEMPTS) break;
+      if (failed.length === MAX_ATTEMPTS) {
+        passOver(target, 'at most three targets are tried', asking);
+        continue;
+      }
       const answer = await contact(target, lone, asking);
       if (answer === 'stop') throw errorOf(failed, figuresOf(asking));
       if (answer !== undefined) return answer;
@@ -97,9 +100,15 @@ function contact(
   const request = target === first.target ? first : buildNext(asking, target);
   if (request === undefined) return undefined;
   const health = asking.deps.routing.health.begin(target.key, lone);
-  if (health === undefined) return undefined;
+  if (health === undefined) return passOver(target, 'it is failing, and another request tries it', asking);
   asking.trace.attempts = asking.failed.length + 1;
   return ask(request, health, asking);
+}
+
+function passOver(target: Target, why: string, { trace }: Asking): undefined {
+  if (!trace.passedOver.some((other) => other.target === target)) {
+    trace.passedOver = [...trace.passedOver, { target, why }];
+  }
 }
 
 /** `again`: this is the second request to the target, with less output or without thinking. */
@@ -112,6 +121,8 @@ async function ask(
   const { options, trace, deps, failed } = asking;
   trace.contact = request;
   const startedAt = deps.clock.monotonic();
+  trace.contactedAt = startedAt;
+  trace.contacts += 1;
   try {
     const reply = await readReply(request, asking);
     health.succeeded(deps.clock.monotonic() - startedAt);
@@ -123,13 +134,25 @@ async function ask(
       throw reason ?? error;
     }
     const { failure } = error;
+    const message = redact(failure.message, request.target.provider);
+    note(failure, message, request, asking);
     const changed = again ? undefined : changedFor(failure, request, health, asking);
     if (changed !== undefined) return ask(changed, health, asking, true);
     health.failed(failure);
     failed.push({ target: request.target, failure });
-    logFailure(deps.log, trace, request.target, failure);
+    logFailure(deps.log, trace, request.target, failure, message);
     return mayTryNext(failure) ? undefined : 'stop';
   }
+}
+
+function note(
+  { status, kind, reason }: ProviderFailure,
+  message: string,
+  { target, protocol }: BuiltRequest,
+  { trace, deps }: Asking,
+): void {
+  const ms = deps.clock.monotonic() - trace.contactedAt;
+  trace.failures = [...trace.failures, { target, protocol, status, kind, reason, message, ms }];
 }
 
 /** Throws FailureError if the reply is no answer, before anything is written to the client. */
@@ -200,11 +223,12 @@ function withoutThinking(
 }
 
 /** Undefined if the target can't take the request: it is skipped. */
-function buildNext({ options }: Asking, target: Target, room?: number): BuiltRequest | undefined {
+function buildNext(asking: Asking, target: Target, room?: number): BuiltRequest | undefined {
+  const { options } = asking;
   try {
     return buildRequest(options.inbound, target, options, room);
   } catch (error) {
-    if (error instanceof GatewayError) return undefined;
+    if (error instanceof GatewayError) return passOver(target, error.message, asking);
     throw error;
   }
 }
@@ -256,7 +280,13 @@ function continueTurn(request: BuiltRequest, { options, trace, deps }: Asking): 
   };
 }
 
-function logFailure(log: Logger, trace: Trace, target: Target, failure: ProviderFailure): void {
+function logFailure(
+  log: Logger,
+  trace: Trace,
+  target: Target,
+  failure: ProviderFailure,
+  message: string,
+): void {
   log.warn('a target failed', {
     request: trace.requestId,
     target: target.key,
@@ -265,7 +295,7 @@ function logFailure(log: Logger, trace: Trace, target: Target, failure: Provider
     reason: failure.reason,
     status: failure.status,
     key_from: failure.kind === 'provider_key' ? target.provider.keyFrom : undefined,
-    message: redact(failure.message, target.provider),
+    message,
   });
 }
 

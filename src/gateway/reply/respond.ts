@@ -110,8 +110,11 @@ function writeStream(
     hidden = context.hidden;
     writer = createTranslation(opening, answer.request, client, context, opened?.encoder);
   } else writer = createRelay(opening, client, opened?.encoder);
-  const errorEvent = (cause: ProviderFailure | GatewayError): string =>
-    withoutKeys(writer.fail(gatewayError(cause, options), exchange.requestId, deps.clock.now()));
+  const errorEvent = (cause: ProviderFailure | GatewayError): string => {
+    const error = gatewayError(cause, options);
+    trace.message = error.message;
+    return withoutKeys(writer.fail(error, exchange.requestId, deps.clock.now()));
+  };
   exchange.sink.open(headers, writer);
   const ended = pump({ source, writer, errorEvent, exchange, trace, clock: deps.clock });
   if (!inbound.storing) return ended;

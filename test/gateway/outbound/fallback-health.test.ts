@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { NEVER_CANCELLED } from '../../../src/cancellation.ts';
 import { FailureError } from '../../../src/errors.ts';
+import { protocols } from '../../../src/protocols/registry.ts';
 import type { Trace } from '../../../src/gateway/trace.ts';
 import { askTargets, type AskDeps, type AskOptions } from '../../../src/gateway/outbound/fallback.ts';
 
@@ -18,10 +19,10 @@ it('an attempt is over when the request with less output cannot be prepared', as
   const open = (): never => {
     throw new FailureError({ kind: 'context_overflow', message: 'too long', status: 400, tokens });
   };
-  const target = { key: 'p/m', provider: { timeout: 1000 } };
+  const target = { key: 'p/m', provider: { timeout: 1000, headers: {} } };
   const fault = new RangeError('a fault of our own');
   const options = {
-    first: { target, crossing: true },
+    first: { target, protocol: protocols.chat, crossing: true },
     rest: [],
     lone: true,
     cancellation: NEVER_CANCELLED,
@@ -33,7 +34,7 @@ it('an attempt is over when the request with less output cannot be prepared', as
       },
     },
   };
-  const trace = { attempts: 0 } as Trace;
+  const trace = { attempts: 0, failures: [] as Trace['failures'] } as Trace;
   const clock = { monotonic: () => 0 };
   const deps = { client: { open }, routing: { health }, clock };
   await expect(askTargets(options as unknown as AskOptions, trace, deps as unknown as AskDeps)).rejects.toBe(
