@@ -17,7 +17,7 @@ import {
   type ItemStatus,
 } from './items.ts';
 import { completedAt, responseId, responseOf, type ResponseHead, type ResponseState } from './response.ts';
-import { encodeStop } from './stop-reason.ts';
+import { encodeStop, refusalWords } from './stop-reason.ts';
 import { encodeUsage, estimateUsage } from './usage.ts';
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
@@ -36,7 +36,10 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
 }
 
 function isRefusal({ parts, stop }: Reply): boolean {
-  return Boolean(stop.explanation) || parts.some((part) => part.type === 'text' && part.refusal === true);
+  return (
+    refusalWords(stop, hasText(parts)) !== '' ||
+    parts.some((part) => part.type === 'text' && part.refusal === true)
+  );
 }
 
 /** `ending`: what becomes of the last item where the answer was cut. */
@@ -86,10 +89,13 @@ function asRefusal(part: ReplyPart, { reason, explanation }: Reply['stop']): Rep
 }
 
 /** The words of a refusal that stand nowhere in the answer yet. */
-function explanationOf(parts: readonly ReplyPart[], { reason, explanation = '' }: Reply['stop']): string {
-  if (reason !== 'refusal') return '';
-  return parts.some((part) => part.type === 'text' && part.refusal === true) ? '' : explanation;
+function explanationOf(parts: readonly ReplyPart[], stop: Reply['stop']): string {
+  return parts.some((part) => part.type === 'text' && part.refusal === true)
+    ? ''
+    : refusalWords(stop, hasText(parts));
 }
+
+const hasText = (parts: readonly ReplyPart[]): boolean => parts.some(({ type }) => type === 'text');
 
 interface MessageContent {
   add(part: TextPart): void;

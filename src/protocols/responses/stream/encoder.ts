@@ -24,7 +24,7 @@ import {
   type ResponseHead,
   type ResponseState,
 } from '../reply/response.ts';
-import { encodeStop } from '../reply/stop-reason.ts';
+import { encodeStop, refusalWords } from '../reply/stop-reason.ts';
 import { encodeUsage, estimateUsage } from '../reply/usage.ts';
 import { toolDirectory, type ToolDirectory } from '../request/tools.ts';
 import { AdoptedFrames } from './adopted-frames.ts';
@@ -210,11 +210,15 @@ class ResponsesWriter implements StreamEncoder {
     return encodeUsage(usage ?? estimateUsage(this.#context.estimateInput(), this.#characters));
   }
 
-  /** The words of a refusal that did not stream. */
-  #explain({ reason, explanation = '' }: StopReason): string {
-    if (reason !== 'refusal' || explanation === '' || this.#refused) return '';
+  /** The words of a refusal, also where they streamed as text: clients look for the part. */
+  #explain(stop: StopReason): string {
+    const hasText = [...this.#output, this.#item?.value('completed')].some(
+      (item) => item?.type === 'message',
+    );
+    const words = refusalWords(stop, hasText);
+    if (words === '' || this.#refused) return '';
     const block: Block = { kind: 'refusal', held: '', length: 0, citations: [], ended: false };
-    return this.#write(block, explanation);
+    return this.#write(block, words);
   }
 
   // -- blocks --

@@ -81,6 +81,14 @@ const ROWS: Record<string, Row> = {
     stop: { reason: 'refusal', explanation: 'No.' },
     expected: { status: 'completed', output: [{ content: [{ type: 'refusal', refusal: 'No.' }] }] },
   },
+  "a model's refusal without a word": {
+    parts: [],
+    stop: { reason: 'refusal', raw: 'refusal' },
+    expected: {
+      status: 'completed',
+      output: [{ content: [{ type: 'refusal', refusal: 'The model refused to answer.' }] }],
+    },
+  },
   "a filter's stop without a word": {
     parts: [text('half')],
     stop: { reason: 'refusal', raw: 'content_filter' },

@@ -90,6 +90,33 @@ describe('a stream', () => {
     ]);
   });
 
+  test.each([
+    [
+      'with an explanation beside its text has both',
+      'Hm.',
+      { explanation: 'No.' },
+      [
+        ['output_text', 'Hm.'],
+        ['refusal', 'No.'],
+      ],
+    ],
+    ['without any text says so', '', { raw: 'refusal' }, [['refusal', 'The model refused to answer.']]],
+  ])('of a refusal %s', (_title, said, stop, expected) => {
+    const text: StreamEvent[] =
+      said === ''
+        ? []
+        : [
+            { type: 'text_start', index: 0 },
+            { type: 'text_delta', index: 0, text: said },
+            { type: 'text_end', index: 0 },
+          ];
+    const end: StreamEvent = { ...END, stop: { reason: 'refusal', ...stop } };
+    const { response } = streamOf([START, ...text, end], contextOf()).at(-1) as { response: JsonObject };
+    expect(response.status).toBe('completed');
+    const [message] = response.output as { content: JsonObject[] }[];
+    expect(message?.content.map(({ type, text, refusal }) => [type, text ?? refusal])).toEqual(expected);
+  });
+
   test('without content is an empty Response', () => {
     expect(streamOf([START, END], contextOf()).at(-1)).toMatchObject({
       type: 'response.completed',
