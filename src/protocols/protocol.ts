@@ -253,7 +253,8 @@ export interface StoredAnswers {
   toStore(answer: AnswerToStore): readonly NewStored[];
 
   // -- for clients that read stored answers: `text` is that of an answer's id; undefined: it is not an answer's --
-  show(text: string): JsonObject | undefined;
+  /** Throws GatewayError `invalid_request` for a query that asks for what is not kept. */
+  show(text: string, query: URLSearchParams): JsonObject | undefined;
   /** Below the path of an answer: what lists the input that it was made from. */
   readonly inputPath: string;
   /** A page, as the query asks. Throws GatewayError `invalid_request` for a query that cannot be understood. */

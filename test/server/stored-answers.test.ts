@@ -51,6 +51,15 @@ const NOT_FOUND = {
   error: { type: 'invalid_request_error', message: "Response with id 'resp_1' not found." },
 };
 
+it('the events of an answer are not stored: who asks for its stream is told so', async () => {
+  await store('resp_1');
+  expect(await ask('GET', 'resp_1?stream=true')).toMatchObject({
+    status: 400,
+    json: { error: { type: 'invalid_request_error', param: 'stream' } },
+  });
+  expect((await ask('GET', 'resp_1?stream=false')).status).toBe(200);
+});
+
 it('an answer and its input are read until they are deleted', async () => {
   await store('resp_1');
   expect(await ask('GET', 'resp_1')).toEqual({ status: 200, json: ANSWER });

@@ -166,7 +166,12 @@ function withHidden(item: JsonObject, hidden: ReadonlyMap<string, string> | unde
   return content === undefined ? item : { ...item, encrypted_content: content };
 }
 
-function show(text: string): JsonObject | undefined {
+function show(text: string, query: URLSearchParams): JsonObject | undefined {
+  if (query.get('stream') === 'true') {
+    throw new GatewayError('invalid_request', 'a stored response is whole; retrieve it without stream', {
+      param: 'stream',
+    });
+  }
   const response = answerRecord(text)?.response;
   return response && { ...response, output: outputOf(response).map(shown) };
 }

@@ -18,7 +18,7 @@ export async function showStored(
 ): Promise<void> {
   const { text } = await find(protocol, stored, id, exchange, deps);
   const query = new URLSearchParams(exchange.query);
-  const body = what === 'answer' ? stored.show(text) : stored.showInput(id, text, query);
+  const body = what === 'answer' ? stored.show(text, query) : stored.showInput(id, text, query);
   if (body === undefined) throw stored.notFound(id);
   exchange.sink.send(200, JSON_TYPE, JSON.stringify(body));
 }

@@ -161,8 +161,8 @@ describe('what is stored of an answer', () => {
   });
 
   it('is read as the client got it, without hidden thinking', () => {
-    expect(stored.show(textsOf().get('resp_1') ?? '')).toEqual(ANSWER);
-    expect(stored.show(textsOf().get('msg_1') ?? '')).toBe(undefined);
+    expect(stored.show(textsOf().get('resp_1') ?? '', new URLSearchParams())).toEqual(ANSWER);
+    expect(stored.show(textsOf().get('msg_1') ?? '', new URLSearchParams())).toBe(undefined);
   });
 
   it('lists its input in pages, with ids', () => {
