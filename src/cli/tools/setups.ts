@@ -17,6 +17,8 @@ export interface Pointing {
   fileAt: (name: string) => string;
 }
 
+type Limits = Pick<Pointing, 'window' | 'output'>;
+
 export interface Setup {
   /** Replaces variables of the user's environment. undefined removes one. */
   env: Environment;
@@ -46,7 +48,8 @@ export function programSetup({ url, key, model }: Pointing): Setup {
   };
 }
 
-const KEY_VARIABLE = 'GATEWAY_KEY';
+/** The variable that holds the key for tools that take it from the environment. */
+export const KEY_VARIABLE = 'GATEWAY_KEY';
 
 /** Claude Code reserves this much output for a model that it does not know. */
 const CLAUDE_OUTPUT = 32_000;
@@ -54,7 +57,7 @@ const CLAUDE_OUTPUT = 32_000;
 const MARGIN = 0.03;
 
 /** It takes the window without the reserve for the output. */
-function claudeLimits({ window, output }: Pointing): Environment {
+function claudeLimits({ window, output }: Limits): Environment {
   const reserve = Math.min(output ?? CLAUDE_OUTPUT, CLAUDE_OUTPUT, Math.floor((window ?? Infinity) / 4));
   return {
     CLAUDE_CODE_MAX_CONTEXT_TOKENS:
@@ -63,9 +66,10 @@ function claudeLimits({ window, output }: Pointing): Environment {
   };
 }
 
-export function claude(to: Pointing): Setup {
-  const { url, key, model, fileAt } = to;
-  const env: Environment = {
+/** What `gateway connect` writes into settings, too. */
+export function claudeEnv(to: Omit<Pointing, 'fileAt'>): Environment {
+  const { url, key, model } = to;
+  return {
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_AUTH_TOKEN: key,
     // A set one would be sent beside the token.
@@ -86,6 +90,11 @@ export function claude(to: Pointing): Setup {
     CLAUDE_CODE_USE_FOUNDRY: '0',
     CLAUDE_CODE_OAUTH_TOKEN: undefined,
   };
+}
+
+export function claude(to: Pointing): Setup {
+  const { fileAt } = to;
+  const env = claudeEnv(to);
   // Variables in the settings of the user rank above the environment, and those of this file above the settings.
   return {
     env,
@@ -95,8 +104,8 @@ export function claude(to: Pointing): Setup {
 }
 
 /** Codex knows a model by an entry of a catalog: without one it takes a window of its own choice and warns. */
-function codexCatalog({ model, window }: Pointing): string {
-  const entry = {
+export function codexModel({ model, window }: Pick<Pointing, 'model' | 'window'>) {
+  return {
     slug: model,
     display_name: model,
     ...(window !== null && { context_window: window }),
@@ -115,7 +124,6 @@ function codexCatalog({ model, window }: Pointing): string {
     supported_reasoning_levels: [],
     experimental_supported_tools: [],
   };
-  return JSON.stringify({ models: [entry] });
 }
 
 /** An entry must have some: Codex has texts of its own only for models that it knows. */
@@ -123,18 +131,21 @@ const CODEX_INSTRUCTIONS =
   'You are a coding agent that runs in a terminal on the computer of the user. Use the tools to read and change files and to run ' +
   'commands in the working directory. Work until the task is done, check your changes, and answer in short, plain sentences.';
 
+/** `credential`: `env_key` with the name of a variable, or `experimental_bearer_token` with a key. */
+export const codexProvider = (url: string, credential: Readonly<Record<string, string>>) => ({
+  // Under the name OpenAI, Codex would use WebSockets and ask for a login.
+  name: 'Gateway',
+  base_url: `${url}/v1`,
+  wire_api: 'responses',
+  ...credential,
+  // The gateway tries other targets itself.
+  request_max_retries: 0,
+  stream_max_retries: 2,
+  stream_idle_timeout_ms: 600_000,
+});
+
 export function codex(to: Pointing): Setup {
-  const provider = {
-    // Under the name OpenAI, Codex would use WebSockets and ask for a login.
-    name: 'Gateway',
-    base_url: `${to.url}/v1`,
-    wire_api: 'responses',
-    env_key: KEY_VARIABLE,
-    // The gateway tries other targets itself.
-    request_max_retries: 0,
-    stream_max_retries: 2,
-    stream_idle_timeout_ms: 600_000,
-  };
+  const provider = codexProvider(to.url, { env_key: KEY_VARIABLE });
   const settings = {
     model: to.model,
     model_provider: 'gateway',
@@ -147,32 +158,37 @@ export function codex(to: Pointing): Setup {
     env: { [KEY_VARIABLE]: to.key },
     // A text in JSON is a text in TOML.
     args: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]),
-    files: { 'codex-models.json': codexCatalog(to) },
+    files: { 'codex-models.json': JSON.stringify({ models: [codexModel(to)] }) },
   };
 }
 
 /** What opencode reserves for output where nobody knows. */
 const SOME_OUTPUT = 8192;
 
-export function opencode({ url, key, model, window, output }: Pointing): Setup {
+export function opencodeConfig({ url, key, model, window, output }: Omit<Pointing, 'fileAt'>) {
   const limit = window === null ? undefined : { context: window, output: output ?? quarter(window) };
   const name = `gateway/${model}`;
-  const config = {
+  return {
     provider: {
       gateway: {
         npm: '@ai-sdk/openai-compatible',
         name: 'Gateway',
-        options: { baseURL: `${url}/v1`, apiKey: `{env:${KEY_VARIABLE}}` },
-        models: { [model]: { name: model, limit } },
+        options: { baseURL: `${url}/v1`, apiKey: key },
+        models: { [model]: { name: model, ...(limit && { limit }) } },
       },
     },
     model: name,
     small_model: name,
   };
-  return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(config), [KEY_VARIABLE]: key } };
 }
 
-const quarter = (window: number): number => Math.min(SOME_OUTPUT, Math.floor(window / 4));
+export function opencode(to: Pointing): Setup {
+  const config = opencodeConfig({ ...to, key: `{env:${KEY_VARIABLE}}` });
+  return { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(config), [KEY_VARIABLE]: to.key } };
+}
+
+/** The output of a model whose window alone is known. */
+export const quarter = (window: number): number => Math.min(SOME_OUTPUT, Math.floor(window / 4));
 
 /** Its HTTP client ignores NO_PROXY: with a proxy, it would not reach this machine. */
 const WITHOUT_PROXY: Environment = Object.fromEntries(
@@ -226,14 +242,19 @@ export function copilot({ url, key, model, window, output }: Pointing): Setup {
 
 const text = (tokens: number | null): string | undefined => (tokens === null ? undefined : String(tokens));
 
-export function aider({ url, key, model, window, output, fileAt }: Pointing): Setup {
-  const name = `openai/${model}`;
-  const facts = {
+/** An entry of a file of `model-metadata-file`. */
+export function aiderModel({ window, output }: Limits) {
+  return {
     ...(window !== null && { max_input_tokens: window, max_tokens: output ?? quarter(window) }),
     ...(output !== null && { max_output_tokens: output }),
     litellm_provider: 'openai',
     mode: 'chat',
   };
+}
+
+export function aider(to: Pointing): Setup {
+  const { url, key, model, fileAt } = to;
+  const name = `openai/${model}`;
   return {
     env: {
       OPENAI_API_BASE: `${url}/v1`,
@@ -247,7 +268,7 @@ export function aider({ url, key, model, window, output, fileAt }: Pointing): Se
       AIDER_MODEL_METADATA_FILE: fileAt('aider-models.json'),
       AIDER_SHOW_MODEL_WARNINGS: 'false',
     },
-    files: { 'aider-models.json': JSON.stringify({ [name]: facts }) },
+    files: { 'aider-models.json': JSON.stringify({ [name]: aiderModel(to) }) },
   };
 }
 
@@ -282,11 +303,23 @@ export function kimi({ url, key, model, window }: Pointing): Setup {
 }
 
 /** pi takes a provider from an extension, so that the user's own settings and sessions stay in use. */
-export function pi({ url, key, model, window, output, fileAt }: Pointing): Setup {
-  const provider = {
+export function pi(to: Pointing): Setup {
+  const { key, model, fileAt } = to;
+  const provider = piProvider({ ...to, key: KEY_VARIABLE });
+  const code = `export default (pi) => pi.registerProvider('gateway', ${JSON.stringify(provider)});\n`;
+  return {
+    env: { [KEY_VARIABLE]: key, PI_SKIP_VERSION_CHECK: '1' },
+    args: ['--extension', fileAt('gateway.ts'), '--provider', 'gateway', '--model', model],
+    files: { 'gateway.ts': code },
+  };
+}
+
+/** `key`: a key, or the name of a variable that holds it. */
+export function piProvider({ url, key, model, window, output }: Omit<Pointing, 'fileAt'>) {
+  return {
     name: 'Gateway',
     baseUrl: `${url}/v1`,
-    apiKey: KEY_VARIABLE,
+    apiKey: key,
     api: 'openai-completions',
     models: [
       {
@@ -300,19 +333,21 @@ export function pi({ url, key, model, window, output, fileAt }: Pointing): Setup
       },
     ],
   };
-  const code = `export default (pi) => pi.registerProvider('gateway', ${JSON.stringify(provider)});\n`;
-  return {
-    env: { [KEY_VARIABLE]: key, PI_SKIP_VERSION_CHECK: '1' },
-    args: ['--extension', fileAt('gateway.ts'), '--provider', 'gateway', '--model', model],
-    files: { 'gateway.ts': code },
-  };
 }
 
 /** pi must have a number. */
 const PI_WINDOW = 128_000;
 
 /** Crush reads one folder of settings: the private one hides the user's. */
-export function crush({ url, key, model, window, output, fileAt }: Pointing): Setup {
+export function crush(to: Pointing): Setup {
+  const config = crushConfig({ ...to, key: `$${KEY_VARIABLE}` });
+  return {
+    env: { [KEY_VARIABLE]: to.key, CRUSH_GLOBAL_CONFIG: to.fileAt('') },
+    files: { 'crush.json': JSON.stringify(config) },
+  };
+}
+
+export function crushConfig({ url, key, model, window, output }: Omit<Pointing, 'fileAt'>) {
   const entry = {
     id: model,
     name: model,
@@ -320,20 +355,16 @@ export function crush({ url, key, model, window, output, fileAt }: Pointing): Se
     default_max_tokens: output ?? quarter(window ?? Infinity),
   };
   const choice = { provider: 'gateway', model };
-  const config = {
+  return {
     providers: {
       gateway: {
         name: 'Gateway',
         type: 'openai-compat',
         base_url: `${url}/v1`,
-        api_key: `$${KEY_VARIABLE}`,
+        api_key: key,
         models: [entry],
       },
     },
     models: { large: choice, small: choice },
-  };
-  return {
-    env: { [KEY_VARIABLE]: key, CRUSH_GLOBAL_CONFIG: fileAt('') },
-    files: { 'crush.json': JSON.stringify(config) },
   };
 }
