@@ -60,7 +60,9 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli/'],
   chalk: ['cli/'],
   ora: ['cli/'],
-  yaml: ['config/load'],
+  yaml: ['config/load', 'cli/connect/'],
+  'jsonc-parser': ['cli/connect/'],
+  'toml-eslint-parser': ['cli/connect/'],
   'env-paths': ['config/load'],
   zod: [
     'config/schema',
