@@ -250,9 +250,7 @@ const tree = fc.letrec<{ node: Json }>((tie) => ({
     fc.dictionary(word, tie('node'), { maxKeys: 3 }),
   ),
 })).node;
-const object = fc
-  .dictionary(word, tree, { maxKeys: 4 })
-  .map((value) => ({ ...value }));
+const object = fc.dictionary(word, tree, { maxKeys: 4 }).map((value) => ({ ...value }));
 
 /** Comments that a writer may put between two tokens; all of one document differ. */
 function printJson(value: Json, next: () => number, eol: string, depth = 0): string {
