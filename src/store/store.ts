@@ -56,6 +56,47 @@ export interface ReplacedKey {
   replaced: Key;
 }
 
+/** What a token of the admin API may do: `write` includes `read`. */
+export type AdminScope = 'read' | 'write';
+
+/** A token of the admin API without its plaintext: the database stores only its SHA-256 and its first characters. */
+export interface AdminToken {
+  /** `adm_` and base62. */
+  id: string;
+  prefix: string;
+  label: string | null;
+  scope: AdminScope;
+  createdAt: number;
+  lastUsedAt: number | null;
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+export interface NewAdminToken extends Omit<AdminToken, 'lastUsedAt' | 'revokedAt'> {
+  /** SHA-256 of the token, in hex. */
+  hash: string;
+}
+
+/** A change that the admin API is about to make. */
+export interface AuditEntry {
+  at: number;
+  /** The ID of a token, or of a browser session. */
+  actor: string;
+  /** The client's address. */
+  address: string;
+  /** The name of the operation. */
+  action: string;
+  /** The operation's parameters and body, as JSON; never a secret. */
+  detail: string;
+}
+
+export interface AuditRow extends AuditEntry {
+  /** Ascending. */
+  id: number;
+  /** Of the answer. null: the operation did not end. */
+  status: number | null;
+}
+
 /** How an admitted request ended. `error` is null if it was fully answered. */
 export interface UsageRow {
   at: number;
@@ -243,6 +284,21 @@ export interface Store {
   deleteItems(accountId: number, ids: readonly string[]): Promise<number>;
   /** Deletes expired items, in small steps. */
   pruneItems(now: number): Promise<void>;
+  createAdminToken(token: NewAdminToken): Promise<void>;
+  findAdminToken(hash: string): Promise<AdminToken | undefined>;
+  /** Oldest first, with revoked and expired ones. */
+  listAdminTokens(): Promise<AdminToken[]>;
+  /** Sets `revokedAt` if it is null. Resolves to undefined if no token has this ID. */
+  revokeAdminToken(id: string, at: number): Promise<AdminToken | undefined>;
+  /** Sets `lastUsedAt`, unless it is later already. */
+  touchAdminToken(id: string, at: number): Promise<void>;
+  /** Resolves to the ID of the new row. */
+  beginAudit(entry: AuditEntry): Promise<number>;
+  endAudit(id: number, status: number): Promise<void>;
+  /** Newest first, with IDs below `before`. */
+  listAudit(before: number, most: number): Promise<AuditRow[]>;
+  /** Deletes what is older. */
+  pruneAudit(before: number): Promise<void>;
   /** Rejects if the database cannot be read now. Does not wait for a lock. */
   ping(): Promise<void>;
   /** Maintenance for a time without requests: in SQLite, a passive checkpoint. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
 import type {
   Key,
+  NewAdminToken,
   NewKey,
   RequestIdQuery,
   RequestQuery,
@@ -648,6 +649,58 @@ export function storeContract(
       expect(await ids('req_0a', { from: HOUR + 1 })).toEqual(['req_0ab']);
       expect(await ids('req_0a', { until: HOUR + 4 })).toEqual(['req_0aB']);
       expect(await ids('req_%')).toEqual(['req_%']);
+    });
+  });
+
+  describe(`${name}: the admin API`, () => {
+    const token = (change: Partial<NewAdminToken> = {}): NewAdminToken => ({
+      id: 'adm_one',
+      hash: 'ab'.repeat(32),
+      prefix: 'sk-gwa-abcdef',
+      label: null,
+      scope: 'read',
+      createdAt: HOUR,
+      expiresAt: null,
+      ...change,
+    });
+    const stored = ({ hash: _, ...rest }: NewAdminToken) => ({ ...rest, lastUsedAt: null, revokedAt: null });
+
+    it('finds a token by its hash alone, and lists all, the oldest first', async () => {
+      const first = token({ createdAt: HOUR + 5, label: 'Wärter', expiresAt: HOUR + 10 });
+      const second = token({ id: 'adm_two', hash: 'cd'.repeat(32), scope: 'write' });
+      await store.createAdminToken(first);
+      await store.createAdminToken(second);
+      expect(await store.findAdminToken(first.hash)).toEqual(stored(first));
+      expect(await store.findAdminToken('ef'.repeat(32))).toBeUndefined();
+      expect(await store.listAdminTokens()).toEqual([stored(second), stored(first)]);
+    });
+
+    it('revokes a token once', async () => {
+      await store.createAdminToken(token());
+      expect(await store.revokeAdminToken('adm_one', HOUR + 1)).toMatchObject({ revokedAt: HOUR + 1 });
+      expect(await store.revokeAdminToken('adm_one', HOUR + 2)).toMatchObject({ revokedAt: HOUR + 1 });
+      expect(await store.revokeAdminToken('adm_none', HOUR)).toBeUndefined();
+    });
+
+    it('stores the last use of a token, which never goes back', async () => {
+      await store.createAdminToken(token());
+      for (const at of [HOUR + 9, HOUR + 3]) await store.touchAdminToken('adm_one', at);
+      expect(await store.findAdminToken(token().hash)).toMatchObject({ lastUsedAt: HOUR + 9 });
+    });
+
+    it('lists what was changed, the newest first, in pages, and deletes what is old', async () => {
+      const entry = { actor: 'adm_one', address: '127.0.0.1', action: 'createKey', detail: '{"a":"ü"}' };
+      const ids: number[] = [];
+      for (const at of [1, 2, 3]) ids.push(await store.beginAudit({ ...entry, at: HOUR + at }));
+      await store.endAudit(ids[1] ?? 0, 201);
+      const all = await store.listAudit(Number.MAX_SAFE_INTEGER, 2);
+      expect(all).toEqual([
+        { ...entry, id: ids[2], at: HOUR + 3, status: null },
+        { ...entry, id: ids[1], at: HOUR + 2, status: 201 },
+      ]);
+      expect((await store.listAudit(ids[1] ?? 0, 2)).map(({ id }) => id)).toEqual([ids[0]]);
+      await store.pruneAudit(HOUR + 3);
+      expect((await store.listAudit(Number.MAX_SAFE_INTEGER, 9)).map(({ id }) => id)).toEqual([ids[2]]);
     });
   });
 

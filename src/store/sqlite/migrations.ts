@@ -175,6 +175,32 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE usage ADD COLUMN detail TEXT;
     `,
   },
+  {
+    name: '0009-admin',
+    // Tokens of the admin API, and the changes that were made through it.
+    sql: `
+      CREATE TABLE admin_tokens (
+        id TEXT PRIMARY KEY,
+        hash BLOB NOT NULL UNIQUE,
+        prefix TEXT NOT NULL,
+        label TEXT,
+        scope TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        last_used_at INTEGER,
+        expires_at INTEGER,
+        revoked_at INTEGER
+      ) STRICT;
+      CREATE TABLE audit (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        address TEXT NOT NULL,
+        action TEXT NOT NULL,
+        detail TEXT NOT NULL,
+        status INTEGER
+      ) STRICT;
+    `,
+  },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

@@ -3,6 +3,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Store, TargetHealth } from '../store.ts';
 import { prepareAccounts, removeAccount, removeLeftData } from './accounts.ts';
+import { prepareAdmin } from './admin.ts';
 import { createAdmissions, prepareAdmissions } from './admissions.ts';
 import { connect } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
@@ -52,6 +53,15 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     extendItems: (accountId, ids, until) => run(({ items }) => void items.extend(accountId, ids, until)),
     deleteItems: (accountId, ids) => run(({ items }) => items.remove(accountId, ids)),
     pruneItems: (now) => pruneItems(connection, now),
+    createAdminToken: (token) => run(({ admin }) => admin.createToken(token)),
+    findAdminToken: (hash) => run(({ admin }) => admin.findToken(hash)),
+    listAdminTokens: () => run(({ admin }) => admin.listTokens()),
+    revokeAdminToken: (id, at) => run(({ admin }) => admin.revokeToken(id, at)),
+    touchAdminToken: (id, at) => run(({ admin }) => admin.touchToken(id, at)),
+    beginAudit: (entry) => run(({ admin }) => admin.beginAudit(entry)),
+    endAudit: (id, status) => run(({ admin }) => admin.endAudit(id, status)),
+    listAudit: (before, most) => run(({ admin }) => admin.listAudit(before, most)),
+    pruneAudit: (before) => run(({ admin }) => admin.pruneAudit(before)),
     ping: () => connection.runOnce((sql) => void sql.ping.get()),
     idle: () => run((_, db) => void db.pragma('wal_checkpoint(PASSIVE)')),
     async close() {
@@ -71,6 +81,7 @@ function prepare(db: Db) {
     usage: prepareUsage(db, keys.touchKey),
     requests: prepareRequests(db),
     items: prepareItems(db),
+    admin: prepareAdmin(db),
     ping: db.prepare('SELECT count(*) FROM migrations'),
   };
 }

@@ -1,0 +1,78 @@
+// Tokens of the admin API, and what was changed through it.
+import type { AdminScope, AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../store.ts';
+import type { Db } from './driver.ts';
+
+interface TokenRow {
+  id: string;
+  prefix: string;
+  label: string | null;
+  scope: AdminScope;
+  created_at: number;
+  last_used_at: number | null;
+  expires_at: number | null;
+  revoked_at: number | null;
+}
+
+interface AuditTableRow {
+  id: number;
+  at: number;
+  actor: string;
+  address: string;
+  action: string;
+  detail: string;
+  status: number | null;
+}
+
+const TOKEN =
+  'SELECT id, prefix, label, scope, created_at, last_used_at, expires_at, revoked_at FROM admin_tokens';
+
+export function prepareAdmin(db: Db) {
+  const add = db.prepare(
+    `INSERT INTO admin_tokens (id, hash, prefix, label, scope, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const byId = db.prepare<[string], TokenRow>(`${TOKEN} WHERE id = ?`);
+  const byHash = db.prepare<[Buffer], TokenRow>(`${TOKEN} WHERE hash = ?`);
+  const list = db.prepare<[], TokenRow>(`${TOKEN} ORDER BY created_at, rowid`);
+  const revoke = db.prepare('UPDATE admin_tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
+  const touch = db.prepare(
+    'UPDATE admin_tokens SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)',
+  );
+  const revokeFound = db.transaction((id: string, at: number): TokenRow | undefined => {
+    revoke.run(at, id);
+    return byId.get(id);
+  });
+  const begin = db.prepare('INSERT INTO audit (at, actor, address, action, detail) VALUES (?, ?, ?, ?, ?)');
+  const end = db.prepare('UPDATE audit SET status = ? WHERE id = ?');
+  const audit = db.prepare<[before: number, most: number], AuditTableRow>(
+    'SELECT * FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?',
+  );
+  const prune = db.prepare('DELETE FROM audit WHERE at < ?');
+  return {
+    createToken({ id, hash, prefix, label, scope, createdAt, expiresAt }: NewAdminToken): void {
+      add.run(id, Buffer.from(hash, 'hex'), prefix, label, scope, createdAt, expiresAt);
+    },
+    findToken: (hash: string): AdminToken | undefined => toToken(byHash.get(Buffer.from(hash, 'hex'))),
+    listTokens: (): AdminToken[] => list.all().flatMap((row) => toToken(row) ?? []),
+    revokeToken: (id: string, at: number): AdminToken | undefined => toToken(revokeFound.immediate(id, at)),
+    touchToken: (id: string, at: number): void => void touch.run(at, id, at),
+    beginAudit: ({ at, actor, address, action, detail }: AuditEntry): number =>
+      Number(begin.run(at, actor, address, action, detail).lastInsertRowid),
+    endAudit: (id: number, status: number): void => void end.run(status, id),
+    listAudit: (before: number, most: number): AuditRow[] => audit.all(before, most),
+    pruneAudit: (before: number): void => void prune.run(before),
+  };
+}
+
+function toToken(row: TokenRow | undefined): AdminToken | undefined {
+  if (row === undefined) return undefined;
+  return {
+    id: row.id,
+    prefix: row.prefix,
+    label: row.label,
+    scope: row.scope,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  };
+}
