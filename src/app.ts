@@ -1,6 +1,6 @@
 // The composition root: the only file that knows all parts, and the order in which they start and end.
 import type { Cancellation } from './cancellation.ts';
-import { HOUR_MS, type Clock } from './clock.ts';
+import { HOUR_MS, isoTime, type Clock } from './clock.ts';
 import type { Config, ProviderConfig } from './config/config.ts';
 import { LOCAL_CANDIDATES, simProvider } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
@@ -143,8 +143,6 @@ function statusOf({ deps, state }: Parts, known: Pick<AppStatus, 'urls' | 'since
     })),
   };
 }
-
-const isoTime = (at: number): string => new Date(at).toISOString();
 
 function createParts({ config, store, log, clock, ids, env = process.env }: AppOptions): Parts {
   const state = { config, stopped: false };

@@ -26,6 +26,16 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/run.ts')).defineRun,
   },
   {
+    name: 'status',
+    summary: 'whether a gateway runs, its providers, and this hour',
+    load: async () => (await import('./commands/running/status.ts')).defineStatus,
+  },
+  {
+    name: 'stop',
+    summary: 'end the running gateway after its requests',
+    load: async () => (await import('./commands/running/stop.ts')).defineStop,
+  },
+  {
     name: 'keys',
     summary: 'create, list, rotate and revoke keys',
     load: async () => (await import('./commands/keys.ts')).defineKeys,

@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { RunningGateway } from '../control/client.ts';
+import type { Found, RunningGateway } from '../control/client.ts';
 import { CliError, type Context, type Environment } from './context.ts';
 import { shownDatabase } from './with-store.ts';
 
@@ -14,25 +14,38 @@ export async function dataFolderOf({ database }: Config, env: Environment): Prom
 }
 
 /** Oldest first. Those on another database in the same folder are left out. */
-export async function runningGateways(config: Config, { env }: Context): Promise<RunningGateway[]> {
+export async function runningGateways(config: Config, context: Context): Promise<RunningGateway[]> {
+  return (await lookUpGateways(config, context)).running;
+}
+
+/** Also those that do not answer. */
+export async function lookUpGateways(config: Config, { env }: Context): Promise<Found> {
   const { findGateways } = await import('../control/client.ts');
-  const found = await findGateways(await dataFolderOf(config, env), env);
+  const { running, silent } = await findGateways(await dataFolderOf(config, env), env);
   const database = nameOf(config.database);
-  return found
-    .filter(({ status }) => nameOf(status.database) === database)
-    .sort((a, b) => a.status.since.localeCompare(b.status.since));
+  return {
+    running: running
+      .filter(({ status }) => nameOf(status.database) === database)
+      .sort((a, b) => a.status.since.localeCompare(b.status.since)),
+    silent,
+  };
 }
 
 /** The one that runs, or the newest of several. Rejects with the next step if none runs. */
 export async function runningGateway(config: Config, context: Context): Promise<RunningGateway> {
-  const newest = (await runningGateways(config, context)).at(-1);
-  if (newest === undefined) throw noneRuns(config);
+  const { running, silent } = await lookUpGateways(config, context);
+  const newest = running.at(-1);
+  if (newest === undefined) throw noneRuns(config, silent);
   return newest;
 }
 
-export function noneRuns(config: Config): CliError {
+export function noneRuns(config: Config, silent: readonly number[]): CliError {
+  const [pid] = silent;
+  const database = shownDatabase(config.database);
   return new CliError(
-    `no gateway runs on ${shownDatabase(config.database)}; start one: gateway serve (--config or --database names another)`,
+    pid === undefined
+      ? `no gateway runs on ${database}; start one: gateway serve (--config and --database name another)`
+      : `the gateway with pid ${pid} on ${database} does not answer: it is stopped or busy; end it: kill -9 ${pid}`,
   );
 }
 

@@ -1,8 +1,9 @@
 // The commands' side of the control socket: finds the gateways that run on a data folder, calls them, reads their streams.
-import { request, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { ControlError } from './handler.ts';
 import { isStatus, type GatewayStatus } from './status.ts';
-import { listSockets, socketFolders, type Env } from './place.ts';
+import { listSockets, pidOf, socketFolders, type Env } from './place.ts';
 
 /** A gateway that answers. */
 export interface RunningGateway {
@@ -11,23 +12,49 @@ export interface RunningGateway {
   status: GatewayStatus;
 }
 
+/** The gateway does not answer in time. */
+export class SilenceError extends Error {
+  override readonly name = 'SilenceError';
+  constructor() {
+    super('the gateway does not answer');
+  }
+}
+
 /** A busy gateway answers late, a stopped process (SIGSTOP) never. */
 const ANSWER_MS = 2000;
 
-/** Those that do not answer are left out. */
-export async function findGateways(dataFolder: string, env: Env): Promise<RunningGateway[]> {
+export interface Found {
+  running: RunningGateway[];
+  /** The pids of gateways that have a socket and do not answer: stopped, or busy. */
+  silent: number[];
+}
+
+export async function findGateways(dataFolder: string, env: Env): Promise<Found> {
   const addresses = [...new Set(socketFolders(dataFolder, env).flatMap(listSockets))];
-  const found = await Promise.all(
+  const found: Found = { running: [], silent: [] };
+  await Promise.all(
     addresses.map(async (address) => {
       try {
         const status = await call({ address }, 'GET', '/status');
-        return isStatus(status) ? [{ address, status }] : [];
-      } catch {
-        return [];
+        if (isStatus(status)) found.running.push({ address, status });
+      } catch (error) {
+        if (error instanceof SilenceError) found.silent.push(pidOf(address));
       }
     }),
   );
-  return found.flat();
+  return found;
+}
+
+/** Whether a process accepts connections there. */
+export function answers({ address }: Address): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(address);
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
 }
 
 type Address = Pick<RunningGateway, 'address'>;
@@ -68,10 +95,12 @@ export async function* stream(gateway: Address, path: string): AsyncGenerator<un
 }
 
 /** The time-out ends with the head of the reply: a stream may be silent. */
-function open(
+async function open(
   { address }: Address,
   { method, path, body }: { method: string; path: string; body?: unknown },
 ): Promise<IncomingMessage> {
+  // Loaded only if there is a gateway to ask.
+  const { request } = await import('node:http');
   return new Promise((resolve, reject) => {
     const outgoing = request(
       { socketPath: address, method, path, agent: false, headers: { host: 'control' } },
@@ -80,7 +109,7 @@ function open(
         resolve(response);
       },
     );
-    const timer = setTimeout(() => outgoing.destroy(new Error('the gateway does not answer')), ANSWER_MS);
+    const timer = setTimeout(() => outgoing.destroy(new SilenceError()), ANSWER_MS);
     outgoing.on('error', (error) => {
       clearTimeout(timer);
       reject(error);

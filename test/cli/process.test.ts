@@ -80,6 +80,8 @@ test.each([
   ['accounts', 'list'],
   ['keys', 'list'],
   ['tiers', 'list'],
+  ['status'],
+  ['stop'],
   ['usage'],
   ['config', 'check'],
   ['completion', 'bash'],

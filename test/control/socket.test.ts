@@ -16,7 +16,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { call, findGateways, stream } from '../../src/control/client.ts';
+import { call, findGateways as find, stream } from '../../src/control/client.ts';
 import { ControlError, type ControlHandler } from '../../src/control/handler.ts';
 import { socketFolders } from '../../src/control/place.ts';
 import { startControl, type ControlServer } from '../../src/control/server.ts';
@@ -47,6 +47,8 @@ async function serve(
   onTestFinished(() => server.close());
   return server;
 }
+
+const findGateways = async (...where: Parameters<typeof find>) => (await find(...where)).running;
 
 const modeOf = (file: string): number => lstatSync(file).mode & 0o777;
 const socketsIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.endsWith('.sock'));

@@ -1,0 +1,236 @@
+// `gateway status`: the gateways that run on this database, the health of their providers, and the hour of each account. If none
+// runs here, the database still holds the health that servers on other machines published.
+import type { Command } from 'commander';
+import { HOUR_MS, isoTime } from '../../../clock.ts';
+import type { Config } from '../../../config/config.ts';
+import type { GatewayStatus } from '../../../control/status.ts';
+import { plural } from '../../../plural.ts';
+import { StoreError, type Store, type TargetHealth } from '../../../store/store.ts';
+import type { Context } from '../../context.ts';
+import { lookUpGateways, noneRuns } from '../../running.ts';
+import { say } from '../../ui/lines.ts';
+import {
+  clean,
+  createStyle,
+  formatCount,
+  formatDuration,
+  formatTime,
+  printJson,
+  printLines,
+  widthOf,
+  type Style,
+} from '../../ui/style.ts';
+import { displayWidth, table, wrapText } from '../../ui/table.ts';
+import { limitOf, openDatabase, readConfig, sayRead } from '../../with-store.ts';
+
+interface Options {
+  json?: boolean;
+}
+
+/** An account that made requests this hour. */
+interface Hour {
+  account: string;
+  tier: string;
+  limit: number;
+  used: number;
+}
+
+/** What the database knows. */
+interface Known {
+  hours: Hour[];
+  avoided: TargetHealth[];
+}
+
+export function defineStatus(status: Command, context: Context): void {
+  status
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 if a gateway runs on the database, 1 if none does.' +
+        '\n\nExamples:\n  gateway status\n  gateway status --json',
+    )
+    .action(async (options: Options, command: Command) => statusCommand(options, command, context));
+}
+
+async function statusCommand(options: Options, command: Command, context: Context): Promise<void> {
+  const config = await readConfig(command, context);
+  await sayRead(context, config, { database: true });
+  const [{ running, silent }, known] = await Promise.all([
+    lookUpGateways(config, context),
+    readDatabase(config, context),
+  ]);
+  const gateways = running.map(({ status }) => status);
+  if (options.json) printJson(context, toJson(gateways, known, context));
+  else {
+    const style = await createStyle(context.stdout, context.env);
+    printLines(context.stdout, linesOf(gateways, known, { context, style }));
+  }
+  if (gateways.length === 0) throw noneRuns(config, silent);
+  for (const pid of silent) say(context.stderr, `the gateway with pid ${pid} does not answer`);
+}
+
+/** A database that cannot be read does not hide a gateway that runs. */
+async function readDatabase(config: Config, context: Context): Promise<Known> {
+  const { databaseExists } = await import('../../../store/open.ts');
+  if (!databaseExists(config.database)) return { hours: [], avoided: [] };
+  try {
+    const store = await openDatabase(config);
+    try {
+      const hours = await hoursOf(store, config, context.clock.now());
+      return { hours, avoided: await store.listHealth(context.clock.now()) };
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    say(context.stderr, `warning: ${clean(error.message)}`);
+    return { hours: [], avoided: [] };
+  }
+}
+
+async function hoursOf(store: Store, config: Config, now: number): Promise<Hour[]> {
+  const hour = now - (now % HOUR_MS);
+  const [accounts, admissions] = await Promise.all([
+    store.listAccounts(),
+    store.admissionsByHour(undefined, hour),
+  ]);
+  return admissions
+    .filter((row) => row.hour === hour)
+    .flatMap(({ accountId, requests }) => {
+      const account = accounts.find(({ id }) => id === accountId);
+      if (account === undefined) return [];
+      const { name, tier } = account;
+      return [{ account: name, tier, limit: limitOf(config, tier), used: requests }];
+    })
+    .sort((a, b) => b.used / b.limit - a.used / a.limit || b.used - a.used);
+}
+
+function toJson(gateways: readonly GatewayStatus[], { hours, avoided }: Known, { clock }: Context): unknown {
+  const resets = isoTime(clock.now() - (clock.now() % HOUR_MS) + HOUR_MS);
+  return {
+    gateways,
+    avoided: avoided.map((target) => ({ ...target, until: isoTime(target.until) })),
+    accounts: hours.map(({ limit, ...hour }) => ({
+      ...hour,
+      limit: limit === Infinity ? null : limit,
+      resets_at: resets,
+    })),
+  };
+}
+
+interface Page {
+  context: Context;
+  style: Style;
+}
+
+function linesOf(gateways: readonly GatewayStatus[], { hours, avoided }: Known, page: Page): string[] {
+  const sections = [
+    ...gateways.map((gateway) => gatewayLines(gateway, page)),
+    ...(gateways.length === 0 && avoided.length > 0 ? [avoidedLines(avoided, page)] : []),
+    ...(hours.length > 0 ? [hourLines(hours, page)] : []),
+  ];
+  return sections.flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
+}
+
+const LABEL_WIDTH = 11;
+
+const STATES = {
+  serving: 'runs',
+  maintenance: 'runs, in maintenance: new requests get a 503',
+  stopping: 'is stopping',
+} as const satisfies Record<GatewayStatus['state'], string>;
+
+function gatewayLines(gateway: GatewayStatus, page: Page): string[] {
+  const { style, context } = page;
+  const { pid, version, since, urls, requests_in_flight: requests, grace_ms: grace } = gateway;
+  const age = formatDuration(context.clock.now() - Date.parse(since));
+  const stopping = `${formatCount(requests)} under way, up to ${formatDuration(grace)} are left for them`;
+  const rows: [string, string[]][] = [
+    ['pid', [String(pid)]],
+    ['since', [`${formatTime(Date.parse(since))} UTC, for ${age}`]],
+    ['address', urls.map((url) => style.cyan(clean(url)))],
+    ['requests', [gateway.state === 'stopping' ? stopping : `${formatCount(requests)} under way`]],
+    ['database', [clean(gateway.database)]],
+    ['config', [clean(gateway.config ?? 'none: uses the providers of the environment')]],
+    ['log', [clean(gateway.log ?? 'stderr of its process')]],
+  ];
+  return [
+    style.bold(`gateway ${clean(version)} ${STATES[gateway.state]}`),
+    '',
+    ...rows.flatMap(([label, values]) => rowLines(label, values, page)),
+    '',
+    ...providerLines(gateway, page),
+  ];
+}
+
+/** A path or address on two lines cannot be copied, so a long one gets a line of its own. */
+function rowLines(label: string, values: readonly string[], { style, context }: Page): string[] {
+  const width = widthOf(context.stdout);
+  const shown = (at: number): string => style.dim((at === 0 ? label : '').padEnd(LABEL_WIDTH));
+  return values.flatMap((value, at) =>
+    width !== undefined && LABEL_WIDTH + 2 + displayWidth(value) > width
+      ? [`  ${shown(at).trimEnd()}`, `    ${value}`]
+      : [`  ${shown(at)}${value}`],
+  );
+}
+
+function providerLines({ providers }: GatewayStatus, { style, context }: Page): string[] {
+  const now = context.clock.now();
+  return table(
+    providers,
+    [
+      { title: '  PROVIDER', value: ({ name }) => `  ${clean(name)}`, shrinks: true },
+      {
+        title: 'HEALTH',
+        shrinks: true,
+        value: ({ avoided }) => ({
+          text:
+            avoided.length === 0
+              ? 'ok'
+              : avoided
+                  .map((target) => healthText({ ...target, until: Date.parse(target.until) }, now))
+                  .join(', '),
+          paint: avoided.length === 0 ? 'green' : 'yellow',
+        }),
+      },
+    ],
+    { width: widthOf(context.stdout), style },
+  );
+}
+
+/** A cool-down has an end; a failing target is tried again from time to time. */
+function healthText({ target, state, until }: TargetHealth, now: number): string {
+  const wait = state === 'cooling' ? ` for ${formatDuration(Math.max(until - now, 1000))}` : '';
+  return `${clean(target)} ${state}${wait}`;
+}
+
+function avoidedLines(avoided: readonly TargetHealth[], { context, style }: Page): string[] {
+  const now = context.clock.now();
+  return [
+    ...wrapText('Servers on this database avoid:', widthOf(context.stdout)),
+    ...avoided.map((target) => `  ${style.yellow(healthText(target, now))}`),
+  ];
+}
+
+function hourLines(hours: readonly Hour[], { context, style }: Page): string[] {
+  const left = formatDuration(HOUR_MS - (context.clock.now() % HOUR_MS));
+  const full = ({ used, limit }: Hour): boolean => used >= limit;
+  const rows = table(
+    hours,
+    [
+      { title: '  ACCOUNT', value: ({ account }) => `  ${clean(account)}`, shrinks: true },
+      {
+        title: 'USED',
+        align: 'right',
+        value: (hour) => ({ text: formatCount(hour.used), paint: full(hour) ? 'yellow' : undefined }),
+      },
+      {
+        title: 'LIMIT',
+        align: 'right',
+        value: ({ limit }) => (limit === Infinity ? 'no limit' : formatCount(limit)),
+      },
+    ],
+    { width: widthOf(context.stdout), style },
+  );
+  return [style.bold(`This hour: ${plural(hours.length, 'account')}, ${left} left`), ...rows];
+}

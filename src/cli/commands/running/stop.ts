@@ -1,0 +1,137 @@
+// `gateway stop`: asks the running gateway to end after its requests, and waits until its process is gone.
+import { InvalidArgumentError, type Command } from 'commander';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../../config/config.ts';
+import type { RunningGateway } from '../../../control/client.ts';
+import { isoTime } from '../../../clock.ts';
+import { plural } from '../../../plural.ts';
+import { parseGrace, parsePort } from '../../args/values.ts';
+import { CliError, type Context } from '../../context.ts';
+import { lookUpGateways, noneRuns } from '../../running.ts';
+import { say } from '../../ui/lines.ts';
+import { formatDuration, printJson, printLines } from '../../ui/style.ts';
+import { readConfig, sayRead } from '../../with-store.ts';
+
+interface Options {
+  port?: number;
+  timeout?: number;
+  json?: boolean;
+}
+
+/** After the grace, the server still cuts streams and writes what it has to the database. */
+const AFTER_GRACE_MS = 10_000;
+const LOOK_MS = 50;
+
+export function defineStop(stop: Command, context: Context): void {
+  stop
+    .argument('[pid]', 'which one, if several run', parsePid)
+    .option('--port <number>', 'the one that listens on this port', parsePort)
+    .option('--timeout <duration>', 'how long to wait; default: limits.shutdown_grace and 10s', parseGrace)
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 when it is gone, 1 if none runs or it is still there after the time.' +
+        '\n\nExamples:\n  gateway stop\n  gateway stop --timeout 5s\n  gateway stop --port 9000',
+    )
+    .action(async (pid: number | undefined, options: Options, command: Command) =>
+      stopCommand(pid, options, command, context),
+    );
+}
+
+function parsePid(text: string): number {
+  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError('A pid is a whole number.');
+  return Number(text);
+}
+
+async function stopCommand(
+  pid: number | undefined,
+  options: Options,
+  command: Command,
+  context: Context,
+): Promise<void> {
+  const config = await readConfig(command, context);
+  await sayRead(context, config, { database: true });
+  const gateway = await choose(pid, options.port, config, context);
+  const { call } = await import('../../../control/client.ts');
+  await call(gateway, 'POST', '/stop');
+  const { pid: ended, requests_in_flight: requests, grace_ms: grace } = gateway.status;
+  if (requests > 0) {
+    say(
+      context.stderr,
+      `waiting up to ${formatDuration(grace)} for ${plural(requests, 'open request')}; at once: kill ${ended}`,
+    );
+  }
+  const timeout = options.timeout ?? grace + AFTER_GRACE_MS;
+  if (!(await isGoneWithin(gateway, timeout))) throw await stillThere(gateway, timeout);
+  if (options.json) printJson(context, { pid: ended, stopped_at: isoTime(context.clock.now()) });
+  else printLines(context.stdout, [`the gateway with pid ${ended} has stopped`]);
+}
+
+async function choose(
+  pid: number | undefined,
+  port: number | undefined,
+  config: Config,
+  context: Context,
+): Promise<RunningGateway> {
+  const { running, silent } = await lookUpGateways(config, context);
+  const fitting = running.filter(
+    ({ status }) =>
+      (pid === undefined || status.pid === pid) &&
+      (port === undefined || status.urls.some((url) => portOf(url) === port)),
+  );
+  const [first, ...others] = fitting;
+  if (first !== undefined && others.length === 0) return first;
+  if (running.length === 0) throw noneRuns(config, silent);
+  const listed = (first === undefined ? running : fitting).map(nameOf).join(', ');
+  throw new CliError(
+    first === undefined
+      ? `no gateway has this pid or port; there ${running.length === 1 ? 'is' : 'are'} ${listed}`
+      : `${fitting.length} gateways run: ${listed}; name one: gateway stop PID`,
+  );
+}
+
+function nameOf({ status: { pid, urls } }: RunningGateway): string {
+  return `pid ${pid} on port ${portOf(urls[0] ?? '') ?? '?'}`;
+}
+
+function portOf(url: string): number | undefined {
+  const port = /:(\d+)$/.exec(url)?.[1];
+  return port === undefined ? undefined : Number(port);
+}
+
+async function isGoneWithin(gateway: RunningGateway, ms: number): Promise<boolean> {
+  const { answers } = await import('../../../control/client.ts');
+  const end = performance.now() + ms;
+  const isGone = async (): Promise<boolean> => !(await answers(gateway)) && !isAlive(gateway.status.pid);
+  while (!(await isGone())) {
+    if (performance.now() >= end) return false;
+    await sleep(LOOK_MS);
+  }
+  return true;
+}
+
+/** A zombie has ended: in a container, nobody may ask for its exit code. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return true;
+  }
+}
+
+async function stillThere(gateway: RunningGateway, waited: number): Promise<CliError> {
+  const { call } = await import('../../../control/client.ts');
+  const { isStatus } = await import('../../../control/status.ts');
+  const { pid } = gateway.status;
+  const status = await call(gateway, 'GET', '/status').catch(() => undefined);
+  const open = isStatus(status) ? ` for ${plural(status.requests_in_flight, 'open request')}` : '';
+  return new CliError(
+    `the gateway with pid ${pid} still waits${open} after ${formatDuration(waited)}; end it at once: kill ${pid}`,
+  );
+}

@@ -1,0 +1,166 @@
+// `gateway status` and `gateway stop` with real servers: one, several, none, killed, stopped, busy.
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { GatewayStatus } from '../../src/control/status.ts';
+import { home, type Home } from '../helpers/process.ts';
+
+interface StatusJson {
+  gateways: GatewayStatus[];
+  avoided: { target: string; state: string }[];
+  accounts: { account: string; tier: string; limit: number | null; used: number; resets_at: string }[];
+}
+
+const socketsOf = ({ database }: Home): string[] =>
+  readdirSync(dirname(database)).filter((name) => name.endsWith('.sock'));
+
+async function chat(url: string, key: string, model: string, stream = false): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'hello' }] }),
+  });
+}
+
+describe('status', () => {
+  it('describes the gateway that runs, its providers and the hour of each account', async () => {
+    const at = home();
+    const server = await at.serve();
+    const key = await at.newKey('enterprise');
+    await (await chat(server.url, key, 'sim/echo')).text();
+    await (await chat(server.url, key, 'sim/error-429')).text();
+    const { gateways, accounts } = await at.json<StatusJson>('status');
+    expect(gateways).toMatchObject([
+      {
+        pid: server.child.pid,
+        state: 'serving',
+        urls: [server.url],
+        config: null,
+        database: at.database,
+        log: null,
+        requests_in_flight: 0,
+        providers: [{ name: 'sim', avoided: [{ target: 'sim/error-429', state: 'cooling' }] }],
+      },
+    ]);
+    expect(accounts).toMatchObject([{ account: 'a', tier: 'enterprise', limit: 300, used: 2 }]);
+    const { code, stdout } = await at.run('status');
+    expect(code).toBe(0);
+    expect(stdout).toContain(`pid        ${server.child.pid}`);
+    expect(stdout).toContain(server.url);
+    expect(stdout).toMatch(/a +2 +300/);
+  });
+
+  it('lists two gateways on one database, oldest first, and not one on another database beside it', async () => {
+    const at = home();
+    const first = await at.serve();
+    const second = await at.serve();
+    await at.serve('--database', join(dirname(at.database), 'other.db'));
+    expect(socketsOf(at)).toHaveLength(3);
+    const { gateways } = await at.json<StatusJson>('status');
+    expect(gateways.map(({ pid }) => pid)).toEqual([first.child.pid, second.child.pid]);
+  });
+
+  it('of none is 1 with the next step, and creates nothing', async () => {
+    const at = home();
+    const { code, stdout, stderr } = await at.run('status');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^gateway: no gateway runs on .*gateway\.db; start one: gateway serve[^\n]*\n$/);
+    expect(existsSync(at.database)).toBe(false);
+  });
+
+  it('of a killed gateway is 1, and the next start removes its socket', async () => {
+    const at = home();
+    const killed = await at.serve();
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    expect(socketsOf(at)).toHaveLength(1);
+    const { code, stdout } = await at.run('status', '--json');
+    expect(code).toBe(1);
+    expect((JSON.parse(stdout) as StatusJson).gateways).toEqual([]);
+    const next = await at.serve();
+    await expect.poll(() => socketsOf(at)).toEqual([`gateway-${next.child.pid}.sock`]);
+  });
+
+  it('of a process that does not answer names it', async () => {
+    const at = home();
+    const server = await at.serve();
+    server.child.kill('SIGSTOP');
+    const { code, stderr } = await at.run('status');
+    server.child.kill('SIGCONT');
+    expect(code).toBe(1);
+    expect(stderr).toContain(`pid ${server.child.pid} `);
+    expect(stderr).toContain('does not answer');
+  });
+});
+
+describe('stop', () => {
+  it('ends a gateway, and its process is gone when the command is', async () => {
+    const at = home();
+    const server = await at.serve();
+    const { code, stdout, stderr } = await at.run('stop');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe(`the gateway with pid ${server.child.pid} has stopped\n`);
+    expect(server.child.exitCode ?? (await server.ended).code).toBe(0);
+    expect(socketsOf(at)).toEqual([]);
+    expect((await at.run('stop')).code).toBe(1);
+  });
+
+  it('waits for open requests and says so; without enough time it says how to end them', async () => {
+    const at = home();
+    const server = await at.serve();
+    const key = await at.newKey('enterprise');
+    const response = await chat(server.url, key, 'sim/slow', true);
+    const impatient = await at.run('stop', '--timeout', '100ms');
+    expect(impatient.code).toBe(1);
+    expect(impatient.stderr).toContain('waiting up to 30s for 1 open request');
+    expect(impatient.stderr).toContain(`kill ${server.child.pid}`);
+    const { gateways } = await at.json<StatusJson>('status');
+    expect(gateways).toMatchObject([{ state: 'stopping', requests_in_flight: 1 }]);
+    const [patient, text] = await Promise.all([at.run('stop'), response.text()]);
+    expect(patient.code, patient.stderr).toBe(0);
+    expect(text).toContain('[DONE]');
+    expect((await server.ended).code).toBe(0);
+  });
+
+  it('of several ends the one that is named', async () => {
+    const at = home();
+    const [first, second] = [await at.serve(), await at.serve()];
+    const unnamed = await at.run('stop');
+    expect(unnamed.code).toBe(1);
+    expect(unnamed.stderr).toContain(`2 gateways run: pid ${first.child.pid} on port`);
+    expect((await at.run('stop', '--port', '1')).stderr).toContain('no gateway has this pid or port');
+    const byPort = await at.run('stop', '--port', new URL(second.url).port);
+    expect(byPort.stdout).toContain(String(second.child.pid));
+    expect((await at.json<{ pid: number }>('stop', String(first.child.pid))).pid).toBe(first.child.pid);
+    expect((await at.run('status')).code).toBe(1);
+  });
+});
+
+describe('a gateway whose data folder', () => {
+  it('is open to others is found in a folder of the user', async () => {
+    const at = home();
+    mkdirSync(dirname(at.database));
+    chmodSync(dirname(at.database), 0o777);
+    const server = await at.serve();
+    const { gateways } = await at.json<StatusJson>('status');
+    expect(gateways.map(({ pid }) => pid)).toEqual([server.child.pid]);
+    expect(socketsOf(at)).toEqual([]);
+    expect((await at.run('stop')).code).toBe(0);
+  });
+});
+
+it('a second signal ends a gateway at once and leaves no socket', async () => {
+  const at = home();
+  const server = await at.serve();
+  const key = await at.newKey('enterprise');
+  const response = await chat(server.url, key, 'sim/slow', true);
+  expect(statSync(join(dirname(at.database), socketsOf(at)[0] ?? '')).mode & 0o777).toBe(0o600);
+  server.child.kill('SIGTERM');
+  await server.logged('"stopping"');
+  const exit = once(server.child, 'exit');
+  server.child.kill('SIGTERM');
+  expect(await exit).toEqual([null, 'SIGTERM']);
+  expect(socketsOf(at)).toEqual([]);
+  await response.text().catch(() => undefined);
+});
