@@ -30,6 +30,7 @@ export const systemClock: Clock = {
 };
 
 export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 
 /** ISO 8601 in UTC, or null. */
 export function isoTime(at: number): string;

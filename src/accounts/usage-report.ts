@@ -1,5 +1,6 @@
 // The usage of accounts in a window of time, as `gateway usage --json` prints it and the admin API sends it.
 import { HOUR_MS, isoTime } from '../clock.ts';
+import { NO_FIRST_BYTES } from '../store/first-byte.ts';
 import type { Account, Grouping, StoreReader, Totals } from '../store/store.ts';
 
 /** The shape that `--json` prints and the admin API sends. */
@@ -83,8 +84,11 @@ const NO_USAGE: Totals = {
   unknown: 0,
   unpriced: 0,
   inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
   outputTokens: 0,
   costUsd: null,
+  firstByte: NO_FIRST_BYTES,
 };
 
 function groupBy<Row extends { accountId: number }>(rows: readonly Row[]): Map<number, Row[]> {

@@ -156,7 +156,7 @@ export interface RequestIdQuery {
 }
 
 export interface Totals {
-  /** By account and by hour: admissions, of which a crash loses none. By key and by model: usage rows. */
+  /** By account, hour and day: admissions, of which a crash loses none. By key, model and provider: usage rows. */
   requests: number;
   /** Not fully answered. */
   errors: number;
@@ -164,14 +164,20 @@ export interface Totals {
   unknown: number;
   /** Requests whose usage is known but whose cost is not. */
   unpriced: number;
+  /** With cache reads and writes. */
   inputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
   outputTokens: number;
   costUsd: number | null;
+  /** Requests in each range of the time to the first byte (first-byte.ts), whatever their end. */
+  firstByte: readonly number[];
 }
 
-export type Grouping = 'account' | 'key' | 'model' | 'hour';
+export type Grouping = 'account' | 'key' | 'model' | 'provider' | 'hour' | 'day';
 
-/** The totals of one group of one account. `group` names the group: `{account}`, `{key}`, `{model, provider}` or `{hour}` (ISO time). */
+/** The totals of one group of one account. `group` names the group: `{account}`, `{key}`, `{model, provider}`, `{provider}`, `{hour}`
+ *  or `{day}` (the ISO time at which it begins, UTC). */
 export interface GroupedTotals {
   accountId: number;
   group: Record<string, string | null>;

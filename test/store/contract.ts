@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
+import { NO_FIRST_BYTES } from '../../src/store/first-byte.ts';
 import type {
   Key,
   NewAdminToken,
@@ -13,6 +14,7 @@ import type {
   StoredItem,
   UsageRow,
 } from '../../src/store/store.ts';
+import { byName, GROUPINGS, hourOf, NO_TOTALS, plainSums, usageRows } from './plain-sums.ts';
 import { keyOf } from './support.ts';
 
 export const HOUR = Date.parse('2026-11-21T14:00:00Z');
@@ -415,8 +417,11 @@ export function storeContract(
         unknown: 0,
         unpriced: 0,
         inputTokens: 0,
+        cacheReadTokens: 0,
+        cacheWriteTokens: 0,
         outputTokens: 0,
         costUsd: null,
+        firstByte: NO_FIRST_BYTES,
       });
       expect(await store.totalsBy('model', 1, HOUR)).toEqual([]);
     });
@@ -453,8 +458,11 @@ export function storeContract(
         unknown: 1,
         unpriced: 1,
         inputTokens: 115 + 100 + 1,
+        cacheReadTokens: 10,
+        cacheWriteTokens: 5,
         outputTokens: 20 + 20 + 2,
         costUsd: 0.75,
+        firstByte: [5, ...NO_FIRST_BYTES.slice(1)],
       });
     });
 
@@ -494,16 +502,39 @@ export function storeContract(
         }),
       ]);
       const one = { requests: 1, errors: 0, unknown: 0, unpriced: 0 };
-      Object.assign(one, { inputTokens: 115, outputTokens: 20, costUsd: 0.5 });
+      const firstByte = (requests: number): number[] => [requests, ...NO_FIRST_BYTES.slice(1)];
+      const cache = { cacheReadTokens: 10, cacheWriteTokens: 5 };
+      Object.assign(one, {
+        inputTokens: 115,
+        ...cache,
+        outputTokens: 20,
+        costUsd: 0.5,
+        firstByte: firstByte(1),
+      });
       expect(await store.totalsBy('account', undefined, HOUR)).toEqual([
-        { accountId: alice, group: { account: 'alice' }, totals: { ...one, errors: 1 } },
+        {
+          accountId: alice,
+          group: { account: 'alice' },
+          totals: { ...one, errors: 1, firstByte: firstByte(2) },
+        },
         { accountId: zoe, group: { account: 'zoe' }, totals: one },
       ]);
       expect(await store.totalsBy('key', undefined, HOUR)).toEqual([
         { accountId: zoe, group: { key: 'key_one' }, totals: one },
-        { accountId: alice, group: { key: 'key_two' }, totals: { ...one, requests: 2, errors: 1 } },
+        {
+          accountId: alice,
+          group: { key: 'key_two' },
+          totals: { ...one, requests: 2, errors: 1, firstByte: firstByte(2) },
+        },
       ]);
-      const nothing = { unpriced: 0, inputTokens: 0, outputTokens: 0, costUsd: null };
+      const nothing = {
+        unpriced: 0,
+        inputTokens: 0,
+        cacheReadTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 0,
+        costUsd: null,
+      };
       expect(await store.totalsBy('model', undefined, HOUR)).toEqual([
         { accountId: zoe, group: { model: 'echo', provider: 'sim' }, totals: one },
         {
@@ -515,7 +546,23 @@ export function storeContract(
       ]);
       expect(await store.totalsBy('hour', undefined, HOUR)).toEqual([
         { accountId: zoe, group: { hour: '2026-11-21T14:00:00.000Z' }, totals: one },
-        { accountId: alice, group: { hour: '2026-11-21T15:00:00.000Z' }, totals: { ...one, errors: 1 } },
+        {
+          accountId: alice,
+          group: { hour: '2026-11-21T15:00:00.000Z' },
+          totals: { ...one, errors: 1, firstByte: firstByte(2) },
+        },
+      ]);
+      const day = { day: '2026-11-21T00:00:00.000Z' };
+      expect(await store.totalsBy('day', undefined, HOUR)).toEqual([
+        { accountId: zoe, group: day, totals: one },
+        { accountId: alice, group: day, totals: { ...one, errors: 1, firstByte: firstByte(2) } },
+      ]);
+      expect(await store.totalsBy('provider', alice, HOUR)).toEqual([
+        {
+          accountId: alice,
+          group: { provider: 'sim' },
+          totals: { ...one, requests: 2, errors: 1, firstByte: firstByte(2) },
+        },
       ]);
       expect(await store.totalsBy('account', zoe, HOUR)).toEqual([
         { accountId: zoe, group: { account: 'zoe' }, totals: one },
@@ -564,6 +611,43 @@ export function storeContract(
       await store.prune(HOUR + 1000, 0);
       expect(await store.totals(id, 0)).toMatchObject({ requests: 1, outputTokens: 60 });
       expect(await admit(id, HOUR, 10)).toBe(2);
+    });
+
+    it('equals a plain sum over the rows that are left, whatever the report and its window', async () => {
+      const steps = fc.array(
+        fc.record({
+          batch: usageRows(HOUR, usageRow()),
+          keepHours: fc.option(fc.integer({ min: 0, max: 40 })),
+        }),
+        { minLength: 1, maxLength: 5 },
+      );
+      await fc.assert(
+        fc.asyncProperty(steps, async (todo) => {
+          const fresh = await open();
+          await fresh.createKey(newKey());
+          await fresh.createKey(newKey({ id: 'key_two', account: 'bob' }));
+          let rows: UsageRow[] = [];
+          for (const { batch, keepHours } of todo) {
+            await fresh.recordUsage(batch);
+            rows = rows.concat(batch);
+            if (keepHours !== null && rows.length > 0) {
+              const newest = Math.max(...rows.map(({ at }) => at));
+              await fresh.prune(newest, keepHours * HOUR_MS);
+              rows = rows.filter(({ at }) => at >= hourOf(newest - keepHours * HOUR_MS));
+            }
+            for (const grouping of GROUPINGS) {
+              for (const since of [0, HOUR - 20 * HOUR_MS, HOUR + 1]) {
+                const found = await fresh.totalsBy(grouping, undefined, since);
+                expect(byName(found)).toEqual(byName(plainSums(rows, grouping, since)));
+              }
+            }
+            const alice = plainSums(rows, 'account', 0).find(({ accountId }) => accountId === 1);
+            expect(await fresh.totals(1, 0)).toEqual(alice?.totals ?? NO_TOTALS);
+          }
+          await fresh.close();
+        }),
+        { numRuns: 5 },
+      );
     });
 
     it('takes an empty batch, and a name of any length', async () => {

@@ -1,6 +1,7 @@
 // Parses values of options and arguments. An invalid value is wrong usage (exit code 2).
 import { InvalidArgumentError } from 'commander';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
+import { DAY_MS } from '../../clock.ts';
 import type { Permission } from '../../store/store.ts';
 import { DURATION_UNITS, parseDuration } from '../../config/scalars.ts';
 
@@ -62,7 +63,6 @@ export function collect(value: string, before: string[] | undefined): string[] {
 
 // Points in time: a duration (`30d`), or a date or time of ISO 8601, in UTC unless it has a zone.
 
-const DAY_MS = 86_400_000;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?$/i;
 

@@ -10,7 +10,14 @@ import { clean, printJson } from '../ui/style.ts';
 import { limitOf, unknownAccount, withReadStore } from '../with-store.ts';
 import { parseSince } from '../args/values.ts';
 
-const GROUPINGS = ['account', 'key', 'model', 'hour'] as const satisfies readonly Grouping[];
+const GROUPINGS = [
+  'account',
+  'key',
+  'model',
+  'provider',
+  'hour',
+  'day',
+] as const satisfies readonly Grouping[];
 
 interface Options {
   since?: number;

@@ -174,7 +174,9 @@ const MEMBERS = {
   account: ['account'],
   key: ['key', 'name'],
   model: ['model', 'provider'],
+  provider: ['provider'],
   hour: ['hour'],
+  day: ['day'],
 } as const satisfies Record<Grouping, readonly string[]>;
 
 type GroupRow = Counted & { account: string; group: Record<string, unknown> };
@@ -199,6 +201,7 @@ function groupTable(
 
 function groupText(member: string, value: unknown): string {
   if (typeof value !== 'string') return '-';
+  if (member === 'day') return value.slice(0, 10);
   return member === 'hour' ? formatTime(Date.parse(value)) : clean(value);
 }
 

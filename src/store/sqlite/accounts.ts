@@ -1,13 +1,14 @@
 // Accounts: look-up, tier, name, and removal with everything that belongs to an account. The number of a removed account is never
 // used again: requests in progress still write under it, and sealed items name it.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { DAY_MS } from '../../clock.ts';
 import type { Account } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
+import type { prepareUsageSums } from './usage-sums.ts';
 
 /** Usage rows that one step reads. Rows have no index by account. */
 const SCAN_STEP = 5000;
-const DELETE_STEP = 500;
 /** An item is up to megabytes long. */
 const ITEMS_STEP = 50;
 
@@ -18,7 +19,7 @@ interface AccountRow {
   created_at: number;
 }
 
-/** Row IDs of usage. null: there is no row. */
+/** IDs of usage rows, or days of sums. null: there is none. */
 interface Span {
   first: number | null;
   last: number | null;
@@ -90,10 +91,6 @@ function prepareRemoval(db: Db, find: { get(name: string): AccountRow | undefine
     rowsStep: db.prepare<[account: number, from: number, to: number]>(
       'DELETE FROM usage WHERE +account_id = ? AND id >= ? AND id < ?',
     ),
-    sumsStep: db.prepare<[account: number, most: number]>(
-      `DELETE FROM usage_hours WHERE (hour, account_id, key_id, provider, model) IN
-         (SELECT hour, account_id, key_id, provider, model FROM usage_hours WHERE account_id = ? LIMIT ?)`,
-    ),
     counts: db.prepare<[number]>('DELETE FROM hours WHERE account_id = ?'),
     finish: db.prepare<[number]>('UPDATE removed_accounts SET data_left = 0 WHERE id = ?'),
   };
@@ -102,6 +99,7 @@ function prepareRemoval(db: Db, find: { get(name: string): AccountRow | undefine
 type AccountConnection = Connection<{
   removal: ReturnType<typeof prepareRemoval>;
   findAccount: (name: string) => Account | undefined;
+  usage: Pick<ReturnType<typeof prepareUsageSums>, 'daysOfSums' | 'removeDayOf'>;
 }>;
 
 /** Keys first, so that the account is unusable at once; then the items in steps; then the account; then its usage in steps. */
@@ -133,11 +131,13 @@ export async function removeLeftData(connection: AccountConnection): Promise<voi
         await yieldToOthers();
       }
     }
-    for (let full = true; full; await yieldToOthers()) {
-      if (connection.closed) return;
-      full = await connection.run(
-        ({ removal }) => removal.sumsStep.run(id, DELETE_STEP).changes === DELETE_STEP,
-      );
+    const days = await connection.run(({ usage }) => usage.daysOfSums.get() ?? { first: null, last: null });
+    if (days.first !== null && days.last !== null) {
+      for (let day = days.first; day <= days.last; day += DAY_MS) {
+        if (connection.closed) return;
+        await connection.run(({ usage }) => usage.removeDayOf(id, day));
+        await yieldToOthers();
+      }
     }
     if (connection.closed) return;
     await connection.run(({ removal }) => removal.counts.run(id));

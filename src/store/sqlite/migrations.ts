@@ -201,6 +201,57 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    name: '0010-usage-sums',
+    // Sums by hour and day for each kind of report, in place of those by hour that a trigger updated for every row. Rows with an ID
+    // above `usage_summed` are added later, those of an older gateway too. A new row gets the highest ID plus 1, so the boundary
+    // must not be above the highest ID: the trigger lowers it if the last rows are deleted. Kinds: usage-sums.ts.
+    sql: `
+      DROP TRIGGER usage_by_hour;
+      DROP TABLE usage_hours;
+      DROP TABLE old_usage;
+      CREATE TABLE usage_sums (
+        kind INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        account_id INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        errors INTEGER NOT NULL,
+        unknown INTEGER NOT NULL,
+        unpriced INTEGER NOT NULL,
+        priced INTEGER NOT NULL,
+        input INTEGER NOT NULL,
+        cache_read INTEGER NOT NULL,
+        cache_write INTEGER NOT NULL,
+        output INTEGER NOT NULL,
+        cost_usd REAL NOT NULL,
+        first_byte_0 INTEGER NOT NULL,
+        first_byte_1 INTEGER NOT NULL,
+        first_byte_2 INTEGER NOT NULL,
+        first_byte_3 INTEGER NOT NULL,
+        first_byte_4 INTEGER NOT NULL,
+        first_byte_5 INTEGER NOT NULL,
+        first_byte_6 INTEGER NOT NULL,
+        first_byte_7 INTEGER NOT NULL,
+        first_byte_8 INTEGER NOT NULL,
+        first_byte_9 INTEGER NOT NULL,
+        first_byte_10 INTEGER NOT NULL,
+        first_byte_11 INTEGER NOT NULL,
+        first_byte_12 INTEGER NOT NULL,
+        first_byte_13 INTEGER NOT NULL,
+        first_byte_14 INTEGER NOT NULL,
+        first_byte_15 INTEGER NOT NULL,
+        PRIMARY KEY (kind, at, account_id, name, provider)
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE usage_summed (id INTEGER NOT NULL) STRICT;
+      INSERT INTO usage_summed VALUES (0);
+      CREATE TRIGGER usage_deleted AFTER DELETE ON usage WHEN old.id >= (SELECT id FROM usage_summed) BEGIN
+        UPDATE usage_summed SET id = (SELECT coalesce(max(id), 0) FROM usage)
+        WHERE id > (SELECT coalesce(max(id), 0) FROM usage);
+      END;
+    `,
+  },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

@@ -1,11 +1,13 @@
-// Sums by hour: they equal the rows, those from before the sums existed too, and a report reads nothing else.
+// Sums by hour and day: they equal the rows, those from before the sums existed too, and a report reads little else.
+import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { readUsage } from '../../src/accounts/usage-report.ts';
 import { HOUR_MS } from '../../src/clock.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
-import type { Grouping, Store, UsageRow } from '../../src/store/store.ts';
+import type { Store, UsageRow } from '../../src/store/store.ts';
 import { HOUR, newKey, usageRow } from './contract.ts';
+import { byName, GROUPINGS, plainSums, usageRows } from './plain-sums.ts';
 import { admit, opened, temporaryFile } from './support.ts';
 
 const Database = await loadDriver();
@@ -19,8 +21,6 @@ const ROWS: readonly UsageRow[] = [
   usageRow({ provider: null, model: null, input: null, output: null, costUsd: null, error: 'upstream' }),
   usageRow({ accountId: 2, keyId: 'key_two' }),
 ];
-
-const GROUPINGS: readonly Grouping[] = ['account', 'key', 'model', 'hour'];
 
 async function report(store: Store): Promise<unknown> {
   const groups = await Promise.all(GROUPINGS.map((by) => store.totalsBy(by, undefined, HOUR)));
@@ -36,11 +36,8 @@ async function oldDatabase(rows: readonly UsageRow[]): Promise<string> {
   const db = new Database(file);
   migrate(db, file, 1, MIGRATIONS.slice(0, 3));
   db.prepare('ATTACH ? AS source').run(current);
-  const columns = db
-    .prepare("SELECT group_concat(name) FROM pragma_table_info('usage', 'main')")
-    .pluck()
-    .get();
-  db.exec(`INSERT INTO main.usage SELECT ${String(columns)} FROM source.usage`);
+  const columns = (db.pragma('table_info(usage)') as { name: string }[]).map(({ name }) => name).join(', ');
+  db.exec(`INSERT INTO main.usage (${columns}) SELECT ${columns} FROM source.usage`);
   db.close();
   return file;
 }
@@ -64,11 +61,11 @@ it('rows from before the sums are in every report, before, while and after they 
   const file = await oldDatabase(rows);
   const store = await opened(file);
   // The start did not read them.
-  expect(count(file, 'usage_hours')).toBe(0);
+  expect(count(file, 'usage_sums')).toBe(0);
   await store.recordUsage(ROWS);
   expect(await report(store)).toEqual(expected);
   const pruned = store.prune(HOUR, 90 * 24 * HOUR_MS);
-  await vi.waitFor(() => expect(count(file, 'usage_hours')).toBeGreaterThan(7));
+  await vi.waitFor(() => expect(count(file, 'usage_sums')).toBeGreaterThan(7));
   expect(await report(store)).toEqual(expected);
   await pruned;
   expect(await report(store)).toEqual(expected);
@@ -80,10 +77,29 @@ it('rows that an older gateway adds meanwhile are summed up too', async () => {
   const store = await opened(file);
   await store.recordUsage([usageRow()]);
   const older = new Database(file);
-  older.exec('CREATE TEMP TABLE more AS SELECT * FROM usage; UPDATE more SET id = id + 1');
+  older.exec('CREATE TEMP TABLE more AS SELECT * FROM usage; UPDATE more SET id = NULL');
+  older.exec('INSERT INTO usage SELECT * FROM more');
+  await store.prune(HOUR, 0);
   older.exec('INSERT INTO usage SELECT * FROM more');
   older.close();
-  expect(await store.totals(1, HOUR)).toMatchObject({ inputTokens: 230, costUsd: 1 });
+  expect(await store.totals(1, HOUR)).toMatchObject({ inputTokens: 345, costUsd: 1.5 });
+});
+
+it('rows that get the number of a deleted row are in every report', async () => {
+  const file = temporaryFile();
+  const store = await opened(file);
+  await store.createKey(newKey());
+  await store.recordUsage([usageRow(), usageRow()]);
+  await store.prune(HOUR, HOUR_MS);
+  await store.recordUsage([usageRow()]);
+  const older = new Database(file);
+  older.exec('DELETE FROM usage WHERE id > 1');
+  older.close();
+  await store.recordUsage([usageRow({ accountId: 2 })]);
+  expect(await store.totals(2, HOUR)).toMatchObject({ outputTokens: 20 });
+  await store.removeAccount('alice');
+  await store.recordUsage([usageRow({ accountId: 2 })]);
+  expect(await store.totals(2, HOUR)).toMatchObject({ outputTokens: 40 });
 });
 
 it('a report reads as many sums as there are hours, keys and models, however many requests there were', async () => {
@@ -95,7 +111,13 @@ it('a report reads as many sums as there are hours, keys and models, however man
     );
   }
   expect(count(file, 'usage')).toBe(1500);
-  expect(count(file, 'usage_hours')).toBe(6);
+  // By account, by key and by two models, in three hours and one day.
+  expect(count(file, 'usage_sums')).toBe(4 * (3 + 1));
+  const waiting = new Database(file, { readonly: true });
+  expect(
+    waiting.prepare('SELECT max(usage.id) - usage_summed.id FROM usage, usage_summed').pluck().get(),
+  ).toBe(0);
+  waiting.close();
 });
 
 it.each([undefined, ...GROUPINGS])(
@@ -125,3 +147,39 @@ it.each([undefined, ...GROUPINGS])(
     expect(await asked()).toBe(once);
   },
 );
+
+it('reports equal the rows while two processes write, one of them starts again, and both prune', async () => {
+  const step = fc.record({
+    batch: usageRows(HOUR, usageRow()),
+    by: fc.constantFrom(0, 1),
+    then: fc.constantFrom('prune', 'restart', ''),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 6 }), async (todo) => {
+      const file = temporaryFile();
+      const stores = [await opened(file), await opened(file)];
+      const rows: UsageRow[] = [];
+      for (const { batch, by, then } of todo) {
+        const store = stores[by];
+        if (store === undefined) continue;
+        await store.recordUsage(batch);
+        rows.push(...batch);
+        if (then === 'prune') await Promise.all(stores.map((each) => each.prune(HOUR, 1000 * HOUR_MS)));
+        if (then === 'restart') {
+          await store.close();
+          stores[by] = await opened(file);
+        }
+        for (const reader of stores) {
+          for (const grouping of GROUPINGS) {
+            const found = await reader.totalsBy(grouping, undefined, HOUR - 20 * HOUR_MS);
+            // Accounts without an entry have no name.
+            const expected = plainSums(rows, grouping, HOUR - 20 * HOUR_MS);
+            if (grouping !== 'account') expect(byName(found)).toEqual(byName(expected));
+          }
+        }
+      }
+      await Promise.all(stores.map((each) => each.close()));
+    }),
+    { numRuns: 4 },
+  );
+});
