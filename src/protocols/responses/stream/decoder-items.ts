@@ -34,16 +34,6 @@ interface Part {
   cited: number;
 }
 
-interface Items {
-  /** An event of an item; a failure where it can't be understood. */
-  push(type: string, value: JsonObject, out: StreamEvent[]): ProviderFailure | undefined;
-  /** Another piece of what the last event was a piece of; undefined: there was none yet. */
-  again(text: string): StreamEvent | undefined;
-  /** The end: what is open closes, and items of `output` that had no events are given out. */
-  finish(output: readonly JsonValue[], out: StreamEvent[]): ProviderFailure | undefined;
-  content(): Content;
-}
-
 type Delta = Extract<StreamEvent, { type: 'text_delta' | 'reasoning_delta' | 'tool_delta' }>;
 
 interface Piece {
@@ -55,101 +45,142 @@ interface Piece {
 
 type Kind = 'text' | 'refusal' | 'reasoning' | 'call';
 
-export function createItems(): Items {
-  const items = new Map<number, Item>();
+/** Reads the events of the items; a class, since a decoder is made for each stream. */
+export class ItemDecoder {
+  readonly #items = new Map<number, Item>();
   /** Which item an id is of, for servers that count otherwise. */
-  const indexes = new Map<string, number>();
-  const unique = createUniqueIds();
-  let blocks = 0;
-  let hasCalls = false;
-  let refusal = '';
+  readonly #indexes = new Map<string, number>();
+  readonly #unique = createUniqueIds();
+  #blocks = 0;
+  #hasCalls = false;
+  #refusal = '';
   /** The piece that was given out last. */
-  let last: Piece | undefined;
+  #last: Piece | undefined;
   /** The item whose text or reasoning is open: these never overlap. */
-  let open: Item | undefined;
+  #open: Item | undefined;
 
-  function itemOf(value: JsonObject, type: string): Item {
+  get content(): Content {
+    return { hasCalls: this.#hasCalls, refusal: this.#refusal };
+  }
+
+  /** An event of an item; a failure where it can't be understood. */
+  push(type: string, value: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
+    const { item: whole } = value;
+    switch (type) {
+      case 'response.output_item.added':
+        if (!isObject(whole)) return undefined;
+        return this.#added(this.#itemOf(value, stringOf(whole.type)), whole, out);
+      case 'response.output_item.done':
+        return isObject(whole)
+          ? this.#wholeItem(this.#itemOf(value, stringOf(whole.type)), whole, out)
+          : undefined;
+      default:
+        this.#piece(type, value, out);
+        return undefined;
+    }
+  }
+
+  /** Another piece of what the last event was a piece of; undefined: there was none yet. */
+  again(text: string): StreamEvent | undefined {
+    return this.#last && this.#add(this.#last, text);
+  }
+
+  /** The end: what is open closes, and items of `output` that had no events are given out. */
+  finish(output: readonly JsonValue[], out: StreamEvent[]): ProviderFailure | undefined {
+    for (const [index, value] of output.entries()) {
+      if (!isObject(value)) continue;
+      const known = this.#indexes.get(stringOf(value.id)) ?? index;
+      const item = this.#itemOf({ item: value, output_index: known }, stringOf(value.type));
+      const failure = this.#wholeItem(item, value, out);
+      if (failure !== undefined) return failure;
+    }
+    this.#closeOpen(out);
+    for (const item of this.#items.values()) this.#endCall(item, out);
+    return undefined;
+  }
+
+  #itemOf(value: JsonObject, type: string): Item {
     const id = stringOf(value.item_id) || (isObject(value.item) ? stringOf(value.item.id) : '');
-    const told = typeof value.output_index === 'number' ? value.output_index : undefined;
-    const index = told ?? (id === '' ? undefined : indexes.get(id)) ?? items.size;
-    if (id !== '') indexes.set(id, index);
-    let item = items.get(index);
+    const stated = typeof value.output_index === 'number' ? value.output_index : undefined;
+    const index = stated ?? (id === '' ? undefined : this.#indexes.get(id)) ?? this.#items.size;
+    if (id !== '') this.#indexes.set(id, index);
+    let item = this.#items.get(index);
     if (item === undefined) {
       item = { type, block: undefined, part: 0, parts: new Map(), raw: false, done: false };
-      items.set(index, item);
+      this.#items.set(index, item);
     }
     return item;
   }
 
-  function partOf(item: Item, index: number): Part {
+  #partOf(item: Item, index: number): Part {
     let part = item.parts.get(index);
     if (part === undefined) item.parts.set(index, (part = { text: '', cited: 0 }));
     return part;
   }
 
-  function add({ type, index, part, refusal: isRefusal }: Piece, text: string): Delta {
+  #add({ type, index, part, refusal: isRefusal }: Piece, text: string): Delta {
     part.text += text;
-    if (isRefusal) refusal += text;
+    if (isRefusal) this.#refusal += text;
     return { type, index, text };
   }
 
-  function closeOpen(out: StreamEvent[], signature?: string): void {
-    const item = open;
+  #closeOpen(out: StreamEvent[], signature?: string): void {
+    const item = this.#open;
     if (item?.block === undefined) return;
-    open = undefined;
+    this.#open = undefined;
     const index = item.block;
     item.block = undefined;
     if (item.type !== 'reasoning') out.push({ type: 'text_end', index });
     else out.push({ type: 'reasoning_end', index, ...(signature !== undefined && { signature }) });
   }
 
-  function begin(item: Item, kind: Exclude<Kind, 'call'>, part: number, out: StreamEvent[]): number {
+  #begin(item: Item, kind: Exclude<Kind, 'call'>, part: number, out: StreamEvent[]): number {
     const same = kind === 'reasoning' || item.part === part;
-    if (open === item && item.block !== undefined && same) return item.block;
-    closeOpen(out);
-    const index = blocks++;
+    if (this.#open === item && item.block !== undefined && same) return item.block;
+    this.#closeOpen(out);
+    const index = this.#blocks++;
     item.block = index;
     item.part = part;
-    open = item;
+    this.#open = item;
     if (kind === 'reasoning') out.push({ type: 'reasoning_start', index });
     else if (kind === 'refusal') out.push({ type: 'text_start', index, refusal: true });
     else out.push({ type: 'text_start', index });
     return index;
   }
 
-  function say(item: Item, kind: 'text' | 'refusal', at: number, piece: string, out: StreamEvent[]): void {
+  #say(item: Item, kind: 'text' | 'refusal', at: number, piece: string, out: StreamEvent[]): void {
     if (piece === '' || item.done) return;
-    const index = begin(item, kind, at, out);
-    last = { type: 'text_delta', index, part: partOf(item, at), refusal: kind === 'refusal' };
-    out.push(add(last, piece));
+    const index = this.#begin(item, kind, at, out);
+    this.#last = { type: 'text_delta', index, part: this.#partOf(item, at), refusal: kind === 'refusal' };
+    out.push(this.#add(this.#last, piece));
   }
 
   /** `at`: of the summary's part, or of the raw content's. */
-  function think(item: Item, raw: boolean, at: number, piece: string, out: StreamEvent[]): void {
+  #think(item: Item, raw: boolean, at: number, piece: string, out: StreamEvent[]): void {
     if (piece === '' || item.done || (item.raw && !raw)) return;
     if (raw && !item.raw && item.parts.size > 0) return;
     item.raw = raw;
     item.type = 'reasoning';
     const fresh = !item.parts.has(at) && item.parts.size > 0;
-    const index = begin(item, 'reasoning', at, out);
+    const index = this.#begin(item, 'reasoning', at, out);
     const gap = fresh && !raw ? SUMMARY_GAP : '';
-    last = { type: 'reasoning_delta', index, part: partOf(item, at), refusal: false };
-    const event = add(last, piece);
+    this.#last = { type: 'reasoning_delta', index, part: this.#partOf(item, at), refusal: false };
+    const event = this.#add(this.#last, piece);
     out.push(gap === '' ? event : { ...event, text: gap + piece });
   }
 
-  function beginCall(item: Item, call: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
+  #beginCall(item: Item, call: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
     if (item.block !== undefined || item.done) return undefined;
     if (stringOf(call.name) === '') return NAMELESS;
-    closeOpen(out);
-    hasCalls = true;
-    item.block = blocks++;
+    this.#closeOpen(out);
+    this.#hasCalls = true;
+    item.block = this.#blocks++;
     item.type = stringOf(call.type);
     const id = stringOf(call.call_id) || stringOf(call.id);
     const event: StreamEvent = {
       type: 'tool_start',
       index: item.block,
-      id: id === '' ? id : unique(id),
+      id: id === '' ? id : this.#unique(id),
       name: canonicalName(call),
     };
     if (call.type === 'custom_tool_call') event.custom = true;
@@ -157,63 +188,64 @@ export function createItems(): Items {
     return undefined;
   }
 
-  function callDelta(item: Item, piece: string, out: StreamEvent[]): void {
+  #callDelta(item: Item, piece: string, out: StreamEvent[]): void {
     if (item.block === undefined || item.done || piece === '') return;
-    last = { type: 'tool_delta', index: item.block, part: partOf(item, 0), refusal: false };
-    out.push(add(last, piece));
+    this.#last = { type: 'tool_delta', index: item.block, part: this.#partOf(item, 0), refusal: false };
+    out.push(this.#add(this.#last, piece));
   }
 
   /** What of `whole` did not come in pieces yet; nothing where the pieces said something else. */
-  function rest(item: Item, at: number, whole: string): string {
-    const { text } = partOf(item, at);
+  #rest(item: Item, at: number, whole: string): string {
+    const { text } = this.#partOf(item, at);
     return whole.startsWith(text) ? whole.slice(text.length) : '';
   }
 
-  function cite(item: Item, at: number, annotation: JsonValue | undefined, out: StreamEvent[]): void {
+  #cite(item: Item, at: number, annotation: JsonValue | undefined, out: StreamEvent[]): void {
     const citation = decodeAnnotation(annotation);
     if (citation === undefined || item.done) return;
-    const part = partOf(item, at);
+    const part = this.#partOf(item, at);
     // Its block is closed: another one would have no text.
-    if (part.text !== '' && (open !== item || item.part !== at)) return;
+    if (part.text !== '' && (this.#open !== item || item.part !== at)) return;
     part.cited++;
-    out.push({ type: 'citation', index: begin(item, 'text', at, out), citation });
+    out.push({ type: 'citation', index: this.#begin(item, 'text', at, out), citation });
   }
 
-  function wholePart(item: Item, at: number, part: JsonValue | undefined, out: StreamEvent[]): void {
+  #wholePart(item: Item, at: number, part: JsonValue | undefined, out: StreamEvent[]): void {
     if (!isObject(part)) return;
-    if (part.type === 'refusal') return say(item, 'refusal', at, rest(item, at, stringOf(part.refusal)), out);
+    if (part.type === 'refusal')
+      return this.#say(item, 'refusal', at, this.#rest(item, at, stringOf(part.refusal)), out);
     if (part.type !== 'output_text' && part.type !== 'text') return;
-    say(item, 'text', at, rest(item, at, stringOf(part.text)), out);
-    for (const annotation of listOf(part.annotations).slice(partOf(item, at).cited)) {
-      cite(item, at, annotation, out);
+    this.#say(item, 'text', at, this.#rest(item, at, stringOf(part.text)), out);
+    for (const annotation of listOf(part.annotations).slice(this.#partOf(item, at).cited)) {
+      this.#cite(item, at, annotation, out);
     }
   }
 
-  function wholeItem(item: Item, value: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
+  #wholeItem(item: Item, value: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
     if (item.done) return undefined;
     switch (value.type) {
       case 'message':
-        for (const [at, part] of listOf(value.content).entries()) wholePart(item, at, part, out);
-        if (open === item) closeOpen(out);
+        for (const [at, part] of listOf(value.content).entries()) this.#wholePart(item, at, part, out);
+        if (this.#open === item) this.#closeOpen(out);
         break;
       case 'reasoning':
-        wholeReasoning(item, value, out);
+        this.#wholeReasoning(item, value, out);
         break;
       case 'function_call':
       case 'custom_tool_call': {
-        const failure = beginCall(item, value, out);
+        const failure = this.#beginCall(item, value, out);
         if (failure !== undefined) return failure;
         const custom = value.type === 'custom_tool_call';
         const whole = custom ? stringOf(value.input) : argumentsOf(value.arguments) || '{}';
-        callDelta(item, rest(item, 0, whole), out);
-        endCall(item, out);
+        this.#callDelta(item, this.#rest(item, 0, whole), out);
+        this.#endCall(item, out);
         break;
       }
       default:
-        closeOpen(out);
+        this.#closeOpen(out);
         out.push({
           type: 'native',
-          index: blocks++,
+          index: this.#blocks++,
           part: { type: 'native', protocol: 'responses', kind: stringOf(value.type), value },
         });
     }
@@ -221,115 +253,80 @@ export function createItems(): Items {
     return undefined;
   }
 
-  function wholeReasoning(item: Item, value: JsonObject, out: StreamEvent[]): void {
+  #wholeReasoning(item: Item, value: JsonObject, out: StreamEvent[]): void {
     const raw = listOf(value.content).some((part) => isObject(part) && stringOf(part.text) !== '');
     item.type = 'reasoning';
     if (item.parts.size === 0 || item.raw === raw) {
       for (const [at, part] of listOf(raw ? value.content : value.summary).entries()) {
         const text = isObject(part) ? stringOf(part.text) : '';
         const known = item.parts.has(at);
-        const piece = known ? rest(item, at, text) : text;
-        think(item, raw, at, piece, out);
+        const piece = known ? this.#rest(item, at, text) : text;
+        this.#think(item, raw, at, piece, out);
       }
     }
     const signature = signatureOf(value);
-    if (open === item) closeOpen(out, signature);
+    if (this.#open === item) this.#closeOpen(out, signature);
     else if (signature !== undefined && item.parts.size === 0) {
-      closeOpen(out);
+      this.#closeOpen(out);
       out.push(
-        { type: 'reasoning_start', index: blocks },
-        { type: 'reasoning_end', index: blocks++, signature },
+        { type: 'reasoning_start', index: this.#blocks },
+        { type: 'reasoning_end', index: this.#blocks++, signature },
       );
     }
   }
 
-  function endCall(item: Item, out: StreamEvent[]): void {
+  #endCall(item: Item, out: StreamEvent[]): void {
     if (item.block === undefined) return;
-    if (partOf(item, 0).text === '' && item.type === 'function_call') callDelta(item, '{}', out);
+    if (this.#partOf(item, 0).text === '' && item.type === 'function_call') this.#callDelta(item, '{}', out);
     out.push({ type: 'tool_end', index: item.block });
     item.block = undefined;
     item.done = true;
   }
 
-  function push(type: string, value: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
-    const { item: whole } = value;
-    switch (type) {
-      case 'response.output_item.added':
-        if (!isObject(whole)) return undefined;
-        return added(itemOf(value, stringOf(whole.type)), whole, out);
-      case 'response.output_item.done':
-        return isObject(whole) ? wholeItem(itemOf(value, stringOf(whole.type)), whole, out) : undefined;
-      default:
-        piece(type, value, out);
-        return undefined;
-    }
-  }
-
-  function added(item: Item, value: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
+  #added(item: Item, value: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
     item.type = stringOf(value.type);
     const isCall = item.type === 'function_call' || item.type === 'custom_tool_call';
     // A name that is missing may come with `output_item.done`.
-    return isCall && stringOf(value.name) !== '' ? beginCall(item, value, out) : undefined;
+    return isCall && stringOf(value.name) !== '' ? this.#beginCall(item, value, out) : undefined;
   }
 
-  function piece(type: string, value: JsonObject, out: StreamEvent[]): void {
+  #piece(type: string, value: JsonObject, out: StreamEvent[]): void {
     const at = numberOf(value.content_index ?? value.summary_index);
     const delta = stringOf(value.delta);
     switch (type) {
       case 'response.output_text.delta':
-        return say(itemOf(value, 'message'), 'text', at, delta, out);
+        return this.#say(this.#itemOf(value, 'message'), 'text', at, delta, out);
       case 'response.refusal.delta':
-        return say(itemOf(value, 'message'), 'refusal', at, delta, out);
+        return this.#say(this.#itemOf(value, 'message'), 'refusal', at, delta, out);
       case 'response.reasoning_summary_text.delta':
-        return think(itemOf(value, 'reasoning'), false, at, delta, out);
+        return this.#think(this.#itemOf(value, 'reasoning'), false, at, delta, out);
       case 'response.reasoning_text.delta':
-        return think(itemOf(value, 'reasoning'), true, at, delta, out);
+        return this.#think(this.#itemOf(value, 'reasoning'), true, at, delta, out);
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return callDelta(itemOf(value, 'function_call'), delta, out);
+        return this.#callDelta(this.#itemOf(value, 'function_call'), delta, out);
       case 'response.output_text.done': {
-        const item = itemOf(value, 'message');
-        return say(item, 'text', at, rest(item, at, stringOf(value.text)), out);
+        const item = this.#itemOf(value, 'message');
+        return this.#say(item, 'text', at, this.#rest(item, at, stringOf(value.text)), out);
       }
       case 'response.refusal.done': {
-        const item = itemOf(value, 'message');
-        return say(item, 'refusal', at, rest(item, at, stringOf(value.refusal)), out);
+        const item = this.#itemOf(value, 'message');
+        return this.#say(item, 'refusal', at, this.#rest(item, at, stringOf(value.refusal)), out);
       }
       case 'response.function_call_arguments.done': {
-        const item = itemOf(value, 'function_call');
-        return callDelta(item, rest(item, 0, argumentsOf(value.arguments)), out);
+        const item = this.#itemOf(value, 'function_call');
+        return this.#callDelta(item, this.#rest(item, 0, argumentsOf(value.arguments)), out);
       }
       case 'response.custom_tool_call_input.done': {
-        const item = itemOf(value, 'custom_tool_call');
-        return callDelta(item, rest(item, 0, stringOf(value.input)), out);
+        const item = this.#itemOf(value, 'custom_tool_call');
+        return this.#callDelta(item, this.#rest(item, 0, stringOf(value.input)), out);
       }
       case 'response.output_text.annotation.added':
-        return cite(itemOf(value, 'message'), at, value.annotation, out);
+        return this.#cite(this.#itemOf(value, 'message'), at, value.annotation, out);
       case 'response.content_part.done':
-        return wholePart(itemOf(value, 'message'), at, value.part, out);
+        return this.#wholePart(this.#itemOf(value, 'message'), at, value.part, out);
     }
   }
-
-  return {
-    push,
-    again: (text) => last && add(last, text),
-    finish(output, out) {
-      for (const [index, value] of output.entries()) {
-        if (!isObject(value)) continue;
-        const known = indexes.get(stringOf(value.id)) ?? index;
-        const failure = wholeItem(
-          itemOf({ item: value, output_index: known }, stringOf(value.type)),
-          value,
-          out,
-        );
-        if (failure !== undefined) return failure;
-      }
-      closeOpen(out);
-      for (const item of items.values()) endCall(item, out);
-      return undefined;
-    },
-    content: () => ({ hasCalls, refusal }),
-  };
 }
 
 function numberOf(value: JsonValue | undefined): number {

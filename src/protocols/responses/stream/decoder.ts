@@ -11,7 +11,7 @@ import { failureOf, failureOfEvent, failureOfStray } from '../errors.ts';
 import { failureOfResponse, listOf, stringOf } from '../reply/decode.ts';
 import { decodeStop } from '../reply/stop-reason.ts';
 import { decodeUsage } from '../reply/usage.ts';
-import { createItems } from './decoder-items.ts';
+import { ItemDecoder } from './decoder-items.ts';
 
 const NONE: StreamEvent[] = [];
 
@@ -50,7 +50,7 @@ const STATUS: ReadonlyMap<string, string> = new Map([
 const DELTAS: ReadonlySet<StreamEvent['type']> = new Set(['text_delta', 'reasoning_delta', 'tool_delta']);
 
 class ResponsesStream implements StreamDecoder {
-  readonly #items = createItems();
+  readonly #items = new ItemDecoder();
   readonly #delta = new NumberedDelta();
   #ended = false;
   #started = false;
@@ -164,7 +164,7 @@ class ResponsesStream implements StreamDecoder {
     }
     this.#ended = true;
     this.#readTier(response.service_tier);
-    const event: StreamEvent = { type: 'end', stop: decodeStop(whole, this.#items.content()) };
+    const event: StreamEvent = { type: 'end', stop: decodeStop(whole, this.#items.content) };
     if (this.#usage !== undefined) event.usage = this.#usage;
     if (this.#serviceTier !== undefined) event.serviceTier = this.#serviceTier;
     out.push(event);
