@@ -21,8 +21,9 @@ export interface Context {
   cwd: string;
   clock: Clock;
   ids: Ids;
-  /** Shows a question on the terminal; resolves to the line that the user answers. undefined: there is no terminal to ask on. */
-  ask?: ((question: string) => Promise<string>) | undefined;
+  /** Shows a question on the terminal; resolves to the line that the user answers, or to undefined at the end of the input.
+   *  undefined: there is no terminal to ask on. */
+  ask?: ((question: string) => Promise<string | undefined>) | undefined;
   /** Calls the listener at every SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
   /** Calls the listener with uncaught errors, instead of ending the process, until the returned function is called. */

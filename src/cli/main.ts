@@ -38,15 +38,15 @@ function createContext(): Context {
   };
 }
 
-/** The terminal itself edits the line, and Ctrl-C ends the process. The end of the input is an empty answer. */
-async function ask(question: string): Promise<string> {
+/** The terminal itself edits the line, and Ctrl-C ends the process. */
+async function ask(question: string): Promise<string | undefined> {
   const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: process.stdin, terminal: false });
   process.stderr.write(question);
   try {
-    return await new Promise<string>((resolve) => {
+    return await new Promise<string | undefined>((resolve) => {
       lines.once('line', resolve);
-      lines.once('close', () => resolve(''));
+      lines.once('close', () => resolve(undefined));
     });
   } finally {
     lines.close();

@@ -16,6 +16,11 @@ interface CommandRow {
 
 const COMMANDS: readonly CommandRow[] = [
   {
+    name: 'init',
+    summary: 'write a first configuration file, create the first key',
+    load: async () => (await import('./commands/init.ts')).defineInit,
+  },
+  {
     name: 'serve',
     summary: 'start the gateway',
     load: async () => (await import('./commands/serve.ts')).defineServe,

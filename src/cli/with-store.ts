@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { NO_STORE, StoreError, type Key, type Store, type StoreReader } from '../store/store.ts';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { say } from './ui/lines.ts';
-import { clean, formatCount, shortened } from './ui/style.ts';
+import { clean, formatCount, shellWord, shortened } from './ui/style.ts';
 import { isLoopback } from '../loopback.ts';
 import { plural } from '../plural.ts';
 
@@ -141,6 +141,13 @@ export async function warnOfLookalike(account: string, store: Store, { stderr }:
 export async function unknownTier(config: Config, tier: string): Promise<CliError> {
   const known = [...config.tiers.keys()];
   return unknown('tier', tier, known, `known tiers: ${known.join(', ')}`);
+}
+
+/** A new key never changes the tier of an account. */
+export function otherTier({ name, tier }: { name: string; tier: string }, wanted: string): CliError {
+  return new CliError(
+    `account ${JSON.stringify(name)} already has tier ${tier}; change it first: gateway tiers assign ${shellWord(name)} ${wanted}`,
+  );
 }
 
 /** Whether requests with this key are accepted. */

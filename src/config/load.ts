@@ -110,7 +110,8 @@ export function defaultPaths(env: Env): { config: string; database: string } {
   };
 }
 
-function findFile({ flags, env, cwd }: LoadOptions): string | undefined {
+/** The file that `loadConfig` reads; it may not exist if a flag or a variable names it. */
+export function findFile({ flags, env, cwd }: LoadOptions): string | undefined {
   const named = flags.config ?? setting(env, 'GATEWAY_CONFIG');
   if (named !== undefined) return path.resolve(cwd, named);
   return [path.join(cwd, 'gateway.yaml'), defaultPaths(env).config].find((file) => existsSync(file));

@@ -35,8 +35,9 @@ export interface Shell {
     options?: {
       columns?: number;
       env?: Context['env'];
-      /** What a person answers to a question. undefined: there is no terminal to ask on. */
-      answer?: string;
+      /** What a person answers to every question, or to one after the other until the input ends. undefined: there is no
+       *  terminal to ask on. */
+      answer?: string | readonly string[];
     },
   ): Promise<Result>;
   /** As `run`, and reads what it printed. */
@@ -86,9 +87,10 @@ export function createShell(): Shell {
     const stdout = capture(columns);
     const stderr = capture(columns);
     const argv = typeof line === 'string' ? line.split(' ').filter((word) => word !== '') : line;
-    const ask = (question: string): Promise<string> => {
+    const answers = typeof answer === 'string' ? undefined : [...(answer ?? [])];
+    const ask = (question: string): Promise<string | undefined> => {
       stderr.write(question);
-      return Promise.resolve(answer ?? '');
+      return Promise.resolve(typeof answer === 'string' ? answer : answers?.shift());
     };
     const code = await execute(argv, {
       ...base,

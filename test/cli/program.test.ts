@@ -2,6 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import { createShell } from './harness.ts';
 
 const COMMANDS = [
+  'init',
   'serve',
   'run',
   'keys',
@@ -15,6 +16,7 @@ const COMMANDS = [
 ];
 const GROUPS = ['serve', 'run', 'keys', 'accounts', 'tiers', 'config', 'completion'];
 const ALL = [
+  'init',
   'serve',
   'run',
   'keys',

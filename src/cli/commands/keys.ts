@@ -22,6 +22,7 @@ import { printCreated } from '../ui/created-key.ts';
 import { say } from '../ui/lines.ts';
 import {
   isValid,
+  otherTier,
   sayWritten,
   unknownAccount,
   unknownTier,
@@ -126,9 +127,7 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
     if (tier !== undefined && !config.tiers.has(tier)) throw await unknownTier(config, tier);
     const existing = await store.findAccount(account);
     if (existing !== undefined && tier !== undefined && existing.tier !== tier) {
-      throw new CliError(
-        `account ${JSON.stringify(account)} already has tier ${existing.tier}; change it first: gateway tiers assign ${shellWord(account)} ${tier}`,
-      );
+      throw otherTier(existing, tier);
     }
     if (existing === undefined) await warnOfLookalike(account, store, context);
     if (options.models !== undefined) await warnOfModels(options.models, config, context);

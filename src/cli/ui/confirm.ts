@@ -11,6 +11,6 @@ export async function confirm(
   if (context.ask === undefined)
     throw new CliError(`${what}; nothing was changed: without a terminal, confirm it with --yes`, 2);
   say(context.stderr, `${what}.`);
-  const answer = await context.ask('Continue? [y/N] ');
+  const answer = (await context.ask('Continue? [y/N] ')) ?? '';
   if (!/^(y|yes)$/i.test(answer.trim())) throw new CliError('nothing was changed');
 }
