@@ -10,6 +10,7 @@ import type { GatewayDeps } from './gateway/exchange.ts';
 import type { ControlHandler } from './control/handler.ts';
 import type { GatewayStatus } from './control/status.ts';
 import { createHealthPublisher, unhealthyTargets } from './observe/health-publisher.ts';
+import { createMetrics } from './observe/metrics/metrics.ts';
 import { createRequestLog } from './observe/request-log.ts';
 import { createItemRecorder } from './observe/item-recorder.ts';
 import { createUsageRecorder, type UsageRecorder } from './observe/usage-recorder.ts';
@@ -34,6 +35,8 @@ interface AppOptions {
   clock: Clock;
   ids: Ids;
   env?: Record<string, string | undefined>;
+  /** Of the package, for metrics. */
+  version: string;
 }
 
 export interface App {
@@ -144,7 +147,8 @@ function statusOf({ deps, state }: Parts, known: Pick<AppStatus, 'urls' | 'since
   };
 }
 
-function createParts({ config, store, log, clock, ids, env = process.env }: AppOptions): Parts {
+function createParts(options: AppOptions): Parts {
+  const { config, store, log, clock, ids, env = process.env } = options;
   const state = { config, stopped: false };
   const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
   const routing = createRouting({ config, clock });
@@ -157,16 +161,34 @@ function createParts({ config, store, log, clock, ids, env = process.env }: AppO
     clock,
     log,
   });
+  const inFlightLimit = createInFlightLimit();
+  const database = createDatabaseHealth({ store, clock, log });
+  const metrics =
+    config.metrics &&
+    createMetrics({
+      accounts: config.metrics.accounts,
+      routing,
+      clock,
+      version: options.version,
+      inFlight: () => inFlightLimit.inFlight,
+      isDatabaseAway: () => database.isAway(),
+    });
+  const observers = [
+    usage,
+    createRequestLog(log),
+    createItemRecorder(items, () => state.config.responses.store),
+  ];
   const deps: GatewayDeps = {
     config: () => state.config,
-    observers: [usage, createRequestLog(log), createItemRecorder(items, () => state.config.responses.store)],
+    observers: metrics === null ? observers : [...observers, metrics],
     store,
     items,
     routing,
     discovered: config.file === null ? addLocalServers(client, routing) : Promise.resolve(),
     client,
-    inFlightLimit: createInFlightLimit(),
-    database: createDatabaseHealth({ store, clock, log }),
+    metrics: metrics ?? undefined,
+    inFlightLimit,
+    database,
     clock,
     ids,
     log,
@@ -276,7 +298,8 @@ async function applyChange({ deps, state }: Parts, reload: AppOptions['reload'])
     const next = await reload();
     for (const setting of fixedSettings(before, next)) log.warn(`${setting} changes only with a restart`);
     const listen = { ...before.listen, names: next.listen.names };
-    state.config = { ...next, listen, database: before.database };
+    const { database, metrics } = before;
+    state.config = { ...next, listen, database, metrics };
     deps.routing.update(state.config);
     await loadPrices(deps);
     log.info('the configuration was reloaded', { providers: state.config.providers.length });
@@ -295,6 +318,7 @@ function fixedSettings(before: Config, after: Config): string[] {
   if (before.listen.hosts.join() !== after.listen.hosts.join()) changed.push('listen.hosts');
   if (before.listen.port !== after.listen.port) changed.push('listen.port');
   if (before.database !== after.database) changed.push('database');
+  if (before.metrics?.accounts !== after.metrics?.accounts) changed.push('metrics');
   if (before.limits.headerTimeout !== after.limits.headerTimeout) changed.push('limits.header_timeout');
   if (before.limits.requestTimeout !== after.limits.requestTimeout) changed.push('limits.request_timeout');
   return changed;

@@ -174,6 +174,8 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // Values of the configuration's flags, and of the facts about models that stand behind them.
   'routing/models.data.ts': ['max_completion_tokens'],
   'canonical/traits.ts': ['max_tokens', 'max_completion_tokens', 'cache_control'],
+  // OpenTelemetry's name of what a model does.
+  'observe/metrics/request-series.ts': ['chat'],
   // A line to be copied for a first request.
   'cli/ui/banner.ts': ['/v1/chat/completions'],
   // Names of packages, and settings of clients.

@@ -43,6 +43,8 @@ export interface Config {
   maintenance: boolean;
   /** The admin API and its page are on from the start. */
   admin: boolean;
+  /** What `GET /metrics` shows; null: the path does not exist. */
+  metrics: { accounts: boolean } | null;
   log: 'pretty' | 'json' | 'off' | undefined;
   leftOut: readonly LeftOut[];
   /** Lines for the user: a provider left out, a variable ignored. */

@@ -149,6 +149,7 @@ function assemble(
     limits: limitsOf(values?.limits),
     maintenance: values?.maintenance ?? false,
     admin: values?.admin ?? false,
+    metrics: values?.metrics ? { accounts: values.metrics.accounts ?? false } : null,
     log: settings.log,
     leftOut: parts.leftOut,
     warnings: parts.warnings,

@@ -170,6 +170,18 @@ const routeName = (name: string) =>
     ? undefined
     : 'is not a name of a route; write visible ASCII without spaces or commas';
 
+/** `true` has the same effect as an empty mapping. */
+const metrics = z.preprocess(
+  (value) => {
+    const on = TRUTH.read(value);
+    return on === undefined ? value : on ? {} : null;
+  },
+  mapping(
+    { accounts: may(TRUTH) },
+    'is neither true nor false; write true, or { accounts: true } for metrics with account names',
+  ).nullable(),
+);
+
 const file = mapping({
   listen: maybe(
     mapping({
@@ -205,6 +217,7 @@ const file = mapping({
   ),
   maintenance: may(TRUTH),
   admin: may(TRUTH),
+  metrics: maybe(metrics),
 });
 
 export type FileConfig = z.output<typeof file>;

@@ -3,6 +3,7 @@
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
+import type { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import type { StreamNotices } from '../protocols/protocol.ts';
@@ -41,6 +42,8 @@ export interface Exchange {
   /** The whole body, decompressed, within the limit. Throws or rejects with GatewayError. */
   readBody(): Buffer | Promise<Buffer>;
   readonly sink: Sink;
+  /** Set when the request is admitted: from then on the observers report how it ends. */
+  admitted: boolean;
   /** Calls `task` when the last byte of the answer has left or the connection is closed; at once if that has happened already. */
   whenDelivered(task: () => void): void;
 }
@@ -69,6 +72,14 @@ export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
+/** What `GET /metrics` shows. */
+export interface MetricsPage {
+  /** Counts a request that was refused before its admission. */
+  refused(path: string, error: GatewayError): void;
+  /** In Prometheus' text format. */
+  read(): Promise<string>;
+}
+
 export interface GatewayDeps {
   /** The current configuration; a request reads it once. */
   config: () => Config;
@@ -81,6 +92,8 @@ export interface GatewayDeps {
   client: ProviderClient;
   /** Called at the end of each admitted request, in this order. */
   observers: readonly Observer[];
+  /** undefined: metrics are off. */
+  metrics: MetricsPage | undefined;
   inFlightLimit: InFlightLimit;
   database: DatabaseHealth;
   clock: Clock;

@@ -71,6 +71,7 @@ export async function infer(
       passedOver: passedOver(resolution, refused),
       conversation: query.knownConversation,
     });
+    exchange.admitted = true;
     const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, deps);
     try {
       const { maxReply, maxValues } = limits;

@@ -183,6 +183,7 @@ export class ClientRequest implements SiteExchange {
   readonly sink: ClientResponse;
   readonly response: ServerResponse;
   readonly unexpected: boolean;
+  admitted = false;
   readonly #request: IncomingMessage;
   readonly #connections: Connections;
   readonly #maxBody: number;

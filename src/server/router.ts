@@ -6,7 +6,7 @@ import type { Exchange, GatewayDeps, Site } from '../gateway/exchange.ts';
 import { infer } from '../gateway/inference.ts';
 import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
 import { allProtocols } from '../protocols/registry.ts';
-import { health, probe } from './routes/health.ts';
+import { health, metrics, probe } from './routes/health.ts';
 import { listModels, showModel } from './routes/models.ts';
 import { removeStored, showStored, type StoredAnswerRoute } from './routes/stored-answers.ts';
 
@@ -15,7 +15,7 @@ export type Route =
   | { name: 'count_tokens'; protocol: Protocol; counting: TokenCounting }
   /** `id`: from the path, decoded. */
   | { name: 'model'; id: string }
-  | { name: 'models' | 'health' | 'probe' }
+  | { name: 'models' | 'health' | 'metrics' | 'probe' }
   /** A path of the site, which answers it by itself. */
   | { name: 'site' }
   | ({ name: 'show_stored' | 'delete_stored' } & StoredAnswerRoute);
@@ -30,12 +30,15 @@ interface PathEntry {
 const POST = ['POST'];
 const READ = ['GET', 'HEAD'];
 
+const METRICS_PATH = '/metrics';
+
 const PATHS: ReadonlyMap<string, PathEntry> = new Map<string, PathEntry>([
   ...allProtocols.map(generating),
   ...allProtocols.flatMap(counting),
   ...allProtocols.flatMap(relaying),
   ['/v1/models', { route: { name: 'models' }, methods: READ }],
   ['/health', { route: { name: 'health' }, methods: READ }],
+  [METRICS_PATH, { route: { name: 'metrics' }, methods: READ }],
   ['/', { route: { name: 'probe' }, methods: READ }],
   ['/api/hello', { route: { name: 'probe' }, methods: ['HEAD', 'GET'] }],
 ]);
@@ -65,13 +68,19 @@ export interface Asked {
   path: string;
   /** The protocol that the client wants to go on with on this connection. */
   upgrade: string | undefined;
+  /** `GET /metrics` exists. */
+  metrics: boolean;
 }
 
 /**
  * Throws GatewayError 404, 405 or 426 with a hint at what was meant. `origin`: the URL at which this client reaches the gateway.
  */
-export function route({ method, path, upgrade }: Asked, origin: () => string, site?: Site): Route {
-  const known = PATHS.get(path) ?? modelAt(path) ?? storedAt(path);
+export function route(
+  { method, path, upgrade, metrics }: Asked,
+  origin: () => string,
+  site?: Site,
+): Route {
+  const known = path === METRICS_PATH && !metrics ? undefined : findEntry(path);
   if (known === undefined && site?.serves(path) === true) return { name: 'site' };
   if (known === undefined) throw new GatewayError('not_found', unknownPath(path, origin()));
   const other = known.others?.[method];
@@ -85,6 +94,10 @@ export function route({ method, path, upgrade }: Asked, origin: () => string, si
     throw new GatewayError('method_not_allowed', `${method} is not for ${path}; use ${allow}`, { allow });
   }
   return known.route;
+}
+
+function findEntry(path: string): PathEntry | undefined {
+  return PATHS.get(path) ?? modelAt(path) ?? storedAt(path);
 }
 
 export function answer(
@@ -103,6 +116,8 @@ export function answer(
       return showModel(exchange, deps, route.id);
     case 'health':
       return health(exchange, deps);
+    case 'metrics':
+      return metrics(exchange, deps);
     case 'probe':
       return probe(exchange);
     case 'show_stored':

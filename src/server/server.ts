@@ -152,7 +152,8 @@ async function serve(
   }
   const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
   const { method, path, headers } = request;
-  const found = route({ method, path, upgrade: headers.upgrade }, origin, site);
+  const asked = { method, path, upgrade: headers.upgrade, metrics: deps.metrics !== undefined };
+  const found = route(asked, origin, site);
   await (found.name === 'site' ? site?.answer(request) : answer(found, request, deps));
 }
 
@@ -164,13 +165,16 @@ function refuse(request: ClientRequest, error: unknown, deps: GatewayDeps): void
   if (error instanceof GatewayError) {
     const { status, kind, message } = error;
     deps.database.refused(error, { request: requestId, path });
+    if (!request.admitted) deps.metrics?.refused(path, error);
     if (status < 500) deps.log.info('refused', { request: requestId, path, status, kind, message });
     sink.fail(error, protocol);
     return;
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   deps.log.error('a fault of the gateway', { request: requestId, path, detail });
-  sink.fail(new GatewayError('internal', 'the gateway failed; its log says more'), protocol);
+  const fault = new GatewayError('internal', 'the gateway failed; its log says more');
+  if (!request.admitted) deps.metrics?.refused(path, fault);
+  sink.fail(fault, protocol);
 }
 
 function createListener(handle: Handle, { deps, connections, newRequestId, makeRoom }: Shared): Server {

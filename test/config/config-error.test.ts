@@ -24,8 +24,12 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
     'gateway.yaml:4 usage.zzzzzz: is not a known key; known: keep',
   ],
   'a key that has no effect yet': [
-    `${SIM}metrics: true\n`,
-    'gateway.yaml:3 metrics: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance, admin',
+    `${SIM}otlp: true\n`,
+    'gateway.yaml:3 otlp: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance, admin, metrics',
+  ],
+  'metrics that are neither on nor off': [
+    `${SIM}metrics: often\n`,
+    'gateway.yaml:3 metrics: is neither true nor false; write true, or { accounts: true } for metrics with account names',
   ],
   'an unknown key of a provider': [
     'providers:\n  openai:\n    modles: [a]\n',
@@ -227,7 +231,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a prototype': [
     `${SIM}__proto__: { strict: true }\n`,
-    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance, admin',
+    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance, admin, metrics',
   ],
   'two documents': [
     `${SIM}---\na: 1\n`,

@@ -30,7 +30,7 @@ it('the example is used whole once its keys are set', () => {
 });
 
 it('what the example says is what is taken without it', () => {
-  const { listen, tiers, defaultTier, strict, usage, limits, maintenance, admin } =
+  const { listen, tiers, defaultTier, strict, usage, limits, maintenance, admin, metrics } =
     load('providers:\n  sim:\n');
   expect(load(text)).toMatchObject({
     listen: { ...listen, defaultHosts: false },
@@ -40,6 +40,7 @@ it('what the example says is what is taken without it', () => {
     limits,
     maintenance,
     admin,
+    metrics,
   });
   expect(load(text).tiers).toEqual(tiers);
 });
@@ -52,9 +53,10 @@ providers:
 routes: { a: { zzzzzz: 1, targets: [own/a] } }
 usage: { zzzzzz: 1 }
 limits: { zzzzzz: 1 }
+metrics: { zzzzzz: 1 }
 `;
   const faults = faultsOf(probe);
-  expect(faults).toHaveLength(9);
+  expect(faults).toHaveLength(10);
   const keys = faults.flatMap((line) => (/known: (.*)$/.exec(line)?.[1] ?? '…').split(', '));
   expect(keys).not.toContain('…');
   for (const key of keys) expect(text).toMatch(new RegExp(`\\b${key}:`));

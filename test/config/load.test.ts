@@ -99,6 +99,7 @@ describe('defaults', () => {
       strict: false,
       maintenance: false,
       admin: false,
+      metrics: null,
       usage: { keep: 7_776_000_000 },
       responses: { store: true, keep: 86_400_000 },
       limits: {

@@ -82,7 +82,16 @@ export async function startGateway({
   let logged = '';
   const log = createLog({ format: 'json', stream: { write: (lines: string) => (logged += lines) } });
   const store = await openStore(config.database);
-  const app = await startApp({ config, reload: async () => load(), store, log, clock, ids, env });
+  const app = await startApp({
+    config,
+    reload: async () => load(),
+    store,
+    log,
+    clock,
+    ids,
+    env,
+    version: '1.2.3',
+  });
 
   async function newKey(options: KeyOptions = {}): Promise<string> {
     const { plaintext } = await createKey(

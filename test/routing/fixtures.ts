@@ -86,6 +86,7 @@ export function config(
     admin: false,
     log: undefined,
     leftOut: [],
+    metrics: null,
     warnings: [],
   };
 }

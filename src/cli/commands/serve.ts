@@ -103,11 +103,18 @@ async function serveUntilSignal(parts: {
   const { config, load, store, logger, signals, context } = parts;
   const { clock, ids, env } = context;
   const { startApp } = await import('../../app.ts');
-  const app = await startApp({ config, reload: load, store, log: logger, clock, ids, env }).catch(
-    (error: unknown) => {
-      throw listenFailure(error, config);
-    },
-  );
+  const app = await startApp({
+    config,
+    reload: load,
+    store,
+    log: logger,
+    clock,
+    ids,
+    env,
+    version: version(),
+  }).catch((error: unknown) => {
+    throw listenFailure(error, config);
+  });
   // An uncaught error of one request must not end all others. The log has it with its stack.
   const ignoreFaults = context.onFault((error) => {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);

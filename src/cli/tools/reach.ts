@@ -8,7 +8,7 @@ import { createProviderClient } from '../../providers/client.ts';
 import { decodeModel, listIn } from '../../protocols/shared/model-list.ts';
 import { readBody } from '../../providers/read-body.ts';
 import type { Store } from '../../store/store.ts';
-import type { Context } from '../context.ts';
+import { version, type Context } from '../context.ts';
 import { unknown } from '../with-store.ts';
 
 /** A name that a tool may send, as the gateway lists it. */
@@ -95,7 +95,16 @@ async function startOwn({ config, load, store, context }: Parts) {
   // The terminal is the tool's: no log.
   const log = createLog({ format: 'off', stream: stderr });
   const reload = async (): Promise<Config> => own(await load());
-  const app = await startApp({ config: own(config), reload, store, log, clock, ids, env });
+  const app = await startApp({
+    config: own(config),
+    reload,
+    store,
+    log,
+    clock,
+    ids,
+    env,
+    version: version(),
+  });
   const ignoreFaults = context.onFault(() => undefined);
   await app.described;
   return {

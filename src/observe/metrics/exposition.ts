@@ -1,0 +1,89 @@
+// Prometheus' text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/), and a histogram whose
+// `observe` is cheap enough for the end of each request: no labels are hashed, since each series holds its own.
+import { withoutKeys } from '../../log.ts';
+
+export class Histogram {
+  readonly bounds: readonly number[];
+  /** One more than bounds: the last counts what is above all of them. */
+  readonly counts: number[];
+  sum = 0;
+
+  /** `bounds`: upper bounds of the buckets, ascending. */
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  observe(value: number): void {
+    const { bounds, counts } = this;
+    let at = 0;
+    while (at < bounds.length && value > (bounds[at] ?? Infinity)) at += 1;
+    counts[at] = (counts[at] ?? 0) + 1;
+    this.sum += value;
+  }
+}
+
+/** Labels of one sample, written: `a="x",b="y"`. */
+export type LabelText = string;
+
+export function labels(values: Readonly<Record<string, string>>): LabelText {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}="${escaped(value)}"`)
+    .join(',');
+}
+
+function escaped(value: string): string {
+  return withoutKeys(value).replace(/["\\\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`));
+}
+
+export interface Family {
+  name: string;
+  help: string;
+  samples: readonly (readonly [LabelText, number])[];
+  type: 'counter' | 'gauge';
+}
+
+export interface HistogramFamily {
+  name: string;
+  help: string;
+  samples: readonly (readonly [LabelText, Histogram])[];
+  type: 'histogram';
+}
+
+/** A family without samples has no lines. */
+export function written(families: readonly (Family | HistogramFamily)[]): string {
+  const lines: string[] = [];
+  for (const family of families) {
+    const { name, help, type, samples } = family;
+    if (samples.length === 0) continue;
+    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    for (const [text, value] of samples) {
+      if (typeof value === 'number') lines.push(sample(name, text, value));
+      else addHistogram(lines, name, text, value);
+    }
+  }
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}
+
+function addHistogram(
+  lines: string[],
+  name: string,
+  text: LabelText,
+  { bounds, counts, sum }: Histogram,
+): void {
+  let total = 0;
+  const before = text === '' ? '' : `${text},`;
+  for (const [at, count] of counts.entries()) {
+    total += count;
+    lines.push(sample(`${name}_bucket`, `${before}le="${numberText(bounds[at] ?? Infinity)}"`, total));
+  }
+  lines.push(sample(`${name}_sum`, text, sum), sample(`${name}_count`, text, total));
+}
+
+function sample(name: string, text: LabelText, value: number): string {
+  return `${name}${text === '' ? '' : `{${text}}`} ${numberText(value)}`;
+}
+
+function numberText(value: number): string {
+  return Number.isFinite(value) || Number.isNaN(value) ? String(value) : value > 0 ? '+Inf' : '-Inf';
+}

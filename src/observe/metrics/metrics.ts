@@ -1,0 +1,137 @@
+// What `GET /metrics` shows: the series of requests, those of refusals, and what is read at each scrape (requests in flight, health of
+// targets, database, process). Exists only if metrics are on.
+import type { GatewayError } from '../../errors.ts';
+import type { Clock } from '../../clock.ts';
+import type { Observer } from '../../gateway/trace.ts';
+import { allProtocols } from '../../protocols/registry.ts';
+import type { Target } from '../../routing/catalog.ts';
+import type { TargetState } from '../../routing/health.ts';
+import type { Routing } from '../../routing/routing.ts';
+import { labels, written, type Family } from './exposition.ts';
+import { processMetrics } from './process.ts';
+import { createRequestSeries } from './request-series.ts';
+
+export interface MetricsOptions {
+  accounts: boolean;
+  routing: Routing;
+  clock: Clock;
+  version: string;
+  inFlight: () => number;
+  isDatabaseAway: () => Promise<boolean>;
+}
+
+export interface Metrics extends Observer {
+  /** Counts a request that was refused before its admission. */
+  refused(path: string, error: GatewayError): void;
+  /** The page, in Prometheus' text format. */
+  read(): Promise<string>;
+}
+
+interface Refusals {
+  readonly endpoint: string;
+  readonly status: number;
+  readonly error: string;
+  requests: number;
+}
+
+const ENDPOINTS: ReadonlyMap<string, string> = new Map(
+  allProtocols.map(({ name, client }) => [`/v1${client.path}`, name]),
+);
+
+export function createMetrics(options: MetricsOptions): Metrics {
+  const { accounts, routing, clock } = options;
+  const series = createRequestSeries({ accounts, isKnown: createCatalogCheck(routing, clock) });
+  const refusals: Refusals[] = [];
+  // Its first sample of the event loop is taken from now on. A fault shows at the scrape.
+  processMetrics().catch(() => undefined);
+
+  return {
+    finished: (trace) => series.add(trace),
+    refused(path, { status, kind: error }) {
+      // Statuses and kinds are the gateway's own, so their number is small.
+      const endpoint = ENDPOINTS.get(path) ?? 'other';
+      const known = refusals.find(
+        (other) => other.endpoint === endpoint && other.status === status && other.error === error,
+      );
+      if (known === undefined) refusals.push({ endpoint, status, error, requests: 1 });
+      else known.requests += 1;
+    },
+    async read() {
+      const ofProcess = await processMetrics();
+      const gauges = momentFamilies(options, await options.isDatabaseAway());
+      const refused: Family = {
+        name: 'gateway_requests_refused_total',
+        help: 'Requests that were refused before they were admitted.',
+        type: 'counter',
+        samples: refusals.map(({ endpoint, status, error, requests }) => [
+          labels({ endpoint, status: String(status), error }),
+          requests,
+        ]),
+      };
+      return written([...series.families(), refused, ...gauges]) + (await ofProcess());
+    },
+  };
+}
+
+/** The names are read again after this time at the earliest: a client may send a new name with each request. */
+const NAMES_VALID_MS = 1000;
+
+/** Whether a target is in the list that the file or its provider gives, or in a route. */
+function createCatalogCheck(routing: Routing, clock: Clock): (target: Target) => boolean {
+  let listed: ReadonlySet<string> = new Set();
+  let readAt = -Infinity;
+  return ({ key, provider, upstream }) => {
+    if (routing.modelsOf(provider).includes(upstream)) return true;
+    const now = clock.monotonic();
+    if (now - readAt > NAMES_VALID_MS) {
+      listed = new Set(routing.models(null).flatMap(({ targets }) => targets.map((target) => target.key)));
+      readAt = now;
+    }
+    return listed.has(key);
+  };
+}
+
+function momentFamilies({ routing, version, inFlight }: MetricsOptions, isDatabaseAway: boolean): Family[] {
+  return [
+    gauge('gateway_requests_in_flight', 'Requests under way.', [['', inFlight()]]),
+    gauge(
+      'gateway_target_state',
+      'State of each target that was contacted: 1 for the state that it has.',
+      targetSamples(routing),
+    ),
+    gauge('gateway_database_up', '1 if the database can be used, else 0.', [['', isDatabaseAway ? 0 : 1]]),
+    gauge('gateway_build_info', 'The version of the gateway and of Node.', [
+      [labels({ version, node: process.versions.node }), 1],
+    ]),
+  ];
+}
+
+function gauge(name: string, help: string, samples: Family['samples']): Family {
+  return { name, help, samples, type: 'gauge' };
+}
+
+/** Targets that are shown; further ones have no sample. */
+const MOST_TARGETS = 200;
+const STATES = ['healthy', 'cooling', 'failing'] as const;
+
+function targetSamples(routing: Routing): [string, number][] {
+  const listed = new Set(routing.models(null).flatMap(({ targets }) => targets.map(({ key }) => key)));
+  return routing.health
+    .states()
+    .filter(([key]) => listed.has(key))
+    .slice(0, MOST_TARGETS)
+    .flatMap(([key, state]) => {
+      const slash = key.indexOf('/');
+      const [provider, model] = [key.slice(0, slash), key.slice(slash + 1)];
+      const now = stateName(state);
+      return STATES.map((name): [string, number] => [
+        labels({ provider, model, state: name }),
+        name === now ? 1 : 0,
+      ]);
+    });
+}
+
+function stateName({ breaker, coolingMs }: TargetState): (typeof STATES)[number] {
+  if (breaker !== 'closed') return 'failing';
+  return coolingMs > 0 ? 'cooling' : 'healthy';
+}
