@@ -95,7 +95,7 @@ describe('an answered request', () => {
     expect(metrics.value('gateway_tokens_total', { ...MAKER, kind: 'output' })).toBe(2);
     expect(metrics.value('gateway_cost_usd_total', MAKER)).toBe(9);
     const duration = 'gen_ai_client_operation_duration_seconds';
-    expect(metrics.value(`${duration}_count`, { ...GEN_AI, error_type: 'none' })).toBe(1);
+    expect(metrics.value(`${duration}_count`, GEN_AI)).toBe(1);
     const usage = { ...GEN_AI, gen_ai_token_type: 'input' };
     expect(metrics.value('gen_ai_client_token_usage_sum', usage)).toBe(5);
     expect(metrics.value('gen_ai_client_token_usage_bucket', { ...usage, le: '4' })).toBe(0);
@@ -114,13 +114,10 @@ describe('an answered request', () => {
     expect(metrics.value('gateway_requests_total', { endpoint: protocol })).toBe(1);
   });
 
-  it('has its time to the first token and its pace, if it is a stream', async () => {
+  it('is under way until its last byte, and has its time to the first token, if it is a stream', async () => {
     const { server, upstream } = await metered();
     const rest = gate();
-    const usage = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [] };
-    const end = `data: ${JSON.stringify({ ...usage, usage: { prompt_tokens: 5, completion_tokens: 101 } })}\n\n`;
-    const [start, finish = ''] = [START.chat + content('chat', 'a'), streamOf('chat', 'b')];
-    upstream.play({ steps: [start, rest.opened, finish.replace('data: [DONE]', `${end}data: [DONE]`)] });
+    upstream.play({ steps: [START.chat + content('chat', 'a'), rest.opened, streamOf('chat', 'b')] });
     const response = await send(server, { model: 'm', stream: true });
     const running = await scrape(server.url);
     expect(running.value('gateway_requests_in_flight')).toBe(1);
@@ -129,8 +126,6 @@ describe('an answered request', () => {
     await response.text();
     const metrics = await counted(server, 1);
     expect(metrics.value('gen_ai_server_time_to_first_token_seconds_count', GEN_AI)).toBe(1);
-    expect(metrics.value('gateway_stream_output_tokens_per_second_count', GEN_AI)).toBe(1);
-    expect(metrics.value('gateway_stream_output_tokens_per_second_sum', GEN_AI)).toBeGreaterThan(0);
   });
 });
 

@@ -7,6 +7,8 @@ export class Histogram {
   /** One more than bounds: the last counts what is above all of them. */
   readonly counts: number[];
   sum = 0;
+  /** Values observed. */
+  total = 0;
 
   /** `bounds`: upper bounds of the buckets, ascending. */
   constructor(bounds: readonly number[]) {
@@ -20,6 +22,7 @@ export class Histogram {
     while (at < bounds.length && value > (bounds[at] ?? Infinity)) at += 1;
     counts[at] = (counts[at] ?? 0) + 1;
     this.sum += value;
+    this.total += 1;
   }
 }
 

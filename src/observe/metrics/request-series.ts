@@ -14,6 +14,8 @@ const MOST_ACCOUNTS = 1000;
 const MOST_OUTCOMES = 100;
 const MOST_KINDS = 20;
 const LONGEST_NAME = 200;
+/** A stream whose rest takes less arrived at once: its pace is that of the network. */
+const LEAST_REST_S = 0.05;
 
 /** The label of what has none of its own. */
 const OTHER = 'other';
@@ -65,7 +67,7 @@ class TargetSeries {
     if (trace.streamed && error === null && trace.firstByteMs !== null) {
       this.firstToken.observe(trace.firstByteMs / 1000);
       const rest = (durationMs - trace.firstByteMs) / 1000;
-      if (usage !== undefined && usage.output > 1 && rest > 0) {
+      if (usage !== undefined && usage.output > 1 && rest >= LEAST_REST_S) {
         this.tokensPerSecond.observe((usage.output - 1) / rest);
       }
     }
@@ -190,8 +192,8 @@ function targetFamilies(all: readonly TargetSeries[]): (Family | HistogramFamily
       gen_ai_request_model: model,
       ...more,
     });
-  const used = all.filter(({ input }) => input.counts.some((count) => count > 0));
-  const streamed = all.filter(({ firstToken }) => firstToken.counts.some((count) => count > 0));
+  const used = all.filter(({ input }) => input.total > 0);
+  const streamed = all.filter(({ firstToken }) => firstToken.total > 0);
   return [
     {
       name: 'gateway_requests_total',
@@ -209,7 +211,7 @@ function targetFamilies(all: readonly TargetSeries[]): (Family | HistogramFamily
       help: 'Time from a request to the last byte of its answer.',
       type: 'histogram',
       samples: all.flatMap((series): [string, Histogram][] => [
-        [genAi(series, { error_type: NONE }), series.answered],
+        ...(series.answered.total === 0 ? [] : [[genAi(series), series.answered] as [string, Histogram]]),
         ...[...series.failed].map(([error, histogram]): [string, Histogram] => [
           genAi(series, { error_type: error }),
           histogram,
@@ -226,7 +228,9 @@ function targetFamilies(all: readonly TargetSeries[]): (Family | HistogramFamily
       name: 'gateway_stream_output_tokens_per_second',
       help: 'Output tokens a second after the first piece of a streamed answer.',
       type: 'histogram',
-      samples: streamed.map((series) => [genAi(series), series.tokensPerSecond]),
+      samples: all
+        .filter(({ tokensPerSecond }) => tokensPerSecond.total > 0)
+        .map(({ provider, model, tokensPerSecond }) => [labels({ provider, model }), tokensPerSecond]),
     },
     {
       name: 'gen_ai_client_token_usage',
