@@ -90,7 +90,7 @@ function readSample(line: string): Sample {
     if (label === '' || label in labels) throw new Error(`wrong labels: ${line}`);
     labels[label] = value.replace(/\\(["\\n])/g, (_, char) => (char === 'n' ? '\n' : String(char)));
   }
-  if (!/^([+-]?Inf|NaN|-?[\d.]+(e[+-]?\d+)?)$/.test(number)) throw new Error(`not a number: ${line}`);
+  if (!/^([+-]?Inf|NaN|Nan|-?[\d.]+(e[+-]?\d+)?)$/.test(number)) throw new Error(`not a number: ${line}`);
   return { name, labels, value: Number(number.replace('Inf', 'Infinity')) };
 }
 
