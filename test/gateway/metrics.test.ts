@@ -154,6 +154,8 @@ describe('what goes wrong is counted exactly once', () => {
     expect(metrics.sum('gateway_requests_total', { error: 'none' })).toBe(0);
     expect(metrics.sum('gen_ai_client_operation_duration_seconds_count')).toBe(4);
     expect(metrics.sum('gateway_requests_refused_total')).toBe(0);
+    const failures = (error: string) => metrics.value('gateway_target_failures_total', { ...MAKER, error });
+    expect([failures('invalid_request'), failures('failed')]).toEqual([1, 1]);
     expect(metrics.sum('gateway_tokens_total', { kind: 'output' })).toBe(0);
   });
 

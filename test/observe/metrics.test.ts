@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Trace } from '../../src/gateway/trace.ts';
 import { Histogram, labels, written } from '../../src/observe/metrics/exposition.ts';
 import { createRequestSeries } from '../../src/observe/metrics/request-series.ts';
+import { protocols } from '../../src/protocols/registry.ts';
 import type { Target } from '../../src/routing/catalog.ts';
 import { readMetrics } from '../helpers/prometheus.ts';
 
@@ -15,9 +16,11 @@ function finished(model: string, account = 'a', error: string | null = null): Tr
     modelAsked: model,
     streamed: true,
     startedAt: 0,
+    passedOver: [],
+    conversation: undefined,
   });
   const target = { key: `p/${model}`, provider: { name: 'p' }, model } as Target;
-  trace.contact = { target, dropped: [], changed: [] };
+  trace.contact = { target, protocol: protocols.chat, dropped: [], changed: [] };
   trace.firstByteMs = 20;
   trace.durationMs = 1020;
   trace.outcome = {

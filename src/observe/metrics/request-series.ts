@@ -46,6 +46,8 @@ class TargetSeries {
   readonly tokensPerSecond = new Histogram(TOKENS_PER_SECOND);
   readonly input = new Histogram(TOKENS);
   readonly output = new Histogram(TOKENS);
+  /** Contacts without an answer, by the kind of failure; their number is the gateway's own. */
+  readonly failures = new Map<string, number>();
   fresh = 0;
   cacheRead = 0;
   cacheWrite = 0;
@@ -157,6 +159,10 @@ export function createRequestSeries({ isKnown, accounts }: RequestSeriesOptions)
       const { usage } = outcome;
       const cost = usage === undefined ? 0 : (costOf(contact?.target.price, usage) ?? 0);
       seriesOf(contact?.target).add(trace, cost);
+      for (const { target, kind } of trace.failures) {
+        const { failures } = seriesOf(target);
+        failures.set(kind, (failures.get(kind) ?? 0) + 1);
+      }
       if (accounts) addAccount(byAccount, key.account, trace, cost);
     },
     families: () => [...targetFamilies([...targets.values()]), ...accountFamilies(byAccount)],
@@ -204,6 +210,14 @@ function targetFamilies(all: readonly TargetSeries[]): (Family | HistogramFamily
           labels({ endpoint, provider, model, status: String(status), error: error ?? NONE }),
           requests,
         ]),
+      ),
+    },
+    {
+      name: 'gateway_target_failures_total',
+      help: 'Contacts with a target that brought no answer, also those after which another target answered.',
+      type: 'counter',
+      samples: all.flatMap(({ provider, model, failures }) =>
+        [...failures].map(([error, times]): [string, number] => [labels({ provider, model, error }), times]),
       ),
     },
     {
