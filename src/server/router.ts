@@ -75,11 +75,7 @@ export interface Asked {
 /**
  * Throws GatewayError 404, 405 or 426 with a hint at what was meant. `origin`: the URL at which this client reaches the gateway.
  */
-export function route(
-  { method, path, upgrade, metrics }: Asked,
-  origin: () => string,
-  site?: Site,
-): Route {
+export function route({ method, path, upgrade, metrics }: Asked, origin: () => string, site?: Site): Route {
   const known = path === METRICS_PATH && !metrics ? undefined : findEntry(path);
   if (known === undefined && site?.serves(path) === true) return { name: 'site' };
   if (known === undefined) throw new GatewayError('not_found', unknownPath(path, origin()));
