@@ -5,7 +5,7 @@ import type { ProtocolName } from '../../src/canonical/request.ts';
 import type { PumpStep } from '../../src/gateway/reply/pump.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 import { content, FINISH, START, TERMINAL } from '../gateway/wire.ts';
-import { BOTH, mover, send } from './pipeline.ts';
+import { ALL, mover, send } from './pipeline.ts';
 
 const chunk = (members: object): string =>
   `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm', ...members })}\n\n`;
@@ -50,8 +50,9 @@ function moved(client: ProtocolName, provider: ProtocolName, stream: string): Pu
 describe.each<[ProtocolName, [string, string][]]>([
   ['chat', [...IN_CHAT, ...IN_BOTH]],
   ['messages', IN_BOTH],
+  ['responses', IN_BOTH],
 ])('in a stream of %s', (provider, errors) => {
-  describe.each(BOTH)('to a %s client', (client) => {
+  describe.each(ALL)('to a %s client', (client) => {
     it.each(errors)('%s is a failure', (_, error) => {
       for (const before of ['', FINISH[provider]]) {
         const stream = START[provider] + content(provider, 'hello') + before + error + TERMINAL[provider];

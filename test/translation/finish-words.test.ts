@@ -7,7 +7,7 @@ import type { FrameClass } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 import { chunks, completion, events, message } from './answers.ts';
-import { BOTH, context, eventsIn, mover, send, written } from './pipeline.ts';
+import { ALL, BOTH, context, eventsIn, mover, send, written } from './pipeline.ts';
 
 const REFUSALS = [
   'content_filter: PROHIBITED_CONTENT',
@@ -67,9 +67,9 @@ describe.each(BOTH)('a word of a provider of %s', (provider) => {
 
   describe.each(said)('%s', (_, text) => {
     it.each([
-      ...REFUSALS.map((word) => [word, 'refusal', 'refusal', 'content_filter']),
-      [WINDOW, 'context_window', WINDOW, 'length'],
-    ])('%s is a stop: %s', (word, reason, stopReason, finish) => {
+      ...REFUSALS.map((word) => [word, 'refusal', 'refusal', 'content_filter', 'content_filter']),
+      [WINDOW, 'context_window', WINDOW, 'length', 'max_output_tokens'],
+    ])('%s is a stop: %s', (word, reason, stopReason, finish, incomplete) => {
       const { whole, stream } = answer(provider, text, word);
       const stop = { reason, raw: word };
       expect(wire.provider.decodeReply(whole).stop).toEqual(stop);
@@ -82,8 +82,12 @@ describe.each(BOTH)('a word of a provider of %s', (provider) => {
         text: stream,
         complete: true,
       });
-      const words = { chat: `"finish_reason":"${finish}"`, messages: `"stop_reason":"${stopReason}"` };
-      for (const client of BOTH) {
+      const words = {
+        chat: `"finish_reason":"${finish}"`,
+        messages: `"stop_reason":"${stopReason}"`,
+        responses: `"incomplete_details":{"reason":"${incomplete}"}`,
+      };
+      for (const client of ALL) {
         expect(written(client, eventsIn(provider, stream))).toContain(words[client]);
         const reply = protocols[client].client.encodeReply(wire.provider.decodeReply(whole), context(client));
         expect(JSON.stringify(reply)).toContain(words[client]);

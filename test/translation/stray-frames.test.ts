@@ -8,7 +8,7 @@ import type { FrameClass } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter, type Frame } from '../../src/protocols/sse/splitter.ts';
 import { content, FINISH, START, streamOf, TERMINAL } from '../gateway/wire.ts';
-import { BOTH, eventsIn, ids, mover, send } from './pipeline.ts';
+import { ALL, eventsIn, ids, mover, send } from './pipeline.ts';
 
 function frames(text: string): Frame[] {
   const splitter = createSplitter({ maxFrame: 1 << 20 });
@@ -101,7 +101,7 @@ describe.each([
 ])('%j', (done) => {
   it('ends a chat stream, relayed and translated', () => {
     const stream = START.chat + content('chat', 'hello') + FINISH.chat + done;
-    for (const client of BOTH) expect(moved(client, 'chat', stream)).toMatchObject({ complete: true });
+    for (const client of ALL) expect(moved(client, 'chat', stream)).toMatchObject({ complete: true });
     expect(moved('chat', 'chat', stream).bytes.toString()).toBe(stream);
     const plain = send([Buffer.from(streamOf('chat', 'hello'))], mover('messages', 'chat'));
     expect(send([Buffer.from(stream)], mover('messages', 'chat'))).toEqual(plain);
@@ -131,12 +131,12 @@ describe('an error event, whatever its data', () => {
     ['data: <html><p>x</html>\n', /error/],
   ];
 
-  describe.each(BOTH)('of %s', (provider) => {
+  describe.each(ALL)('of %s', (provider) => {
     it.each(ERRORS)('%j is a failure before content and after it', (data, says) => {
       const error = `event: error\n${data}\n`;
       const begun = START[provider] + content(provider, 'hello') + FINISH[provider];
       for (const stream of [error, begun + error + TERMINAL[provider]]) {
-        for (const client of BOTH) {
+        for (const client of ALL) {
           const { failure, complete } = moved(client, provider, stream);
           expect(complete).toBeUndefined();
           expect(failure?.message).toMatch(says);
@@ -146,7 +146,7 @@ describe('an error event, whatever its data', () => {
     });
   });
 
-  it.each(BOTH)('is the last word of %s', (provider) => {
+  it.each(ALL)('is the last word of %s', (provider) => {
     const decoder = protocols[provider].provider.createStreamDecoder({ ids, traits: DEFAULT_TRAITS });
     const types = (events: StreamEvent[]) => events.map(({ type }) => type);
     expect(types(decoder.push(frameIn('event: error\n\n')))).toEqual(['error']);

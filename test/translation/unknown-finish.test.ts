@@ -6,9 +6,11 @@ import { FailureError } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 import { streamOf, wholeOf } from '../gateway/wire.ts';
-import { BOTH, type OneOfBoth, collected, context, eventsIn, mover, send, written } from './pipeline.ts';
+import { ALL, BOTH, type OneOfBoth, collected, context, eventsIn, mover, send, written } from './pipeline.ts';
 
 const KNOWN: Record<OneOfBoth, string> = { chat: '"stop"', messages: '"end_turn"' };
+
+const ENDED = { ...KNOWN, responses: '"status":"completed"' };
 
 function ended<Kind extends object>(protocol: OneOfBoth, value: Kind, word: string): Kind {
   return JSON.parse(JSON.stringify(value).replace(KNOWN[protocol], JSON.stringify(word))) as Kind;
@@ -63,13 +65,13 @@ describe.each(BOTH)('of a provider of %s', (provider) => {
       const losses = createLosses(protocols.chat.client, String);
       losses.reply(reply);
       expect(losses.list()).toEqual(['the stop reason strange']);
-      for (const client of BOTH) {
+      for (const client of ALL) {
         const body = protocols[client].client.encodeReply(reply, context(client));
-        expect(JSON.stringify(body)).toContain(KNOWN[client]);
+        expect(JSON.stringify(body)).toContain(ENDED[client]);
       }
     }
-    for (const client of BOTH.filter((name) => name !== provider)) {
-      expect(written(client, eventsIn(provider, stream))).toContain(KNOWN[client]);
+    for (const client of ALL.filter((name) => name !== provider)) {
+      expect(written(client, eventsIn(provider, stream))).toContain(ENDED[client]);
     }
     expect(failureOf(() => wire.relay.inspectReply(whole))).toBeUndefined();
   });

@@ -200,6 +200,45 @@ describe('a chat client reads', () => {
   });
 });
 
+describe('a responses client reads', () => {
+  const whole = (usage: JsonObject) => message(HI, 'end_turn', { usage });
+  const last = (stream: JsonObject[]) => (stream.at(-1)?.response as JsonObject).usage;
+
+  it.each(TO_CHAT)('of a messages provider %s', (_, usage, read) => {
+    const { prompt_tokens_details: prompt, completion_tokens_details: completion } = read;
+    const expected = {
+      input_tokens: read.prompt_tokens,
+      input_tokens_details: { cached_tokens: (prompt as JsonObject).cached_tokens },
+      output_tokens: read.completion_tokens,
+      output_tokens_details: completion,
+      total_tokens: read.total_tokens,
+    };
+    expect(crossed('responses', 'messages', whole(usage)).usage).toMatchObject(expected);
+    expect(last(crossedStream('responses', 'messages', events(HI, 'end_turn', { usage })))).toMatchObject(
+      expected,
+    );
+  });
+
+  it.each(TO_MESSAGES)('of a chat provider %s', (_, usage) => {
+    const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = crossed(
+      'messages',
+      'chat',
+      completion({ content: 'hi' }, 'stop', { usage }),
+    ).usage as Record<string, number>;
+    const input = (input_tokens ?? 0) + (cache_read_input_tokens ?? 0) + (cache_creation_input_tokens ?? 0);
+    const expected = {
+      input_tokens: input,
+      input_tokens_details: { cached_tokens: cache_read_input_tokens },
+      output_tokens,
+      total_tokens: input + (output_tokens ?? 0),
+    };
+    const answer = completion({ content: 'hi' }, 'stop', { usage });
+    expect(crossed('responses', 'chat', answer).usage).toMatchObject(expected);
+    const streamed = crossedStream('responses', 'chat', chunks({ content: 'hi' }, 'stop', { usage }));
+    expect(last(streamed)).toMatchObject(expected);
+  });
+});
+
 describe('what was written to the cache for five minutes and for an hour', () => {
   const told = (split: JsonObject | null): JsonObject => ({
     input_tokens: 3,

@@ -2,7 +2,7 @@
 // provider's error becomes a ProviderFailure. Codex acts on the codes: with a wrong one it repeats the request for half a minute, or
 // sleeps for the rest of the hour (`errorHead` too).
 // https://platform.openai.com/docs/guides/error-codes
-import { type JsonObject, type JsonValue, isObject } from '../../canonical/json.ts';
+import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
 import type { ErrorHead } from '../protocol.ts';
 import { overflowMessage } from '../shared/client-error.ts';
@@ -117,8 +117,17 @@ export function failureOf(value: unknown): ProviderFailure {
   return failure;
 }
 
+/** Whether the data of an event is an error, in this protocol's form or in another server's own; `event`: the event's name. */
+export function isError(value: JsonObject, event: string): boolean {
+  const { type, error, detail, message, success } = value;
+  if (typeof type === 'string' && type.startsWith('response.')) return false;
+  if (type === 'error' || event === 'error') return true;
+  if (error !== undefined && error !== null) return true;
+  return event === '' && (typeof message === 'string' || Boolean(detail) || success === false);
+}
+
 /** The error that a frame holds beside its data. */
 export function failureOfStray(frame: Frame): ProviderFailure | undefined {
   const value = strayObject(frame);
-  return isObject(value?.error) ? failureOf(value) : undefined;
+  return value !== undefined && isError(value, '') ? failureOf(value) : undefined;
 }

@@ -7,7 +7,7 @@ import type { ProviderFailure } from '../../../errors.ts';
 import type { StreamDecoder } from '../../protocol.ts';
 import { NumberedDelta } from '../../sse/numbered-delta.ts';
 import type { Frame } from '../../sse/splitter.ts';
-import { failureOf, failureOfEvent, failureOfStray } from '../errors.ts';
+import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';
 import { failureOfResponse, listOf, stringOf } from '../reply/decode.ts';
 import { decodeStop } from '../reply/stop-reason.ts';
 import { decodeUsage } from '../reply/usage.ts';
@@ -71,24 +71,20 @@ class ResponsesStream implements StreamDecoder {
     const text = this.#delta.read(frame);
     const more = text === undefined ? undefined : this.#items.again(text);
     if (more !== undefined) return [more];
-    if (frame.data === '') return this.#bare(frame);
+    const stray = failureOfStray(frame);
+    if (stray !== undefined) return this.#fail(stray);
+    if (frame.data === '') return frame.event === 'error' ? this.#fail(failureOfEvent('')) : NONE;
     this.#delta.forget();
     if (isDone(frame)) return this.#fail(this.#started ? BROKEN_OFF : NO_ANSWER);
     const value = parsed(frame.data);
     if (value === undefined)
       return this.#fail(frame.event === 'error' ? failureOfEvent(frame.data) : MALFORMED);
     const out: StreamEvent[] = [];
+    if (isError(value, frame.event)) return this.#fail(failureOf(value));
     this.#event(typeOf(value, frame.event), value, out);
     const [only] = out;
     if (out.length === 1 && only !== undefined && DELTAS.has(only.type)) this.#delta.learn(frame);
     return out;
-  }
-
-  /** Without data: a comment, or an error that stands beside it. */
-  #bare(frame: Frame): StreamEvent[] {
-    if (frame.event === 'error') return this.#fail(failureOfEvent(''));
-    const failure = failureOfStray(frame);
-    return failure === undefined ? NONE : this.#fail(failure);
   }
 
   finish(clean: boolean): StreamEvent[] {
@@ -110,12 +106,8 @@ class ResponsesStream implements StreamDecoder {
       case 'response.failed':
       case 'response.cancelled':
         return this.#failed(value, out);
-      case 'error':
-        out.push(...this.#fail(failureOf(value)));
-        return;
       default:
-        if (isObject(value.error) && !type.startsWith('response.')) out.push(...this.#fail(failureOf(value)));
-        else this.#content(type, value, out);
+        this.#content(type, value, out);
     }
   }
 

@@ -10,6 +10,7 @@ import {
   failureOf,
   failureOfEvent,
   failureOfStray,
+  isError,
   encodeStreamError,
   errorEvent,
   responseError,
@@ -78,10 +79,13 @@ class ResponsesClassifier implements StreamClassifier {
       this.#pieces(frame.text);
       return QUIET;
     }
-    if (frame.data === '') return this.#bare(frame);
+    const stray = failureOfStray(frame);
+    if (stray !== undefined) return failed(stray);
+    if (frame.data === '') return frame.event === 'error' ? failed(failureOfEvent('')) : QUIET;
     if (isDone(frame)) return this.#isOver ? END : failed(this.#hasContent ? BROKEN_OFF : NO_ANSWER);
     const { value } = frame;
     if (!isObject(value)) return failed(frame.event === 'error' ? failureOfEvent(frame.data) : MALFORMED);
+    if (isError(value, frame.event)) return failed(failureOf(value));
     const seen = this.#event(typeOf(value, frame.event), value, frame.text);
     // A failure is written anew.
     if (seen.kind !== 'error') this.#last = frame.text;
@@ -131,13 +135,6 @@ class ResponsesClassifier implements StreamClassifier {
     );
   }
 
-  /** Without data: a comment, or an error that stands beside it. */
-  #bare(frame: Frame): FrameClass {
-    if (frame.event === 'error') return failed(failureOfEvent(''));
-    const failure = failureOfStray(frame);
-    return failure === undefined ? QUIET : failed(failure);
-  }
-
   #event(type: string, value: JsonObject, text: string): FrameClass {
     const { response } = value;
     if (LIFECYCLE.has(type)) {
@@ -151,8 +148,6 @@ class ResponsesClassifier implements StreamClassifier {
         failureOfResponse({ ...(isObject(response) && response), status: 'failed' }) ?? BROKEN_OFF,
       );
     }
-    if (type === 'error' || (isObject(value.error) && !type.startsWith('response.')))
-      return failed(failureOf(value));
     return this.#content(type, value, text);
   }
 
