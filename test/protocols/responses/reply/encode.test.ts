@@ -141,6 +141,57 @@ const ROWS: Record<string, Row> = {
     ],
     expected: { output: [{ content: [outputText('a')] }, { content: [outputText('b')] }] },
   },
+  'calls of tools that have items of their own': {
+    parts: [
+      call('call_1', 'local_shell', '{"command":["ls"],"timeout_ms":5}'),
+      call('call_2', 'shell', '{"commands":["ls","pwd"]}'),
+      call('call_3', 'apply_patch', '{"operation":{"type":"delete_file","path":"a"}}'),
+      call('call_4', 'tool_search', '{"query":"x"}'),
+      call('call_5', 'mcp__f', '{}'),
+    ],
+    stop: { reason: 'tool_calls' },
+    asked: {
+      tools: [
+        { type: 'local_shell' },
+        { type: 'shell' },
+        { type: 'apply_patch' },
+        { type: 'tool_search', execution: 'client' },
+        { type: 'namespace', name: 'mcp', tools: [{ type: 'function', name: 'f' }] },
+      ],
+    },
+    expected: {
+      output: [
+        {
+          type: 'local_shell_call',
+          call_id: 'call_1',
+          action: { type: 'exec', command: ['ls'], env: {}, timeout_ms: 5 },
+        },
+        {
+          type: 'shell_call',
+          call_id: 'call_2',
+          action: { commands: ['ls', 'pwd'], timeout_ms: null, max_output_length: null },
+        },
+        {
+          type: 'apply_patch_call',
+          call_id: 'call_3',
+          operation: { type: 'delete_file', path: 'a' },
+        },
+        { type: 'tool_search_call', call_id: 'call_4', arguments: { query: 'x' }, execution: 'client' },
+        { type: 'function_call', call_id: 'call_5', name: 'f', namespace: 'mcp', arguments: '{}' },
+      ],
+    },
+  },
+  'calls of such tools with other arguments, as plain calls': {
+    parts: [call('call_1', 'local_shell', '{"command":"ls"}'), call('call_2', 'apply_patch', 'not JSON')],
+    stop: { reason: 'tool_calls' },
+    asked: { tools: [{ type: 'local_shell' }, { type: 'apply_patch' }] },
+    expected: {
+      output: [
+        { type: 'function_call', call_id: 'call_1', name: 'local_shell', arguments: '{"command":"ls"}' },
+        { type: 'function_call', call_id: 'call_2', name: 'apply_patch', arguments: 'not JSON' },
+      ],
+    },
+  },
   'what a client asked for, again': {
     parts: [text('a')],
     asked: {
