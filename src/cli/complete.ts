@@ -1,6 +1,7 @@
 // The answer to a shell that completes a command line: commands, options, and names of models, accounts, tiers and keys. Nothing
 // is asked of a provider or server, and whatever cannot be read has no names.
 import type { Argument, Command, Option } from 'commander';
+import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { Config } from '../config/config.ts';
 import type { Key, StoreReader } from '../store/store.ts';
 import type { Context, GlobalOptions } from './context.ts';
@@ -45,39 +46,72 @@ const models: List = async ({ config }) => {
   return [...new Map([...listed, ...names].map((candidate) => [candidate.word, candidate])).values()];
 };
 
-const none: List = () => Promise.resolve([]);
 const tools: List = async () => {
   const { TOOLS } = await import('./tools/tools.ts');
   return TOOLS.map(({ name, title }) => ({ word: name, note: title }));
 };
+const providers: List = async ({ config }) =>
+  (await config()).providers.map(({ name }) => ({ word: name, note: 'provider' }));
+const presets: List = async () => {
+  const { PRESETS } = await import('../config/presets.ts');
+  return [...PRESETS.map(({ name, title }) => ({ word: name, note: title })), { word: 'sim' }];
+};
+const permissions: List = () => Promise.resolve(PROTOCOL_NAMES.map((word) => ({ word })));
+const accountsAndTiers: List = async (sources) => [...(await tiers(sources)), ...(await accounts(sources))];
 
-/** By option. A list: the words are separated by commas. */
-const OPTION_VALUES: Readonly<Record<string, { list: List; several?: true } | typeof FILES>> = {
-  '--account': { list: accounts },
-  '--tier': { list: tiers },
-  '--model': { list: models },
-  '--models': { list: models, several: true },
-  '--config': FILES,
-  '--database': FILES,
-  '--file': FILES,
+interface Values {
+  list: List;
+  /** The words are separated by commas. */
+  separated?: true;
+  /** Of an argument that may be repeated: only the first word. */
+  first?: true;
+}
+
+/** Values that are the user's own words and numbers. */
+const FREE = 'free';
+
+/**
+ * What the values of options and arguments are, by the name that their command gives them: `account` is the value of `--account`
+ * and of an argument `<account>`. A name that means something else in one command, or in the commands of one group, follows its
+ * name: `keys id`. Choices of the command itself come first.
+ */
+const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
+  account: { list: accounts },
+  tier: { list: tiers },
+  model: { list: models },
+  models: { list: models, separated: true },
+  permissions: { list: permissions, separated: true },
+  provider: { list: providers },
+  tool: { list: tools },
+  'init provider': { list: presets },
+  'keys id': { list: keys },
+  'run words': { list: tools, first: true },
+  'tiers names': { list: accountsAndTiers },
+  config: FILES,
+  database: FILES,
+  file: FILES,
+  expires: FREE,
+  grace: FREE,
+  host: FREE,
+  name: FREE,
+  pid: FREE,
+  port: FREE,
+  since: FREE,
+  timeout: FREE,
 };
 
-/** By command: the list of each argument; the last one is also that of further arguments. */
-const ARGUMENT_VALUES: Readonly<Record<string, readonly List[]>> = {
-  'keys revoke': [keys],
-  'keys rotate': [keys],
-  'accounts rename': [accounts, none],
-  'accounts remove': [accounts, none],
-  'tiers assign': [accounts, async (sources) => [...(await tiers(sources)), ...(await accounts(sources))]],
-  run: [tools, none],
-  usage: [accounts, none],
-  explain: [models, none],
-};
+/** undefined: the table lacks the name. */
+export function valuesOf(command: Command, value: Option | Argument): (typeof VALUES)[string] | undefined {
+  if (value.argChoices !== undefined)
+    return { list: () => Promise.resolve((value.argChoices ?? []).map((word) => ({ word }))) };
+  const name = 'attributeName' in value ? value.attributeName() : value.name();
+  return (
+    VALUES[`${command.name()} ${name}`] ?? VALUES[`${command.parent?.name() ?? ''} ${name}`] ?? VALUES[name]
+  );
+}
 
 interface Place {
   command: Command;
-  /** `keys create` */
-  path: string;
   /** The option whose value is completed. */
   option: Option | undefined;
   /** The arguments before the word. */
@@ -116,7 +150,7 @@ async function locate(
 ): Promise<Place> {
   let command = program;
   let option: Option | undefined;
-  let path: string[] = [];
+  let depth = 0;
   const args: string[] = [];
   const given = new Set<string>();
   const globals: Record<string, string> = {};
@@ -137,32 +171,39 @@ async function locate(
     if (next === undefined) args.push(word);
     else {
       command = next;
-      path = [...path, word];
-      if (path.length === 1) await define(command);
+      depth += 1;
+      if (depth === 1) await define(command);
     }
   }
-  return { command, path: path.join(' '), option, args, given, globals };
+  return { command, option, args, given, globals };
 }
 
 async function candidates(word: string, place: Place, context: Context): Promise<Candidate[] | typeof FILES> {
-  const { command, option, args, path, given } = place;
+  const { command, option, args, given } = place;
   const sources = sourcesOf(place.globals, context);
-  if (option !== undefined) return valuesOf(option, word, sources);
+  if (option !== undefined) return wordsOf(valuesOf(command, option), word, sources);
   const [flag = '', begun] = word.startsWith('--') ? word.split(/=(.*)/s) : [];
   const root = rootOf(command);
   if (begun !== undefined) {
     const known = optionsOf(command, root).find(({ long }) => long === flag);
-    const values = known === undefined ? [] : await valuesOf(known, begun, sources);
+    const values = known === undefined ? [] : await wordsOf(valuesOf(command, known), begun, sources);
     return values === FILES ? FILES : values.map((value) => ({ ...value, word: `${flag}=${value.word}` }));
   }
   if (word.startsWith('-')) return optionWords(optionsOf(command, root), given);
   if (command.commands.length > 0 && args.length === 0)
     return command.commands.map((child) => ({ word: child.name(), note: child.description() }));
-  const lists = ARGUMENT_VALUES[path];
-  const list = lists?.[Math.min(args.length, lists.length - 1)];
-  if (list !== undefined) return (await list(sources)).filter((candidate) => !args.includes(candidate.word));
-  const argument: Argument | undefined = command.registeredArguments[args.length];
-  return (argument?.argChoices ?? []).map((choice) => ({ word: choice }));
+  const argument = argumentAt(command, args.length);
+  if (argument === undefined) return [];
+  const values = valuesOf(command, argument);
+  if (typeof values === 'object' && values.first && args.length > 0) return [];
+  const words = await wordsOf(values, word, sources);
+  return words === FILES ? FILES : words.filter((candidate) => !args.includes(candidate.word));
+}
+
+/** The last argument may be one that is repeated. */
+function argumentAt({ registeredArguments }: Command, index: number): Argument | undefined {
+  const last = registeredArguments.at(-1);
+  return registeredArguments[index] ?? (last?.variadic ? last : undefined);
 }
 
 const rootOf = (command: Command): Command => (command.parent === null ? command : rootOf(command.parent));
@@ -182,12 +223,15 @@ function optionWords(options: readonly Option[], given: ReadonlySet<string>): Ca
   return [...known, help];
 }
 
-async function valuesOf(option: Option, word: string, sources: Sources): Promise<Candidate[] | typeof FILES> {
-  if (option.argChoices !== undefined) return option.argChoices.map((choice) => ({ word: choice }));
-  const values = OPTION_VALUES[option.long ?? ''];
-  if (values === undefined || values === FILES) return values ?? [];
+async function wordsOf(
+  values: (typeof VALUES)[string] | undefined,
+  word: string,
+  sources: Sources,
+): Promise<Candidate[] | typeof FILES> {
+  if (values === FILES) return FILES;
+  if (values === undefined || values === FREE) return [];
   const found = await values.list(sources);
-  if (!values.several) return found;
+  if (!values.separated) return found;
   const before = word.slice(0, word.lastIndexOf(',') + 1);
   const taken = before.split(',');
   return found

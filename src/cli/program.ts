@@ -2,6 +2,7 @@
 // `--help` and `--version` load little.
 import { Command, CommanderError } from 'commander';
 import { CliError, ProgramEnd, version, type Context, type GlobalOptions } from './context.ts';
+import { didYouMean } from '../config/did-you-mean.ts';
 import { guardToolWords } from './args/tool-words.ts';
 import { isInteractive } from './ui/style.ts';
 
@@ -93,6 +94,13 @@ function pathOf(command: Command): string {
 
 const rootOf = (command: Command): Command => (command.parent === null ? command : rootOf(command.parent));
 
+/** commander names the choices of a value, but not the nearest one. */
+function nearestChoice(reason: string): string {
+  const [, value = '', choices] = /'([^']*)' is invalid.*?\. Allowed choices are (.+)\.$/.exec(reason) ?? [];
+  const near = choices === undefined ? undefined : didYouMean(value, choices.split(', '));
+  return near === undefined ? '' : ` Did you mean ${near}?`;
+}
+
 /** Turns wrong usage into a CliError whose line names the help of this command. */
 class GatewayCommand extends Command {
   override createCommand(name?: string): GatewayCommand {
@@ -101,7 +109,7 @@ class GatewayCommand extends Command {
 
   override error(message: string): never {
     const reason = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
-    throw new CliError(`${reason}; see: ${pathOf(this)} --help`, 2);
+    throw new CliError(`${reason}${nearestChoice(reason)}; see: ${pathOf(this)} --help`, 2);
   }
 }
 
@@ -116,8 +124,14 @@ function createProgram(context: Context): Command {
     .helpOption('-h, --help', 'show this help')
     // `plainArguments` implements `gateway help`.
     .helpCommand(false)
-    .option('--config <file>', 'configuration file')
-    .option('--database <url>', 'database: a file')
+    .option(
+      '--config <file>',
+      'configuration file (default: $GATEWAY_CONFIG, ./gateway.yaml, then your configuration folder)',
+    )
+    .option(
+      '--database <url>',
+      'database (default: $GATEWAY_DATABASE, the configuration, then your data folder)',
+    )
     .option('--debug', 'show stack traces')
     .exitOverride()
     .configureHelp({
@@ -136,9 +150,10 @@ function createProgram(context: Context): Command {
     })
     .addHelpText(
       'after',
-      '\nExample:\n  gateway serve                          start with the providers of the environment\n' +
+      '\nExamples:\n  gateway run claude                     start Claude Code with any model\n' +
+        '  gateway serve                          start with the providers of the environment\n' +
         '  gateway keys create --account alice    create a key for an account\n' +
-        '\n`gateway COMMAND --help` shows the options of a command.',
+        '\nEnvironment: NO_COLOR and CI turn colours off.\n\n`gateway COMMAND --help` shows the options of a command.',
     );
   for (const { name, summary } of COMMANDS) program.command(name).description(summary);
   program.hook('preSubcommand', async (_program, command) => define(command, context));
@@ -149,6 +164,13 @@ function createProgram(context: Context): Command {
 async function define(command: Command, context: Context): Promise<void> {
   const row = COMMANDS.find(({ name }) => name === command.name());
   (await row?.load())?.(command, context);
+}
+
+/** The whole command line, every command with its options. For documents and tests. */
+export async function describeProgram(context: Context): Promise<Command> {
+  const program = createProgram(context);
+  for (const command of program.commands) await define(command, context);
+  return program;
 }
 
 /** `gateway help keys create` means `gateway keys create --help`; `-V` means `--version`. */

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import { DAY_MS } from '../../clock.ts';
 import type { Permission } from '../../store/store.ts';
+import { didYouMean } from '../../config/did-you-mean.ts';
 import { DURATION_UNITS, parseDuration } from '../../config/scalars.ts';
 
 const MAX_NAME_LENGTH = 128;
@@ -33,8 +34,9 @@ export function parsePermissions(text: string): Permission[] {
   const names = parseList(text);
   const unknown = names.find((item) => !PERMISSIONS.some((permission) => permission === item));
   if (unknown !== undefined) {
+    const near = didYouMean(unknown, PERMISSIONS);
     throw new InvalidArgumentError(
-      `Unknown permission ${JSON.stringify(unknown)}; the permissions are ${PERMISSIONS.join(', ')}.`,
+      `Unknown permission ${JSON.stringify(unknown)}; the permissions are ${PERMISSIONS.join(', ')}.${near === undefined ? '' : ` Did you mean ${near}?`}`,
     );
   }
   return PERMISSIONS.filter((permission) => names.includes(permission));

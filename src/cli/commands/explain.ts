@@ -27,7 +27,7 @@ export function defineExplain(explain: Command, context: Context): void {
     .argument('<model>', 'the name that a client sends')
     .option(
       '--file <request.json>',
-      'the body of a request; its images, tools and length are taken into account',
+      'the body of a request; its images, tools and length are taken into account (default: none)',
     )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  gateway explain auto\n  gateway explain auto --file request.json')

@@ -27,7 +27,11 @@ const DEFAULT_PORT = 8787;
 export function defineInit(init: Command, context: Context): void {
   init
     .option('--yes', 'ask nothing: use what is found')
-    .option('--provider <name>', 'a provider to use, the preferred one first; may be repeated', collect)
+    .option(
+      '--provider <name>',
+      'a provider to use, the preferred one first; may be repeated (default: all that are found)',
+      collect,
+    )
     .option('--port <number>', `port to listen on (default: ${DEFAULT_PORT})`, parsePort)
     .option('--account <name>', 'the account that owns the first key', parseName, LOCAL_ACCOUNT)
     .option('--tier <tier>', `tier of the account if it is new (default: ${FIRST_TIER})`)

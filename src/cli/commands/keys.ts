@@ -67,7 +67,7 @@ export function defineKeys(keys: Command, context: Context): void {
     .description('create a key, and its account if it is new; print the key once')
     .option('--account <name>', 'the account that owns the key (required)', parseName)
     .option('--tier <tier>', 'tier of a new account (default: default_tier of the file, else free)')
-    .option('--name <label>', 'a label by which you recognise the key', parseName)
+    .option('--name <label>', 'a label by which you recognise the key (default: none)', parseName)
     .addOption(
       new Option('--permissions <list>', 'endpoints that it may use')
         .argParser(parsePermissions)
@@ -87,7 +87,7 @@ export function defineKeys(keys: Command, context: Context): void {
   keys
     .command('list')
     .description('list the valid keys, without their plaintext')
-    .option('--account <name>', 'only keys of this account')
+    .option('--account <name>', 'only keys of this account (default: all)')
     .option('--all', 'also revoked and expired keys; --json always has them')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway keys list --account alice --all')

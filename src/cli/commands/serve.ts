@@ -25,12 +25,28 @@ const FORMATS = ['pretty', 'json', 'off'] as const satisfies readonly LogFormat[
 
 export function defineServe(serve: Command, context: Context): void {
   serve
-    .option('--host <host>', 'address to listen on; may be repeated', collect)
-    .option('--port <number>', 'port to listen on; 0: any free port', parsePort)
-    .addOption(new Option('--log <format>', 'log on stderr').choices(FORMATS))
+    .option(
+      '--host <host>',
+      'address to listen on; may be repeated (default: $GATEWAY_HOST, the configuration, 127.0.0.1 and ::1)',
+      collect,
+    )
+    .option(
+      '--port <number>',
+      'port to listen on; 0: any free port (default: $GATEWAY_PORT, the configuration, 8787)',
+      parsePort,
+    )
+    .addOption(
+      new Option(
+        '--log <format>',
+        'log on stderr (default: $GATEWAY_LOG, pretty on a terminal, else json)',
+      ).choices(FORMATS),
+    )
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway serve\n  gateway serve --config gateway.yaml --port 9000 --log json',
+      '\nWithout a configuration file, the providers are those whose API keys are in the environment (ANTHROPIC_API_KEY,' +
+        '\nOPENAI_API_KEY, …) and the model servers of this machine. HTTPS_PROXY, HTTP_PROXY and NO_PROXY apply to providers;' +
+        '\nNODE_EXTRA_CA_CERTS adds certificates.' +
+        '\n\nExamples:\n  gateway serve\n  gateway serve --config gateway.yaml --port 9000 --log json',
     )
     .action(async (options: Options, command: Command) => serveCommand(options, command, context));
 }

@@ -32,7 +32,7 @@ export function defineUsage(usage: Command, context: Context): void {
     .option('--since <when>', 'a duration (24h, 7d) or an ISO date or time (default: 24h)', (text) =>
       parseSince(text, clock.now()),
     )
-    .addOption(new Option('--by <what>', 'split the totals').choices(GROUPINGS))
+    .addOption(new Option('--by <what>', 'split the totals (default: not)').choices(GROUPINGS))
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  gateway usage\n  gateway usage alice --since 7d --by model')
     .action(async (account: string | undefined, options: Options, command: Command) =>

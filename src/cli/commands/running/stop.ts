@@ -26,7 +26,7 @@ const LOOK_MS = 50;
 export function defineStop(stop: Command, context: Context): void {
   stop
     .argument('[pid]', 'which one, if several run', parsePid)
-    .option('--port <number>', 'the one that listens on this port', parsePort)
+    .option('--port <number>', 'the one that listens on this port (default: the only one)', parsePort)
     .option('--timeout <duration>', 'how long to wait; default: limits.shutdown_grace and 10s', parseGrace)
     .option('--json', 'print JSON')
     .addHelpText(
