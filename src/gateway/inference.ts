@@ -1,18 +1,18 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
 import { admit } from '../accounts/admission.ts';
 import { authenticate } from '../accounts/key.ts';
-import { GatewayError } from '../errors.ts';
+import { type Admission, GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
 import { readRequest } from './inbound/read-request.ts';
 import { resolveReferences } from './inbound/stored-references.ts';
 import { relayedTo, resolveTargets, routingQuery } from './inbound/routing-query.ts';
 import { buildFirst } from './outbound/build-request.ts';
-import { askTargets } from './outbound/fallback.ts';
+import { askTargets, type AskOptions } from './outbound/fallback.ts';
 import { estimatedInput, respond } from './reply/respond.ts';
 import { keepAliveInSilence } from './reply/silence.ts';
 import { recallThinking } from './thinking-memory.ts';
-import type { PassedOver, Resolution } from '../routing/routing.ts';
+import type { PassedOver, Resolution, RoutingQuery } from '../routing/routing.ts';
 import { finishTrace, Trace, type Outcome } from './trace.ts';
 
 /**
@@ -26,8 +26,8 @@ export async function infer(
   relayedPath?: string,
 ): Promise<void> {
   const { name, client } = protocol;
-  const { clock, store, routing } = deps;
-  const { requestId, headers, cancellation, sink } = exchange;
+  const { clock, store } = deps;
+  const { requestId, headers, cancellation } = exchange;
   const startedAt = clock.monotonic();
   const key = await authenticate(
     { headers, endpoint: name, keyHeaders: client.keyHeaders },
@@ -72,42 +72,60 @@ export async function infer(
       conversation: query.knownConversation,
     });
     exchange.admitted = true;
-    const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, deps);
-    try {
-      const { maxReply, maxValues } = limits;
-      // Each by its name: of a literal with a spread V8 makes a new hidden class each time (docs/decisions/0014).
-      const ask = {
-        inbound,
-        forwarded,
-        strict,
-        recalled,
-        references,
-        first,
-        rest,
-        lone,
-        cancellation,
-        maxReply,
-        maxValues,
-      };
-      const answer = await askTargets(ask, trace, deps);
-      const opened = silence.end();
-      if (targets.length > 1) routing.remember(query, answer.request.target);
-      trace.outcome = await respond(
-        { inbound, opened, references, answer, admission, exchange },
-        trace,
-        deps,
-      );
-      trace.estimatedInput = estimatedInput(trace.outcome, answer, inbound);
-    } catch (error) {
-      trace.outcome = outcomeOf(error, sink.opened);
-      if (error instanceof GatewayError) trace.message = error.message;
-      throw error;
-    } finally {
-      silence.end();
-      finishTrace(trace, clock, deps.observers);
-    }
+    const { maxReply, maxValues } = limits;
+    // Each by its name: of a literal with a spread V8 makes a new hidden class each time (docs/decisions/0014).
+    const ask: AskOptions = {
+      inbound,
+      forwarded,
+      strict,
+      recalled,
+      references,
+      first,
+      rest,
+      lone,
+      cancellation,
+      maxReply,
+      maxValues,
+    };
+    const remembered = targets.length > 1 ? query : undefined;
+    await answer(ask, { admission, exchange, readAt, remembered }, trace, deps);
   } finally {
     exchange.whenDelivered(release);
+  }
+}
+
+interface Answering {
+  admission: Admission;
+  exchange: Exchange;
+  /** Monotonic milliseconds at which the body was read. */
+  readAt: number;
+  /** Later requests like this one go to the target that answers; undefined: there is one alone. */
+  remembered: RoutingQuery | undefined;
+}
+
+/** Of an admitted request. However it ends, the observers read its trace. */
+async function answer(
+  ask: AskOptions,
+  { admission, exchange, readAt, remembered }: Answering,
+  trace: Trace,
+  deps: GatewayDeps,
+): Promise<void> {
+  const { inbound, first, references } = ask;
+  const silence = keepAliveInSilence({ inbound, first, admission, exchange, readAt }, trace, deps);
+  try {
+    const given = await askTargets(ask, trace, deps);
+    const opened = silence.end();
+    if (remembered !== undefined) deps.routing.remember(remembered, given.request.target);
+    const options = { inbound, opened, references, answer: given, admission, exchange };
+    trace.outcome = await respond(options, trace, deps);
+    trace.estimatedInput = estimatedInput(trace.outcome, given, inbound);
+  } catch (error) {
+    trace.outcome = outcomeOf(error, exchange.sink.opened);
+    if (error instanceof GatewayError) trace.message = error.message;
+    throw error;
+  } finally {
+    silence.end();
+    finishTrace(trace, deps.clock, deps.observers);
   }
 }
 
