@@ -60,25 +60,11 @@ export function prepareKeys(db: Db) {
     revoke.run(at, id);
     return findById.get(id);
   });
-  const copy = db.prepare<[string, Buffer, string, number, number, string]>(
-    `INSERT INTO keys (id, hash, account_id, prefix, label, permissions, models, created_at, expires_at)
-     SELECT ?, ?, account_id, ?, label, permissions, models, ?, expires_at - created_at + ? FROM keys WHERE id = ?`,
-  );
-  const endBy = db.prepare(
-    'UPDATE keys SET expires_at = ? WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)',
-  );
-  const replace = db.transaction((id: string, by: ReplacementKey, until: number): ReplacedKey | undefined => {
-    const old = findById.get(id);
-    if (old === undefined || old.revoked_at !== null) return undefined;
-    if (old.expires_at !== null && old.expires_at <= by.createdAt) return undefined;
-    copy.run(by.id, Buffer.from(by.hash, 'hex'), by.prefix, by.createdAt, by.createdAt, id);
-    endBy.run(until, id, until);
-    return { key: toKey(existing(findById.get(by.id))), replaced: toKey(existing(findById.get(id))) };
-  });
   const listKeys = db.prepare<[], KeyRow>(`${KEY} ORDER BY keys.created_at, keys.rowid`);
   const listKeysOf = db.prepare<[string], KeyRow>(
     `${KEY} WHERE accounts.name = ? ORDER BY keys.created_at, keys.rowid`,
   );
+  const replace = prepareReplace(db, findById);
   const { find, forget } = prepareFind(db);
   return {
     findKey: find,
@@ -105,6 +91,24 @@ export function prepareKeys(db: Db) {
       touch.run(at, id, at);
     },
   };
+}
+
+function prepareReplace(db: Db, findById: { get(id: string): KeyRow | undefined }) {
+  const copy = db.prepare<[string, Buffer, string, number, number, string]>(
+    `INSERT INTO keys (id, hash, account_id, prefix, label, permissions, models, created_at, expires_at)
+     SELECT ?, ?, account_id, ?, label, permissions, models, ?, expires_at - created_at + ? FROM keys WHERE id = ?`,
+  );
+  const endBy = db.prepare(
+    'UPDATE keys SET expires_at = ? WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)',
+  );
+  return db.transaction((id: string, by: ReplacementKey, until: number): ReplacedKey | undefined => {
+    const old = findById.get(id);
+    if (old === undefined || old.revoked_at !== null) return undefined;
+    if (old.expires_at !== null && old.expires_at <= by.createdAt) return undefined;
+    copy.run(by.id, Buffer.from(by.hash, 'hex'), by.prefix, by.createdAt, by.createdAt, id);
+    endBy.run(until, id, until);
+    return { key: toKey(existing(findById.get(by.id))), replaced: toKey(existing(findById.get(id))) };
+  });
 }
 
 /** The cache is emptied when it holds this many keys. */
