@@ -5,7 +5,7 @@ import { DAY_MS } from '../../clock.ts';
 import type { Account } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
-import type { prepareUsageSums } from './usage-sums.ts';
+import type { prepareUsageSums } from './usage/sums.ts';
 
 /** Usage rows that one step reads. Rows have no index by account. */
 const SCAN_STEP = 5000;

@@ -10,7 +10,7 @@ import { loadDriver, type Db } from './driver.ts';
 import { prepareItems, pruneItems } from './items.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareRequests } from './requests.ts';
-import { prepareUsage, prune } from './usage.ts';
+import { prepareUsage, prune } from './usage/rows.ts';
 
 export async function openSqlite(file: string, clock: Clock): Promise<Store> {
   const driver = await loadDriver();

@@ -1,9 +1,9 @@
 // Usage rows: written in batches, added to the sums of their hours and days, deleted in small steps.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import type { UsageRow } from '../store.ts';
-import type { Connection } from './connection.ts';
-import type { Db } from './driver.ts';
-import { hourOf, prepareUsageSums } from './usage-sums.ts';
+import type { UsageRow } from '../../store.ts';
+import type { Connection } from '../connection.ts';
+import type { Db } from '../driver.ts';
+import { hourOf, prepareUsageSums } from './sums.ts';
 
 /** A client chooses the model's name, and may choose a long one. */
 const MAX_NAME_LENGTH = 256;

@@ -2,14 +2,16 @@
 // the newer rows themselves, and batches that are written move the boundary (docs/decisions/0013). `requests` counts admissions in
 // sums by account, hour and day, and usage rows in sums by key, model and provider, because admissions name none of these.
 import type { Statement } from 'better-sqlite3';
-import { DAY_MS, HOUR_MS } from '../../clock.ts';
-import { FIRST_BYTE_LIMITS, FIRST_BYTE_RANGES, NO_FIRST_BYTES } from '../first-byte.ts';
-import type { GroupedTotals, Grouping, Totals } from '../store.ts';
-import type { Db } from './driver.ts';
+import { DAY_MS, HOUR_MS } from '../../../clock.ts';
+import { FIRST_BYTE_LIMITS, FIRST_BYTE_RANGES, NO_FIRST_BYTES } from '../../first-byte.ts';
+import type { GroupedTotals, Grouping, Totals } from '../../store.ts';
+import type { Db } from '../driver.ts';
 
-/** At most so many rows wait to be added to the sums, and one step adds so many. */
+/** So many rows wait before they are added to the sums. */
 const MAX_WAITING = 500;
-const STEP = 1000;
+/** A batch adds this many rows at most, a step of housekeeping fewer: rows of long ago belong to many sums. */
+const BATCH = 1000;
+const STEP = 250;
 
 /** What a row of `usage_sums` is a sum of. The numbers are the values of the column `kind`: for sums by hour, and by day. */
 interface Kind {
@@ -139,7 +141,8 @@ interface Window {
   account?: number;
 }
 
-type Row = Record<string, number | string | null>;
+/** The account's id, the members of the group's name, the counts: by position, because objects of so many members are slow. */
+type Row = (number | string | null)[];
 
 /** The query for the totals of each group (undefined: of everything), of one account or of all. */
 function reportOf(group: Group | undefined, ofAccount: boolean): string {
@@ -176,7 +179,7 @@ export function prepareUsageSums(db: Db) {
   const report = db.transaction(
     (group: Group | undefined, accountId: number | undefined, since: number): Row[] => {
       const sql = reportOf(group, accountId !== undefined);
-      const statement = reports.get(sql) ?? db.prepare<[Window], Row>(sql);
+      const statement = reports.get(sql) ?? db.prepare<[Window], Row>(sql).raw();
       reports.set(sql, statement);
       const first = hourOf(since);
       const days = group?.hours ? Number.MAX_SAFE_INTEGER : Math.ceil(first / DAY_MS) * DAY_MS;
@@ -188,13 +191,15 @@ export function prepareUsageSums(db: Db) {
     ...rollUp,
     ...preparePrune(db),
     totals: (accountId: number | undefined, since: number): Totals =>
-      toTotals(report(undefined, accountId, since)[0] ?? {}),
-    totalsBy: (grouping: Grouping, accountId: number | undefined, since: number): GroupedTotals[] =>
-      report(GROUPS[grouping], accountId, since).map((row) => ({
-        accountId: Number(row['account_id']),
-        group: nameOf(grouping, row),
-        totals: toTotals(row),
-      })),
+      toTotals(report(undefined, accountId, since)[0] ?? []),
+    totalsBy: (grouping: Grouping, accountId: number | undefined, since: number): GroupedTotals[] => {
+      const members = Object.keys(GROUPS[grouping].members);
+      return report(GROUPS[grouping], accountId, since).map((row) => ({
+        accountId: Number(row[0]),
+        group: nameOf(members, row),
+        totals: toTotals(row.slice(1 + members.length)),
+      }));
+    },
   };
 }
 
@@ -207,9 +212,9 @@ function prepareRollUp(db: Db, summed: Statement<[], number>) {
   const add = db.prepare<[first: number, last: number]>(ROLL_UP);
   const advance = db.prepare<[number]>('UPDATE usage_summed SET id = ?');
 
-  function step(): boolean {
+  function step(rows: number): boolean {
     const after = summed.get() ?? 0;
-    const last = lastOfStep.get(after, STEP) ?? null;
+    const last = lastOfStep.get(after, rows) ?? null;
     if (last === null) return false;
     add.run(after + 1, last);
     advance.run(last);
@@ -219,10 +224,10 @@ function prepareRollUp(db: Db, summed: Statement<[], number>) {
   const inTransaction = db.transaction(step);
   return {
     /** Adds some of the rows that wait to the sums. Returns false if no row waits. */
-    rollUp: () => inTransaction.immediate(),
+    rollUp: () => inTransaction.immediate(STEP),
     /** The same, in the transaction that wrote the row with this id, if enough rows wait. */
     rollUpAfter(id: number): void {
-      if (id - (summed.get() ?? 0) >= MAX_WAITING) step();
+      if (id - (summed.get() ?? 0) >= MAX_WAITING) step(BATCH);
     },
   };
 }
@@ -288,17 +293,22 @@ function dayOf(time: number): number {
   return time - (time % DAY_MS);
 }
 
-function nameOf(grouping: Grouping, row: Row): Record<string, string | null> {
+function nameOf(members: readonly string[], row: Row): Record<string, string | null> {
   return Object.fromEntries(
-    Object.keys(GROUPS[grouping].members).map((member) => {
-      const value = row[member] ?? null;
+    members.map((member, index) => {
+      const value = row[1 + index] ?? null;
       return [member, typeof value === 'number' ? new Date(value).toISOString() : value];
     }),
   );
 }
 
-function toTotals(row: Row): Totals {
-  const count = (name: string): number => Number(row[name] ?? 0);
+const MEASURED = 1 + MEASURES.length;
+const AT = Object.fromEntries(COUNTS.map((count, index) => [count, index]));
+
+/** `counts`: in the order of COUNTS; null if there is nothing to sum up. */
+function toTotals(counts: Row): Totals {
+  const count = (name: string): number => Number(counts[AT[name] ?? -1] ?? 0);
+  const firstByte = counts.slice(MEASURED).map(Number);
   return {
     requests: count('requests'),
     errors: count('errors'),
@@ -309,6 +319,6 @@ function toTotals(row: Row): Totals {
     cacheWriteTokens: count('cache_write'),
     outputTokens: count('output'),
     costUsd: count('priced') > 0 ? count('cost_usd') : null,
-    firstByte: row['priced'] == null ? NO_FIRST_BYTES : FIRST_BYTES.map(count),
+    firstByte: firstByte.length === 0 ? NO_FIRST_BYTES : firstByte,
   };
 }
