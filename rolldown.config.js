@@ -27,8 +27,9 @@ export default defineConfig({
   input: 'src/cli/main.ts',
   preserveEntrySignatures: 'allow-extension',
   platform: 'node',
-  // Binaries.
-  external: ['better-sqlite3', 'better-sqlite3-napi'],
+  // Binaries; and OpenTelemetry's SDK, 25 MB of optional packages. What prom-client needs of it is bundled.
+  external: (id, importer = '') =>
+    /^better-sqlite3/.test(id) || (id.startsWith('@opentelemetry/') && !importer.includes('prom-client')),
   plugins: [undiciInParts, ascii],
   // What is wrong in a module that is imported (a name that undici's file has no more) must not wait for a user.
   onLog(level, log) {

@@ -11,6 +11,7 @@ import type { ControlHandler } from './control/handler.ts';
 import type { GatewayStatus } from './control/status.ts';
 import { createHealthPublisher, unhealthyTargets } from './observe/health-publisher.ts';
 import { createMetrics } from './observe/metrics/metrics.ts';
+import { createTraceExporter, type TraceExporter } from './observe/traces.ts';
 import { createRequestLog } from './observe/request-log.ts';
 import { createItemRecorder } from './observe/item-recorder.ts';
 import { createUsageRecorder, type UsageRecorder } from './observe/usage-recorder.ts';
@@ -71,6 +72,8 @@ const WINDOWS_MS = 1000;
 /** A local server loads its model at the first request. */
 const WINDOWS_EVERY_MS = 60_000;
 const HEALTH_EVERY_MS = 1000;
+/** For the spans that wait when the gateway ends. */
+const LAST_SPANS_MS = 5000;
 const PRUNE_EVERY_MS = HOUR_MS;
 
 /** All parts of one gateway, and what changes while it runs. */
@@ -78,12 +81,13 @@ interface Parts {
   deps: GatewayDeps;
   server: GatewayServer;
   usage: UsageRecorder;
+  traces: TraceExporter | undefined;
   state: { config: Config; stopped: boolean };
 }
 
 /** Rejects if a host can't be listened on. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const parts = createParts(options);
+  const parts = createParts(options, await startTraces(options));
   const { deps, server, state } = parts;
   const listening = await server.listen().catch(async (error: unknown) => {
     server.kill();
@@ -147,7 +151,13 @@ function statusOf({ deps, state }: Parts, known: Pick<AppStatus, 'urls' | 'since
   };
 }
 
-function createParts(options: AppOptions): Parts {
+/** Rejects if traces are on and OpenTelemetry's packages are missing. */
+async function startTraces({ config, log, version }: AppOptions): Promise<TraceExporter | undefined> {
+  if (config.otlp === null) return undefined;
+  return createTraceExporter({ url: config.otlp, version, log });
+}
+
+function createParts(options: AppOptions, traces: TraceExporter | undefined): Parts {
   const { config, store, log, clock, ids, env = process.env } = options;
   const state = { config, stopped: false };
   const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
@@ -180,7 +190,12 @@ function createParts(options: AppOptions): Parts {
   ];
   const deps: GatewayDeps = {
     config: () => state.config,
-    observers: metrics === null ? observers : [...observers, metrics],
+    observers: [
+      ...observers,
+      ...(metrics === null ? [] : [metrics]),
+      ...(traces === undefined ? [] : [traces]),
+    ],
+    traces: traces !== undefined,
     store,
     items,
     routing,
@@ -194,13 +209,17 @@ function createParts(options: AppOptions): Parts {
     log,
   };
   const server = createGatewayServer(deps);
-  return { deps, server, usage, state };
+  return { deps, server, usage, traces, state };
 }
 
 /** Ends what runs beside requests. Gives the number of usage rows that could not be written. */
-async function release({ deps, usage, state }: Parts): Promise<number> {
+async function release({ deps, usage, traces, state }: Parts): Promise<number> {
   state.stopped = true;
-  const [unwritten] = await Promise.all([usage.flush(), deps.items.flush()]);
+  const [unwritten] = await Promise.all([
+    usage.flush(),
+    deps.items.flush(),
+    traces?.stop(Math.min(LAST_SPANS_MS, state.config.limits.shutdownGrace)),
+  ]);
   await deps.client.close();
   return unwritten;
 }
@@ -298,8 +317,8 @@ async function applyChange({ deps, state }: Parts, reload: AppOptions['reload'])
     const next = await reload();
     for (const setting of fixedSettings(before, next)) log.warn(`${setting} changes only with a restart`);
     const listen = { ...before.listen, names: next.listen.names };
-    const { database, metrics } = before;
-    state.config = { ...next, listen, database, metrics };
+    const { database, metrics, otlp } = before;
+    state.config = { ...next, listen, database, metrics, otlp };
     deps.routing.update(state.config);
     await loadPrices(deps);
     log.info('the configuration was reloaded', { providers: state.config.providers.length });
@@ -318,6 +337,7 @@ function fixedSettings(before: Config, after: Config): string[] {
   if (before.listen.hosts.join() !== after.listen.hosts.join()) changed.push('listen.hosts');
   if (before.listen.port !== after.listen.port) changed.push('listen.port');
   if (before.database !== after.database) changed.push('database');
+  if (before.otlp !== after.otlp) changed.push('otlp');
   if (before.metrics?.accounts !== after.metrics?.accounts) changed.push('metrics');
   if (before.limits.headerTimeout !== after.limits.headerTimeout) changed.push('limits.header_timeout');
   if (before.limits.requestTimeout !== after.limits.requestTimeout) changed.push('limits.request_timeout');

@@ -73,6 +73,10 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@pydantic/genai-prices': ['routing/price'],
   pino: ['log.ts'],
   'prom-client': ['observe/metrics'],
+  '@opentelemetry/api': ['observe/traces'],
+  '@opentelemetry/sdk-trace': ['observe/traces'],
+  '@opentelemetry/resources': ['observe/traces'],
+  '@opentelemetry/exporter-trace-otlp-http': ['observe/traces'],
   'node:http': ['server/', 'sim/', 'control/'],
   'node:https': ['server/', 'sim/'],
   'node:http2': ['server/', 'sim/'],
@@ -176,6 +180,7 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'canonical/traits.ts': ['max_tokens', 'max_completion_tokens', 'cache_control'],
   // OpenTelemetry's name of what a model does.
   'observe/metrics/request-series.ts': ['chat'],
+  'observe/traces.ts': ['chat'],
   // A line to be copied for a first request.
   'cli/ui/banner.ts': ['/v1/chat/completions'],
   // Names of packages, and settings of clients.

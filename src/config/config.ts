@@ -45,6 +45,8 @@ export interface Config {
   admin: boolean;
   /** What `GET /metrics` shows; null: the path does not exist. */
   metrics: { accounts: boolean } | null;
+  /** Where spans are sent, with the path; null: nowhere. */
+  otlp: string | null;
   log: 'pretty' | 'json' | 'off' | undefined;
   leftOut: readonly LeftOut[];
   /** Lines for the user: a provider left out, a variable ignored. */

@@ -107,6 +107,7 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     reader.row(['admin'], config.admin),
     reader.row(['metrics'], config.metrics !== null),
     ...(config.metrics === null ? [] : [reader.row(['metrics', 'accounts'], config.metrics.accounts)]),
+    reader.row(['otlp'], config.otlp),
     reader.row(['usage', 'keep'], durationText(config.usage.keep)),
     reader.row(['responses', 'store'], responses.store ? 'on' : 'off'),
     reader.row(['responses', 'keep'], durationText(responses.keep)),

@@ -150,6 +150,7 @@ function assemble(
     maintenance: values?.maintenance ?? false,
     admin: values?.admin ?? false,
     metrics: values?.metrics ? { accounts: values.metrics.accounts ?? false } : null,
+    otlp: values?.otlp ?? null,
     log: settings.log,
     leftOut: parts.leftOut,
     warnings: parts.warnings,

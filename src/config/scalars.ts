@@ -99,6 +99,21 @@ export const DATABASE = text('is not a database', 'write a file (relative to thi
 
 export const URL_TEXT = text('is not text', 'write a URL, as for an official SDK', /\S/);
 
+const SPANS_PATH = '/v1/traces';
+
+/** The address of a collector, as OTEL_EXPORTER_OTLP_ENDPOINT takes it: the path of spans is added. */
+export const COLLECTOR: Rule<string> = {
+  wrong: 'is not the URL of a collector',
+  right: 'write one like http://127.0.0.1:4318; secrets belong into OTEL_EXPORTER_OTLP_HEADERS',
+  read(value) {
+    if (typeof value !== 'string' || !URL.canParse(value.trim())) return undefined;
+    const { protocol, origin, pathname, username, password, search, hash } = new URL(value.trim());
+    if (!/^https?:$/.test(protocol) || username + password + search + hash !== '') return undefined;
+    const path = pathname.replace(/\/+$/, '');
+    return origin + (path.endsWith(SPANS_PATH) ? path : path + SPANS_PATH);
+  },
+};
+
 /** A name that a client may put in `model`: visible ASCII without a comma, which separates the names of a list. */
 export const MODEL_NAME_PATTERN = /^[!-+\--~]{1,256}$/;
 export const MODEL_NAME = text(

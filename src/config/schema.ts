@@ -10,6 +10,7 @@ import type { Rule } from './scalars.ts';
 import {
   API_KEY,
   choice,
+  COLLECTOR,
   DATABASE,
   duration,
   HEADER_VALUE,
@@ -218,6 +219,7 @@ const file = mapping({
   maintenance: may(TRUTH),
   admin: may(TRUTH),
   metrics: maybe(metrics),
+  otlp: may(COLLECTOR),
 });
 
 export type FileConfig = z.output<typeof file>;

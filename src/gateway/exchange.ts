@@ -92,6 +92,8 @@ export interface GatewayDeps {
   client: ProviderClient;
   /** Called at the end of each admitted request, in this order. */
   observers: readonly Observer[];
+  /** Requests are exported as spans. */
+  traces: boolean;
   /** undefined: metrics are off. */
   metrics: MetricsPage | undefined;
   inFlightLimit: InFlightLimit;

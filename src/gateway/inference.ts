@@ -9,6 +9,7 @@ import { resolveReferences } from './inbound/stored-references.ts';
 import { relayedTo, resolveTargets, routingQuery } from './inbound/routing-query.ts';
 import { buildFirst } from './outbound/build-request.ts';
 import { askTargets, type AskOptions } from './outbound/fallback.ts';
+import { beginSpans } from './outbound/trace-context.ts';
 import { estimatedInput, respond } from './reply/respond.ts';
 import { keepAliveInSilence } from './reply/silence.ts';
 import { recallThinking } from './thinking-memory.ts';
@@ -70,6 +71,7 @@ export async function infer(
       startedAt,
       passedOver: passedOver(resolution, refused),
       conversation: query.knownConversation,
+      spans: deps.traces ? beginSpans(headers) : undefined,
     });
     exchange.admitted = true;
     const { maxReply, maxValues } = limits;

@@ -44,6 +44,31 @@ export interface FailedContact {
   readonly ms: number;
 }
 
+/** One request to a target, as a span. Times are monotonic milliseconds. */
+export interface ContactSpan {
+  readonly spanId: string;
+  readonly target: Target;
+  readonly url: string;
+  readonly startedAt: number;
+  /** undefined: it ends with the request. */
+  endedAt: number | undefined;
+  error: ProviderFailure['kind'] | undefined;
+  status: number | undefined;
+}
+
+/** The request in a W3C trace. IDs are lower-case hex. */
+export interface RequestSpans {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** The client's span. */
+  readonly parentSpanId: string | undefined;
+  /** Bits: 1 sampled, 2 the trace ID is random. */
+  readonly flags: number;
+  /** The client's `tracestate`. */
+  readonly traceState: string;
+  readonly contacts: ContactSpan[];
+}
+
 /** What is known of a request when it is admitted. */
 export interface Admitted {
   readonly requestId: string;
@@ -58,6 +83,8 @@ export interface Admitted {
   readonly passedOver: readonly PassedOver[];
   /** A hash of the conversation's beginning, if routing needed it. */
   readonly conversation: string | undefined;
+  /** undefined: traces are off. */
+  readonly spans: RequestSpans | undefined;
 }
 
 const NO_HEADERS: readonly string[] = [];
@@ -75,6 +102,7 @@ export class Trace implements Admitted {
   readonly streamed: boolean;
   readonly startedAt: number;
   readonly conversation: string | undefined;
+  readonly spans: RequestSpans | undefined;
   passedOver: readonly PassedOver[];
   failures: readonly FailedContact[] = NO_FAILURES;
   /** Requests to targets, a second one to the same target too. */
@@ -106,6 +134,7 @@ export class Trace implements Admitted {
 
   constructor(admitted: Admitted) {
     const { requestId, key, endpoint, modelAsked, streamed, startedAt, passedOver, conversation } = admitted;
+    this.spans = admitted.spans;
     this.requestId = requestId;
     this.key = key;
     this.endpoint = endpoint;

@@ -24,8 +24,12 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
     'gateway.yaml:4 usage.zzzzzz: is not a known key; known: keep',
   ],
   'a key that has no effect yet': [
-    `${SIM}otlp: true\n`,
-    'gateway.yaml:3 otlp: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance, admin, metrics',
+    `${SIM}workers: 2\n`,
+    'gateway.yaml:3 workers: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance, admin, metrics, otlp',
+  ],
+  'a collector without a scheme': [
+    `${SIM}otlp: 127.0.0.1:4318\n`,
+    'gateway.yaml:3 otlp: is not the URL of a collector; write one like http://127.0.0.1:4318; secrets belong into OTEL_EXPORTER_OTLP_HEADERS',
   ],
   'metrics that are neither on nor off': [
     `${SIM}metrics: often\n`,
@@ -231,7 +235,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a prototype': [
     `${SIM}__proto__: { strict: true }\n`,
-    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance, admin, metrics',
+    'gateway.yaml:3 __proto__: is not a known key; known: listen, database, providers, routes, tiers, default_tier, strict, usage, responses, limits, maintenance, admin, metrics, otlp',
   ],
   'two documents': [
     `${SIM}---\na: 1\n`,

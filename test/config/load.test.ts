@@ -100,6 +100,7 @@ describe('defaults', () => {
       maintenance: false,
       admin: false,
       metrics: null,
+      otlp: null,
       usage: { keep: 7_776_000_000 },
       responses: { store: true, keep: 86_400_000 },
       limits: {

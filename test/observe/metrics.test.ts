@@ -18,6 +18,7 @@ function finished(model: string, account = 'a', error: string | null = null): Tr
     startedAt: 0,
     passedOver: [],
     conversation: undefined,
+    spans: undefined,
   });
   const target = { key: `p/${model}`, provider: { name: 'p' }, model } as Target;
   trace.contact = { target, protocol: protocols.chat, dropped: [], changed: [] };

@@ -87,6 +87,7 @@ export function config(
     log: undefined,
     leftOut: [],
     metrics: null,
+    otlp: null,
     warnings: [],
   };
 }

@@ -25,6 +25,7 @@ import type { Inbound } from '../inbound/read-request.ts';
 import type { Trace } from '../trace.ts';
 import { readBody, type ReplyBody } from '../../providers/read-body.ts';
 import { redact } from './redact.ts';
+import { beginContact, failContact, withContext } from './trace-context.ts';
 
 export const MAX_ATTEMPTS = 3;
 
@@ -123,6 +124,7 @@ async function ask(
   const startedAt = deps.clock.monotonic();
   trace.contactedAt = startedAt;
   trace.contacts += 1;
+  beginContact(trace, request, startedAt);
   try {
     const reply = await readReply(request, asking);
     health.succeeded(deps.clock.monotonic() - startedAt);
@@ -136,6 +138,7 @@ async function ask(
     const { failure } = error;
     const message = redact(failure.message, request.target.provider);
     note(failure, message, request, asking);
+    failContact(trace, failure, deps.clock.monotonic());
     const changed = again ? undefined : changedFor(failure, request, health, asking);
     if (changed !== undefined) return ask(changed, health, asking, true);
     health.failed(failure);
@@ -159,7 +162,7 @@ function note(
 async function readReply(request: BuiltRequest, asking: Asking): Promise<CommittedReply> {
   const { options, trace, deps } = asking;
   const { stream } = options.inbound;
-  const reply = await deps.client.open(callOf(request, stream), options.cancellation);
+  const reply = await deps.client.open(callOf(request, stream, trace), options.cancellation);
   if (reply.status !== 200) {
     throw new FailureError(await readErrorReply(reply, request.protocol, deps.clock));
   }
@@ -233,7 +236,12 @@ function buildNext(asking: Asking, target: Target, room?: number): BuiltRequest 
   }
 }
 
-function callOf({ target, url, headers, bytes }: BuiltRequest, stream: boolean): ProviderCall {
+function callOf(
+  { target, url, headers: own, bytes }: BuiltRequest,
+  stream: boolean,
+  trace: Trace,
+): ProviderCall {
+  const headers = trace.spans === undefined ? own : withContext(own, trace);
   return { url, method: 'POST', headers, body: bytes, stream, timeout: target.provider.timeout };
 }
 
@@ -264,7 +272,7 @@ function continueTurn(request: BuiltRequest, { options, trace, deps }: Asking): 
   return async (turn, read) => {
     try {
       const next = { ...request, bytes: pausing?.resume(bytes, turn) ?? bytes };
-      const reply = await deps.client.open(callOf(next, options.inbound.stream), options.cancellation);
+      const reply = await deps.client.open(callOf(next, options.inbound.stream, trace), options.cancellation);
       if (reply.status !== 200) throw new FailureError(await readErrorReply(reply, protocol, deps.clock));
       return await read(reply);
     } catch (error) {
