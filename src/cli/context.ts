@@ -30,6 +30,8 @@ export interface Context {
   onFault(listener: (error: unknown) => void): () => void;
   /** Makes writes to stderr non-blocking. Called before the log is written there. */
   unblockLog?(): void;
+  /** Sends a message to the process that started this one in the background; resolves to false if that one is gone. */
+  report?: ((message: object) => Promise<boolean>) | undefined;
   /** Ends the process now, with the exit status of that signal. */
   die(signal: NodeJS.Signals): void;
 }

@@ -31,6 +31,7 @@ function createContext(): Context {
     unblockLog() {
       if (process.stderr.isTTY) unblock(process.stderr);
     },
+    report: process.send === undefined ? undefined : report,
     die(signal) {
       for (const name of SIGNALS) process.removeAllListeners(name);
       process.kill(process.pid, signal);
@@ -51,6 +52,20 @@ async function ask(question: string): Promise<string | undefined> {
   } finally {
     lines.close();
   }
+}
+
+/** The channel is closed after it, so that neither process waits for the other. */
+function report(message: object): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (!process.connected) {
+      resolve(false);
+      return;
+    }
+    process.send?.(message, undefined, undefined, (error) => {
+      if (process.connected) process.disconnect();
+      resolve(error === null);
+    });
+  });
 }
 
 /** Records a failed write to stdout, such as a full disk. A reader that closes the pipe (`gateway usage | head`) is not a failure. */

@@ -96,8 +96,8 @@ function routesTo(provider: string, { routes = {} }: FileConfig): string[] {
   );
 }
 
-/** The default paths in the user's folders of this platform. XDG variables are respected on every platform. */
-export function defaultPaths(env: Env): { config: string; database: string } {
+/** The default paths in the user's folders of this platform; `log` is a folder. XDG variables are respected on every platform. */
+export function defaultPaths(env: Env): { config: string; database: string; log: string } {
   const platform = envPaths('gateway', { suffix: '' });
   const folder = (name: string, otherwise: string): string => {
     const base = env[name] ?? '';
@@ -107,6 +107,7 @@ export function defaultPaths(env: Env): { config: string; database: string } {
   return {
     config: path.join(folder('XDG_CONFIG_HOME', platform.config), 'gateway.yaml'),
     database: path.join(folder('XDG_DATA_HOME', platform.data), 'gateway.db'),
+    log: folder('XDG_STATE_HOME', platform.log),
   };
 }
 

@@ -11,7 +11,7 @@ export interface GatewayStatus {
   config: string | null;
   /** A path, or a URL without its password. */
   database: string;
-  /** The file of a gateway in the background; null: the log goes to stderr. */
+  /** The file of a gateway in the background; null: the log goes to stderr, or nowhere. */
   log: string | null;
   requests_in_flight: number;
   /** How long `stop` waits for them, in milliseconds. */

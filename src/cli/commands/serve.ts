@@ -1,24 +1,25 @@
 // `gateway serve`: starts the gateway and runs until a signal ends it.
 import { Option, type Command } from 'commander';
 import type { App } from '../../app.ts';
-import type { ControlServer } from '../../control/server.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { LogFormat, Logger } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { collect, parsePort } from '../args/values.ts';
-import type { ControlHandler } from '../../control/handler.ts';
-import { CliError, LOCAL_ACCOUNT, version, type Context } from '../context.ts';
-import { dataFolderOf } from '../running.ts';
+import { CliError, LOCAL_ACCOUNT, version, type Context, type GlobalOptions } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../ui/style.ts';
 import { openDatabase, readConfig, startWarnings } from '../with-store.ts';
 import { plural } from '../../plural.ts';
+import { openControl } from './running/control.ts';
 
 interface Options {
   host?: string[];
   port?: number;
   log?: LogFormat;
+  background?: boolean;
+  /** This process runs in the background: its log file; true: it has no log. */
+  inBackground?: string | true;
 }
 
 const FORMATS = ['pretty', 'json', 'off'] as const satisfies readonly LogFormat[];
@@ -41,28 +42,71 @@ export function defineServe(serve: Command, context: Context): void {
         'log on stderr (default: $GATEWAY_LOG, pretty on a terminal, else json)',
       ).choices(FORMATS),
     )
+    .option('--background', 'return once the gateway serves; its log goes to a file')
+    .addOption(new Option('--in-background [file]').hideHelp())
     .addHelpText(
       'after',
       '\nWithout a configuration file, the providers are those whose API keys are in the environment (ANTHROPIC_API_KEY,' +
         '\nOPENAI_API_KEY, …) and the model servers of this machine. HTTPS_PROXY, HTTP_PROXY and NO_PROXY apply to providers;' +
         '\nNODE_EXTRA_CA_CERTS adds certificates.' +
-        '\n\nExamples:\n  gateway serve\n  gateway serve --config gateway.yaml --port 9000 --log json',
+        '\n\nExamples:\n  gateway serve\n  gateway serve --config gateway.yaml --port 9000 --log json\n  gateway serve --background',
     )
     .action(async (options: Options, command: Command) => serveCommand(options, command, context));
 }
 
 async function serveCommand(options: Options, command: Command, context: Context): Promise<void> {
-  const { host: hosts, port, log } = options;
+  const { host: hosts, port, log, background, inBackground } = options;
   const load = (): Promise<Config> => readConfig(command, context, { hosts, port, log });
+  if (background === true) {
+    const { serveInBackground } = await import('./running/background.ts');
+    await serveInBackground(await load(), command, context);
+    return;
+  }
+  const output = await outputOf(inBackground, context);
+  try {
+    await serve(load, output, context);
+  } catch (error) {
+    if (output === undefined) throw error;
+    const { debug } = command.optsWithGlobals<GlobalOptions>();
+    throw await output.failed(error, debug === true);
+  }
+}
+
+/** The output of a process in the background; undefined: the terminal. */
+interface Output {
+  logFile: string | null;
+  ready(app: App, firstKey: string | undefined): Promise<void>;
+  /** Resolves to what ends the command. */
+  failed(error: unknown, debug: boolean): Promise<unknown>;
+}
+
+async function outputOf(
+  inBackground: Options['inBackground'],
+  context: Context,
+): Promise<Output | undefined> {
+  if (inBackground === undefined) return undefined;
+  const { reportReady, reportFailure } = await import('./running/background.ts');
+  return {
+    logFile: inBackground === true ? null : inBackground,
+    ready: (app, firstKey) => reportReady(app, firstKey, context),
+    failed: (error, debug) => reportFailure(error, debug, context),
+  };
+}
+
+async function serve(
+  load: () => Promise<Config>,
+  output: Output | undefined,
+  context: Context,
+): Promise<void> {
   // Before the start, so that a signal during the start has its effect.
   const signals = watchSignals(context);
   try {
     const config = await load();
-    const logger = await openLog(config, context);
+    const logger = await openLog(config, output, context);
     sayWarnings(config, logger, context);
     const store = await openDatabase(config);
     try {
-      await serveUntilSignal({ config, load, store, logger, signals, context });
+      await serveUntilSignal({ config, load, store, logger, output, signals, context });
     } finally {
       await store.close();
       logger.flush();
@@ -73,28 +117,28 @@ async function serveCommand(options: Options, command: Command, context: Context
 }
 
 interface Signals {
-  /** Fulfilled by the first SIGINT, SIGTERM or SIGHUP. */
-  first: Promise<NodeJS.Signals>;
+  /** Fulfilled by the first SIGINT, SIGTERM or SIGHUP, or by `end`; the fields of the log's record. */
+  first: Promise<{ signal: NodeJS.Signals } | { by: string }>;
   /** Sets the action of a second signal. By default it ends the process. */
   onSecond(task: (signal: NodeJS.Signals) => void): void;
-  /** Has the effect of a first SIGTERM; later calls have none. */
-  end(): void;
+  /** Has the effect of a first signal; later calls have none. */
+  end(by: string): void;
   stop(): void;
 }
 
 function watchSignals(context: Context): Signals {
   let second: (signal: NodeJS.Signals) => void = (signal) => context.die(signal);
   let stop = (): void => undefined;
-  let end = (): void => undefined;
-  const first = new Promise<NodeJS.Signals>((resolve) => {
+  let end: Signals['end'] = () => undefined;
+  const first: Signals['first'] = new Promise((resolve) => {
     let received = false;
-    end = () => {
+    end = (by) => {
       received = true;
-      resolve('SIGTERM');
+      resolve({ by });
     };
     stop = context.onSignal((signal) => {
       if (received) second(signal);
-      else resolve(signal);
+      else resolve({ signal });
       received = true;
     });
   });
@@ -103,7 +147,7 @@ function watchSignals(context: Context): Signals {
     onSecond(task) {
       second = task;
     },
-    end: () => end(),
+    end: (by) => end(by),
     stop: () => stop(),
   };
 }
@@ -113,10 +157,11 @@ async function serveUntilSignal(parts: {
   load: () => Promise<Config>;
   store: Store;
   logger: Logger;
+  output: Output | undefined;
   signals: Signals;
   context: Context;
 }): Promise<void> {
-  const { config, load, store, logger, signals, context } = parts;
+  const { config, load, store, logger, output, signals, context } = parts;
   const { clock, ids, env } = context;
   const { startApp } = await import('../../app.ts');
   const app = await startApp({
@@ -136,7 +181,14 @@ async function serveUntilSignal(parts: {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
     logger.error('uncaught error', { detail });
   });
-  const control = await openControl(app, { config, logger, signals, context });
+  const logFile = output?.logFile ?? null;
+  const control = await openControl(app, {
+    config,
+    logger,
+    logFile,
+    end: () => signals.end('gateway stop'),
+    context,
+  });
   const kill = (): void => {
     control?.close();
     app.kill();
@@ -146,51 +198,18 @@ async function serveUntilSignal(parts: {
     context.die(signal);
   });
   try {
-    await Promise.race([greet(app, config, store, context), signals.first]);
+    await Promise.race([greet(app, { config, store, logger, output, context }), signals.first]);
   } catch (error) {
     kill();
     throw error;
   }
-  const signal = await signals.first;
-  logger.info('stopping', { signal });
+  logger.info('stopping', await signals.first);
   sayWaiting(app, config, logger, context);
   logger.flush();
   const unwritten = await app.stop();
   control?.close();
   ignoreFaults();
   if (unwritten > 0) sayUnwritten(unwritten, logger, store, context);
-}
-
-/** The gateway serves without its control socket, too. */
-async function openControl(
-  app: App,
-  parts: { config: Config; logger: Logger; signals: Signals; context: Context },
-): Promise<ControlServer | undefined> {
-  const { config, logger, signals, context } = parts;
-  const { startControl } = await import('../../control/server.ts');
-  const self = { pid: process.pid, version: version(), log: null };
-  const handlers: ControlHandler[] = [
-    ...app.controlHandlers,
-    { method: 'GET', path: '/status', handle: () => ({ ...self, ...app.status() }) },
-    {
-      method: 'POST',
-      path: '/stop',
-      handle() {
-        // After the reply.
-        setImmediate(() => signals.end());
-        return app.status();
-      },
-    },
-  ];
-  try {
-    const dataFolder = await dataFolderOf(config, context.env);
-    return await startControl({ dataFolder, env: context.env, handlers, log: logger });
-  } catch (error) {
-    logger.warn('no control socket: commands like `gateway status` cannot reach this gateway', {
-      reason: (error as Error).message,
-    });
-    return undefined;
-  }
 }
 
 function sayWaiting(app: App, config: Config, logger: Logger, { stderr }: Context): void {
@@ -212,9 +231,18 @@ function sayUnwritten(rows: number, logger: Logger, store: Store, { stderr }: Co
   );
 }
 
-async function greet(app: App, config: Config, store: Store, context: Context): Promise<void> {
+async function greet(
+  app: App,
+  parts: { config: Config; store: Store; logger: Logger; output: Output | undefined; context: Context },
+): Promise<void> {
+  const { config, store, logger, output, context } = parts;
   await app.ready;
   const firstKey = await createFirstKey(config, store, context);
+  if (output !== undefined) {
+    logger.info('listening', { pid: process.pid, urls: app.urls });
+    await output.ready(app, firstKey);
+    return;
+  }
   const { printBanner } = await import('../ui/banner.ts');
   await printBanner({ app, config, store, firstKey }, context);
 }
@@ -242,9 +270,13 @@ async function createFirstKey(config: Config, store: Store, context: Context): P
   return plaintext;
 }
 
-async function openLog(config: Config, context: Context): Promise<Logger> {
+async function openLog(config: Config, output: Output | undefined, context: Context): Promise<Logger> {
   const { stderr, env } = context;
   const { createLog } = await import('../../log.ts');
+  if (output !== undefined && output.logFile !== null) {
+    const { openLogFile } = await import('./running/log-file.ts');
+    return createLog({ format: config.log ?? 'json', stream: openLogFile(output.logFile) });
+  }
   context.unblockLog?.();
   const format = config.log ?? (stderr.isTTY === true ? 'pretty' : 'json');
   return createLog({ format, stream: stderr, colors: isInteractive(stderr, env) });

@@ -12,17 +12,19 @@ import { assignTierCommand, commandLines, withCommand } from './lines.ts';
 import { displayWidth, wrapText, wrapWords } from './table.ts';
 
 interface Running {
-  app: App;
+  app: Pick<App, 'urls' | 'notes' | 'providers'>;
   config: Config;
   store: Store;
   /** The plaintext of a key that this start created. */
   firstKey: string | undefined;
+  /** The process, if it is not this one. */
+  background?: { pid: number; logFile: string | undefined };
 }
 
 const LABEL_WIDTH = 11;
 
 export async function printBanner(running: Running, context: Context): Promise<void> {
-  const { app, config, store, firstKey } = running;
+  const { app, config, store, firstKey, background } = running;
   const style = await createStyle(context.stdout, context.env);
   const width = widthOf(context.stdout);
   const row = (label: string, value: string): string => `  ${style.dim(label.padEnd(LABEL_WIDTH))}${value}`;
@@ -37,7 +39,7 @@ export async function printBanner(running: Running, context: Context): Promise<v
       ? [`  ${style.dim(label)}`, `    ${value}`]
       : [row(label, value)];
   printLines(context.stdout, [
-    style.bold(`gateway ${version()} is listening`),
+    style.bold(`gateway ${version()} is listening${background ? ' in the background' : ''}`),
     '',
     ...allProtocols.flatMap(({ name, client }) =>
       rows(
@@ -49,6 +51,8 @@ export async function printBanner(running: Running, context: Context): Promise<v
     ...(config.file === null
       ? rows('config', words('none: uses the providers of the environment'))
       : path('config', clean(config.file))),
+    ...(background ? [row('pid', `${background.pid}; to end it: gateway stop`)] : []),
+    ...(background ? path('log', clean(background.logFile ?? 'none')) : []),
     ...app.notes.flatMap((note) => rows('note', words(clean(note)))),
     '',
     ...providerLines(shownProviders(app.providers, config), width, style),
@@ -106,7 +110,7 @@ interface Page {
   width: number | undefined;
 }
 
-function firstKeyLines(key: string, app: App, config: Config, page: Page): string[] {
+function firstKeyLines(key: string, app: Running['app'], config: Config, page: Page): string[] {
   const { style, width } = page;
   return [
     ...wrapText(

@@ -152,7 +152,7 @@ function gatewayLines(gateway: GatewayStatus, page: Page): string[] {
     ['requests', [gateway.state === 'stopping' ? stopping : `${formatCount(requests)} under way`]],
     ['database', [clean(gateway.database)]],
     ['config', [clean(gateway.config ?? 'none: uses the providers of the environment')]],
-    ['log', [clean(gateway.log ?? 'stderr of its process')]],
+    ['log', [clean(gateway.log ?? 'not in a file')]],
   ];
   return [
     style.bold(`gateway ${clean(version)} ${STATES[gateway.state]}`),

@@ -1,10 +1,12 @@
 // `gateway status` and `gateway stop` with real servers: one, several, none, killed, stopped, busy.
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import type { GatewayStatus } from '../../src/control/status.ts';
-import { home, type Home } from '../helpers/process.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayStatus } from '../../../src/control/status.ts';
+import { home, type Home } from '../../helpers/process.ts';
 
 interface StatusJson {
   gateways: GatewayStatus[];
@@ -23,24 +25,63 @@ async function chat(url: string, key: string, model: string, stream = false): Pr
   });
 }
 
+const WAITING = /\nwaiting up to 30s for 1 open request; at once: kill \d+\n$/;
+
+interface Provider {
+  url: string;
+  asked: Promise<void>;
+  answer: () => void;
+}
+
+/** Answers when it is asked to. Of its model `limited`, all requests are refused for an hour. */
+async function startProvider(): Promise<Provider> {
+  let answer = (): void => undefined;
+  let onAsked = (): void => undefined;
+  const asked = new Promise<void>((resolve) => (onAsked = resolve));
+  const message = { role: 'assistant', content: 'late' };
+  const reply = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
+  const server = createServer((incoming, response) => {
+    answer = () => response.writeHead(200, { 'content-type': 'application/json' }).end(reply);
+    let body = '';
+    incoming.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    incoming.once('end', () => {
+      if (body.includes('limited')) response.writeHead(429, { 'retry-after': '3600' }).end();
+      else onAsked();
+    });
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/v1`, asked, answer: () => answer() };
+}
+
+const configOf = ({ url }: Provider): object => ({
+  providers: { own: { protocol: 'chat', base_url: url, models: ['m', 'limited'] }, sim: {} },
+  database: './gateway/gateway.db',
+});
+
 describe('status', () => {
   it('describes the gateway that runs, its providers and the hour of each account', async () => {
     const at = home();
+    at.configure(configOf(await startProvider()));
     const server = await at.serve();
     const key = await at.newKey('enterprise');
     await (await chat(server.url, key, 'sim/echo')).text();
-    await (await chat(server.url, key, 'sim/error-429')).text();
+    await (await chat(server.url, key, 'limited')).text();
     const { gateways, accounts } = await at.json<StatusJson>('status');
     expect(gateways).toMatchObject([
       {
         pid: server.child.pid,
         state: 'serving',
         urls: [server.url],
-        config: null,
+        config: join(at.directory, 'gateway.yaml'),
         database: at.database,
         log: null,
         requests_in_flight: 0,
-        providers: [{ name: 'sim', avoided: [{ target: 'sim/error-429', state: 'cooling' }] }],
+        providers: [
+          { name: 'own', avoided: [{ target: 'own/limited', state: 'cooling' }] },
+          { name: 'sim', avoided: [] },
+        ],
       },
     ]);
     expect(accounts).toMatchObject([{ account: 'a', tier: 'enterprise', limit: 300, used: 2 }]);
@@ -48,7 +89,13 @@ describe('status', () => {
     expect(code).toBe(0);
     expect(stdout).toContain(`pid        ${server.child.pid}`);
     expect(stdout).toContain(server.url);
+    expect(stdout).toMatch(/own +own\/limited cooling for 59m/);
     expect(stdout).toMatch(/a +2 +300/);
+    process.kill(server.child.pid ?? 0, 'SIGKILL');
+    await server.ended;
+    const afterwards = await at.run('status');
+    expect(afterwards.code).toBe(1);
+    expect(afterwards.stdout).toContain('Servers on this database avoid:\n  own/limited cooling for 59m');
   });
 
   it('lists two gateways on one database, oldest first, and not one on another database beside it', async () => {
@@ -108,18 +155,22 @@ describe('stop', () => {
 
   it('waits for open requests and says so; without enough time it says how to end them', async () => {
     const at = home();
+    const provider = await startProvider();
+    at.configure(configOf(provider));
     const server = await at.serve();
-    const key = await at.newKey('enterprise');
-    const response = await chat(server.url, key, 'sim/slow', true);
+    const answer = chat(server.url, await at.newKey('enterprise'), 'm');
+    await provider.asked;
+    const patient = at.run('stop');
+    const stateOf = async () => (await at.json<StatusJson>('status')).gateways;
+    const stopping = [{ state: 'stopping', requests_in_flight: 1 }];
+    await expect.poll(stateOf, { timeout: 15_000 }).toMatchObject(stopping);
     const impatient = await at.run('stop', '--timeout', '100ms');
     expect(impatient.code).toBe(1);
-    expect(impatient.stderr).toContain('waiting up to 30s for 1 open request');
     expect(impatient.stderr).toContain(`kill ${server.child.pid}`);
-    const { gateways } = await at.json<StatusJson>('status');
-    expect(gateways).toMatchObject([{ state: 'stopping', requests_in_flight: 1 }]);
-    const [patient, text] = await Promise.all([at.run('stop'), response.text()]);
-    expect(patient.code, patient.stderr).toBe(0);
-    expect(text).toContain('[DONE]');
+    provider.answer();
+    expect((await answer).status).toBe(200);
+    const { code, stderr } = await patient;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(WAITING) as string });
     expect((await server.ended).code).toBe(0);
   });
 

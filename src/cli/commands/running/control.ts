@@ -1,0 +1,54 @@
+// The control socket of `gateway serve`: what the process itself adds to the handlers of the gateway.
+import type { App } from '../../../app.ts';
+import type { Config } from '../../../config/config.ts';
+import type { ControlHandler } from '../../../control/handler.ts';
+import type { ControlServer } from '../../../control/server.ts';
+import type { GatewayStatus } from '../../../control/status.ts';
+import type { Logger } from '../../../log.ts';
+import { version, type Context } from '../../context.ts';
+import { dataFolderOf } from '../../running.ts';
+
+/** The gateway serves without its control socket, too: then this resolves to undefined, and the log has the reason. */
+export async function openControl(
+  app: App,
+  parts: {
+    config: Config;
+    logger: Logger;
+    /** The file of the log; null: stderr. */
+    logFile: string | null;
+    /** Ends the gateway as a first SIGTERM does. */
+    end: () => void;
+    context: Context;
+  },
+): Promise<ControlServer | undefined> {
+  const { config, logger, logFile, end, context } = parts;
+  const { startControl } = await import('../../../control/server.ts');
+  const status = (): GatewayStatus => ({
+    pid: process.pid,
+    version: version(),
+    ...app.status(),
+    log: logFile,
+  });
+  const handlers: ControlHandler[] = [
+    ...app.controlHandlers,
+    { method: 'GET', path: '/status', handle: status },
+    {
+      method: 'POST',
+      path: '/stop',
+      handle() {
+        // After the reply.
+        setImmediate(end);
+        return status();
+      },
+    },
+  ];
+  try {
+    const dataFolder = await dataFolderOf(config, context.env);
+    return await startControl({ dataFolder, env: context.env, handlers, log: logger });
+  } catch (error) {
+    logger.warn('no control socket: commands like `gateway status` cannot reach this gateway', {
+      reason: (error as Error).message,
+    });
+    return undefined;
+  }
+}
