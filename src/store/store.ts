@@ -203,6 +203,17 @@ export interface StoredItem {
   data: Uint8Array;
 }
 
+/** What `gateway export` writes: all that belongs to accounts but stored items. Usage comes last, accounts come first. */
+export type StoredRecord =
+  | ({ type: 'account' } & Account)
+  /** The number of an account that was removed. `dataLeft`, 1: usage of it is still to be deleted. */
+  | { type: 'removed_account'; id: number; dataLeft: number }
+  /** `hash`: SHA-256 of the key, in hex. */
+  | ({ type: 'key'; hash: string } & Omit<Key, 'account' | 'tier'>)
+  /** Admissions of an hour. */
+  | { type: 'hour'; accountId: number; hour: number; requests: number }
+  | ({ type: 'usage' } & UsageRow);
+
 /** The maximum bytes of the items of one account, and of all accounts together. */
 export interface ItemBounds {
   account: number;
@@ -305,6 +316,13 @@ export interface Store {
   listAudit(before: number, most: number): Promise<AuditRow[]>;
   /** Deletes what is older. */
   pruneAudit(before: number): Promise<void>;
+  /** All records as of one moment, in batches, in the order of StoredRecord's types. */
+  exportRecords(): AsyncIterable<readonly StoredRecord[]>;
+  /** Writes all records in one transaction, then their sums. Resolves to false, without a change, if the database holds a record. */
+  importRecords(batches: AsyncIterable<readonly StoredRecord[]>): Promise<boolean>;
+  /** Copies the database, as of one moment, into a new file that only its owner may read. Can block the process: for commands.
+   *  Rejects if the file exists, and if the engine has its own program for it. */
+  backup(file: string): Promise<void>;
   /** Rejects if the database cannot be read now. Does not wait for a lock. */
   ping(): Promise<void>;
   /** Maintenance for a time without requests: in SQLite, a passive checkpoint. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
 import { NO_FIRST_BYTES } from '../../src/store/first-byte.ts';
 import type {
+  Account,
   Key,
   NewAdminToken,
   NewKey,
@@ -12,6 +13,7 @@ import type {
   RequestQuery,
   Store,
   StoredItem,
+  StoredRecord,
   UsageRow,
 } from '../../src/store/store.ts';
 import { byName, GROUPINGS, hourOf, NO_TOTALS, plainSums, usageRows } from './plain-sums.ts';
@@ -785,6 +787,79 @@ export function storeContract(
       expect((await store.listAudit(ids[1] ?? 0, 2)).map(({ id }) => id)).toEqual([ids[0]]);
       await store.pruneAudit(HOUR + 3);
       expect((await store.listAudit(Number.MAX_SAFE_INTEGER, 9)).map(({ id }) => id)).toEqual([ids[2]]);
+    });
+  });
+
+  describe(`${name}: export and import`, () => {
+    async function* batchesOf(...records: StoredRecord[]): AsyncGenerator<StoredRecord[]> {
+      for (const record of records) yield [await Promise.resolve(record)];
+    }
+
+    async function exported(from: Store): Promise<StoredRecord[]> {
+      const records: StoredRecord[] = [];
+      for await (const batch of from.exportRecords()) records.push(...batch);
+      return records;
+    }
+
+    /** Two accounts with all kinds of keys, one that was removed, counts and usage. */
+    async function fillAll(): Promise<void> {
+      await store.createKey(
+        newKey({ label: 'laptop', models: ['auto'], permissions: ['messages'], expiresAt: HOUR + 5 }),
+      );
+      await store.createKey(newKey({ id: 'key_gone', account: 'carol' }));
+      await store.createKey(newKey({ id: 'key_two', account: 'Zoë', permissions: [] }));
+      await store.revokeKey('key_two', HOUR + 9);
+      await store.removeAccount('carol');
+      await admit(1, HOUR, 10);
+      await store.recordUsage([
+        usageRow(),
+        usageRow({ streamed: false, requestId: 'req_1', attempts: 2, detail: '{}' }),
+        usageRow({ ...NOTHING_KNOWN, provider: null, model: null, firstByteMs: null, error: 'upstream' }),
+      ]);
+    }
+
+    it('gives back what was written, with the same reports, keys and numbers', async () => {
+      await fillAll();
+      const records = await exported(store);
+      expect(records.map(({ type }) => type).join()).toBe(
+        'account,account,removed_account,key,key,hour,usage,usage,usage',
+      );
+      const copy = await open();
+      expect(await copy.importRecords(store.exportRecords())).toBe(true);
+      expect(await exported(copy)).toEqual(records);
+      expect(await copy.listKeys()).toEqual(await store.listKeys());
+      expect(await copy.findKey(newKey().hash)).toEqual(await store.findKey(newKey().hash));
+      for (const by of GROUPINGS)
+        expect(await copy.totalsBy(by, undefined, 0)).toEqual(await store.totalsBy(by, undefined, 0));
+      const { accountId } = await copy.createKey(newKey({ id: 'key_new', account: 'new' }));
+      expect(accountId).toBeGreaterThan(3);
+      await copy.close();
+    });
+
+    it('writes nothing into a database that is not empty', async () => {
+      await store.createKey(newKey());
+      const before = await exported(store);
+      expect(await store.importRecords(batchesOf({ type: 'account', ...accountOf(9, 'bob') }))).toBe(false);
+      expect(await exported(store)).toEqual(before);
+    });
+
+    it('writes nothing if one record cannot be written, or reading fails', async () => {
+      const account: StoredRecord = { type: 'account', ...accountOf(1, 'alice') };
+      await expect(store.importRecords(batchesOf(account, account))).rejects.toThrow();
+      async function* broken(): AsyncGenerator<StoredRecord[]> {
+        yield [await Promise.resolve(account)];
+        throw new Error('the file ends here');
+      }
+      await expect(store.importRecords(broken())).rejects.toThrow('the file ends here');
+      expect(await exported(store)).toEqual([]);
+      expect(await store.importRecords(batchesOf(account))).toBe(true);
+    });
+
+    const accountOf = (id: number, account: string): Account => ({
+      id,
+      name: account,
+      tier: 'free',
+      createdAt: HOUR,
     });
   });
 

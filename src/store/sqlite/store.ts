@@ -10,7 +10,8 @@ import { loadDriver, type Db } from './driver.ts';
 import { prepareItems, pruneItems } from './items.ts';
 import { prepareKeys } from './keys.ts';
 import { prepareRequests } from './requests.ts';
-import { prepareUsage, prune } from './usage/rows.ts';
+import { backup, exportRecords, importRecords } from './transfer.ts';
+import { prepareUsage, prune, sumUp } from './usage/rows.ts';
 
 export async function openSqlite(file: string, clock: Clock): Promise<Store> {
   const driver = await loadDriver();
@@ -62,6 +63,13 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     endAudit: (id, status) => run(({ admin }) => admin.endAudit(id, status)),
     listAudit: (before, most) => run(({ admin }) => admin.listAudit(before, most)),
     pruneAudit: (before) => run(({ admin }) => admin.pruneAudit(before)),
+    exportRecords: () => exportRecords(driver, file),
+    async importRecords(batches) {
+      const done = await importRecords(driver, file, batches);
+      if (done) await sumUp(connection);
+      return done;
+    },
+    backup: (target) => backup(driver, file, target),
     ping: () => connection.runOnce((sql) => void sql.ping.get()),
     idle: () => run((_, db) => void db.pragma('wal_checkpoint(PASSIVE)')),
     async close() {

@@ -109,10 +109,15 @@ async function inSteps(
   while (!connection.closed && (await connection.run(({ usage }) => step(usage)))) await yieldToOthers();
 }
 
+/** Adds all rows that wait to the sums. */
+export async function sumUp(connection: UsageConnection): Promise<void> {
+  await inSteps(connection, (usage) => usage.rollUp());
+}
+
 /** Deletes whole hours, so that rows and sums stay equal. Measures age from the newest recorded time if the clock is later, and
  *  never deletes the newest hour. */
 export async function prune(connection: UsageConnection, now: number, keep: number): Promise<void> {
-  await inSteps(connection, (usage) => usage.rollUp());
+  await sumUp(connection);
   if (connection.closed) return;
   const newest = await connection.run(({ usage }) => usage.newest.get() ?? 0);
   const trusted = Math.min(now, newest);
