@@ -1,5 +1,6 @@
 // Everything that a command needs from outside: streams, environment, clock, signals. main.ts passes those of the process,
 // tests pass their own.
+import type { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
@@ -10,6 +11,8 @@ export interface Terminal {
   readonly isTTY?: boolean | undefined;
   /** The width of a terminal; 0 if it is unknown. */
   readonly columns?: number | undefined;
+  /** Emits `drain` after `write` returned false. */
+  readonly stream?: EventEmitter | undefined;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -17,6 +20,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Context {
   stdout: Terminal;
   stderr: Terminal;
+  /** undefined: there is no standard input. */
+  stdin?: (() => NodeJS.ReadableStream) | undefined;
   env: Environment;
   cwd: string;
   clock: Clock;

@@ -11,7 +11,8 @@ const LOG_END_MS = 250;
 
 function createContext(): Context {
   return {
-    stdout: process.stdout,
+    stdout: Object.assign(process.stdout, { stream: process.stdout }),
+    stdin: () => process.stdin,
     stderr: process.stderr,
     env: process.env,
     cwd: process.cwd(),

@@ -62,6 +62,21 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/usage.ts')).defineUsage,
   },
   {
+    name: 'export',
+    summary: 'write accounts, keys and usage to a file',
+    load: async () => (await import('./commands/data/transfer.ts')).defineExport,
+  },
+  {
+    name: 'import',
+    summary: 'read a file of gateway export into an empty database',
+    load: async () => (await import('./commands/data/transfer.ts')).defineImport,
+  },
+  {
+    name: 'backup',
+    summary: 'copy the database while it is in use',
+    load: async () => (await import('./commands/data/transfer.ts')).defineBackup,
+  },
+  {
     name: 'models',
     summary: 'every name that a client may send, and its targets',
     load: async () => (await import('./commands/models.ts')).defineModels,

@@ -1,0 +1,171 @@
+// The file of `gateway export`: JSON lines. The first line names the format, the last one holds the counts; between them stands one
+// record a line, with the members of StoredRecord in snake case.
+import type { StoredRecord } from '../../../store/store.ts';
+import { CliError } from '../../context.ts';
+
+const VERSION = 1;
+
+export type Counts = Record<StoredRecord['type'], number>;
+
+export const noCounts = (): Counts => ({ account: 0, removed_account: 0, key: 0, hour: 0, usage: 0 });
+
+type Check = (value: unknown) => boolean;
+
+const text: Check = (value) => typeof value === 'string';
+const number: Check = (value) => typeof value === 'number' && Number.isFinite(value);
+const whole: Check = (value) => Number.isSafeInteger(value);
+const flag: Check = (value) => typeof value === 'boolean';
+const texts: Check = (value) => Array.isArray(value) && value.every(text);
+const hash: Check = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+
+/** The members of each record as the file names them. */
+const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<string, Check>>>> = {
+  account: { id: whole, name: text, tier: text, created_at: whole },
+  removed_account: { id: whole, data_left: whole },
+  key: {
+    id: text,
+    account_id: whole,
+    hash,
+    prefix: text,
+    label: optional(text),
+    permissions: texts,
+    models: optional(texts),
+    created_at: whole,
+    last_used_at: optional(whole),
+    expires_at: optional(whole),
+    revoked_at: optional(whole),
+  },
+  hour: { account_id: whole, hour: whole, requests: whole },
+  usage: {
+    at: whole,
+    account_id: whole,
+    key_id: text,
+    endpoint: text,
+    model_asked: text,
+    provider: optional(text),
+    model: optional(text),
+    status: whole,
+    streamed: flag,
+    input: optional(whole),
+    cache_read: optional(whole),
+    cache_write: optional(whole),
+    output: optional(whole),
+    reasoning: optional(whole),
+    cost_usd: optional(number),
+    first_byte_ms: optional(number),
+    duration_ms: number,
+    error: optional(text),
+    request_id: optional(text),
+    attempts: optional(whole),
+    detail: optional(text),
+  },
+};
+
+const camel = (name: string): string =>
+  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Member of the record by member of the line, once for each type. */
+const NAMES = Object.fromEntries(
+  Object.entries(MEMBERS).map(([type, members]) => [
+    type,
+    Object.keys(members).map((name) => [name, camel(name)] as const),
+  ]),
+);
+
+/** The lines of an export. `counts` grows with them. */
+export async function* exportLines(
+  batches: AsyncIterable<readonly StoredRecord[]>,
+  head: { created_at: string; gateway: string },
+  counts: Counts,
+): AsyncGenerator<string> {
+  yield `${JSON.stringify({ type: 'export', version: VERSION, ...head })}\n`;
+  for await (const batch of batches) yield batch.map((record) => lineOf(record, counts)).join('');
+  yield `${JSON.stringify({ type: 'end', counts })}\n`;
+}
+
+function lineOf(record: StoredRecord, counts: Counts): string {
+  counts[record.type] += 1;
+  const line: Record<string, unknown> = { type: record.type };
+  const members = new Map<string, unknown>(Object.entries(record));
+  for (const [name, member] of NAMES[record.type] ?? []) line[name] = members.get(member);
+  return `${JSON.stringify(line)}\n`;
+}
+
+const BATCH = 1000;
+
+/** The records of a file, in batches. `name`: the file in messages. Throws CliError at the first line that is not right. */
+export async function* importedRecords(
+  lines: AsyncIterable<string>,
+  name: string,
+  counts: Counts,
+): AsyncGenerator<StoredRecord[]> {
+  let batch: StoredRecord[] = [];
+  let at = 0;
+  let ended = false;
+  for await (const line of lines) {
+    at += 1;
+    const fault = (what: string): CliError => new CliError(`${name}:${at}: ${what}; nothing was imported`);
+    const value = parsed(line, fault);
+    if (ended) throw fault('a line after the end');
+    if (at === 1) checkHead(value, fault);
+    else if (value['type'] === 'end') {
+      checkCounts(value['counts'], counts, fault);
+      ended = true;
+    } else {
+      const record = recordOf(value, fault);
+      counts[record.type] += 1;
+      batch.push(record);
+    }
+    if (batch.length === BATCH) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (!ended)
+    throw new CliError(
+      at === 0
+        ? `${name} is empty; nothing was imported`
+        : `${name} ends early: its last line, which holds the counts, is missing; nothing was imported`,
+    );
+  if (batch.length > 0) yield batch;
+}
+
+type Fault = (what: string) => CliError;
+
+function parsed(line: string, fault: Fault): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // The message of the parser would show a part of the line.
+  }
+  throw fault('not a JSON object');
+}
+
+function checkHead(head: Record<string, unknown>, fault: Fault): void {
+  if (head['type'] !== 'export') throw fault('not a file of gateway export');
+  if (head['version'] !== VERSION)
+    throw fault(`version ${JSON.stringify(head['version'])} is not known to this gateway; use a newer one`);
+}
+
+function checkCounts(stated: unknown, counts: Counts, fault: Fault): void {
+  const found = JSON.stringify(counts);
+  if (JSON.stringify({ ...noCounts(), ...(stated as object) }) !== found)
+    throw fault(`the counts ${JSON.stringify(stated)} are not those of the lines: ${found}`);
+}
+
+function recordOf(line: Record<string, unknown>, fault: Fault): StoredRecord {
+  const type = String(line['type']);
+  const members = Object.hasOwn(MEMBERS, type) ? MEMBERS[type as StoredRecord['type']] : undefined;
+  if (members === undefined) throw fault(`unknown type ${JSON.stringify(line['type'])}`);
+  const record: Record<string, unknown> = { type };
+  for (const [name, member] of NAMES[type] ?? []) {
+    if (members[name]?.(line[name]) !== true) throw fault(`${type}.${name} is missing or not right`);
+    record[member] = line[name];
+  }
+  return record as unknown as StoredRecord;
+}

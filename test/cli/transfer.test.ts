@@ -1,0 +1,152 @@
+// `gateway export`, `import` and `backup`: all of a database in a file, and back.
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
+import { HOUR, usageRow } from '../store/contract.ts';
+import { createShell, type Shell } from './harness.ts';
+
+async function filled(): Promise<Shell> {
+  const shell = createShell();
+  await shell.run('keys create --account alice --name laptop --models auto');
+  await shell.run(['keys', 'create', '--account', 'Zoë & Co']);
+  const store = await openStore(join(shell.directory, 'gateway.db'));
+  await store.recordUsage(
+    Array.from({ length: 1200 }, (_, n) => usageRow({ at: HOUR + n, detail: '{"a":1}' })),
+  );
+  await store.close();
+  return shell;
+}
+
+const at = (shell: Shell, name: string): string => join(shell.directory, name);
+const COUNTS = '2 accounts, 2 keys, 0 hourly counts, 1,200 requests';
+
+describe('export and import', () => {
+  it('move a database: accounts, keys and usage are the same, in a file that only its owner may read', async () => {
+    const shell = await filled();
+    expect(await shell.run('export all.jsonl')).toEqual({
+      code: 0,
+      stdout: `exported ${COUNTS} to ${at(shell, 'all.jsonl')}\n`,
+      stderr: '',
+    });
+    expect(statSync(at(shell, 'all.jsonl')).mode & 0o777).toBe(0o600);
+    const { code, stdout, stderr } = await shell.run('import all.jsonl --database new.db');
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: `imported ${COUNTS}\n`,
+      stderr: `written to ${at(shell, 'new.db')}\n`,
+    });
+    for (const line of ['keys list', 'accounts list', 'usage --by model --since 7d']) {
+      expect(await shell.json(`${line} --database new.db`)).toEqual(await shell.json(line));
+    }
+  });
+
+  it('write and read standard streams', async () => {
+    const shell = await filled();
+    const { stdout, stderr } = await shell.run('export');
+    expect(stderr).toBe(`exported ${COUNTS}\n`);
+    const lines = stdout.trimEnd().split('\n');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ type: 'export', version: 1 });
+    expect(JSON.parse(lines[1] ?? '')).toEqual({
+      type: 'account',
+      id: 1,
+      name: 'alice',
+      tier: 'free',
+      created_at: shell.clock.now,
+    });
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual({
+      type: 'end',
+      counts: { account: 2, removed_account: 0, key: 2, hour: 0, usage: 1200 },
+    });
+    shell.context.stdin = () => Readable.from([stdout.slice(0, 1000), stdout.slice(1000)]);
+    expect((await shell.run('import - --database new.db')).stdout).toBe(`imported ${COUNTS}\n`);
+  });
+
+  it('overwrite no file, and write into no database that is in use', async () => {
+    const shell = await filled();
+    writeFileSync(at(shell, 'all.jsonl'), 'mine');
+    const refused = await shell.run('export all.jsonl');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('all.jsonl exists; name a new one');
+    expect(readFileSync(at(shell, 'all.jsonl'), 'utf8')).toBe('mine');
+    await shell.run('export other.jsonl');
+    const into = await shell.run('import other.jsonl');
+    expect(into).toMatchObject({ code: 1, stdout: '' });
+    expect(into.stderr).toMatch(/is not empty; name a new one with --database; nothing was imported/);
+  });
+
+  it.each([
+    ['', /is empty; nothing was imported/],
+    ['hello', /:1: not a JSON object/],
+    ['{"type":"account"}', /:1: not a file of gateway export/],
+    ['{"type":"export","version":2}', /:1: version 2 is not known to this gateway; use a newer one/],
+    ['{"type":"export","version":1}\n{"type":"what"}', /:2: unknown type "what"/],
+    [
+      '{"type":"export","version":1}\n{"type":"hour","account_id":1,"hour":"x","requests":1}',
+      /:2: hour.hour is missing or not right/,
+    ],
+    [
+      '{"type":"export","version":1}\n{"type":"hour","account_id":1,"hour":1,"requests":1}',
+      /ends early: its last line/,
+    ],
+    [
+      '{"type":"export","version":1}\n{"type":"end","counts":{"usage":1}}',
+      /:2: the counts .* are not those of the lines/,
+    ],
+    [
+      '{"type":"export","version":1}\n{"type":"hour","account_id":1,"hour":1,"requests":1}\n{"type":"hour","account_id":1,"hour":1,"requests":1}\n' +
+        '{"type":"end","counts":{"hour":2}}',
+      /is not a whole export: it names .* twice/,
+    ],
+  ])('imports nothing of a file that is not right: %s', async (text, message) => {
+    const shell = createShell();
+    writeFileSync(at(shell, 'bad.jsonl'), text);
+    const { code, stdout, stderr } = await shell.run('import bad.jsonl');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+    expect(stderr).toContain('nothing was imported');
+    const records = (await shell.run('export')).stdout.trimEnd().split('\n');
+    expect(records).toHaveLength(2);
+  });
+
+  it('create no database where none is, and say so', async () => {
+    const shell = createShell();
+    for (const line of ['export', 'backup copy.db']) {
+      const { code, stderr } = await shell.run(line);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/gateway.db does not exist; name another with --database/);
+    }
+    expect(existsSync(at(shell, 'gateway.db'))).toBe(false);
+  });
+});
+
+describe('backup', () => {
+  it('copies the database while a server writes, into a private file that opens', async () => {
+    const shell = await filled();
+    const serving = await openStore(at(shell, 'gateway.db'));
+    await serving.recordUsage([usageRow()]);
+    writeFileSync(at(shell, 'gateway.db.key'), 'k');
+    const { code, stdout, stderr } = await shell.run('backup copy.db');
+    await serving.close();
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^copied .*gateway.db to .*copy.db \([\d,]+ bytes\)\n$/) as string,
+    });
+    expect(stderr).toContain(`also copy the key file ${at(shell, 'gateway.db.key')}`);
+    expect(statSync(at(shell, 'copy.db')).mode & 0o777).toBe(0o600);
+    expect(await shell.json('keys list --database copy.db')).toEqual(await shell.json('keys list'));
+    expect((await shell.run('export --database copy.db')).stderr).toContain('1,201 requests');
+  });
+
+  it('overwrites no file', async () => {
+    const shell = await filled();
+    writeFileSync(at(shell, 'copy.db'), 'mine');
+    const { code, stderr } = await shell.run('backup copy.db');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `gateway: the file ${at(shell, 'copy.db')} exists; name a new one\n`,
+    });
+    expect(readFileSync(at(shell, 'copy.db'), 'utf8')).toBe('mine');
+  });
+});
