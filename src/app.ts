@@ -4,6 +4,7 @@ import { HOUR_MS, isoTime, type Clock } from './clock.ts';
 import type { Config, ProviderConfig } from './config/config.ts';
 import { LOCAL_CANDIDATES, simProvider } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
+import { createAdminDoor, type AdminDoor } from './admin/door.ts';
 import { createDatabaseHealth } from './gateway/database-health.ts';
 import { createInFlightLimit } from './gateway/in-flight-limit.ts';
 import type { GatewayDeps } from './gateway/exchange.ts';
@@ -27,6 +28,8 @@ import { SIM_MODELS, startSim, type Sim } from './sim/sim.ts';
 import { createSealedItems } from './store/sealed-items.ts';
 import type { Store } from './store/store.ts';
 
+type AdminEffective = Parameters<typeof createAdminDoor>[0]['effective'];
+
 interface AppOptions {
   config: Config;
   /** Reads the configuration again; rejects if it is invalid. */
@@ -38,6 +41,8 @@ interface AppOptions {
   env?: Record<string, string | undefined>;
   /** Of the package, for metrics. */
   version: string;
+  /** Every value that is in effect and what sets it, for the admin API. Rejects if the file is not valid now. */
+  effective?: AdminEffective;
 }
 
 export interface App {
@@ -80,6 +85,7 @@ const PRUNE_EVERY_MS = HOUR_MS;
 interface Parts {
   deps: GatewayDeps;
   server: GatewayServer;
+  admin: AdminDoor;
   usage: UsageRecorder;
   traces: TraceExporter | undefined;
   state: { config: Config; stopped: boolean };
@@ -88,7 +94,7 @@ interface Parts {
 /** Rejects if a host can't be listened on. */
 export async function startApp(options: AppOptions): Promise<App> {
   const parts = createParts(options, await startTraces(options));
-  const { deps, server, state } = parts;
+  const { deps, server, admin, state } = parts;
   const listening = await server.listen().catch(async (error: unknown) => {
     server.kill();
     await release(parts);
@@ -112,9 +118,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     ready: deps.discovered,
     described: Promise.all([deps.discovered, priced]).then(() => undefined),
     status: () => statusOf(parts, { urls, since }),
-    controlHandlers: [],
+    controlHandlers: [linkHandler(admin, urls)],
     async stop() {
       watch?.close();
+      admin.close();
       await server.stop(state.config.limits.shutdownGrace);
       const unwritten = await release(parts);
       if (unwritten > 0) {
@@ -155,6 +162,22 @@ function statusOf({ deps, state }: Parts, known: Pick<AppStatus, 'urls' | 'since
 async function startTraces({ config, log, version }: AppOptions): Promise<TraceExporter | undefined> {
   if (config.otlp === null) return undefined;
   return createTraceExporter({ url: config.otlp, version, log });
+}
+
+/** `gateway dashboard`: turns the admin API on, and gives the owner a link to its page. */
+function linkHandler(admin: AdminDoor, urls: readonly string[]): ControlHandler {
+  return {
+    method: 'POST',
+    path: '/admin/link',
+    async handle() {
+      const { path, ...link } = await admin.createLink();
+      const [base = ''] = urls;
+      return {
+        url: base.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:') + path,
+        ...link,
+      };
+    },
+  };
 }
 
 function createParts(options: AppOptions, traces: TraceExporter | undefined): Parts {
@@ -208,8 +231,17 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     ids,
     log,
   };
-  const server = createGatewayServer(deps);
-  return { deps, server, usage, traces, state };
+  const admin = createAdminDoor({
+    ...deps,
+    live: { watch: () => () => undefined, follow: () => () => undefined },
+    effective: options.effective ?? noEffective,
+  });
+  const server = createGatewayServer(deps, admin);
+  return { deps, server, admin, usage, traces, state };
+}
+
+function noEffective(): Promise<never> {
+  return Promise.reject(new Error('a gateway of `gateway run` does not show its configuration'));
 }
 
 /** Ends what runs beside requests. Gives the number of usage rows that could not be written. */

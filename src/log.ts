@@ -125,9 +125,9 @@ export const silentLog: Logger = {
   flush: () => undefined,
 };
 
-/** A key, or more of it than the prefix that is shown to people. In a path it may be percent-encoded; before an ellipsis it is cut. */
+/** A key, or a secret of the admin API (`sk-gwa-…`), or more of it than the prefix that is shown to people. In a path it may be percent-encoded; before an ellipsis it is cut. */
 const KEY =
-  /(?:s|%73)(?:k|%6b)(?:-|%2d)(?:g|%67)(?:w|%77)(?:-|%2d)(?:(?:[0-9A-Za-z]|%[0-9a-f]{2}){10,}|(?:[0-9A-Za-z]|%[0-9a-f]{2})+(?=…))/gi;
+  /(?:s|%73)(?:k|%6b)(?:-|%2d)(?:g|%67)(?:w|%77)(?:[a-z]|%6[1-9a-f]|%7[0-9a])?(?:-|%2d)(?:(?:[0-9A-Za-z]|%[0-9a-f]{2}){10,}|(?:[0-9A-Za-z]|%[0-9a-f]{2})+(?=…))/gi;
 
 /** Redacts keys of this gateway in places where no key belongs, such as a model's name or a path: they are never logged or sent back. */
 export function withoutKeys(text: string): string {

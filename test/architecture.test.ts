@@ -21,7 +21,7 @@ const ROOT = [
 const FLOOR_1 = [...ROOT, 'canonical'];
 const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
-const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'sim'];
+const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'admin', 'sim'];
 
 /** Folders of `src`, or its own files, and what they may import besides themselves. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -46,6 +46,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   gateway: FLOOR_3,
   observe: FLOOR_3,
   server: [...FLOOR_1, 'protocols', 'config', 'control', 'accounts', 'routing', 'gateway', 'observe'],
+  admin: [...FLOOR_3, 'gateway', 'observe'],
   sim: [...FLOOR_1, 'protocols'],
   app: FLOOR_5,
   cli: [...FLOOR_5, 'app'],
@@ -65,6 +66,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'toml-eslint-parser': ['cli/connect/'],
   'env-paths': ['config/load'],
   zod: [
+    'admin/',
     'config/schema',
     'protocols/chat/request/envelope',
     'protocols/messages/wire-types',

@@ -26,6 +26,14 @@ export async function readConfig(
   return loadConfig({ flags: { config, database, ...listen }, env: context.env, cwd: context.cwd });
 }
 
+/** Every value that is in effect and what sets it. Rejects with ConfigError. */
+export async function effective(command: Command, { env, cwd }: Context, listen: ListenFlags = {}) {
+  const { config, database } = command.optsWithGlobals<GlobalOptions>();
+  const { effectiveValues } = await import('../config/effective.ts');
+  const found = effectiveValues({ flags: { config, database, ...listen }, env, cwd });
+  return { file: found.config.file, ...found };
+}
+
 export async function withStore<Result>(
   command: Command,
   context: Context,

@@ -8,6 +8,7 @@ import { createKey } from '../../src/accounts/key.ts';
 import { startApp } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/clock.ts';
+import { effectiveValues } from '../../src/config/effective.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createIds } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
@@ -48,6 +49,8 @@ export interface TestGateway {
   file: string;
   /** The text of a file with these members beside the usual ones. */
   text(members: Record<string, unknown>): string;
+  /** The one-time link to the page of the admin API, as its owner gets it through the control socket. */
+  adminLink(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -91,6 +94,10 @@ export async function startGateway({
     ids,
     env,
     version: '1.2.3',
+    async effective() {
+      const { config, values } = effectiveValues({ flags: { config: file }, env: variables, cwd: directory });
+      return { file: config.file, values };
+    },
   });
 
   async function newKey(options: KeyOptions = {}): Promise<string> {
@@ -126,6 +133,14 @@ export async function startGateway({
     log() {
       log.flush();
       return logged;
+    },
+    async adminLink() {
+      const handler = app.controlHandlers.find(({ path }) => path === '/admin/link');
+      if (handler === undefined || !('handle' in handler)) throw new Error('there is no such handler');
+      const { url } = (await handler.handle({ query: new URLSearchParams(), body: undefined })) as {
+        url: string;
+      };
+      return url;
     },
     stop: () => (stopped ??= stop()),
   };

@@ -1,24 +1,16 @@
 // Parses values of options and arguments. An invalid value is wrong usage (exit code 2).
 import { InvalidArgumentError } from 'commander';
+import { nameFault } from '../../accounts/name.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import { DAY_MS } from '../../clock.ts';
 import type { Permission } from '../../store/store.ts';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import { DURATION_UNITS, parseDuration } from '../../config/scalars.ts';
 
-const MAX_NAME_LENGTH = 128;
-
-/** Control characters, lone surrogates, and characters that are invisible or change the direction of text. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
-
 /** An account's name or a key's label: 1 to 128 visible characters, no space at either end. */
 export function parseName(text: string): string {
-  const length = [...text].length;
-  if (length < 1 || length > MAX_NAME_LENGTH) {
-    throw new InvalidArgumentError(`A name has 1 to ${MAX_NAME_LENGTH} characters; this has ${length}.`);
-  }
-  if (INVISIBLE.test(text)) throw new InvalidArgumentError('A name has no control or zero-width characters.');
-  if (text.trim() !== text) throw new InvalidArgumentError('A name has no space at its beginning or end.');
+  const fault = nameFault(text);
+  if (fault !== undefined) throw new InvalidArgumentError(fault);
   return text;
 }
 

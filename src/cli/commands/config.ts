@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import type { EffectiveValue } from '../../config/effective.ts';
 import { plural } from '../../plural.ts';
-import type { Context, GlobalOptions } from '../context.ts';
+import type { Context } from '../context.ts';
 import { faultsOf, say } from '../ui/lines.ts';
 import { clean, createStyle, printJson, printLines, shortened, widthOf } from '../ui/style.ts';
 import { table } from '../ui/table.ts';
-import { readConfig, startWarnings } from '../with-store.ts';
+import { effective, readConfig, startWarnings } from '../with-store.ts';
 
 interface Options {
   json?: boolean;
@@ -49,10 +49,7 @@ async function checkConfig(options: Options, command: Command, context: Context)
 }
 
 async function showConfig(options: Options, command: Command, context: Context): Promise<void> {
-  const { config: file, database } = command.optsWithGlobals<GlobalOptions>();
-  const { effectiveValues } = await import('../../config/effective.ts');
-  const flags = { config: file, database };
-  const { config, values } = effectiveValues({ flags, env: context.env, cwd: context.cwd });
+  const { config, values } = await effective(command, context);
   for (const warning of startWarnings(config)) say(context.stderr, shortened(`warning: ${clean(warning)}`));
   if (options.json) {
     printJson(context, { file: config.file, values });

@@ -9,7 +9,7 @@ import { collect, parsePort } from '../args/values.ts';
 import { CliError, LOCAL_ACCOUNT, version, type Context, type GlobalOptions } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../ui/style.ts';
-import { openDatabase, readConfig, startWarnings } from '../with-store.ts';
+import { effective, openDatabase, readConfig, startWarnings } from '../with-store.ts';
 import { plural } from '../../plural.ts';
 import { openControl } from './running/control.ts';
 
@@ -56,20 +56,30 @@ export function defineServe(serve: Command, context: Context): void {
 
 async function serveCommand(options: Options, command: Command, context: Context): Promise<void> {
   const { host: hosts, port, log, background, inBackground } = options;
-  const load = (): Promise<Config> => readConfig(command, context, { hosts, port, log });
+  const listen = { hosts, port, log };
+  const source: Source = {
+    load: () => readConfig(command, context, listen),
+    effective: () => effective(command, context, listen),
+  };
   if (background === true) {
     const { serveInBackground } = await import('./running/background.ts');
-    await serveInBackground(await load(), command, context);
+    await serveInBackground(await source.load(), command, context);
     return;
   }
   const output = await outputOf(inBackground, context);
   try {
-    await serve(load, output, context);
+    await serve(source, output, context);
   } catch (error) {
     if (output === undefined) throw error;
     const { debug } = command.optsWithGlobals<GlobalOptions>();
     throw await output.failed(error, debug === true);
   }
+}
+
+/** Reads the configuration anew. */
+interface Source {
+  load: () => Promise<Config>;
+  effective: () => ReturnType<typeof effective>;
 }
 
 /** The output of a process in the background; undefined: the terminal. */
@@ -93,20 +103,16 @@ async function outputOf(
   };
 }
 
-async function serve(
-  load: () => Promise<Config>,
-  output: Output | undefined,
-  context: Context,
-): Promise<void> {
+async function serve(source: Source, output: Output | undefined, context: Context): Promise<void> {
   // Before the start, so that a signal during the start has its effect.
   const signals = watchSignals(context);
   try {
-    const config = await load();
+    const config = await source.load();
     const logger = await openLog(config, output, context);
     sayWarnings(config, logger, context);
     const store = await openDatabase(config);
     try {
-      await serveUntilSignal({ config, load, store, logger, output, signals, context });
+      await serveUntilSignal({ config, source, store, logger, output, signals, context });
     } finally {
       await store.close();
       logger.flush();
@@ -154,19 +160,20 @@ function watchSignals(context: Context): Signals {
 
 async function serveUntilSignal(parts: {
   config: Config;
-  load: () => Promise<Config>;
+  source: Source;
   store: Store;
   logger: Logger;
   output: Output | undefined;
   signals: Signals;
   context: Context;
 }): Promise<void> {
-  const { config, load, store, logger, output, signals, context } = parts;
+  const { config, source, store, logger, output, signals, context } = parts;
   const { clock, ids, env } = context;
   const { startApp } = await import('../../app.ts');
   const app = await startApp({
     config,
-    reload: load,
+    reload: source.load,
+    effective: source.effective,
     store,
     log: logger,
     clock,

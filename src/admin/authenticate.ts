@@ -1,0 +1,137 @@
+// Who asks: a token in `Authorization`, or the cookie of a browser session. Whoever sends wrong ones is slowed down, but never a
+// session or a token that was right before: nobody can lock the owner out by guessing.
+import { hashKey } from '../accounts/key.ts';
+import { looksLikeToken } from '../accounts/admin-token.ts';
+import type { Clock } from '../clock.ts';
+import type { SiteExchange } from '../gateway/exchange.ts';
+import type { AdminScope, Store } from '../store/store.ts';
+import { cookieName } from './origin.ts';
+import { Problem } from './reply.ts';
+import { isSameSecret, type Session, type Sessions } from './sessions.ts';
+import { createThrottle } from './throttle.ts';
+
+export interface Caller {
+  /** The ID of the token or of the session, for the audit. */
+  readonly id: string;
+  readonly scope: AdminScope;
+  /** undefined: a token. */
+  readonly session: Session | undefined;
+  /** Whether the credential is still good: for answers that go on for long. */
+  isValid(): Promise<boolean>;
+}
+
+export interface Authenticator {
+  /** Rejects with Problem 401, 403 or 429. */
+  authenticate(exchange: SiteExchange, scope: AdminScope): Promise<Caller>;
+  /** Makes a session of a link. Throws Problem 401 or 429. */
+  openSession(exchange: SiteExchange, code: string): { session: Session; cookie: string };
+}
+
+const CSRF_HEADER = 'x-gateway-csrf';
+/** Tokens that were right, by hash. */
+const MOST_KNOWN = 256;
+const TOUCH_MS = 60_000;
+const LONGEST_COOKIES = 8192;
+
+export function createAuthenticator(deps: { store: Store; clock: Clock; sessions: Sessions }): Authenticator {
+  const { store, clock, sessions } = deps;
+  const tokenThrottle = createThrottle(clock);
+  const browserThrottle = createThrottle(clock);
+  const known = new Set<string>();
+
+  /** Counts a wrong credential; once there were too many, the answer is another one. */
+  function wrong(exchange: SiteExchange, throttle: typeof tokenThrottle, message: string): Problem {
+    const wait = throttle.waitMs(exchange.remoteAddress);
+    if (wait > 0) return tooMany(wait);
+    throttle.failed(exchange.remoteAddress);
+    return unauthenticated(message);
+  }
+
+  async function validToken(hash: string) {
+    const token = await store.findAdminToken(hash);
+    const now = clock.now();
+    const isValid =
+      token !== undefined && token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);
+    return isValid ? token : undefined;
+  }
+
+  async function byToken(exchange: SiteExchange, plaintext: string): Promise<Caller> {
+    const hash = hashKey(plaintext);
+    const wait = known.has(hash) ? 0 : tokenThrottle.waitMs(exchange.remoteAddress);
+    if (wait > 0) throw tooMany(wait);
+    const token = looksLikeToken(plaintext) ? await validToken(hash) : undefined;
+    if (token === undefined) {
+      known.delete(hash);
+      throw wrong(exchange, tokenThrottle, NOT_VALID);
+    }
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.add(hash);
+    const now = clock.now();
+    if (now - (token.lastUsedAt ?? 0) > TOUCH_MS) await store.touchAdminToken(token.id, now);
+    const isValid = async (): Promise<boolean> => (await validToken(hash)) !== undefined;
+    return { id: token.id, scope: token.scope, session: undefined, isValid };
+  }
+
+  function byCookie(exchange: SiteExchange, cookie: string, scope: AdminScope): Caller {
+    const session = sessions.find(cookie);
+    if (session === undefined) throw wrong(exchange, browserThrottle, SESSION_OVER);
+    if (scope === 'write' && !isSameSecret(String(exchange.headers[CSRF_HEADER] ?? ''), session.csrf)) {
+      const message = `a write of a browser session needs the header ${CSRF_HEADER}, with the value that GET /admin/session gives`;
+      throw new Problem(403, 'csrf', message);
+    }
+    const isValid = (): Promise<boolean> => Promise.resolve(sessions.isOpen(cookie));
+    return { id: session.id, scope: 'write', session, isValid };
+  }
+
+  return {
+    async authenticate(exchange, scope) {
+      const { headers } = exchange;
+      const given = headers.authorization;
+      const cookie = cookieOf(headers);
+      const caller =
+        given !== undefined
+          ? await byToken(exchange, /^bearer +(\S+)$/i.exec(String(given).trim())?.[1] ?? '')
+          : cookie !== undefined && byCookie(exchange, cookie, scope);
+      if (caller === false) throw unauthenticated(NOTHING_SENT);
+      if (scope === 'write' && caller.scope !== 'write')
+        throw new Problem(403, 'read_only', 'this token has the scope read');
+      return caller;
+    },
+    openSession(exchange, code) {
+      const opened = sessions.open(code);
+      if (opened === undefined) throw wrong(exchange, browserThrottle, WRONG_LINK);
+      return opened;
+    },
+  };
+}
+
+const NOTHING_SENT =
+  'send a token of the admin API (gateway admin tokens create) as Authorization: Bearer, or open the link of gateway dashboard';
+const NOT_VALID =
+  'the token is not valid: unknown, expired or revoked (gateway admin tokens create creates a new one)';
+const SESSION_OVER = 'the session is over; open a new link: gateway dashboard';
+const WRONG_LINK =
+  'the link is not valid: used already, or older than 60 seconds (gateway dashboard makes a new one)';
+
+function unauthenticated(message: string): Problem {
+  return new Problem(401, 'unauthenticated', message, {
+    headers: ['www-authenticate', 'Bearer realm="gateway admin"'],
+  });
+}
+
+function tooMany(waitMs: number): Problem {
+  const headers = ['retry-after', String(Math.ceil(waitMs / 1000))];
+  return new Problem(429, 'too_many_attempts', 'too many wrong credentials were sent', { headers });
+}
+
+/** The cookie of this gateway. Two of one name: the browser's own order says nothing, so neither counts. */
+export function cookieOf(headers: SiteExchange['headers']): string | undefined {
+  const text = String(headers.cookie ?? '');
+  if (text.length > LONGEST_COOKIES) return undefined;
+  const prefix = `${cookieName(headers)}=`;
+  const found = text
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(prefix));
+  return found.length === 1 ? found[0]?.slice(prefix.length) : undefined;
+}

@@ -1,0 +1,156 @@
+// An operation of the admin API as data: its path, who may call it, what it takes and gives. The server and the OpenAPI document read
+// the same row.
+import { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { EffectiveValue } from '../config/effective.ts';
+import type { Ids } from '../ids.ts';
+import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
+import type { Routing } from '../routing/routing.ts';
+import type { AdminScope, Store } from '../store/store.ts';
+import type { Authenticator, Caller } from './authenticate.ts';
+import type { Events } from './events.ts';
+import { Problem } from './reply.ts';
+import type { Sessions } from './sessions.ts';
+
+/** What operations read and change. */
+export interface AdminParts {
+  config: () => Config;
+  /** Every value of the configuration and what sets it, without secrets. Rejects if the file is not valid now. */
+  effective: () => Promise<{ file: string | null; values: readonly EffectiveValue[] }>;
+  store: Store;
+  routing: Routing;
+  /** Resolves when the search for local servers is over. */
+  discovered: Promise<void>;
+  clock: Clock;
+  ids: Ids;
+  sessions: Sessions;
+  authenticator: Authenticator;
+  events: Events;
+}
+
+/** The request itself, for operations that deal with more than values. */
+export interface Call {
+  exchange: SiteExchange;
+  /** undefined: the operation is public. */
+  caller: Caller | undefined;
+  /** Further headers of the answer. */
+  headers: HeaderList;
+}
+
+/** The operation answers by itself. */
+export const ANSWERED: unique symbol = Symbol('answered');
+
+export interface Operation {
+  id: string;
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below `/admin/api/v1`, or a whole path; a member in braces is one segment. */
+  path: string;
+  summary: string;
+  tag: string;
+  scope: AdminScope;
+  params: z.ZodObject;
+  query: z.ZodObject;
+  /** undefined: it takes no body. */
+  body: z.ZodObject | undefined;
+  reply: z.ZodType;
+  status: number;
+  /** Statuses of its own problems; those that every operation has are not listed. */
+  problems: readonly number[];
+  /** It needs no token and no session. */
+  public: boolean;
+  /** Of an answer that is not JSON. */
+  replyType: string | undefined;
+  run(input: Input, parts: AdminParts, call: Call): Promise<unknown>;
+}
+
+export interface Input {
+  params: Record<string, unknown>;
+  query: Record<string, unknown>;
+  body: Record<string, unknown>;
+}
+
+const NOTHING = z.strictObject({});
+type Nothing = typeof NOTHING;
+
+interface Spec<
+  P extends z.ZodObject,
+  Q extends z.ZodObject,
+  B extends z.ZodObject,
+  R extends z.ZodType,
+> extends Pick<Operation, 'id' | 'method' | 'path' | 'summary' | 'tag'> {
+  params?: P;
+  query?: Q;
+  body?: B;
+  reply: R;
+  status?: number;
+  problems?: readonly number[];
+  public?: boolean;
+  replyType?: string;
+  run: (
+    input: { params: z.output<P>; query: z.output<Q>; body: z.output<B> },
+    parts: AdminParts,
+    call: Call,
+  ) => Promise<z.input<R> | typeof ANSWERED>;
+}
+
+/** Whatever is not a GET is a write. */
+export function operation<
+  R extends z.ZodType,
+  P extends z.ZodObject = Nothing,
+  Q extends z.ZodObject = Nothing,
+  B extends z.ZodObject = Nothing,
+>(spec: Spec<P, Q, B, R>): Operation {
+  const { params = NOTHING, query = NOTHING, body, status = 200, problems = [], run, ...rest } = spec;
+  return {
+    ...rest,
+    public: spec.public ?? false,
+    replyType: spec.replyType,
+    scope: spec.method === 'GET' ? 'read' : 'write',
+    params,
+    query,
+    body,
+    status,
+    problems,
+    // `readInput` has checked it by these schemas.
+    run: (input, parts, call) => run(input as Parameters<typeof run>[0], parts, call),
+  };
+}
+
+/** Throws Problem 400 with every fault. */
+export function readInput(
+  operation: Operation,
+  given: { params: object; query: object; body: unknown },
+): Input {
+  return {
+    params: read(operation.params, given.params, 'the path'),
+    query: read(operation.query, given.query, 'the query'),
+    body: operation.body === undefined ? {} : read(operation.body, given.body, 'the body'),
+  };
+}
+
+const MOST_FAULTS = 20;
+const MOST_SHOWN = 300;
+
+function read(schema: z.ZodObject, value: unknown, what: string): Record<string, unknown> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const faults = result.error.issues.slice(0, MOST_FAULTS).map(({ path, message }) => ({
+    path: path.map(String).join('.').slice(0, MOST_SHOWN),
+    message: message.slice(0, MOST_SHOWN),
+  }));
+  const [first] = faults;
+  const place = first === undefined || first.path === '' ? what : `${what}: ${first.path}`;
+  throw new Problem(400, 'invalid_request', `${place}: ${first?.message ?? 'is not valid'}`, { faults });
+}
+
+/** The query's parameters, each once. Throws Problem 400. */
+export function readQuery(query: string): Record<string, string> {
+  const given = new URLSearchParams(query);
+  const values: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of given) {
+    if (name in values) throw new Problem(400, 'invalid_request', 'a parameter of the query occurs twice');
+    values[name] = value;
+  }
+  return { ...values };
+}

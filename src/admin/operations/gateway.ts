@@ -1,0 +1,141 @@
+// What the gateway serves and how it is set up: models, targets with their health, routes, the configuration.
+import { z } from 'zod';
+import { isoTime } from '../../clock.ts';
+import { unhealthyTargets } from '../../observe/health-publisher.ts';
+import { modelJson } from '../../routing/model-json.ts';
+import type { Routing } from '../../routing/routing.ts';
+import type { Target as RoutingTarget } from '../../routing/catalog.ts';
+import { operation, type AdminParts, type Operation } from '../operation.ts';
+import { pageOf, Problem } from '../reply.ts';
+import { Configuration, Model, page, PAGE, Route, Target } from '../schemas.ts';
+
+/** These lists have an order of preference, which says more than any sorting. */
+const BY_INDEX = { placeOf: (_: unknown, at: number) => [at] as const, like: [0] as const };
+
+/** Targets that this server or another one on the database avoids. */
+async function statesOf({ store, routing, clock }: AdminParts) {
+  const published = await store.listHealth(clock.now());
+  const own = unhealthyTargets(routing.health, clock);
+  return new Map([...published, ...own].map((target) => [target.target, target]));
+}
+
+type States = Awaited<ReturnType<typeof statesOf>>;
+
+/** Every target of a name that is listed, once. */
+function targetsOf(routing: Routing): RoutingTarget[] {
+  const targets = routing.models(null).flatMap((entry) => entry.targets);
+  return [...new Map(targets.map((target) => [target.key, target])).values()];
+}
+
+function targetJson(target: RoutingTarget, states: States, { routing }: AdminParts) {
+  const { key, provider, model, upstream, traits, price } = target;
+  const { failures, inFlight, firstByteMs } = routing.health.state(key);
+  const avoided = states.get(key);
+  return {
+    provider: provider.name,
+    model,
+    protocols: [...provider.protocols],
+    upstream,
+    state: avoided?.state ?? ('healthy' as const),
+    until: isoTime(avoided?.until ?? null),
+    failures,
+    in_flight: inFlight,
+    first_byte_ms: firstByteMs ?? null,
+    vision: traits.vision ?? null,
+    documents: traits.documents ?? null,
+    audio: traits.audio ?? null,
+    tools: traits.tools ?? null,
+    thinking: traits.thinking ?? null,
+    structured_output: traits.structuredOutput ?? null,
+    context_window: traits.contextWindow ?? null,
+    max_output: traits.maxOutput ?? null,
+    price:
+      price === undefined
+        ? null
+        : {
+            input: price.input?.base ?? null,
+            output: price.output?.base ?? null,
+            cache_read: price.cacheRead?.base ?? null,
+            cache_write: price.cacheWrite?.base ?? null,
+          },
+  };
+}
+
+export const gatewayOperations: readonly Operation[] = [
+  operation({
+    id: 'listModels',
+    method: 'GET',
+    path: '/models',
+    tag: 'gateway',
+    summary: 'Every name that a client may send, and the targets behind it',
+    query: z.strictObject(PAGE),
+    reply: page(Model),
+    async run({ query }, parts) {
+      await parts.discovered;
+      const states = new Map([...(await statesOf(parts))].map(([key, { state }]) => [key, state]));
+      const { items, next } = pageOf(parts.routing.models(null), query, BY_INDEX);
+      return { data: items.map((entry) => modelJson(entry, states)), next };
+    },
+  }),
+  operation({
+    id: 'listTargets',
+    method: 'GET',
+    path: '/targets',
+    tag: 'gateway',
+    summary: 'Each model of each provider, with its health, abilities and price',
+    query: z.strictObject(PAGE),
+    reply: page(Target),
+    async run({ query }, parts) {
+      await parts.discovered;
+      const states = await statesOf(parts);
+      const { items, next } = pageOf(targetsOf(parts.routing), query, BY_INDEX);
+      return { data: items.map((target) => targetJson(target, states, parts)), next };
+    },
+  }),
+  operation({
+    id: 'listRoutes',
+    method: 'GET',
+    path: '/routes',
+    tag: 'gateway',
+    summary: 'Routes of the configuration',
+    reply: page(Route),
+    run: async (_, { config }) => ({
+      data: [...config().routes].map(([name, route]) => ({ name, ...route })),
+      next: null,
+    }),
+  }),
+  operation({
+    id: 'readConfig',
+    method: 'GET',
+    path: '/config',
+    tag: 'gateway',
+    summary: 'Every value of the configuration and what sets it; secrets are hidden',
+    reply: Configuration,
+    problems: [503],
+    async run(_, { config, effective }) {
+      const { leftOut, warnings } = config();
+      return {
+        ...(await readEffective(effective)),
+        left_out: leftOut.map(({ provider, why }) => ({ provider, why })),
+        warnings,
+      };
+    },
+  }),
+];
+
+async function readEffective(effective: AdminParts['effective']) {
+  try {
+    const { file, values } = await effective();
+    const copied = values.map(({ value, ...rest }) => ({
+      ...rest,
+      value: typeof value === 'object' && value !== null ? [...value] : value,
+    }));
+    return { file, values: copied };
+  } catch {
+    throw new Problem(
+      503,
+      'invalid_configuration',
+      'the file was changed and is not valid; gateway config check names its faults',
+    );
+  }
+}

@@ -1,0 +1,107 @@
+// Browser sessions, the live events, and the document that describes all of this.
+import { z } from 'zod';
+import { cookieOf } from '../authenticate.ts';
+import { openApiDocument } from '../openapi.ts';
+import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
+import { cookieName, isBehindTls } from '../origin.ts';
+import { Problem } from '../reply.ts';
+import { ClosedSession, Session, SessionRequest } from '../schemas.ts';
+import type { Session as OpenSession } from '../sessions.ts';
+
+/** Of the API, not of the gateway. */
+const API_VERSION = '1.0.0';
+
+const sessionJson = ({ id, csrf, expiresAt }: OpenSession) => ({
+  id,
+  scope: 'write' as const,
+  csrf,
+  expires_at: expiresAt,
+});
+
+/** Without an end of its own: the browser forgets it when it closes, the gateway after 12 hours without use. */
+function cookieLine({ headers }: Call['exchange'], value: string, { config }: AdminParts): string {
+  const isSecure = isBehindTls(headers, config().listen.names);
+  const end = value === '' ? '; Max-Age=0' : '';
+  return `${cookieName(headers)}=${value}; Path=/admin; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}${end}`;
+}
+
+export const sessionOperations: readonly Operation[] = [
+  operation({
+    id: 'openSession',
+    method: 'POST',
+    path: '/admin/session',
+    tag: 'session',
+    summary: 'Make a browser session of a one-time link; sets its cookie',
+    public: true,
+    body: SessionRequest,
+    reply: Session,
+    status: 201,
+    async run({ body }, parts, { exchange, headers }) {
+      const { session, cookie } = parts.authenticator.openSession(exchange, body.link);
+      headers.push('set-cookie', cookieLine(exchange, cookie, parts));
+      return sessionJson(session);
+    },
+  }),
+  operation({
+    id: 'readSession',
+    method: 'GET',
+    path: '/admin/session',
+    tag: 'session',
+    summary: "The caller's session, with the value that its writes need",
+    reply: Session,
+    problems: [404],
+    async run(_input, _parts, { caller }) {
+      if (caller?.session === undefined) throw noSession();
+      return sessionJson(caller.session);
+    },
+  }),
+  operation({
+    id: 'closeSession',
+    method: 'DELETE',
+    path: '/admin/session',
+    tag: 'session',
+    summary: "End the caller's session",
+    reply: ClosedSession,
+    problems: [404],
+    async run(_input, parts, { caller, exchange, headers }) {
+      if (caller?.session === undefined) throw noSession();
+      parts.sessions.close(cookieOf(exchange.headers) ?? '');
+      headers.push('set-cookie', cookieLine(exchange, '', parts));
+      return { closed: true as const };
+    },
+  }),
+];
+
+const noSession = (): Problem =>
+  new Problem(404, 'no_session', 'this request has a token, and no browser session');
+
+export const streamOperations: readonly Operation[] = [
+  operation({
+    id: 'streamEvents',
+    method: 'GET',
+    path: '/events',
+    tag: 'events',
+    summary:
+      'Server-Sent Events, twice a second at most: `now` (requests in flight, health of targets), `requests` (those that ended), `missed` (events that a slow reader did not get)',
+    replyType: 'text/event-stream',
+    reply: z.string(),
+    async run(_, { events }, { exchange, caller }) {
+      if (caller !== undefined) events.open(exchange, caller);
+      return ANSWERED;
+    },
+  }),
+];
+
+/** Describes the other operations and itself. */
+export function documentOperation(others: readonly Operation[]): Operation {
+  const own: Operation = operation({
+    id: 'readOpenApi',
+    method: 'GET',
+    path: '/openapi.json',
+    tag: 'document',
+    summary: 'This document',
+    reply: z.record(z.string(), z.unknown()),
+    run: async () => openApiDocument([...others, own], API_VERSION),
+  });
+  return own;
+}

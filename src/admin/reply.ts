@@ -1,0 +1,167 @@
+// What the admin API answers with: JSON with an ETag, pages of a list, and errors as RFC 9457 describes them.
+import { createHmac, randomBytes } from 'node:crypto';
+import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
+import { withoutKeys } from '../log.ts';
+
+/** A refusal that the client sees. Its detail never holds a secret. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly status: number;
+  /** A word for programs. */
+  readonly code: string;
+  /** Faults of the query or the body, each with its path. */
+  readonly faults: readonly { path: string; message: string }[] | undefined;
+  readonly headers: HeaderList;
+
+  constructor(
+    status: number,
+    code: string,
+    detail: string,
+    more: { faults?: readonly { path: string; message: string }[]; headers?: HeaderList } = {},
+  ) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.faults = more.faults;
+    this.headers = more.headers ?? [];
+  }
+}
+
+const NO_CONTENT_MAY_RUN = "default-src 'none'; frame-ancestors 'none'";
+
+/** On every answer below `/admin`. */
+export function safeHeaders(policy = NO_CONTENT_MAY_RUN): HeaderList {
+  return [
+    'content-security-policy',
+    policy,
+    'x-content-type-options',
+    'nosniff',
+    'x-frame-options',
+    'DENY',
+    'referrer-policy',
+    'no-referrer',
+    'cross-origin-opener-policy',
+    'same-origin',
+    'cross-origin-resource-policy',
+    'same-origin',
+    'cross-origin-embedder-policy',
+    'require-corp',
+    'permissions-policy',
+    'camera=(), geolocation=(), microphone=()',
+  ];
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+export function sendProblem({ sink, requestId }: SiteExchange, problem: Problem): void {
+  const { status, code, message, faults } = problem;
+  const body = {
+    type: 'about:blank',
+    title: TITLES[status] ?? 'Error',
+    status,
+    detail: message,
+    code,
+    request_id: requestId,
+    ...(faults !== undefined && { errors: faults }),
+  };
+  const type = ['content-type', 'application/problem+json', 'cache-control', 'no-store'];
+  sink.send(status, [...safeHeaders(), ...type, ...problem.headers], withoutKeys(JSON.stringify(body)));
+}
+
+/** A tag of content must not tell the content to somebody who sees the tag alone. */
+const TAG_KEY = randomBytes(32);
+
+export function tagOf(body: string | Buffer): string {
+  return `"${createHmac('sha256', TAG_KEY).update(body).digest('base64url').slice(0, 27)}"`;
+}
+
+/** Whether `If-None-Match` names the tag. */
+export function isKnownTag(header: string | string[] | undefined, tag: string): boolean {
+  const names = String(header ?? '').split(',');
+  return names.some((name) => [tag, '*'].includes(name.trim().replace(/^W\//, '')));
+}
+
+export function sendJson(
+  { sink, headers, method }: SiteExchange,
+  { status = 200, value, more = [] }: { status?: number; value: unknown; more?: HeaderList },
+): void {
+  const body = JSON.stringify(value);
+  const own = [
+    ...safeHeaders(),
+    'content-type',
+    'application/json',
+    'vary',
+    'cookie, authorization',
+    ...more,
+  ];
+  // The answer to a write may hold a secret.
+  if (method !== 'GET' && method !== 'HEAD') {
+    sink.send(status, [...own, 'cache-control', 'no-store'], body);
+    return;
+  }
+  const tag = tagOf(body);
+  own.push('cache-control', 'private, no-cache', 'etag', tag);
+  if (isKnownTag(headers['if-none-match'], tag)) sink.send(304, own, '');
+  else sink.send(status, own, body);
+}
+
+/** The place after an item in its list: the values by which the list is sorted. */
+export type Place = readonly (number | string)[];
+
+export function encodeCursor(place: Place): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url');
+}
+
+/** Throws Problem 400. `like`: a place of the list, whose types the cursor must have. */
+export function decodeCursor<Like extends Place>(cursor: string, like: Like): Like {
+  try {
+    const place = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown;
+    const isPlace =
+      Array.isArray(place) &&
+      place.length === like.length &&
+      like.every((value, at) => typeof value === typeof place[at]);
+    if (isPlace) return place as unknown as Like;
+  } catch {
+    // Not a cursor of this API.
+  }
+  throw new Problem(400, 'invalid_cursor', 'this cursor is not one that the list gave; begin without one');
+}
+
+export interface PageQuery {
+  limit: number;
+  cursor?: string | undefined;
+}
+
+/** One page of a list that is sorted by `placeOf`. `next` is null at its end. */
+export function pageOf<Item, Like extends Place>(
+  items: readonly Item[],
+  { limit, cursor }: PageQuery,
+  { placeOf, like }: { placeOf: (item: Item, index: number) => Like; like: Like },
+): { items: Item[]; next: string | null } {
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, like);
+  const from = after === undefined ? 0 : items.findIndex((item, at) => isAfter(placeOf(item, at), after));
+  const page = from < 0 ? [] : items.slice(from, from + limit);
+  const last = page.at(-1);
+  const isEnd = last === undefined || from + limit >= items.length;
+  return { items: page, next: isEnd ? null : encodeCursor(placeOf(last, from + page.length - 1)) };
+}
+
+function isAfter(place: Place, other: Place): boolean {
+  for (const [at, value] of place.entries()) {
+    const compared = other[at] ?? 0;
+    if (value !== compared) return value > compared;
+  }
+  return false;
+}

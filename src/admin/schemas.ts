@@ -1,0 +1,217 @@
+// The JSON shapes of the admin API. Those of accounts, keys, usage and models are the shapes of the CLI's `--json`. Members may be
+// added, never renamed.
+import { z } from 'zod';
+import { nameFault } from '../accounts/name.ts';
+import { PROTOCOL_NAMES } from '../canonical/request.ts';
+
+const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
+const count = z.int().min(0);
+const tokens = count.nullable().meta({ description: 'null: unknown' });
+
+const name = z
+  .string()
+  .max(512)
+  .superRefine((text, ctx) => {
+    const message = nameFault(text);
+    if (message !== undefined) ctx.addIssue({ code: 'custom', message });
+  })
+  .meta({ description: '1 to 128 visible characters, no space at either end' });
+
+/** Part of a query, so it is text. */
+const limit = z
+  .string()
+  .regex(/^\d{1,4}$/, 'is not a whole number')
+  .transform(Number)
+  .pipe(z.int().min(1).max(1000))
+  .default(100)
+  .meta({ description: 'Items of a page, 1 to 1000 (default: 100)' });
+const cursor = z.string().max(1024).optional().meta({ description: '`next` of the page before' });
+export const PAGE = { limit, cursor };
+
+/** Text as the user gave it, for look-ups: an unknown one is a 404. */
+export const anyName = z.string().min(1).max(512);
+
+export function page<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    data: z.array(item),
+    next: z.string().nullable().meta({ description: 'The cursor of the next page; null: this is the last' }),
+  });
+}
+
+export const Account = z.object({ account: z.string(), tier: z.string(), keys: count, created_at: time });
+export const AccountChange = z
+  .strictObject({ account: name.optional(), tier: z.string().min(1).max(64).optional() })
+  .refine((change) => Object.keys(change).length > 0, { error: 'names nothing to change: account or tier' });
+export const RemovedAccount = z.object({ account: z.string(), keys: count, requests: count });
+export const Tier = z.object({
+  tier: z.string(),
+  requests_per_hour: z.int().nullable().meta({ description: 'null: no limit' }),
+});
+
+const permissions = z.array(z.enum(PROTOCOL_NAMES));
+const key = {
+  id: z.string(),
+  account: z.string(),
+  tier: z.string(),
+  name: z.string().nullable(),
+  permissions,
+  models: z.array(z.string()).nullable().meta({ description: 'null: every model' }),
+  created_at: time,
+  expires_at: time.nullable(),
+};
+export const Key = z.object({
+  ...key,
+  prefix: z.string(),
+  last_used_at: time.nullable(),
+  revoked_at: time.nullable(),
+});
+export const NewKey = z.strictObject({
+  account: name.meta({ description: 'Created if it is new' }),
+  tier: z.string().min(1).max(64).optional().meta({ description: 'Of a new account' }),
+  name: name.optional().meta({ description: 'A label by which a person recognises the key' }),
+  permissions: permissions.min(1).optional().meta({ description: 'Default: all' }),
+  models: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .max(256)
+        .regex(/^\P{Cc}*$/u, 'has control characters'),
+    )
+    .min(1)
+    .max(1000)
+    .nullish()
+    .meta({ description: 'Exact names; default: every model' }),
+  expires_at: z.iso.datetime({ offset: true }).nullish().meta({ description: 'Default: never' }),
+});
+export const CreatedKey = z.object({
+  ...key,
+  key: z.string().meta({ description: 'The plaintext, which is shown here alone' }),
+});
+export const Rotation = z.strictObject({
+  grace_seconds: z
+    .int()
+    .min(0)
+    .max(365 * 86_400)
+    .default(86_400)
+    .meta({ description: 'How long both keys work; 0: the old one ends at once' }),
+});
+export const RotatedKey = z.object({
+  ...key,
+  key: CreatedKey.shape.key,
+  replaces: z.object({ id: z.string(), expires_at: time.nullable() }),
+});
+export const RevokedKey = z.object({ id: z.string(), revoked_at: time.nullable() });
+
+const totals = z.object({
+  requests: count,
+  errors: count,
+  unknown: count,
+  unpriced: count,
+  input_tokens: count,
+  output_tokens: count,
+  cost_usd: z.number().nullable(),
+});
+export const Usage = z.object({
+  account: z.string(),
+  tier: z.string(),
+  limit: count.nullable().meta({ description: 'null: no limit' }),
+  used: count,
+  remaining: count.nullable(),
+  resets_at: time,
+  totals,
+  hours: z.array(z.object({ hour: time, requests: count })),
+  by: z
+    .array(z.looseObject({ totals }))
+    .optional()
+    .meta({ description: 'With `by`: the group (account, key, model and provider, hour, …) and its totals' }),
+});
+
+const target = { provider: z.string(), model: z.string() };
+export const TargetRef = z.object(target);
+export const Model = z.object({
+  name: z.string(),
+  targets: z.array(
+    z.object({ ...target, state: z.string().optional().meta({ description: 'failing or cooling' }) }),
+  ),
+  vision: z.boolean(),
+  tools: z.boolean(),
+  thinking: z.boolean(),
+  context_window: tokens,
+  max_output: tokens,
+});
+export const Target = z.object({
+  ...target,
+  protocols: z.array(z.string()),
+  upstream: z.string().meta({ description: "The provider's name for the model" }),
+  state: z.enum(['healthy', 'cooling', 'failing']),
+  until: time.nullable().meta({ description: 'When it is asked again, if it is not healthy' }),
+  failures: count.meta({ description: 'In a row' }),
+  in_flight: count,
+  first_byte_ms: z.number().nullable().meta({ description: 'Recent; null: not measured lately' }),
+  vision: z.boolean().nullable().meta({ description: 'null: unknown, taken as possible' }),
+  documents: z.boolean().nullable(),
+  audio: z.boolean().nullable(),
+  tools: z.boolean().nullable(),
+  thinking: z.boolean().nullable(),
+  structured_output: z.boolean().nullable(),
+  context_window: tokens,
+  max_output: tokens,
+  price: z
+    .object({
+      input: z.number().nullable(),
+      output: z.number().nullable(),
+      cache_read: z.number().nullable(),
+      cache_write: z.number().nullable(),
+    })
+    .nullable()
+    .meta({ description: 'USD a million tokens, of short requests; null: unknown' }),
+});
+export const Route = z.object({
+  name: z.string(),
+  strategy: z.enum(['priority', 'fastest']),
+  targets: z.array(TargetRef),
+});
+export const LeftOut = z.object({ provider: z.string(), why: z.string() });
+export const Configuration = z.object({
+  file: z.string().nullable().meta({ description: 'null: zero configuration' }),
+  values: z.array(
+    z.object({
+      key: z.string(),
+      value: z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]).nullable(),
+      source: z.enum(['flag', 'environment', 'file', 'preset', 'default']),
+      where: z.string().nullable(),
+    }),
+  ),
+  left_out: z.array(LeftOut).meta({ description: 'Providers that are not used' }),
+  warnings: z.array(z.string()),
+});
+
+export const AuditRow = z.object({
+  id: z.int(),
+  at: time,
+  actor: z.string().meta({ description: 'The ID of a token or of a browser session' }),
+  address: z.string(),
+  operation: z.string(),
+  detail: z.record(z.string(), z.unknown()).meta({ description: 'Parameters and body' }),
+  status: z.int().nullable().meta({ description: 'null: the operation did not end' }),
+});
+
+export const SessionRequest = z.strictObject({ link: z.string().min(1).max(200) });
+export const Session = z.object({
+  id: z.string(),
+  scope: z.enum(['read', 'write']),
+  csrf: z.string().meta({ description: 'The value of the header x-gateway-csrf on writes' }),
+  expires_at: time.meta({ description: 'Unless it is used until then' }),
+});
+export const ClosedSession = z.object({ closed: z.literal(true) });
+
+export const Problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  code: z.string(),
+  request_id: z.string(),
+  errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+});

@@ -1,0 +1,259 @@
+// Everything below `/admin`: the API and the files of its page. The order of the checks is the order of this file: origin, operation's
+// credential, path and method, input, and only then the operation. A change is recorded before it is made.
+import { GatewayError } from '../errors.ts';
+import { ClientGone, type HeaderList, type SiteExchange } from '../gateway/exchange.ts';
+import { withoutKeys, type Logger } from '../log.ts';
+import { StoreError } from '../store/store.ts';
+import { readAssets, type Assets } from './assets.ts';
+import { createAuthenticator, type Caller } from './authenticate.ts';
+import { createEvents, type LiveFeed } from './events.ts';
+import { API, fullPath } from './openapi.ts';
+import {
+  ANSWERED,
+  readInput,
+  readQuery,
+  type AdminParts,
+  type Call,
+  type Input,
+  type Operation,
+} from './operation.ts';
+import { OPERATIONS } from './operations/index.ts';
+import { checkOrigin, isPage } from './origin.ts';
+import { isKnownTag, Problem, safeHeaders, sendJson, sendProblem } from './reply.ts';
+import { createSessions } from './sessions.ts';
+
+export interface Admin {
+  answer(exchange: SiteExchange): Promise<void>;
+  createLink(): { path: string; expires_in_seconds: number };
+  close(): void;
+}
+
+export interface AdminOptions
+  extends Omit<AdminParts, 'sessions' | 'authenticator' | 'events'>, Record<'live', LiveFeed> {
+  log: Logger;
+}
+
+const MAX_BODY = 64 * 1024;
+const ROOT = '/admin';
+
+interface SiteParts {
+  parts: AdminParts;
+  log: Logger;
+  assets: () => Promise<Assets>;
+}
+
+export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
+  const sessions = createSessions(options);
+  const events = createEvents({ live, clock: options.clock });
+  const authenticator = createAuthenticator({ ...options, sessions });
+  let assets: Promise<Assets> | undefined;
+  const site: SiteParts = {
+    parts: { ...options, sessions, authenticator, events },
+    log,
+    assets: () => (assets ??= readAssets()),
+  };
+  let isClosed = false;
+
+  return {
+    async answer(exchange) {
+      try {
+        if (isClosed) throw new Problem(503, 'stopping', 'the gateway is stopping');
+        await answer(exchange, site);
+      } catch (error) {
+        if (error instanceof ClientGone) throw error;
+        refuse(exchange, error, log);
+      }
+    },
+    createLink() {
+      const { code, expiresInMs } = sessions.createLink();
+      return { path: `${ROOT}/#link=${code}`, expires_in_seconds: expiresInMs / 1000 };
+    },
+    close() {
+      isClosed = true;
+      events.close();
+    },
+  };
+}
+
+async function answer(exchange: SiteExchange, site: SiteParts): Promise<void> {
+  checkOrigin(exchange);
+  const { path, query, method } = exchange;
+  if (withoutKeys(query) !== query) {
+    const message = 'a secret does not belong in a URL, which logs and histories hold; revoke it';
+    throw new Problem(400, 'secret_in_url', message);
+  }
+  const ways = operationsAt(path);
+  const isApi = path === API || path.startsWith(`${API}/`);
+  if (ways.length === 0 && !isApi) return sendAsset(exchange, await site.assets());
+
+  const found = ways.find(({ operation }) => operation.method === (method === 'HEAD' ? 'GET' : method));
+  const caller =
+    found?.operation.public === true
+      ? undefined
+      : await site.parts.authenticator.authenticate(exchange, found?.operation.scope ?? 'read');
+  if (ways.length === 0)
+    throw new Problem(404, 'not_found', 'the admin API has no such path; GET /admin/api/v1/openapi.json');
+  if (found === undefined || (method === 'HEAD' && found.operation.replyType !== undefined))
+    throw notAllowed(method, ways);
+  await perform(found.operation, { exchange, params: found.params, caller }, site);
+}
+
+async function perform(
+  operation: Operation,
+  { exchange, params, caller }: { exchange: SiteExchange; params: object; caller: Caller | undefined },
+  { parts, log }: SiteParts,
+): Promise<void> {
+  const query = readQuery(exchange.query);
+  const body = operation.body === undefined ? undefined : await readJson(exchange);
+  const input = readInput(operation, { params, query, body });
+  const headers: HeaderList = [];
+  const call: Call = { exchange, caller, headers };
+  const isChange = operation.scope === 'write' && caller !== undefined;
+  const value = isChange
+    ? await recorded(operation, { input, call, actor: caller.id }, parts)
+    : await operation.run(input, parts, call);
+  if (operation.scope === 'write')
+    log.info('admin', { request: exchange.requestId, operation: operation.id, actor: caller?.id });
+  if (value !== ANSWERED) sendJson(exchange, { status: operation.status, value, more: headers });
+}
+
+/** What an audit row holds of parameters and body. */
+const MOST_DETAIL = 4096;
+
+/** If the row cannot be written, nothing is changed. */
+async function recorded(
+  operation: Operation,
+  { input, call, actor }: { input: Input; call: Call; actor: string },
+  parts: AdminParts,
+): Promise<unknown> {
+  const { store, clock } = parts;
+  const text = withoutKeys(JSON.stringify({ ...input.params, ...input.body }));
+  const detail = text.length > MOST_DETAIL ? JSON.stringify({ ...input.params, cut: true }) : text;
+  const address = call.exchange.remoteAddress;
+  const row = await store.beginAudit({ at: clock.now(), actor, address, action: operation.id, detail });
+  let status = 500;
+  try {
+    const value = await operation.run(input, parts, call);
+    status = operation.status;
+    return value;
+  } catch (error) {
+    if (error instanceof Problem) status = error.status;
+    throw error;
+  } finally {
+    await store.endAudit(row, status);
+  }
+}
+
+/** Rejects with Problem 400, 413 or 415. */
+async function readJson(exchange: SiteExchange): Promise<unknown> {
+  const type = String(exchange.headers['content-type'] ?? '')
+    .split(';')[0]
+    ?.trim()
+    .toLowerCase();
+  // A form of another site can send any other type.
+  if (type !== 'application/json')
+    throw new Problem(415, 'not_json', 'send JSON, with content-type: application/json');
+  const bytes = await exchange.readBody(MAX_BODY);
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
+  } catch {
+    throw new Problem(400, 'malformed', 'the body is not JSON in UTF-8');
+  }
+}
+
+interface Way {
+  operation: Operation;
+  params: Record<string, string>;
+}
+
+const PATTERNS = OPERATIONS.map((operation) => ({
+  operation,
+  segments: fullPath(operation).split('/'),
+}));
+
+/** The operations of a path, whatever the method. */
+function operationsAt(path: string): Way[] {
+  const given = path.split('/');
+  return PATTERNS.flatMap(({ operation, segments }) => {
+    if (segments.length !== given.length) return [];
+    const params: Record<string, string> = {};
+    for (const [at, segment] of segments.entries()) {
+      const value = given[at] ?? '';
+      const name = /^\{(\w+)\}$/.exec(segment)?.[1];
+      if (name === undefined && segment !== value) return [];
+      if (name !== undefined) params[name] = decoded(value);
+    }
+    return [{ operation, params }];
+  });
+}
+
+/** Throws Problem 400. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new Problem(400, 'invalid_request', 'the path is not percent-encoded properly');
+  }
+}
+
+function notAllowed(method: string, ways: readonly Way[]): Problem {
+  const methods = ways.map(({ operation }) => operation.method);
+  const allow = methods.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])).join(', ');
+  return new Problem(405, 'method_not_allowed', `${method.slice(0, 20)} is not for this path; use ${allow}`, {
+    headers: ['allow', allow],
+  });
+}
+
+/** Scripts and styles of the page's own files alone; no page can frame it. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+  "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+function sendAsset({ path, method, headers, sink }: SiteExchange, assets: Assets): void {
+  if (method !== 'GET' && method !== 'HEAD')
+    throw new Problem(405, 'method_not_allowed', 'files are only read', { headers: ['allow', 'GET, HEAD'] });
+  if (path === ROOT) {
+    sink.send(308, [...safeHeaders(), 'location', `${ROOT}/`], '');
+    return;
+  }
+  const asset = assets.get(isPage(path) ? '' : path.slice(ROOT.length + 1));
+  if (asset === undefined) throw new Problem(404, 'not_found', 'there is no such file');
+  const caching = asset.immutable ? 'public, max-age=31536000, immutable' : 'no-cache';
+  const own = [
+    ...safeHeaders(PAGE_POLICY),
+    'content-type',
+    asset.type,
+    'cache-control',
+    caching,
+    'etag',
+    asset.tag,
+  ];
+  if (isKnownTag(headers['if-none-match'], asset.tag)) sink.send(304, own, '');
+  else sink.send(200, own, asset.body);
+}
+
+function refuse(exchange: SiteExchange, error: unknown, log: Logger): void {
+  const { requestId: request, path, sink } = exchange;
+  const problem = problemOf(error);
+  const { status, code } = problem;
+  if (problem === error || status < 500) log.info('refused', { request, path, status, kind: code });
+  else {
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    log.error('a request of the admin API failed', { request, path, detail });
+  }
+  if (sink.opened) sink.end();
+  else sendProblem(exchange, problem);
+}
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof StoreError)
+    return new Problem(503, 'database_away', 'the database cannot be used now', {
+      headers: ['retry-after', '1'],
+    });
+  if (error instanceof GatewayError && error.kind === 'too_large')
+    return new Problem(413, 'too_large', `the body is larger than ${MAX_BODY / 1024} KiB`);
+  if (error instanceof GatewayError && error.status < 500)
+    return new Problem(error.status, 'invalid_request', error.message);
+  return new Problem(500, 'internal', 'the gateway failed; its log says more');
+}

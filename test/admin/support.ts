@@ -1,0 +1,80 @@
+// A gateway whose admin API is on, a token for it, and requests as programs and browsers send them.
+import { createAdminToken } from '../../src/accounts/admin-token.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createIds } from '../../src/ids.ts';
+import type { AdminScope } from '../../src/store/store.ts';
+import type { TestGateway } from '../helpers/gateway.ts';
+
+export const API = '/admin/api/v1';
+
+export async function newToken(
+  { store }: Pick<TestGateway, 'store'>,
+  scope: AdminScope = 'write',
+  expiresAt: number | null = null,
+): Promise<{ id: string; plaintext: string }> {
+  const deps = { store, clock: systemClock, ids: createIds() };
+  const { token, plaintext } = await createAdminToken(deps, { label: null, scope, expiresAt });
+  return { id: token.id, plaintext };
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** Of a JSON body; tests name its members. */
+  json: Record<string, unknown> & { data?: Record<string, unknown>[]; code?: string };
+}
+
+export interface Asked {
+  method?: string;
+  token?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** `path`: below the API, or a whole one. */
+export async function call(
+  gateway: Pick<TestGateway, 'url'>,
+  path: string,
+  { method = 'GET', token, body, headers = {} }: Asked = {},
+): Promise<Answer> {
+  const response = await fetch(gateway.url + (path.startsWith('/admin') ? path : API + path), {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  const json = (isJson && text !== '' ? JSON.parse(text) : {}) as Answer['json'];
+  return { status: response.status, headers: response.headers, text, json };
+}
+
+export interface Browser {
+  cookie: string;
+  csrf: string;
+  /** As the page's own script: with the cookie and what browsers add. */
+  call(path: string, asked?: Asked): Promise<Answer>;
+}
+
+/** Opens the link as the page does. */
+export async function openBrowser(gateway: TestGateway): Promise<Browser> {
+  const link = new URL(await gateway.adminLink());
+  const own = { origin: gateway.url, 'sec-fetch-site': 'same-origin' };
+  const opened = await call(gateway, '/admin/session', {
+    method: 'POST',
+    body: { link: link.hash.replace('#link=', '') },
+    headers: own,
+  });
+  const cookie = (opened.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  return {
+    cookie,
+    csrf: String(opened.json['csrf']),
+    call: (path, { headers = {}, ...asked } = {}) =>
+      call(gateway, path, { ...asked, headers: { ...own, cookie, ...headers } }),
+  };
+}
