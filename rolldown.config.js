@@ -67,6 +67,8 @@ const gateway = defineConfig({
   // Binaries; and OpenTelemetry's SDK, 25 MB of optional packages. What prom-client needs of it is bundled.
   external: (id, importer = '') =>
     /^better-sqlite3/.test(id) || (id.startsWith('@opentelemetry/') && !importer.includes('prom-client')),
+  // Its main file is UMD, whose inner requires cannot be bundled.
+  resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
   plugins: [undiciInParts, ascii],
   // What is wrong in a module that is imported (a name that undici's file has no more) must not wait for a user.
   onLog(level, log) {

@@ -187,6 +187,8 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'cli/ui/banner.ts': ['/v1/chat/completions'],
   // Names of packages, and settings of clients.
   'cli/tools/setups.ts': ['chat', 'max_tokens', 'v1/chat/completions'],
+  'cli/connect/settings.ts': ['chat', 'max_tokens', 'tool_use', 'prompt_cache_key', '/v1/chat/completions'],
+  'cli/connect/tools.ts': ['x-api-key'],
   'cli/tools/tools.ts': ['npm install -g @anthropic-ai/claude-code'],
 };
 

@@ -58,6 +58,10 @@ const presets: List = async () => {
 };
 const permissions: List = () => Promise.resolve(PROTOCOL_NAMES.map((word) => ({ word })));
 const accountsAndTiers: List = async (sources) => [...(await tiers(sources)), ...(await accounts(sources))];
+const connectTools: List = async () => {
+  const { CONNECT_TOOLS } = await import('./connect/tools.ts');
+  return CONNECT_TOOLS.map(({ name, title }) => ({ word: name, note: title }));
+};
 
 interface Values {
   list: List;
@@ -85,6 +89,7 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   tool: { list: tools },
   'init provider': { list: presets },
   'keys id': { list: keys },
+  'connect tool': { list: connectTools },
   'run words': { list: tools, first: true },
   'tiers names': { list: accountsAndTiers },
   config: FILES,

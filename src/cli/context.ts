@@ -29,6 +29,8 @@ export interface Context {
   /** Shows a question on the terminal; resolves to the line that the user answers, or to undefined at the end of the input.
    *  undefined: there is no terminal to ask on. */
   ask?: ((question: string) => Promise<string | undefined>) | undefined;
+  /** Reads standard input to its end. */
+  readInput?: (() => Promise<string>) | undefined;
   /** Calls the listener at every SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
   /** Calls the listener with uncaught errors, instead of ending the process, until the returned function is called. */

@@ -19,6 +19,10 @@ function createContext(): Context {
     clock: systemClock,
     ids: createIds(),
     ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
+    async readInput() {
+      const { text } = await import('node:stream/consumers');
+      return text(process.stdin);
+    },
     onSignal(listener) {
       for (const signal of SIGNALS) process.on(signal, listener);
       return () => {

@@ -32,6 +32,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/run.ts')).defineRun,
   },
   {
+    name: 'connect',
+    summary: 'write the settings that point a tool at this gateway, or take them back',
+    load: async () => (await import('./commands/connect.ts')).defineConnect,
+  },
+  {
     name: 'status',
     summary: 'whether a gateway runs, its providers, and this hour',
     load: async () => (await import('./commands/running/status.ts')).defineStatus,

@@ -53,6 +53,10 @@ describe('__complete', () => {
     expect(await wordsOf(shell, 'serve', '--log', 'p')).toEqual(['pretty']);
     expect(await wordsOf(shell, 'completion', '')).toEqual(['bash', 'zsh', 'fish']);
     expect(await wordsOf(shell, 'run', 'cl')).toEqual(['claude']);
+    expect(await wordsOf(shell, 'connect', 'c')).toEqual(
+      expect.arrayContaining(['claude', 'continue', 'cursor']),
+    );
+    expect(await wordsOf(shell, 'connect', '--shell', 'f')).toEqual(['fish']);
     expect(await wordsOf(shell, 'serve', '--config', '')).toEqual([':files']);
   });
 

@@ -38,6 +38,8 @@ export interface Shell {
       /** What a person answers to every question, or to one after the other until the input ends. undefined: there is no
        *  terminal to ask on. */
       answer?: string | readonly string[];
+      /** What standard input holds. */
+      input?: string;
     },
   ): Promise<Result>;
   /** As `run`, and reads what it printed. */
@@ -83,7 +85,7 @@ export function createShell(): Shell {
     },
     die: (signal) => void deaths.push(signal),
   };
-  const run: Shell['run'] = async (line, { columns, env = {}, answer } = {}) => {
+  const run: Shell['run'] = async (line, { columns, env = {}, answer, input } = {}) => {
     const stdout = capture(columns);
     const stderr = capture(columns);
     const argv = typeof line === 'string' ? line.split(' ').filter((word) => word !== '') : line;
@@ -98,6 +100,7 @@ export function createShell(): Shell {
       stderr,
       env: { ...base.env, ...env },
       ask: answer === undefined ? undefined : ask,
+      readInput: () => Promise.resolve(input ?? ''),
     });
     return { code, stdout: stdout.text, stderr: stderr.text };
   };

@@ -61,6 +61,7 @@ describe('loads nothing heavy for', () => {
     ['--version'],
     ['serve', '--help'],
     ['run', '--help'],
+    ['connect', '--help'],
     ['keys', 'create', '--help'],
     ['sevre'],
   ])('%s %s %s', async (...argv) => {
@@ -83,6 +84,7 @@ test.each([
   ['status'],
   ['stop'],
   ['usage'],
+  ['connect'],
   ['config', 'check'],
   ['completion', 'bash'],
 ])('a command that does not serve loads little: %s %s %s', async (...argv) => {

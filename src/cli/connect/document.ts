@@ -120,3 +120,31 @@ export function lineEnd(text: string, at: number): number {
   if (end < 0) return text.length;
   return text[end - 1] === '\r' && end > at ? end - 1 : end;
 }
+
+/** A copy of the value with another one at the path. */
+export function assigned(value: Json | undefined, path: Path, inner: Json): Json {
+  const [segment, ...rest] = path;
+  if (segment === undefined) return inner;
+  if (typeof segment === 'string') {
+    const members = isRecord(value) ? value : {};
+    return { ...members, [segment]: assigned(step(members, segment), rest, inner) };
+  }
+  const items = isList(value) ? value : [];
+  const at = items.findIndex((item) => matches(item, segment));
+  if (at < 0) return [...items, assigned(undefined, rest, inner)];
+  return items.map((item, index) => (index === at ? assigned(item, rest, inner) : item));
+}
+
+/** Whatever the order of members. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
+    return Object.is(one, other);
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const [names, others] = [Object.keys(one), Object.keys(other)];
+  const member = (value: object, name: string): unknown => (value as Record<string, unknown>)[name];
+  if (one instanceof Date || other instanceof Date) return JSON.stringify(one) === JSON.stringify(other);
+  return (
+    names.length === others.length &&
+    names.every((name) => Object.hasOwn(other, name) && isSame(member(one, name), member(other, name)))
+  );
+}

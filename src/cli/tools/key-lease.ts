@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { LOCAL_ACCOUNT } from '../context.ts';
 
 /** Of the account, if it is new: an agent makes hundreds of requests an hour. */
-const TIER = 'unlimited';
+export const LOCAL_TIER = 'unlimited';
 const LIFE_MS = 3_600_000;
 /** Short, because after the sleep of a machine the key may have expired, and only the next turn extends it. */
 const TURN_MS = 20_000;
@@ -27,7 +27,7 @@ export async function leaseKey(
   let expiresAt = clock.now() + LIFE_MS;
   const { key, plaintext } = await createKey(deps, {
     account: LOCAL_ACCOUNT,
-    tier: TIER,
+    tier: LOCAL_TIER,
     label,
     permissions: [...PROTOCOL_NAMES],
     models: null,

@@ -65,11 +65,21 @@ export async function reachGateway(parts: Parts): Promise<ReachedGateway> {
 }
 
 /** Where a running gateway would listen; undefined: any free port. */
-function runningUrl({ listen: { hosts, port } }: Config): string | undefined {
+export function runningUrl({ listen: { hosts, port } }: Config): string | undefined {
   const host = hosts[0];
   if (host === undefined || port === 0) return undefined;
   if (host === '0.0.0.0' || host === '::') return `http://${LOCALHOST}:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Whether a gateway, with whatever database, answers there. */
+export async function isRunning(client: ProviderClient, url: string): Promise<boolean> {
+  try {
+    const { status, value } = await ask(client, `${url}/health`);
+    return isObject(value) && typeof value.database === 'string' && (status === 200 || status === 503);
+  } catch {
+    return false;
+  }
 }
 
 /** The key was made in this database just now: only a gateway on the same database accepts it. */

@@ -1,0 +1,286 @@
+// `gateway connect [TOOL]`: shows, writes or takes back the settings of a tool that point it at this gateway.
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { Option, type Command } from 'commander';
+import type { Connection, Connections } from '../connect/connections.ts';
+import type { PlannedFile } from '../connect/engine.ts';
+import type { GatewayFacts } from '../connect/gateway-facts.ts';
+import type { ToolKey } from '../connect/key-for-tool.ts';
+import type { Places, Target } from '../connect/settings.ts';
+import {
+  CONNECT_NAMES,
+  CONNECT_TOOLS,
+  findConnectTool,
+  isInstalled,
+  type ConnectTool,
+} from '../connect/tools.ts';
+import type { Store } from '../../store/store.ts';
+import { CliError, type Context } from '../context.ts';
+import { say } from '../ui/lines.ts';
+import { printJson } from '../ui/style.ts';
+import { isValid, withStore } from '../with-store.ts';
+import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../connect/shell-exports.ts';
+
+interface Options {
+  model: string;
+  write?: boolean;
+  undo?: boolean;
+  env?: boolean;
+  shell?: Shell;
+  keyStdin?: boolean;
+  json?: boolean;
+}
+
+export function defineConnect(connect: Command, context: Context): void {
+  const width = Math.max(...CONNECT_NAMES.map((name) => name.length));
+  const kind = ({ settings, env }: ConnectTool): string => {
+    if (settings !== undefined) return '';
+    return env === undefined ? ' (steps for a person)' : ' (variables)';
+  };
+  connect
+    .argument('[tool]')
+    .option('--model <name>', 'a route or provider/model; the tool uses it for everything', 'auto')
+    .option('--write', 'write the settings, with a key of their own')
+    .option('--undo', 'take them back, and revoke that key')
+    .option('--env', 'print variables for a shell, for the SDKs or for the tool')
+    .addOption(new Option('--shell <shell>', 'the shell of --env (default: that of $SHELL)').choices(SHELLS))
+    .option('--key-stdin', 'read the key from standard input (default: $GATEWAY_KEY, else a new one)')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `\nTools:\n${CONNECT_TOOLS.map((tool) => `  ${tool.name.padEnd(width)}  ${tool.title}${kind(tool)}`).join('\n')}\n` +
+        '\nWithout --write, nothing is changed. No file of a project is ever changed.' +
+        '\n\nExamples:\n  gateway connect                     which tools are here, which are connected' +
+        '\n  gateway connect claude              what would change\n  gateway connect claude --write' +
+        '\n  gateway connect claude --undo\n  eval "$(gateway connect --env)"',
+    )
+    .action(async (name: string | undefined, options: Options, command: Command) =>
+      runConnect(name, options, command, context),
+    );
+}
+
+/** What all parts of the command need. */
+export interface Run {
+  options: Options;
+  command: Command;
+  context: Context;
+  places: Places;
+  connections: Connections;
+}
+
+async function runConnect(
+  name: string | undefined,
+  options: Options,
+  command: Command,
+  context: Context,
+): Promise<void> {
+  const chosen = (['write', 'undo', 'env'] as const).filter((option) => options[option] === true);
+  if (chosen.length > 1) command.error(`error: --${chosen.join(' and --')} exclude each other`);
+  const tool = name === undefined ? undefined : await mustFind(name);
+  const { openConnections } = await import('../connect/connections.ts');
+  const { defaultPaths } = await import('../../config/load.ts');
+  const connections = openConnections(path.join(path.dirname(defaultPaths(context.env).database), 'connect'));
+  const home = context.env['HOME'] ?? homedir();
+  const places: Places = { env: context.env, platform: process.platform, home };
+  const run: Run = { options, command, context, places, connections };
+  if (options.env === true) await printEnvironment(tool, run);
+  else if (tool !== undefined) await (options.undo === true ? undoTool(tool, run) : connectTool(tool, run));
+  else if (chosen.length > 0) command.error(`error: name a tool (${CONNECT_NAMES.join(', ')})`);
+  else await listTools(run);
+}
+
+async function mustFind(name: string): Promise<ConnectTool> {
+  const tool = findConnectTool(name);
+  if (tool !== undefined) return tool;
+  const { suggest } = await import('../../config/did-you-mean.ts');
+  throw new CliError(
+    `unknown tool ${JSON.stringify(name)}; ${suggest(name, CONNECT_NAMES)} For other programs: gateway connect --env`,
+    2,
+  );
+}
+
+async function listTools({ options, context, places, connections }: Run): Promise<void> {
+  const { stateOf } = await import('../connect/engine.ts');
+  const { printTools } = await import('../ui/connect-view.ts');
+  const rows = [];
+  for (const tool of CONNECT_TOOLS) {
+    const connection = connections.read(tool.name);
+    const state = connection === undefined ? 'none' : await stateOf(connection);
+    rows.push({ tool, installed: isInstalled(tool, context, places), connection, state } as const);
+  }
+  if (!options.json) {
+    await printTools(rows, context);
+    return;
+  }
+  const described = rows.map(({ tool, installed, connection, state }) => ({
+    tool: tool.name,
+    title: tool.title,
+    installed: installed ?? null,
+    connected: state === 'connected' || state === 'changed',
+    state,
+    url: connection?.url ?? null,
+    model: connection?.model ?? null,
+    at: connection?.at ?? null,
+    files: connection?.files.map((file) => file.path) ?? [],
+  }));
+  printJson(context, described);
+}
+
+async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
+  const { options, command, context, connections } = run;
+  const { gatewayFacts } = await import('../connect/gateway-facts.ts');
+  const { NO_KEY } = await import('../connect/key-for-tool.ts');
+  if (options.write === true && tool.settings === undefined) {
+    const how = tool.env === undefined ? '' : ` --env`;
+    throw new CliError(
+      `${tool.title} has no file that could be written; see: gateway connect ${tool.name}${how}`,
+    );
+  }
+  const facts = await gatewayFacts(command, context, options.model);
+  const connection = connections.read(tool.name);
+  const planned = await planFor(tool, targetOf(facts, NO_KEY), connection, run);
+  const view = await import('../ui/connect-view.ts');
+  const steps = tool.steps(targetOf(facts, NO_KEY));
+  if (options.write !== true) {
+    await view.printPlan(
+      { tool, facts, planned, steps, connected: connection !== undefined, json: options.json === true },
+      context,
+    );
+    return;
+  }
+  const done = await withStore(command, context, async (store) =>
+    write({ tool, facts, planned, connection }, store, run),
+  );
+  await view.printWritten({ tool, facts, steps, ...done, json: options.json === true }, context);
+}
+
+const targetOf = ({ url, model }: GatewayFacts, key: string): Target => ({
+  url,
+  key,
+  model: model.name,
+  window: model.window,
+  output: model.output,
+});
+
+async function planFor(
+  tool: ConnectTool,
+  to: Target,
+  connection: Connection | undefined,
+  { places, connections }: Run,
+): Promise<PlannedFile[]> {
+  const { plan } = await import('../connect/engine.ts');
+  return tool.settings === undefined ? [] : plan(tool.settings(to, places), connection, connections);
+}
+
+interface Planned {
+  tool: ConnectTool;
+  facts: GatewayFacts;
+  planned: readonly PlannedFile[];
+  connection: Connection | undefined;
+}
+
+export interface Written {
+  connection: Connection;
+  /** undefined: all was as it should be, and nothing was written. */
+  key: ToolKey | undefined;
+}
+
+const KEY_TEXT = /sk-gw-(?:[0-9A-Za-z]{40,128}|…)/g;
+
+async function write(
+  { tool, facts, planned, connection }: Planned,
+  store: Store,
+  run: Run,
+): Promise<Written> {
+  const { context, connections } = run;
+  const { apply, isInEffect } = await import('../connect/engine.ts');
+  const { newKey } = await import('../connect/key-for-tool.ts');
+  const given = await keyGiven(store, run);
+  const same = (one: string, other: string): boolean =>
+    one.replace(KEY_TEXT, '') === other.replace(KEY_TEXT, '');
+  if (
+    connection !== undefined &&
+    given === undefined &&
+    isInEffect(planned, same) &&
+    (await works(connection, store, context))
+  ) {
+    return { connection, key: undefined };
+  }
+  const key = given ?? (await newKey(store, context, tool.name));
+  try {
+    const final = await planFor(tool, targetOf(facts, key.plaintext), connection, run);
+    const at = new Date(context.clock.now()).toISOString();
+    const { url, model } = facts;
+    const made = key.id === null ? null : { id: key.id, made: key.made };
+    const result = apply(final, { tool: tool.name, at, url, model: model.name, key: made }, connections);
+    if (connection?.key?.made === true) await store.revokeKey(connection.key.id, context.clock.now());
+    return { connection: result, key };
+  } catch (error) {
+    if (key.made && key.id !== null) await store.revokeKey(key.id, context.clock.now());
+    throw error;
+  }
+}
+
+async function keyGiven(store: Store, { options, context }: Run): Promise<ToolKey | undefined> {
+  const { givenKey } = await import('../connect/key-for-tool.ts');
+  const { KEY_VARIABLE } = await import('../tools/setups.ts');
+  const text = options.keyStdin === true ? await context.readInput?.() : context.env[KEY_VARIABLE];
+  if (options.keyStdin === true && (text ?? '').trim() === '')
+    throw new CliError('standard input holds no key');
+  return text === undefined || text.trim() === '' ? undefined : givenKey(text.trim(), store, context);
+}
+
+/** Whether the key of a connection, which --write made, is still accepted. */
+async function works({ key }: Connection, store: Store, { clock }: Context): Promise<boolean> {
+  if (key === null || !key.made) return false;
+  const known = (await store.listKeys()).find(({ id }) => id === key.id);
+  return known !== undefined && isValid(known, clock.now());
+}
+
+async function undoTool(tool: ConnectTool, { options, command, context, connections }: Run): Promise<void> {
+  const connection = connections.read(tool.name);
+  if (connection === undefined) {
+    throw new CliError(`${tool.title} is not connected: there is nothing to take back; see: gateway connect`);
+  }
+  const { undo } = await import('../connect/engine.ts');
+  const { printUndone } = await import('../ui/connect-view.ts');
+  const files = await undo(connection, connections);
+  const { key } = connection;
+  let revoked = false;
+  if (key?.made === true) {
+    try {
+      revoked = await withStore(command, context, async (store) => {
+        return (await store.revokeKey(key.id, context.clock.now())) !== undefined;
+      });
+    } catch (error) {
+      say(
+        context.stderr,
+        `warning: the database could not be used: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+  await printUndone({ tool, files, key, revoked, json: options.json === true }, context);
+}
+
+async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promise<void> {
+  const { command, context, options } = run;
+  const { gatewayFacts } = await import('../connect/gateway-facts.ts');
+  const { newKey } = await import('../connect/key-for-tool.ts');
+  const setup = environmentFor(tool);
+  const facts = await gatewayFacts(command, context, options.model);
+  const key = await withStore(
+    command,
+    context,
+    async (store) => (await keyGiven(store, run)) ?? newKey(store, context, tool?.name ?? 'env'),
+  );
+  const variables = setup(targetOf(facts, key.plaintext));
+  if (options.json === true) printJson(context, { url: facts.url, variables, key: key.id });
+  else context.stdout.write(exportLines(variables, options.shell ?? shellOf(context.env)));
+  const view = await import('../ui/connect-view.ts');
+  if (key.made)
+    say(
+      context.stderr,
+      `${view.keyLine(key)}; to reuse it, set GATEWAY_KEY before the next gateway connect --env`,
+    );
+  view.warnIfStopped(facts, context);
+}

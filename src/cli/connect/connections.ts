@@ -1,0 +1,90 @@
+// What `connect --write` did: one record for each tool in the user's data folder, with the bytes of the files before, so that
+// `connect --undo` can restore them.
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { CliError } from '../context.ts';
+import type { Format, OwnValue } from './changes.ts';
+import { sha256 } from './changes.ts';
+import { readFileState, replaceFile } from './files.ts';
+
+export interface FileRecord {
+  path: string;
+  format: Format;
+  /** The file before; null: there was none. */
+  before: { backup: string; sha256: string; mode: number } | null;
+  /** SHA-256 of the bytes that were written. */
+  after: string;
+  /** Folders that were created for it, outermost first. */
+  folders: string[];
+  own: OwnValue[];
+}
+
+export interface Connection {
+  version: 1;
+  tool: string;
+  at: string;
+  url: string;
+  model: string;
+  /** The key that was written; null: it is not in this database. `made`: --write created it. */
+  key: { id: string; made: boolean } | null;
+  files: FileRecord[];
+}
+
+const VERSION = 1;
+
+export interface Connections {
+  read(tool: string): Connection | undefined;
+  write(connection: Connection): void;
+  /** Returns the name of the backup. */
+  backUp(tool: string, bytes: Buffer): string;
+  bytesOf(backup: string): Buffer;
+  remove(tool: string): void;
+}
+
+/** `folder`: of this user alone; created at the first write. */
+export function openConnections(folder: string): Connections {
+  const fileOf = (tool: string): string => path.join(folder, `${tool}.json`);
+  const put = (file: string, bytes: Buffer): void => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    replaceFile({ path: file, target: file, content: undefined }, bytes, 0o600);
+  };
+  const backupsOf = (tool: string): string[] => {
+    try {
+      return readdirSync(folder).filter((name) => name.startsWith(`${tool}.`) && name.endsWith('.backup'));
+    } catch {
+      return [];
+    }
+  };
+  return {
+    read(tool) {
+      const { content } = readFileState(fileOf(tool));
+      return content && parseConnection(content.bytes, fileOf(tool));
+    },
+    write(connection) {
+      put(fileOf(connection.tool), Buffer.from(`${JSON.stringify(connection, null, 2)}\n`));
+      const used = new Set(connection.files.map(({ before }) => before?.backup));
+      for (const name of backupsOf(connection.tool))
+        if (!used.has(name)) rmSync(path.join(folder, name), { force: true });
+    },
+    backUp(tool, bytes) {
+      const name = `${tool}.${sha256(bytes).slice(0, 16)}.backup`;
+      put(path.join(folder, name), bytes);
+      return name;
+    },
+    bytesOf: (backup) => readFileSync(path.join(folder, backup)),
+    remove(tool) {
+      rmSync(fileOf(tool), { force: true });
+      for (const name of backupsOf(tool)) rmSync(path.join(folder, name), { force: true });
+    },
+  };
+}
+
+function parseConnection(bytes: Buffer, file: string): Connection {
+  try {
+    const value = JSON.parse(bytes.toString('utf8')) as Partial<Connection>;
+    if (value.version === VERSION && Array.isArray(value.files)) return value as Connection;
+  } catch {
+    // The same error as for another version.
+  }
+  throw new CliError(`${file} is not a record of this version; move it away to connect anew`);
+}

@@ -1,0 +1,47 @@
+// The gateway that a tool is pointed at, as the configuration describes it: its address, and what a model's first target takes. No
+// gateway has to run.
+import type { Command } from 'commander';
+import { readWindows } from '../../providers/local-windows.ts';
+import { CliError, type Context } from '../context.ts';
+import { learnModels, LIST_MS, withInventory, type Inventory } from '../inventory.ts';
+import { isRunning, runningUrl, type ReachedModel } from '../tools/reach.ts';
+import { unknown } from '../with-store.ts';
+
+export interface GatewayFacts {
+  /** Without a version. */
+  url: string;
+  running: boolean;
+  model: ReachedModel;
+}
+
+/** Rejects with CliError if the name is unknown, or the configuration has no fixed address. */
+export async function gatewayFacts(command: Command, context: Context, name: string): Promise<GatewayFacts> {
+  return withInventory(command, context, async (inventory) => {
+    const url = runningUrl(inventory.config);
+    if (url === undefined) {
+      throw new CliError('listen.port is 0: settings need a fixed address; set a port in the configuration');
+    }
+    await learnModels(inventory, context);
+    return { url, running: await isRunning(inventory.client, url), model: await describe(inventory, name) };
+  });
+}
+
+async function describe({ routing, client, config }: Inventory, name: string): Promise<ReachedModel> {
+  const first = routing.model(name, null)?.targets[0];
+  if (first === undefined) {
+    const names = routing
+      .models(null)
+      .flatMap((entry) => [entry.name, ...entry.targets.map(({ key }) => key)]);
+    throw await unknown(
+      'model',
+      name,
+      [...new Set([...config.routes.keys(), ...names])],
+      'see: gateway models',
+    );
+  }
+  const { provider } = first;
+  const windows = await readWindows(client, provider, routing.modelsOf(provider), { timeoutMs: LIST_MS });
+  if (windows.size > 0) routing.setWindows(provider.name, windows);
+  const { contextWindow, maxOutput } = routing.model(first.key, null) ?? {};
+  return { name, target: first.key, window: contextWindow ?? null, output: maxOutput ?? null };
+}

@@ -1,0 +1,56 @@
+// `gateway connect --env`: variables as lines of a shell.
+import path from 'node:path';
+import { CliError, type Environment } from '../context.ts';
+import { programSetup, type Pointing, type Setup } from '../tools/setups.ts';
+import type { Target } from './settings.ts';
+import type { ConnectTool } from './tools.ts';
+
+export const SHELLS = ['sh', 'fish', 'powershell'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+export function shellOf(env: Environment): Shell {
+  const name = path.basename(env['SHELL'] ?? '');
+  if (name === 'fish') return 'fish';
+  if (/^(pwsh|powershell)/.test(name)) return 'powershell';
+  return process.platform === 'win32' && name === '' ? 'powershell' : 'sh';
+}
+
+/** undefined: the variable is to be removed. */
+export type Variables = Setup['env'];
+
+/** Without a tool: the variables of the official SDKs. Throws CliError if the tool needs more than variables. */
+export function environmentFor(tool: ConnectTool | undefined): (to: Target) => Variables {
+  const setup = tool === undefined ? programSetup : tool.env;
+  if (setup === undefined) {
+    throw new CliError(
+      `${tool?.title ?? ''} is not set up by variables; see: gateway connect ${tool?.name ?? ''}`,
+    );
+  }
+  const to = (target: Target): Pointing => ({ ...target, fileAt: (name) => name });
+  return (target) => setup(to(target)).env;
+}
+
+const quoted: Readonly<Record<Shell, (value: string) => string>> = {
+  sh: (value) => `'${value.replaceAll("'", `'\\''`)}'`,
+  fish: (value) => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`,
+  powershell: (value) => `'${value.replaceAll("'", "''")}'`,
+};
+
+const set: Readonly<Record<Shell, (name: string, value: string) => string>> = {
+  sh: (name, value) => `export ${name}=${value}`,
+  fish: (name, value) => `set -gx ${name} ${value}`,
+  powershell: (name, value) => `$env:${name} = ${value}`,
+};
+
+const unset: Readonly<Record<Shell, (name: string) => string>> = {
+  sh: (name) => `unset ${name}`,
+  fish: (name) => `set -e ${name}`,
+  powershell: (name) => `Remove-Item Env:${name} -ErrorAction SilentlyContinue`,
+};
+
+export function exportLines(variables: Variables, shell: Shell): string {
+  const lines = Object.entries(variables).map(([name, value]) =>
+    value === undefined ? unset[shell](name) : set[shell](name, quoted[shell](value)),
+  );
+  return lines.map((line) => `${line}\n`).join('');
+}
