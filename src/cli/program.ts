@@ -47,6 +47,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/running/stop.ts')).defineStop,
   },
   {
+    name: 'service',
+    summary: 'a service of the user that starts the gateway at login',
+    load: async () => (await import('./commands/running/service.ts')).defineService,
+  },
+  {
     name: 'keys',
     summary: 'create, list, rotate and revoke keys',
     load: async () => (await import('./commands/keys.ts')).defineKeys,

@@ -244,7 +244,9 @@ async function greet(
 ): Promise<void> {
   const { config, store, logger, output, context } = parts;
   await app.ready;
-  const firstKey = await createFirstKey(config, store, context);
+  // A service has nobody to show it to, and its log is not the place for a key.
+  const isShown = output === undefined || context.report !== undefined;
+  const firstKey = isShown ? await createFirstKey(config, store, context) : undefined;
   if (output !== undefined) {
     logger.info('listening', { pid: process.pid, urls: app.urls });
     await output.ready(app, firstKey);

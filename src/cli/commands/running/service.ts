@@ -1,0 +1,216 @@
+// `gateway service`: a service of the user that starts the gateway at login. It is shown first and written only if the user asks;
+// the commands that turn it on are the user's own.
+import { randomBytes } from 'node:crypto';
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import type { Command } from 'commander';
+import type { Config } from '../../../config/config.ts';
+import { CliError, type Context, type GlobalOptions } from '../../context.ts';
+import { lookUpGateways } from '../../running.ts';
+import { say } from '../../ui/lines.ts';
+import { clean, printJson, printLines, shellWord } from '../../ui/style.ts';
+import { readConfig } from '../../with-store.ts';
+import { logFilePath } from './log-file.ts';
+import { isUnchanged, serviceFor, type Service } from './service-file.ts';
+
+interface Options {
+  json?: boolean;
+  write?: boolean;
+  yes?: boolean;
+}
+
+/** After the grace, the gateway still cuts streams and writes what it has to the database. */
+const AFTER_GRACE_MS = 15_000;
+
+export function defineService(service: Command, context: Context): void {
+  service.addHelpText(
+    'after',
+    '\nA systemd unit of the user on Linux, a launchd agent on macOS. On Windows, use the Task Scheduler.' +
+      '\n\nExamples:\n  gateway service install\n  gateway service install --config gateway.yaml --write',
+  );
+  service
+    .command('install')
+    .description('show the file of the service and the commands that turn it on')
+    .option('--write', 'write the file')
+    .option('--yes', 'replace a file that somebody changed')
+    .addHelpText('after', '\nExamples:\n  gateway service install\n  gateway service install --write')
+    .action(async (options: Options, command: Command) => install(options, command, context));
+  service
+    .command('uninstall')
+    .description('remove the file of the service')
+    .option('--yes', 'remove it although somebody changed it, or it is turned on')
+    .addHelpText('after', '\nExample:\n  gateway service uninstall')
+    .action(async (options: Options, command: Command) => uninstall(options, command, context));
+  service
+    .command('status')
+    .description('whether the service is installed, and a gateway runs')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 if it is installed, 1 if not.\n\nExample:\n  gateway service status',
+    )
+    .action(async (options: Options, command: Command) => showStatus(options, command, context));
+}
+
+async function install(options: Options, command: Command, context: Context): Promise<void> {
+  const config = await readConfig(command, context);
+  const { environmentFile, ...service } = await serviceOf(config, command, context);
+  const { file, text } = service;
+  if (options.write !== true) {
+    printLines(context.stdout, [`# ${file}`, '', ...text.trimEnd().split('\n'), '']);
+    printLines(context.stdout, ['To write this file:', '', '  gateway service install --write', '']);
+  } else {
+    const present = readFile(file);
+    if (present !== undefined && !isUnchanged(present) && options.yes !== true) {
+      throw new CliError(`${file} exists and is not as gateway wrote it; replace it with --yes`);
+    }
+    writeWhole(file, text);
+    say(context.stderr, `written to ${clean(file)}`);
+  }
+  printLines(context.stdout, ['To start the gateway now and at each login:', '']);
+  printLines(
+    context.stdout,
+    service.start.map((line) => `  ${line}`),
+  );
+  printLines(context.stdout, ['', ...keyLines(environmentFile, config), '', `Its log: ${service.logs}`]);
+}
+
+/** A service does not have the variables of a shell. */
+function keyLines(environmentFile: string, { file, providers }: Config): string[] {
+  const names = [...new Set(providers.flatMap(({ keyFrom }) => keyFrom ?? []))].filter((name) =>
+    /^[A-Z_][A-Z0-9_]*$/.test(name),
+  );
+  const word = shellWord(environmentFile);
+  return [
+    `The service does not see the variables of your shell. Write the keys of providers${
+      names.length > 0 ? ` (${names.join(', ')})` : ''
+    }, one NAME=value a line, into a file that`,
+    'only you can read; no key belongs in the service itself:',
+    '',
+    `  mkdir -p ${shellWord(path.dirname(environmentFile))} && touch ${word} && chmod 600 ${word}`,
+    ...(file === null
+      ? [
+          '',
+          'No configuration file is in use: the service takes the providers of that file and of this machine.',
+        ]
+      : []),
+  ];
+}
+
+async function uninstall(options: Options, command: Command, context: Context): Promise<void> {
+  const service = await serviceOf(await readConfig(command, context), command, context);
+  const { file, enabledLink, end } = service;
+  const present = readFile(file);
+  if (present === undefined) throw new CliError(`the service is not installed: there is no ${file}`);
+  if (options.yes !== true) {
+    if (!isUnchanged(present)) {
+      throw new CliError(`${file} is not as gateway wrote it, so it is not removed; remove it with --yes`);
+    }
+    if (enabledLink !== undefined && exists(enabledLink)) {
+      throw new CliError(`the service is turned on; run first: ${end.join(' && ')}`);
+    }
+  }
+  rmSync(file);
+  printLines(context.stdout, [`removed ${clean(file)}`]);
+  if (enabledLink === undefined) printLines(context.stdout, [`To end it now: ${end.join(' && ')}`]);
+}
+
+async function showStatus(options: Options, command: Command, context: Context): Promise<void> {
+  const config = await readConfig(command, context);
+  const { file, enabledLink, start } = await serviceOf(config, command, context);
+  const present = readFile(file);
+  const state = {
+    file,
+    installed: present !== undefined,
+    changed: present !== undefined && !isUnchanged(present),
+    enabled: enabledLink === undefined ? null : exists(enabledLink),
+    running: (await lookUpGateways(config, context)).running.map(({ status: { pid } }) => pid),
+  };
+  if (options.json) printJson(context, state);
+  else {
+    const { installed, changed, enabled, running } = state;
+    const kind = changed ? 'installed, and changed since' : 'installed';
+    printLines(context.stdout, [
+      `file      ${clean(file)}: ${installed ? kind : 'not installed'}`,
+      ...(installed && enabled !== null
+        ? [`at login  ${enabled ? 'starts' : `does not start; ${start.join(' && ')}`}`]
+        : []),
+      `gateway   ${running.length > 0 ? `runs, pid ${running.join(', ')}` : 'does not run'}`,
+    ]);
+  }
+  if (!state.installed) throw new CliError('the service is not installed; see: gateway service install');
+}
+
+type Installable = Service & { environmentFile: string };
+
+async function serviceOf(config: Config, command: Command, context: Context): Promise<Installable> {
+  const { env } = context;
+  const { defaultPaths } = await import('../../../config/load.ts');
+  const environmentFile = path.join(path.dirname(defaultPaths(env).config), 'environment');
+  const script = process.argv[1] ?? '';
+  const service = serviceFor(process.platform, {
+    node: process.execPath,
+    script,
+    words: optionsOf(config, command, env),
+    environmentFile,
+    logFile: await logFilePath(config, env),
+    home: env['HOME'] ?? homedir(),
+    env,
+    stopMs: config.limits.shutdownGrace + AFTER_GRACE_MS,
+  });
+  if (service === undefined) throw unsupported(script, config);
+  if (script.includes('/_npx/')) {
+    say(context.stderr, 'warning: npx removes its packages; install first: npm install -g local-llm-gateway');
+  }
+  return { ...service, environmentFile };
+}
+
+/** The options that give the service the configuration and database of this command. */
+function optionsOf({ file, database }: Config, command: Command, env: Context['env']): string[] {
+  const named = command.optsWithGlobals<GlobalOptions>().database ?? env['GATEWAY_DATABASE'];
+  if (named !== undefined && /:\/\/[^/]*@/.test(database)) {
+    throw new CliError(
+      'a password does not belong in the service; set database in the configuration, or GATEWAY_DATABASE in its file of variables',
+    );
+  }
+  return [
+    ...(file === null ? [] : ['--config', file]),
+    ...(named === undefined || named === '' ? [] : ['--database', database]),
+  ];
+}
+
+function unsupported(script: string, { file }: Config): CliError {
+  const program = `node ${script} serve --background${file === null ? '' : ` --config ${file}`}`;
+  return new CliError(
+    process.platform === 'win32'
+      ? `Windows has no service of a user; let the Task Scheduler start it: schtasks /create /sc onlogon /tn gateway /tr "${program}"`
+      : `no service is known for ${process.platform}; let your system start at login: ${program}`,
+  );
+}
+
+function readFile(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new CliError(`${file} cannot be read: ${(error as Error).message}`, 1, error);
+  }
+}
+
+/** A reader sees the old file or the new one. */
+function writeWhole(file: string, text: string): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  const next = `${file}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(next, text, { mode: 0o644, flag: 'wx' });
+    renameSync(next, file);
+  } catch (error) {
+    rmSync(next, { force: true });
+    throw error;
+  }
+}
+
+function exists(link: string): boolean {
+  return lstatSync(link, { throwIfNoEntry: false }) !== undefined;
+}
