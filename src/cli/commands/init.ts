@@ -43,9 +43,9 @@ export function defineInit(init: Command, context: Context): void {
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      '\nFinds API keys in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), model servers on this machine and installed' +
-        '\ntools. The file names the variables, never a key. An existing file is never changed. Without a terminal, nothing is' +
-        '\nasked.' +
+      '\nFinds API keys in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), model' +
+        '\nservers on this machine and installed tools. The file names the variables, never' +
+        '\na key. An existing file is never changed. Without a terminal, nothing is asked.' +
         '\n\nExamples:\n  gateway init\n  gateway init --dry-run' +
         '\n  gateway init --yes --provider anthropic --provider ollama --file ./gateway.yaml',
     )

@@ -46,8 +46,9 @@ export function defineServe(serve: Command, context: Context): void {
     .addOption(new Option('--in-background [file]').hideHelp())
     .addHelpText(
       'after',
-      '\nWithout a configuration file, the providers are those whose API keys are in the environment (ANTHROPIC_API_KEY,' +
-        '\nOPENAI_API_KEY, …) and the model servers of this machine. HTTPS_PROXY, HTTP_PROXY and NO_PROXY apply to providers;' +
+      '\nWithout a configuration file, the providers are those whose API keys are in the' +
+        '\nenvironment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …) and the model servers of this' +
+        '\nmachine. HTTPS_PROXY, HTTP_PROXY and NO_PROXY apply to providers;' +
         '\nNODE_EXTRA_CA_CERTS adds certificates.' +
         '\n\nExamples:\n  gateway serve\n  gateway serve --config gateway.yaml --port 9000 --log json\n  gateway serve --background',
     )

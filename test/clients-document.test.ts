@@ -1,10 +1,10 @@
-// The README's lines are pasted into shells that already hold a provider's keys: those must not win over the gateway's.
+// The lines of docs/clients.md are pasted into shells that already hold a provider's keys: those must not win over the gateway's.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
-const text = readFileSync(path.resolve(import.meta.dirname, '../README.md'), 'utf8');
+const text = readFileSync(path.resolve(import.meta.dirname, '../docs/clients.md'), 'utf8');
 
 function settingOf(client: string): string {
   const line = text.split('\n').find((row) => row.startsWith(`| ${client} |`));
