@@ -1,10 +1,11 @@
 // `gateway status` and `gateway stop` with real servers: one, several, none, killed, stopped, busy.
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { socketFolders } from '../../../src/control/place.ts';
 import type { GatewayStatus } from '../../../src/control/status.ts';
 import { home, type Home } from '../../helpers/process.ts';
 
@@ -199,6 +200,27 @@ describe('a gateway whose data folder', () => {
     expect(socketsOf(at)).toEqual([]);
     expect((await at.run('stop')).code).toBe(0);
   });
+});
+
+it('a gateway without a place for its socket serves, and says so once', async () => {
+  const at = home();
+  const folder = dirname(at.database);
+  mkdirSync(folder);
+  chmodSync(folder, 0o777);
+  for (const { path } of socketFolders(folder, {}).slice(1)) {
+    writeFileSync(path, '');
+    onTestFinished(() => rmSync(path, { force: true }));
+  }
+  const server = await at.serve();
+  const response = await chat(server.url, await at.newKey('enterprise'), 'sim/echo');
+  expect(response.status).toBe(200);
+  await response.text();
+  expect((await at.run('status')).code).toBe(1);
+  server.child.kill('SIGTERM');
+  const { code, stderr } = await server.ended;
+  expect(code).toBe(0);
+  expect(stderr.match(/no control socket/g)).toHaveLength(1);
+  expect(stderr).toContain(`other users can change ${folder}`);
 });
 
 it('a second signal ends a gateway at once and leaves no socket', async () => {
