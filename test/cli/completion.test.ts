@@ -51,6 +51,7 @@ describe('__complete', () => {
     const keys = (await shell.json('keys list')) as { id: string }[];
     expect(await wordsOf(shell, 'keys', 'revoke', '')).toEqual(keys.map(({ id }) => id));
     expect(await wordsOf(shell, 'serve', '--log', 'p')).toEqual(['pretty']);
+    expect(await wordsOf(shell, 'serve', '--in')).toEqual([]);
     expect(await wordsOf(shell, 'completion', '')).toEqual(['bash', 'zsh', 'fish']);
     expect(await wordsOf(shell, 'run', 'cl')).toEqual(['claude']);
     expect(await wordsOf(shell, 'connect', 'c')).toEqual(
