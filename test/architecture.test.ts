@@ -17,6 +17,7 @@ const ROOT = [
   'loopback',
   'plural',
   'write-batch',
+  'folders',
 ];
 const FLOOR_1 = [...ROOT, 'canonical'];
 const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control'];
@@ -35,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   loopback: [],
   plural: [],
   'write-batch': [],
+  folders: [],
   canonical: ROOT,
   protocols: FLOOR_1,
   store: FLOOR_1,

@@ -1,7 +1,8 @@
 // What `connect --write` did: one record for each tool in the user's data folder, with the bytes of the files before, so that
 // `connect --undo` can restore them.
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { makeFolder } from '../../folders.ts';
 import { CliError } from '../context.ts';
 import type { Format, OwnValue } from './changes.ts';
 import { sha256 } from './changes.ts';
@@ -45,7 +46,7 @@ export interface Connections {
 export function openConnections(folder: string): Connections {
   const fileOf = (tool: string): string => path.join(folder, `${tool}.json`);
   const put = (file: string, bytes: Buffer): void => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     replaceFile({ path: file, target: file, content: undefined }, bytes, 0o600);
   };
   const backupsOf = (tool: string): string[] => {

@@ -6,7 +6,6 @@ import {
   fstatSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readlinkSync,
@@ -17,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { makeFolder } from '../../folders.ts';
 import { CliError } from '../context.ts';
 
 export interface FileState {
@@ -67,7 +67,7 @@ export function replaceFile(
 ): string[] {
   return mended(`cannot write ${file}`, () => {
     const folder = path.dirname(target);
-    const folders = createFolders(folder);
+    const folders = makeFolder(folder);
     const temporary = path.join(folder, `.${path.basename(target)}.gateway-${process.pid}`);
     rmSync(temporary, { force: true });
     try {
@@ -94,17 +94,6 @@ export function replaceFile(
 
 export function removeFile({ path: file, target }: FileState): void {
   mended(`cannot remove ${file}`, () => rmSync(target, { force: true }));
-}
-
-/** Outermost first. */
-function createFolders(folder: string): string[] {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (first === undefined) return [];
-  const created = [first];
-  for (const name of path.relative(first, folder).split(path.sep)) {
-    if (name !== '') created.push(path.join(created.at(-1) ?? '', name));
-  }
-  return created;
 }
 
 /** Those that are empty, innermost first. */

@@ -5,12 +5,12 @@ import {
   copyFileSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   rmSync,
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
+import { makeFolder } from '../../folders.ts';
 import { CliError } from '../context.ts';
 
 export interface NewFile {
@@ -52,7 +52,7 @@ export function draftFile(file: string, text: string): NewFile {
     );
   };
   try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(path.dirname(file));
     const descriptor = openSync(draft, 'wx', 0o600);
     try {
       writeSync(descriptor, text);

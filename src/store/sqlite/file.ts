@@ -4,7 +4,6 @@ import {
   chmodSync,
   closeSync,
   fstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -12,6 +11,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../folders.ts';
 import { StoreError } from '../store.ts';
 import type { Db, Driver } from './driver.ts';
 import { damaged } from './errors.ts';
@@ -41,18 +41,6 @@ export function createFile(file: string): void {
   if (existing !== undefined) return;
   makeFolder(dirname(file));
   closeSync(openSync(file, 'a', 0o600));
-}
-
-/** Creates the parents one by one: Node's `recursive` never returns in a place without folders (/proc). */
-function makeFolder(folder: string): void {
-  if (statOf(folder) !== undefined) return;
-  makeFolder(dirname(folder));
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    // Another process may have created it meanwhile.
-    if (statOf(folder)?.isDirectory() !== true) throw error;
-  }
 }
 
 /** The database file, its log and the index of the log: all three hold the data. */

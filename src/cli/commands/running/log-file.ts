@@ -1,17 +1,9 @@
 // The log file of a gateway in the background: bounded, with one older file beside it. Each write is complete before the next, and
 // a rename moves the full file away, so that no line is in two files or in none.
-import {
-  closeSync,
-  fchmodSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import path from 'node:path';
+import { makeFolder } from '../../../folders.ts';
 import type { Config } from '../../../config/config.ts';
 import type { Environment } from '../../context.ts';
 
@@ -35,7 +27,7 @@ export async function logFilePath({ database }: Config, env: Environment): Promi
 
 /** Creates the file, readable by its owner alone, and its folder. */
 export function openToAppend(file: string): number {
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(path.dirname(file));
   const descriptor = openSync(file, 'a', 0o600);
   if ((fstatSync(descriptor).mode & 0o077) !== 0) fchmodSync(descriptor, 0o600);
   return descriptor;

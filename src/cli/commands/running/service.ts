@@ -1,9 +1,10 @@
 // `gateway service`: a service of the user that starts the gateway at login. It is shown first and written only if the user asks;
 // the commands that turn it on are the user's own.
 import { randomBytes } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { makeFolder } from '../../../folders.ts';
 import type { Command } from 'commander';
 import type { Config } from '../../../config/config.ts';
 import { CliError, type Context, type GlobalOptions } from '../../context.ts';
@@ -200,7 +201,7 @@ function readFile(file: string): string | undefined {
 
 /** A reader sees the old file or the new one. */
 function writeWhole(file: string, text: string): void {
-  mkdirSync(path.dirname(file), { recursive: true });
+  makeFolder(path.dirname(file), 0o755);
   const next = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     writeFileSync(next, text, { mode: 0o644, flag: 'wx' });
