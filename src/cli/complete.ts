@@ -90,6 +90,7 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   'init provider': { list: presets },
   'keys id': { list: keys },
   'connect tool': { list: connectTools },
+  'tokens id': FREE,
   'run words': { list: tools, first: true },
   'tiers names': { list: accountsAndTiers },
   config: FILES,

@@ -52,6 +52,16 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/running/service.ts')).defineService,
   },
   {
+    name: 'dashboard',
+    summary: 'a one-time link to the page of the running gateway',
+    load: async () => (await import('./commands/running/dashboard.ts')).defineDashboard,
+  },
+  {
+    name: 'admin',
+    summary: 'create, list and revoke tokens of the admin API',
+    load: async () => (await import('./commands/running/admin.ts')).defineAdmin,
+  },
+  {
     name: 'keys',
     summary: 'create, list, rotate and revoke keys',
     load: async () => (await import('./commands/keys.ts')).defineKeys,

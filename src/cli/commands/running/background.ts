@@ -113,7 +113,8 @@ function start(command: Command, logFile: string | undefined, { cwd, env }: Cont
   }
 }
 
-const NOT_PASSED = ['--background', IN_BACKGROUND];
+/** Those of `serve --background` and of `dashboard` itself. */
+const NOT_PASSED = ['--background', IN_BACKGROUND, '--open', '--json'];
 
 /** The options of the command line, as words of another. */
 function optionWords(command: Command | null): string[] {
