@@ -29,12 +29,12 @@ const COMMANDS: readonly CommandRow[] = [
   {
     name: 'run',
     summary: 'start an agent or a program that uses the gateway',
-    load: async () => (await import('./commands/run.ts')).defineRun,
+    load: async () => (await import('./commands/tools/run.ts')).defineRun,
   },
   {
     name: 'connect',
     summary: 'write the settings that point a tool at this gateway, or take them back',
-    load: async () => (await import('./commands/connect.ts')).defineConnect,
+    load: async () => (await import('./commands/tools/connect.ts')).defineConnect,
   },
   {
     name: 'status',

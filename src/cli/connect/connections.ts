@@ -36,6 +36,8 @@ const VERSION = 1;
 export interface Connections {
   read(tool: string): Connection | undefined;
   write(connection: Connection): void;
+  /** Removes backups that the record does not name. */
+  sweep(connection: Connection): void;
   /** Returns the name of the backup. */
   backUp(tool: string, bytes: Buffer): string;
   bytesOf(backup: string): Buffer;
@@ -63,6 +65,8 @@ export function openConnections(folder: string): Connections {
     },
     write(connection) {
       put(fileOf(connection.tool), Buffer.from(`${JSON.stringify(connection, null, 2)}\n`));
+    },
+    sweep(connection) {
       const used = new Set(connection.files.map(({ before }) => before?.backup));
       for (const name of backupsOf(connection.tool))
         if (!used.has(name)) rmSync(path.join(folder, name), { force: true });

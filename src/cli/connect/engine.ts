@@ -181,10 +181,14 @@ export function apply(
     });
   } catch (error) {
     if (before === undefined) connections.remove(connection.tool);
-    else connections.write(before);
+    else {
+      connections.write(before);
+      connections.sweep(before);
+    }
     throw error;
   }
   connections.write(result);
+  connections.sweep(result);
   return result;
 }
 

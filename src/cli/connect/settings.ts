@@ -40,9 +40,9 @@ export const configFolder = (places: Places, name: string): string =>
 
 const roaming = ({ env, home }: Places): string => env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming');
 
-/** The first that exists, else the first. */
-const existing = (base: string, names: readonly string[]): string =>
-  path.join(base, names.find((name) => existsSync(path.join(base, name))) ?? names[0] ?? '');
+/** The first that exists, else a new one. */
+const existing = (base: string, names: readonly string[], otherwise: string): string =>
+  path.join(base, names.find((name) => existsSync(path.join(base, name))) ?? otherwise);
 
 const edits = (...rows: readonly (readonly [Path, Json])[]): Edit[] =>
   rows.map(([at, value]) => ({ path: at, value }));
@@ -101,13 +101,19 @@ function opencodeFile(file: string, schema: string, to: Target): FileChange[] {
 }
 
 export const opencode: Settings = (to, places) => {
-  const file = existing(configFolder(places, 'opencode'), ['opencode.json', 'opencode.jsonc', 'config.json']);
+  // In opencode the first wins, and both rank above config.json.
+  const names = ['opencode.jsonc', 'opencode.json'];
+  const file = existing(configFolder(places, 'opencode'), names, 'opencode.json');
   return opencodeFile(file, 'https://opencode.ai/config.json', to);
 };
 
 export const kilo: Settings = (to, places) => {
   const names = ['kilo.jsonc', 'kilo.json', 'opencode.jsonc', 'opencode.json', 'config.json'];
-  return opencodeFile(existing(configFolder(places, 'kilo'), names), 'https://app.kilo.ai/config.json', to);
+  return opencodeFile(
+    existing(configFolder(places, 'kilo'), names, 'kilo.jsonc'),
+    'https://app.kilo.ai/config.json',
+    to,
+  );
 };
 
 export const qwen: Settings = ({ url, key, model, window }, { home }) => {
@@ -235,7 +241,7 @@ const continueModel = ({ url, key, model, window, output }: Target) => ({
 
 /** Continue reads its older file only if there is no config.yaml: one of ours would hide it. */
 export const continueDev: Settings = (to, { home }) => {
-  const file = existing(path.join(home, '.continue'), ['config.yaml', 'config.json']);
+  const file = existing(path.join(home, '.continue'), ['config.yaml', 'config.json'], 'config.yaml');
   const model = continueModel(to);
   if (file.endsWith('.json')) {
     const { name: title, provider, apiBase, apiKey } = model;

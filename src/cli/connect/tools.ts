@@ -72,7 +72,9 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
     program: 'cn',
     folders: ({ home }) => [path.join(home, '.continue')],
     settings: settings.continueDev,
-    steps: ({ model }) => [`Choose the model "Gateway ${model}" in Continue.`],
+    steps: ({ model }) => [
+      `Choose the model "Gateway ${model}" in Continue, in cn with /model. Without a choice, cn takes the first of the list.`,
+    ],
   }),
   row({
     name: 'zed',

@@ -97,6 +97,7 @@ describe('with a tool', () => {
       'Nothing is written yet. To write it: gateway connect claude --model up/m --write\n',
     );
     expect(stderr).toContain('no gateway answers at http://127.0.0.1:1 now; start one: gateway serve\n');
+    expect(stderr).toContain('Claude Code was not found on this machine\n');
     expect(stdout).not.toContain('secret');
     expect(readFileSync(settings, 'utf8')).toBe(text);
     expect(await keys()).toEqual([]);

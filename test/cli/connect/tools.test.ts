@@ -40,6 +40,12 @@ function place(): Place {
 type Written = ConnectTool & { settings: NonNullable<ConnectTool['settings']> };
 const WRITTEN = CONNECT_TOOLS.filter((tool): tool is Written => tool.settings !== undefined);
 
+function mustFind(name: string): Written {
+  const tool = WRITTEN.find((candidate) => candidate.name === name);
+  if (tool === undefined) throw new Error(`no tool ${name}`);
+  return tool;
+}
+
 async function write(tool: Written, { places, connections }: Place, to: Target = TO): Promise<FileChange[]> {
   const changes = tool.settings(to, places);
   const connection = connections.read(tool.name);
@@ -207,8 +213,7 @@ describe.each(WRITTEN)('$name', (tool) => {
 
 it('a value of the user at the same path comes back, unless the user changed ours', async () => {
   const at = place();
-  const [tool] = WRITTEN.filter(({ name }) => name === 'opencode');
-  if (tool === undefined) throw new Error('no opencode');
+  const tool = mustFind('opencode');
   const file = path.join(at.home, '.config/opencode/opencode.json');
   mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, '{ "model": "anthropic/opus", "small_model": "anthropic/haiku" }');
@@ -222,8 +227,7 @@ it('a value of the user at the same path comes back, unless the user changed our
 
 it('another type at a path is an error that names it', async () => {
   const at = place();
-  const [tool] = WRITTEN.filter(({ name }) => name === 'claude');
-  if (tool === undefined) throw new Error('no claude');
+  const tool = mustFind('claude');
   mkdirSync(path.join(at.home, '.claude'));
   writeFileSync(path.join(at.home, '.claude/settings.json'), '{\n  "env": ["A=1"]\n}\n');
   await expect(write(tool, at)).rejects.toThrow(
@@ -233,8 +237,7 @@ it('another type at a path is an error that names it', async () => {
 
 it('a failed write of one file takes back the others', async () => {
   const at = place();
-  const [tool] = WRITTEN.filter(({ name }) => name === 'pi');
-  if (tool === undefined) throw new Error('no pi');
+  const tool = mustFind('pi');
   const changes = tool.settings(TO, at.places);
   // The second file is in a folder that is a file.
   const broken = changes.map((change, index) =>
@@ -249,10 +252,33 @@ it('a failed write of one file takes back the others', async () => {
   expect(at.connections.read('pi')).toBeUndefined();
 });
 
+it('a second write that fails leaves the first one, which can be undone', async () => {
+  const at = place();
+  const tool = mustFind('pi');
+  const [, settings] = tool.settings(TO, at.places);
+  const file = settings?.path ?? '';
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, '{ "theme": "dark" }');
+  const before = tree(at.home);
+  await write(tool, at);
+  const written = tree(at.home);
+  const broken = (to: Target): FileChange[] => [
+    ...tool.settings(to, at.places),
+    { path: path.join(at.home, 'a-file', 'x.json'), format: 'json', edits: [{ path: ['a'], value: 1 }] },
+  ];
+  writeFileSync(path.join(at.home, 'a-file'), '');
+  await expect(write({ ...tool, settings: broken }, at, { ...TO, model: 'auto' })).rejects.toThrow(
+    /not a folder/,
+  );
+  rmSync(path.join(at.home, 'a-file'));
+  expect(tree(at.home)).toEqual(written);
+  await takeBack(tool, at);
+  expect(tree(at.home)).toEqual(before);
+});
+
 it('a file that is removed in between is no failure', async () => {
   const at = place();
-  const [tool] = WRITTEN.filter(({ name }) => name === 'claude');
-  if (tool === undefined) throw new Error('no claude');
+  const tool = mustFind('claude');
   const [change] = await write(tool, at);
   rmSync(change?.path ?? '');
   expect(await takeBack(tool, at)).toMatchObject([{ result: 'gone' }]);

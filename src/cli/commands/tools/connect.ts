@@ -2,24 +2,24 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { Option, type Command } from 'commander';
-import type { Connection, Connections } from '../connect/connections.ts';
-import type { PlannedFile } from '../connect/engine.ts';
-import type { GatewayFacts } from '../connect/gateway-facts.ts';
-import type { ToolKey } from '../connect/key-for-tool.ts';
-import type { Places, Target } from '../connect/settings.ts';
+import type { Connection, Connections } from '../../connect/connections.ts';
+import type { PlannedFile } from '../../connect/engine.ts';
+import type { GatewayFacts } from '../../connect/gateway-facts.ts';
+import type { ToolKey } from '../../connect/key-for-tool.ts';
+import type { Places, Target } from '../../connect/settings.ts';
 import {
   CONNECT_NAMES,
   CONNECT_TOOLS,
   findConnectTool,
   isInstalled,
   type ConnectTool,
-} from '../connect/tools.ts';
-import type { Store } from '../../store/store.ts';
-import { CliError, type Context } from '../context.ts';
-import { say } from '../ui/lines.ts';
-import { printJson } from '../ui/style.ts';
-import { isValid, withStore } from '../with-store.ts';
-import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../connect/shell-exports.ts';
+} from '../../connect/tools.ts';
+import type { Store } from '../../../store/store.ts';
+import { CliError, type Context } from '../../context.ts';
+import { say } from '../../ui/lines.ts';
+import { printJson } from '../../ui/style.ts';
+import { isValid, withStore } from '../../with-store.ts';
+import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../connect/shell-exports.ts';
 
 interface Options {
   model: string;
@@ -77,8 +77,8 @@ async function runConnect(
   const chosen = (['write', 'undo', 'env'] as const).filter((option) => options[option] === true);
   if (chosen.length > 1) command.error(`error: --${chosen.join(' and --')} exclude each other`);
   const tool = name === undefined ? undefined : await mustFind(name);
-  const { openConnections } = await import('../connect/connections.ts');
-  const { defaultPaths } = await import('../../config/load.ts');
+  const { openConnections } = await import('../../connect/connections.ts');
+  const { defaultPaths } = await import('../../../config/load.ts');
   const connections = openConnections(path.join(path.dirname(defaultPaths(context.env).database), 'connect'));
   const home = context.env['HOME'] ?? homedir();
   const places: Places = { env: context.env, platform: process.platform, home };
@@ -92,7 +92,7 @@ async function runConnect(
 async function mustFind(name: string): Promise<ConnectTool> {
   const tool = findConnectTool(name);
   if (tool !== undefined) return tool;
-  const { suggest } = await import('../../config/did-you-mean.ts');
+  const { suggest } = await import('../../../config/did-you-mean.ts');
   throw new CliError(
     `unknown tool ${JSON.stringify(name)}; ${suggest(name, CONNECT_NAMES)} For other programs: gateway connect --env`,
     2,
@@ -100,8 +100,8 @@ async function mustFind(name: string): Promise<ConnectTool> {
 }
 
 async function listTools({ options, context, places, connections }: Run): Promise<void> {
-  const { stateOf } = await import('../connect/engine.ts');
-  const { printTools } = await import('../ui/connect-view.ts');
+  const { stateOf } = await import('../../connect/engine.ts');
+  const { printTools } = await import('../../ui/connect-view.ts');
   const rows = [];
   for (const tool of CONNECT_TOOLS) {
     const connection = connections.read(tool.name);
@@ -128,8 +128,8 @@ async function listTools({ options, context, places, connections }: Run): Promis
 
 async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
   const { options, command, context, connections } = run;
-  const { gatewayFacts } = await import('../connect/gateway-facts.ts');
-  const { NO_KEY } = await import('../connect/key-for-tool.ts');
+  const { gatewayFacts } = await import('../../connect/gateway-facts.ts');
+  const { NO_KEY } = await import('../../connect/key-for-tool.ts');
   if (options.write === true && tool.settings === undefined) {
     const how = tool.env === undefined ? '' : ` --env`;
     throw new CliError(
@@ -137,9 +137,11 @@ async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
     );
   }
   const facts = await gatewayFacts(command, context, options.model);
+  if (isInstalled(tool, context, run.places) === false)
+    say(context.stderr, `${tool.title} was not found on this machine`);
   const connection = connections.read(tool.name);
   const planned = await planFor(tool, targetOf(facts, NO_KEY), connection, run);
-  const view = await import('../ui/connect-view.ts');
+  const view = await import('../../ui/connect-view.ts');
   const steps = tool.steps(targetOf(facts, NO_KEY));
   if (options.write !== true) {
     await view.printPlan(
@@ -168,7 +170,7 @@ async function planFor(
   connection: Connection | undefined,
   { places, connections }: Run,
 ): Promise<PlannedFile[]> {
-  const { plan } = await import('../connect/engine.ts');
+  const { plan } = await import('../../connect/engine.ts');
   return tool.settings === undefined ? [] : plan(tool.settings(to, places), connection, connections);
 }
 
@@ -193,8 +195,8 @@ async function write(
   run: Run,
 ): Promise<Written> {
   const { context, connections } = run;
-  const { apply, isInEffect } = await import('../connect/engine.ts');
-  const { newKey } = await import('../connect/key-for-tool.ts');
+  const { apply, isInEffect } = await import('../../connect/engine.ts');
+  const { newKey } = await import('../../connect/key-for-tool.ts');
   const given = await keyGiven(store, run);
   const same = (one: string, other: string): boolean =>
     one.replace(KEY_TEXT, '') === other.replace(KEY_TEXT, '');
@@ -222,8 +224,8 @@ async function write(
 }
 
 async function keyGiven(store: Store, { options, context }: Run): Promise<ToolKey | undefined> {
-  const { givenKey } = await import('../connect/key-for-tool.ts');
-  const { KEY_VARIABLE } = await import('../tools/setups.ts');
+  const { givenKey } = await import('../../connect/key-for-tool.ts');
+  const { KEY_VARIABLE } = await import('../../tools/setups.ts');
   const text = options.keyStdin === true ? await context.readInput?.() : context.env[KEY_VARIABLE];
   if (options.keyStdin === true && (text ?? '').trim() === '')
     throw new CliError('standard input holds no key');
@@ -242,8 +244,8 @@ async function undoTool(tool: ConnectTool, { options, command, context, connecti
   if (connection === undefined) {
     throw new CliError(`${tool.title} is not connected: there is nothing to take back; see: gateway connect`);
   }
-  const { undo } = await import('../connect/engine.ts');
-  const { printUndone } = await import('../ui/connect-view.ts');
+  const { undo } = await import('../../connect/engine.ts');
+  const { printUndone } = await import('../../ui/connect-view.ts');
   const files = await undo(connection, connections);
   const { key } = connection;
   let revoked = false;
@@ -264,8 +266,8 @@ async function undoTool(tool: ConnectTool, { options, command, context, connecti
 
 async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promise<void> {
   const { command, context, options } = run;
-  const { gatewayFacts } = await import('../connect/gateway-facts.ts');
-  const { newKey } = await import('../connect/key-for-tool.ts');
+  const { gatewayFacts } = await import('../../connect/gateway-facts.ts');
+  const { newKey } = await import('../../connect/key-for-tool.ts');
   const setup = environmentFor(tool);
   const facts = await gatewayFacts(command, context, options.model);
   const key = await withStore(
@@ -276,7 +278,7 @@ async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promis
   const variables = setup(targetOf(facts, key.plaintext));
   if (options.json === true) printJson(context, { url: facts.url, variables, key: key.id });
   else context.stdout.write(exportLines(variables, options.shell ?? shellOf(context.env)));
-  const view = await import('../ui/connect-view.ts');
+  const view = await import('../../ui/connect-view.ts');
   if (key.made)
     say(
       context.stderr,

@@ -1,20 +1,20 @@
 // `gateway run TOOL [ARGS…]`: starts a tool that uses the gateway, for that process alone. Nothing of the user's is changed: the tool
 // gets variables, arguments and files of a private folder, which is removed when it ends.
 import type { Command } from 'commander';
-import { CliError, ProgramEnd, type Context, type Environment } from '../context.ts';
-import type { ReachedGateway, ReachedModel } from '../tools/reach.ts';
+import { CliError, ProgramEnd, type Context, type Environment } from '../../context.ts';
+import type { ReachedGateway, ReachedModel } from '../../tools/reach.ts';
 import {
   findProgram,
   relaySignals,
   runProgram,
   createPrivateFolder,
   type SignalRelay,
-} from '../tools/process.ts';
-import { programSetup, type Setup } from '../tools/setups.ts';
-import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../tools/tools.ts';
-import { say } from '../ui/lines.ts';
-import { clean, formatCount } from '../ui/style.ts';
-import { openDatabase, readConfig } from '../with-store.ts';
+} from '../../tools/process.ts';
+import { programSetup, type Setup } from '../../tools/setups.ts';
+import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../../tools/tools.ts';
+import { say } from '../../ui/lines.ts';
+import { clean, formatCount } from '../../ui/style.ts';
+import { openDatabase, readConfig } from '../../with-store.ts';
 
 interface Options {
   model: string;
@@ -83,8 +83,8 @@ async function start(choice: Choice, { options, command, context, signals, undo 
   const config = await load();
   const store = await openDatabase(config);
   undo.push(() => store.close());
-  const { leaseKey } = await import('../tools/key-lease.ts');
-  const { reachGateway } = await import('../tools/reach.ts');
+  const { leaseKey } = await import('../../tools/key-lease.ts');
+  const { reachGateway } = await import('../../tools/reach.ts');
   const { clock, ids } = context;
   const key = await leaseKey({ store, clock, ids }, `run ${choice.name}`);
   undo.push(() => key.end());
@@ -117,7 +117,7 @@ async function choose([first, ...args]: string[], context: Context): Promise<Cho
   if (first === '--') return chooseProgram(args, context);
   const tool = findTool(first);
   if (tool === undefined) {
-    const { suggest } = await import('../../config/did-you-mean.ts');
+    const { suggest } = await import('../../../config/did-you-mean.ts');
     throw new CliError(
       `unknown tool ${JSON.stringify(first)}; ${suggest(first, TOOL_NAMES)} For any other program: gateway run -- PROGRAM`,
       2,
