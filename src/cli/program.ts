@@ -24,7 +24,7 @@ const COMMANDS: readonly CommandRow[] = [
   {
     name: 'serve',
     summary: 'start the gateway',
-    load: async () => (await import('./commands/serve.ts')).defineServe,
+    load: async () => (await import('./commands/running/serve.ts')).defineServe,
   },
   {
     name: 'run',

@@ -96,7 +96,7 @@ test.each([
   expect(imports).not.toContain('serving.cjs');
 });
 
-test.each(['program.ts', 'commands/serve.ts', 'commands/keys.ts'])(
+test.each(['program.ts', 'commands/running/serve.ts', 'commands/keys.ts'])(
   '%s needs no package but commander',
   (file) => {
     const packages = new Set<string>();

@@ -1,17 +1,17 @@
 // `gateway serve`: starts the gateway and runs until a signal ends it.
 import { Option, type Command } from 'commander';
-import type { App } from '../../app.ts';
-import { PROTOCOL_NAMES } from '../../canonical/request.ts';
-import type { Config } from '../../config/config.ts';
-import type { LogFormat, Logger } from '../../log.ts';
-import type { Store } from '../../store/store.ts';
-import { collect, parsePort } from '../args/values.ts';
-import { CliError, LOCAL_ACCOUNT, version, type Context, type GlobalOptions } from '../context.ts';
-import { say } from '../ui/lines.ts';
-import { clean, formatDuration, isInteractive } from '../ui/style.ts';
-import { effective, openDatabase, readConfig, startWarnings } from '../with-store.ts';
-import { plural } from '../../plural.ts';
-import { openControl } from './running/control.ts';
+import type { App } from '../../../app.ts';
+import { PROTOCOL_NAMES } from '../../../canonical/request.ts';
+import type { Config } from '../../../config/config.ts';
+import type { LogFormat, Logger } from '../../../log.ts';
+import type { Store } from '../../../store/store.ts';
+import { collect, parsePort } from '../../args/values.ts';
+import { CliError, LOCAL_ACCOUNT, version, type Context, type GlobalOptions } from '../../context.ts';
+import { say } from '../../ui/lines.ts';
+import { clean, formatDuration, isInteractive } from '../../ui/style.ts';
+import { effective, openDatabase, readConfig, startWarnings } from '../../with-store.ts';
+import { plural } from '../../../plural.ts';
+import { openControl } from './control.ts';
 
 interface Options {
   host?: string[];
@@ -63,7 +63,7 @@ async function serveCommand(options: Options, command: Command, context: Context
     effective: () => effective(command, context, listen),
   };
   if (background === true) {
-    const { serveInBackground } = await import('./running/background.ts');
+    const { serveInBackground } = await import('./background.ts');
     await serveInBackground(await source.load(), command, context);
     return;
   }
@@ -96,7 +96,7 @@ async function outputOf(
   context: Context,
 ): Promise<Output | undefined> {
   if (inBackground === undefined) return undefined;
-  const { reportReady, reportFailure } = await import('./running/background.ts');
+  const { reportReady, reportFailure } = await import('./background.ts');
   return {
     logFile: inBackground === true ? null : inBackground,
     ready: (app, firstKey) => reportReady(app, firstKey, context),
@@ -170,7 +170,7 @@ async function serveUntilSignal(parts: {
 }): Promise<void> {
   const { config, source, store, logger, output, signals, context } = parts;
   const { clock, ids, env } = context;
-  const { startApp } = await import('../../app.ts');
+  const { startApp } = await import('../../../app.ts');
   const app = await startApp({
     config,
     reload: source.load,
@@ -253,7 +253,7 @@ async function greet(
     await output.ready(app, firstKey);
     return;
   }
-  const { printBanner } = await import('../ui/banner.ts');
+  const { printBanner } = await import('../../ui/banner.ts');
   await printBanner({ app, config, store, firstKey }, context);
 }
 
@@ -265,7 +265,7 @@ async function createFirstKey(config: Config, store: Store, context: Context): P
   const keys = accounts.length === 0 ? [] : await store.listKeys();
   if (accounts.length > 0 && (keys.length === 0 || keys.some(({ expiresAt }) => expiresAt === null)))
     return undefined;
-  const { createKey } = await import('../../accounts/key.ts');
+  const { createKey } = await import('../../../accounts/key.ts');
   const { plaintext } = await createKey(
     { store, clock: context.clock, ids: context.ids },
     {
@@ -282,9 +282,9 @@ async function createFirstKey(config: Config, store: Store, context: Context): P
 
 async function openLog(config: Config, output: Output | undefined, context: Context): Promise<Logger> {
   const { stderr, env } = context;
-  const { createLog } = await import('../../log.ts');
+  const { createLog } = await import('../../../log.ts');
   if (output !== undefined && output.logFile !== null) {
-    const { openLogFile } = await import('./running/log-file.ts');
+    const { openLogFile } = await import('./log-file.ts');
     return createLog({ format: config.log ?? 'json', stream: openLogFile(output.logFile) });
   }
   context.unblockLog?.();
