@@ -21,7 +21,7 @@ const SERVING =
   /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/admin\/door\.ts$|\/undici\//;
 /** Commands that do not serve read these. */
 const SHARED =
-  /\/src\/(?:canonical\/request|accounts\/(?:key|json|name|admin-token|usage-report)|sim\/behaviours)\.ts$/;
+  /\/src\/(?:canonical\/request|accounts\/(?:key|json|name|admin-token|request-json|usage-report)|sim\/behaviours)\.ts$/;
 /** What answers requests is one script, because V8 reads an export of another script through a getter. */
 const serving = (id) => SERVING.test(id) && !SHARED.test(id);
 

@@ -7,6 +7,7 @@ import { watchConfig } from './config/watch.ts';
 import { createAdminDoor, type AdminDoor } from './admin/door.ts';
 import { createDatabaseHealth } from './gateway/database-health.ts';
 import { createInFlightLimit } from './gateway/in-flight-limit.ts';
+import type { Observer } from './gateway/trace.ts';
 import type { GatewayDeps } from './gateway/exchange.ts';
 import type { ControlHandler } from './control/handler.ts';
 import type { GatewayStatus } from './control/status.ts';
@@ -15,6 +16,7 @@ import { createMetrics } from './observe/metrics/metrics.ts';
 import { createTraceExporter, type TraceExporter } from './observe/traces.ts';
 import { createRequestLog } from './observe/request-log.ts';
 import { createItemRecorder } from './observe/item-recorder.ts';
+import { createLive, type Live } from './observe/live.ts';
 import { createUsageRecorder, type UsageRecorder } from './observe/usage-recorder.ts';
 import type { Ids } from './ids.ts';
 import type { Logger } from './log.ts';
@@ -88,6 +90,7 @@ interface Parts {
   admin: AdminDoor;
   usage: UsageRecorder;
   traces: TraceExporter | undefined;
+  live: Live;
   state: { config: Config; stopped: boolean };
 }
 
@@ -118,7 +121,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     ready: deps.discovered,
     described: Promise.all([deps.discovered, priced]).then(() => undefined),
     status: () => statusOf(parts, { urls, since }),
-    controlHandlers: [linkHandler(admin, urls)],
+    controlHandlers: [linkHandler(admin, urls), ...liveHandlers(parts.live)],
     async stop() {
       watch?.close();
       admin.close();
@@ -186,7 +189,9 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
   const routing = createRouting({ config, clock });
   routing.addProviders([sim]);
-  const usage = createUsageRecorder({ store, clock, log });
+  const live = createLive({ health: routing.health, clock });
+  const onRow: Live['recorded'] = (row, trace) => live.recorded(row, trace);
+  const usage = createUsageRecorder({ store, clock, log, onRow });
   const items = createSealedItems({
     store,
     keyFile: `${store.location}.key`,
@@ -206,7 +211,8 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
       inFlight: () => inFlightLimit.inFlight,
       isDatabaseAway: () => database.isAway(),
     });
-  const observers = [
+  const observers: Observer[] = [
+    live,
     usage,
     createRequestLog(log),
     createItemRecorder(items, () => state.config.responses.store),
@@ -233,15 +239,24 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   };
   const admin = createAdminDoor({
     ...deps,
-    live: { watch: () => () => undefined, follow: () => () => undefined },
+    live,
     effective: options.effective ?? noEffective,
   });
   const server = createGatewayServer(deps, admin);
-  return { deps, server, admin, usage, traces, state };
+  return { deps, server, admin, usage, traces, live, state };
 }
 
 function noEffective(): Promise<never> {
   return Promise.reject(new Error('a gateway of `gateway run` does not show its configuration'));
+}
+
+/** What `gateway requests` and `gateway top` read. */
+function liveHandlers(live: Live): ControlHandler[] {
+  return [
+    { method: 'GET', path: '/requests', handle: () => live.recent() },
+    { method: 'GET', path: '/requests/new', open: (_request, send) => live.follow(send) },
+    { method: 'GET', path: '/live', open: (_request, send) => live.watch(send) },
+  ];
 }
 
 /** Ends what runs beside requests. Gives the number of usage rows that could not be written. */

@@ -66,6 +66,8 @@ export class GatewayError extends Error {
   readonly kind: ErrorKind;
   readonly status: number;
   readonly options: ErrorOptions;
+  /** Whose request failed, if its key was accepted. */
+  account: string | undefined = undefined;
 
   constructor(kind: ErrorKind, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause });

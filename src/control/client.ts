@@ -71,9 +71,17 @@ export async function call(
   return parseReply(response.statusCode ?? 0, text);
 }
 
-/** The events of a stream until the gateway ends or the reader stops (`break`). Rejects as `call` if the stream cannot be opened. */
-export async function* stream(gateway: Address, path: string): AsyncGenerator<unknown, void, undefined> {
+/** The events of a stream until the gateway ends or the reader stops (`break`, or `signal`, also between two events). Rejects as
+ *  `call` if the stream cannot be opened. */
+export async function* stream(
+  gateway: Address,
+  path: string,
+  signal?: AbortSignal,
+): AsyncGenerator<unknown, void, undefined> {
   const response = await open(gateway, { method: 'GET', path });
+  const stop = (): void => void response.destroy();
+  if (signal?.aborted === true) stop();
+  signal?.addEventListener('abort', stop);
   if (response.statusCode !== 200) {
     parseReply(response.statusCode ?? 0, await readText(response));
     return;
@@ -88,8 +96,9 @@ export async function* stream(gateway: Address, path: string): AsyncGenerator<un
     }
   } catch (error) {
     // The gateway ended.
-    if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+    if (signal?.aborted !== true && (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
   } finally {
+    signal?.removeEventListener('abort', stop);
     response.destroy();
   }
 }

@@ -14,7 +14,7 @@ import { estimatedInput, respond } from './reply/respond.ts';
 import { keepAliveInSilence } from './reply/silence.ts';
 import { recallThinking } from './thinking-memory.ts';
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/routing.ts';
-import { finishTrace, Trace, type Outcome } from './trace.ts';
+import { finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
 
 /**
  * Throws GatewayError before anything is written, or after the stream was opened with keep-alives alone (`sink.opened`); ClientGone if
@@ -62,7 +62,7 @@ export async function infer(
     references?.release();
 
     const { model: modelAsked, stream: streamed } = inbound;
-    const trace = new Trace({
+    const admitted = {
       requestId,
       key,
       endpoint: name,
@@ -72,7 +72,8 @@ export async function infer(
       passedOver: passedOver(resolution, refused),
       conversation: query.knownConversation,
       spans: deps.traces ? beginSpans(headers) : undefined,
-    });
+    };
+    const trace = startTrace(admitted, deps.observers);
     exchange.admitted = true;
     const { maxReply, maxValues } = limits;
     // Each by its name: of a literal with a spread V8 makes a new hidden class each time (docs/decisions/0014).
@@ -91,6 +92,9 @@ export async function infer(
     };
     const remembered = targets.length > 1 ? query : undefined;
     await answer(ask, { admission, exchange, readAt, remembered }, trace, deps);
+  } catch (error) {
+    if (error instanceof GatewayError) error.account = key.account;
+    throw error;
   } finally {
     exchange.whenDelivered(release);
   }

@@ -1,4 +1,5 @@
 // The record of one admitted request. The line appends to it; the observers read it once, when the request is over.
+import type { RefusedRequest } from '../accounts/request-json.ts';
 import type { Clock } from '../clock.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Usage } from '../canonical/usage.ts';
@@ -111,6 +112,10 @@ export class Trace implements Admitted {
   contactedAt = 0;
   /** Bytes of the streamed answer so far. */
   written = 0;
+  /** Somebody watches: the pieces of the answer are counted, and their bytes. */
+  watched = false;
+  pieces = 0;
+  pieceBytes = 0;
   /** Why the request failed, as the client got it. */
   message: string | undefined = undefined;
   firstByteAt: number | undefined = undefined;
@@ -149,8 +154,18 @@ export class Trace implements Admitted {
 export type FinishedTrace = Readonly<Trace>;
 
 export interface Observer {
+  /** Called once for each admitted request, before a target is asked. Must not throw. */
+  started?(trace: Trace): void;
+  /** Called for each request that is refused before admission. Must not throw. */
+  wasRefused?(request: RefusedRequest): void;
   /** Called exactly once for each admitted request, however it ended. Must not throw. */
   finished(trace: FinishedTrace): void;
+}
+
+export function startTrace(admitted: Admitted, observers: readonly Observer[]): Trace {
+  const trace = new Trace(admitted);
+  for (const observer of observers) observer.started?.(trace);
+  return trace;
 }
 
 /** Characters of a provider's id in the log. */

@@ -1,32 +1,8 @@
 // What is to be noted of a request, in the JSON of its usage row: attempts, targets that were passed over, what was left out, the
 // error's message. Never a key or a body. Most requests have nothing to be noted.
+import type { AttemptDetail, RequestDetail } from '../accounts/request-json.ts';
 import { withoutKeys } from '../log.ts';
 import type { FinishedTrace } from '../gateway/trace.ts';
-
-export interface AttemptDetail {
-  target: string;
-  protocol: string;
-  /** Of the provider. Absent: there was no answer. */
-  status?: number;
-  /** What failed: an error kind and, if known, its reason. Absent: this target answered, or was asked last. */
-  error?: string;
-  message?: string;
-  ms: number;
-}
-
-/** The JSON of a usage row's `detail`. All members are optional. */
-export interface RequestDetail {
-  attempts?: AttemptDetail[];
-  passed_over?: { target: string; why: string }[];
-  /** Fields of the request that were left out, or changed in form; parts of the answer that were left out. */
-  dropped?: string[];
-  changed?: string[];
-  lost?: string[];
-  /** The input tokens are the gateway's estimate. */
-  estimated_input?: number;
-  /** The error's message, as the client got it. */
-  message?: string;
-}
 
 /** Characters of the whole text. */
 const MOST = 2048;

@@ -18,8 +18,14 @@ export interface UsageRecorder extends Observer {
   flush(): Promise<number>;
 }
 
-export function createUsageRecorder(options: { store: Store; clock: Clock; log: Logger }): UsageRecorder {
-  const { store, clock, log } = options;
+/** `onRow` gets each row when its request ends. */
+export function createUsageRecorder(options: {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  onRow?: (row: UsageRow, trace: FinishedTrace) => void;
+}): UsageRecorder {
+  const { store, clock, log, onRow } = options;
   let waiting: UsageRow[] = [];
   let scheduled = false;
   let failing = false;
@@ -64,7 +70,9 @@ export function createUsageRecorder(options: { store: Store; clock: Clock; log: 
 
   return {
     finished(trace) {
-      waiting.push(usageRow(trace));
+      const row = usageRow(trace);
+      waiting.push(row);
+      onRow?.(row, trace);
       schedule(FLUSH_MS);
     },
     async flush() {

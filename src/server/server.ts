@@ -4,7 +4,7 @@ import { Server as TcpServer, type AddressInfo, type Socket } from 'node:net';
 import { descriptorsLeft } from '../descriptors.ts';
 import { GatewayError } from '../errors.ts';
 import { createRequestIds } from '../ids.ts';
-import type { Logger } from '../log.ts';
+import { withoutKeys, type Logger } from '../log.ts';
 import { ClientGone, type GatewayDeps, type Site } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
@@ -163,7 +163,12 @@ function refuse(request: ClientRequest, error: unknown, deps: GatewayDeps): void
   if (error instanceof ClientGone || response.destroyed) return;
   const protocol = protocolOfClient(path, headers);
   if (error instanceof GatewayError) {
-    const { status, kind, message } = error;
+    const { status, kind, message, account } = error;
+    if (!request.admitted) {
+      const at = deps.clock.now();
+      const refused = { at, requestId, account, path: shown(path), status, kind, message: shown(message) };
+      for (const observer of deps.observers) observer.wasRefused?.(refused);
+    }
     deps.database.refused(error, { request: requestId, path });
     if (!request.admitted) deps.metrics?.refused(path, error);
     if (status < 500) deps.log.info('refused', { request: requestId, path, status, kind, message });
@@ -176,6 +181,11 @@ function refuse(request: ClientRequest, error: unknown, deps: GatewayDeps): void
   if (!request.admitted) deps.metrics?.refused(path, fault);
   sink.fail(fault, protocol);
 }
+
+/** Characters of a client's path, or of a message that repeats a client's words. */
+const MOST_SHOWN = 1000;
+
+const shown = (text: string): string => withoutKeys(text).slice(0, MOST_SHOWN);
 
 function createListener(handle: Handle, { deps, connections, newRequestId, makeRoom }: Shared): Server {
   const { limits } = deps.config();

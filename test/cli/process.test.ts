@@ -85,6 +85,7 @@ test.each([
   ['stop'],
   ['usage'],
   ['connect'],
+  ['requests'],
   ['config', 'check'],
   ['completion', 'bash'],
 ])('a command that does not serve loads little: %s %s %s', async (...argv) => {

@@ -68,6 +68,11 @@ export function printJson(context: Context, value: unknown): void {
   context.stdout.write(`${text}\n`);
 }
 
+/** Prints one JSON document on a line of its own. */
+export function printJsonLine(context: Context, value: unknown): void {
+  context.stdout.write(`${JSON.stringify(value).replace(UNSAFE, escaped)}\n`);
+}
+
 export function printLines(terminal: Terminal, lines: readonly string[]): void {
   if (lines.length > 0) terminal.write(`${lines.join('\n')}\n`);
 }

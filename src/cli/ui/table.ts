@@ -13,6 +13,8 @@ export interface Column<Row> {
   align?: 'left' | 'right';
   /** The column may be cut to make the table fit. IDs and keys must not be cut. */
   shrinks?: boolean;
+  /** The width without longer values. */
+  least?: number;
 }
 
 const GAP = 2;
@@ -149,7 +151,7 @@ export function table<Row>(
     const most = limit === undefined || column.shrinks === true ? widest : Infinity;
     return cells.reduce(
       (width, row) => Math.max(width, Math.min(most, displayWidth(row[index]?.text ?? ''))),
-      displayWidth(column.title),
+      Math.max(column.least ?? 0, displayWidth(column.title)),
     );
   });
   const widths = fit(

@@ -50,8 +50,8 @@ interface PumpOptions {
   /** The client's error event for a failure, complete. */
   errorEvent: (error: ProviderFailure | GatewayError) => string;
   exchange: Pick<Exchange, 'sink' | 'cancellation'>;
-  /** Takes the time of the first bytes that were written. */
-  trace: Pick<Trace, 'firstByteAt'>;
+  /** Gets the time of the first bytes that were written, and how many they are. */
+  trace: Pick<Trace, 'firstByteAt' | 'written' | 'watched' | 'pieces' | 'pieceBytes'>;
   clock: Clock;
 }
 
@@ -141,7 +141,9 @@ class Pump implements FrameReader {
   #write(bytes: Buffer | string): void {
     if (bytes.length === 0) return;
     this.#writing();
-    const { exchange, source } = this.#options;
+    const { exchange, source, trace } = this.#options;
+    trace.written += bytes.length;
+    if (trace.watched) countPieces(trace, bytes);
     if (exchange.sink.write(bytes)) return;
     source.pause();
     exchange.sink.onDrain(this.#onDrain);
@@ -204,6 +206,23 @@ class Pump implements FrameReader {
     this.#options.source.abort();
     this.#reject(error instanceof Error ? error : new Error(String(error)));
   }
+}
+
+/** Bytes of a write in which pieces are counted. */
+const MOST_COUNTED = 16 * 1024;
+const LF = 10;
+
+/** A blank line ends a piece. */
+function countPieces(trace: Pick<Trace, 'pieces' | 'pieceBytes'>, bytes: Buffer | string): void {
+  const length = Math.min(bytes.length, MOST_COUNTED);
+  const isString = typeof bytes === 'string';
+  let before = 0;
+  for (let at = 0; at < length; at += 1) {
+    const byte = isString ? bytes.charCodeAt(at) : bytes[at];
+    if (byte === LF && before === LF) trace.pieces += 1;
+    before = byte ?? 0;
+  }
+  trace.pieceBytes += length;
 }
 
 export { TRUNCATED };

@@ -1,0 +1,183 @@
+// `gateway requests`: the last requests, or one by its id: its attempts, why targets were passed over, what was left out.
+import { InvalidArgumentError, type Command } from 'commander';
+import { requestJson, type RequestJson } from '../../../accounts/request-json.ts';
+import type { Config } from '../../../config/config.ts';
+import type { RunningGateway } from '../../../control/client.ts';
+import { readRequestId } from '../../../ids.ts';
+import type { RequestQuery, StoreReader } from '../../../store/store.ts';
+import { parseSince } from '../../args/values.ts';
+import { CliError, type Context } from '../../context.ts';
+import { runningGateways } from '../../running.ts';
+import { say } from '../../ui/lines.ts';
+import { createStyle, printJson, printLines, widthOf } from '../../ui/style.ts';
+import type { RequestOptions } from './follow.ts';
+import { unknownAccount, withReadStore } from '../../with-store.ts';
+
+const DEFAULT_LIMIT = 20;
+const HIGHEST_LIMIT = 10_000;
+
+export function defineRequests(requests: Command, context: Context): void {
+  const { clock } = context;
+  requests
+    .argument('[id]', 'the id of one request (x-request-id of its answer), or the beginning of it')
+    .option('--limit <n>', 'show so many', parseLimit, DEFAULT_LIMIT)
+    .option('--errors', 'only requests that were not fully answered')
+    .option('--account <name>', 'only this account')
+    .option('--model <name>', 'only this model: as asked for, or as it answered')
+    .option('--since <when>', 'a duration (2h, 7d) or an ISO date or time', (text) =>
+      parseSince(text, clock.now()),
+    )
+    .option('--follow', 'show new requests as they end, until Ctrl-C')
+    .option('--json', 'print JSON; with --follow one line for each request')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway requests --errors --since 2h\n  gateway requests 0Vx3kQp8aB',
+    )
+    .action(async (id: string | undefined, options: RequestOptions, command: Command) =>
+      withReadStore(command, context, async (store, config) => {
+        if (id !== undefined) await showOne(id, options, store, config, context);
+        else await showLast(options, store, config, context);
+      }),
+    );
+}
+
+function parseLimit(text: string): number {
+  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > HIGHEST_LIMIT)
+    throw new InvalidArgumentError(`Give a whole number from 1 to ${HIGHEST_LIMIT}.`);
+  return limit;
+}
+
+async function showLast(
+  options: RequestOptions,
+  store: StoreReader,
+  config: Config,
+  context: Context,
+): Promise<void> {
+  const query = await queryOf(options, store);
+  const gateways = options.errors || options.follow ? await runningGateways(config, context) : [];
+  const stored = (await store.listRequests(query)).map(requestJson);
+  const refused = options.errors ? await refusedBy(gateways, options) : [];
+  const rows = newestLast(stored, refused).slice(-options.limit);
+  if (options.errors) sayRefused(gateways, context);
+  const { follow } = options;
+  if (follow) {
+    const { followRequests } = await import('./follow.ts');
+    await followRequests({ rows, query, options, gateways, store }, context);
+  } else if (options.json) printJson(context, rows);
+  else await printTable(rows, context);
+}
+
+async function queryOf({ limit, errors, account, model, since }: RequestOptions, store: StoreReader) {
+  const query: RequestQuery = { limit, errors, model, since };
+  if (account !== undefined) {
+    const found = await store.findAccount(account);
+    if (found === undefined) throw await unknownAccount(store, account);
+    query.accountId = found.id;
+  }
+  return query;
+}
+
+function newestLast(stored: readonly RequestJson[], refused: readonly RequestJson[]): RequestJson[] {
+  const ids = new Set(stored.map(({ id }) => id));
+  return [...stored, ...refused.filter(({ id }) => !ids.has(id))].sort(
+    (a, b) => Date.parse(a.at) - Date.parse(b.at),
+  );
+}
+
+/** The refused requests that the running gateways remember. */
+async function refusedBy(
+  gateways: readonly RunningGateway[],
+  options: RequestOptions,
+): Promise<RequestJson[]> {
+  const { isWanted, readRecent } = await import('./follow.ts');
+  const found = await Promise.all(gateways.map(readRecent));
+  return found.flatMap(({ refused }) => refused).filter((request) => isWanted(request, options));
+}
+
+function sayRefused(gateways: readonly RunningGateway[], { stderr }: Context): void {
+  const refused = 'requests refused before admission (400, 401, 403, 404, 429, …)';
+  say(
+    stderr,
+    gateways.length === 0
+      ? `${refused} are not stored, and no gateway runs that would remember the last of them`
+      : `${refused} are not stored: those below are the last that the running gateway remembers`,
+  );
+}
+
+async function printTable(rows: readonly RequestJson[], context: Context): Promise<void> {
+  const { stdout, env, clock } = context;
+  if (rows.length === 0) {
+    printLines(stdout, ['No requests.']);
+    return;
+  }
+  const { requestTable } = await import('../../ui/requests-view.ts');
+  const canvas = { width: widthOf(stdout), style: await createStyle(stdout, env), now: clock.now() };
+  printLines(stdout, requestTable(rows, canvas));
+}
+
+/** A request ends after it arrived; clocks may be set back a little in between. */
+const CLOCK_SLACK_MS = 60_000;
+const LONGEST_REQUEST_MS = 24 * 3_600_000;
+/** Ids that an error names. */
+const MOST_NAMED = 3;
+const WHOLE_ID = 'req_'.length + 24;
+
+async function showOne(
+  text: string,
+  options: RequestOptions,
+  store: StoreReader,
+  config: Config,
+  context: Context,
+): Promise<void> {
+  const found = await find(text, store, config, context);
+  const [only] = found;
+  if (only === undefined) throw await noneFound(text, config, context);
+  if (found.length > 1) {
+    const ids = found.slice(0, MOST_NAMED).map(({ id }) => id);
+    throw new CliError(
+      `several requests begin with ${JSON.stringify(text)}: ${ids.join(', ')}; give more of the id`,
+    );
+  }
+  if (options.json) {
+    printJson(context, only);
+    return;
+  }
+  const { stdout, env, clock } = context;
+  const { requestLines } = await import('../../ui/requests-view.ts');
+  const canvas = { width: widthOf(stdout), style: await createStyle(stdout, env), now: clock.now() };
+  printLines(stdout, requestLines(only, canvas));
+}
+
+async function find(
+  text: string,
+  store: StoreReader,
+  config: Config,
+  context: Context,
+): Promise<readonly RequestJson[]> {
+  const id = readRequestId(text.trim());
+  if (id === undefined) return [];
+  const { prefix, from, to } = id;
+  const stored = await store.findRequests({
+    prefix,
+    from: from - CLOCK_SLACK_MS,
+    until: to + LONGEST_REQUEST_MS,
+    limit: prefix.length === WHOLE_ID ? 1 : MOST_NAMED,
+  });
+  if (stored.length > 0) return stored.map(requestJson);
+  const { readRecent } = await import('./follow.ts');
+  const recent = await Promise.all((await runningGateways(config, context)).map(readRecent));
+  return recent.flatMap(({ refused }) => refused).filter((request) => request.id?.startsWith(prefix));
+}
+
+async function noneFound(text: string, config: Config, context: Context): Promise<CliError> {
+  const { readRecent } = await import('./follow.ts');
+  const recent = await Promise.all((await runningGateways(config, context)).map(readRecent));
+  const prefix = readRequestId(text.trim())?.prefix;
+  const underWay = recent.flatMap(({ under_way: ids }) => ids);
+  if (prefix !== undefined && underWay.some((id) => id.startsWith(prefix)))
+    return new CliError(`the request ${text} is still under way; see: gateway top`);
+  return new CliError(
+    `no request's id begins with ${JSON.stringify(text)}; an id is the x-request-id of an answer; see: gateway requests`,
+  );
+}

@@ -1,0 +1,214 @@
+// Prints requests for people: the last ones as a table, one of them with its attempts and with what was left out. Times are local.
+import type { AttemptDetail, RequestJson } from '../../accounts/request-json.ts';
+import { plural } from '../../plural.ts';
+import { clean, formatCost, formatCount, formatShort, type Style } from './style.ts';
+import { table, wrapText, type Cell, type Column } from './table.ts';
+
+interface Canvas {
+  /** undefined: a pipe, in which nothing is shortened. */
+  width: number | undefined;
+  style: Style;
+  now: number;
+}
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+/** `14:30:05`, in the local time zone. */
+export function localClock(at: number): string {
+  const time = new Date(at);
+  return [time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':');
+}
+
+function localDay(at: number): string {
+  const time = new Date(at);
+  return [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join('-');
+}
+
+/** In a terminal, the day is left out for times of today, and the seconds for others. */
+function shownTime(at: number, { width, now }: Canvas): string {
+  const day = localDay(at);
+  if (width === undefined) return `${day} ${localClock(at)}`;
+  return day === localDay(now) ? localClock(at) : `${day.slice(5)} ${localClock(at).slice(0, 5)}`;
+}
+
+/** `850ms`, `12.3s`, `4m05s` */
+export function formatElapsed(ms: number | null): string {
+  if (ms === null) return '-';
+  if (ms < 1000) return `${Math.round(ms)}ms`;
+  if (ms < 99_950) return `${(ms / 1000).toFixed(1)}s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)}m${two(seconds % 60)}s`;
+}
+
+export const targetOf = ({ provider, model }: RequestJson): string | null =>
+  provider === null ? null : `${provider}/${model ?? ''}`;
+
+/** `auto → openai/gpt-5.2`; of a refused request the path. */
+function modelText(request: RequestJson): string {
+  const { model_asked: asked, refused, endpoint, model } = request;
+  if (refused || asked === null) return clean(endpoint);
+  const target = targetOf(request);
+  if (target === null) return clean(asked);
+  return clean(asked === target ? target : asked === model ? target : `${asked} → ${target}`);
+}
+
+function statusCell({ status, error }: RequestJson): Cell {
+  if (error === null) return { text: String(status), paint: 'green' };
+  if (error === 'client_closed') return { text: String(status), paint: 'yellow' };
+  // The error came in the stream, after its status.
+  return { text: status === 200 ? '200!' : String(status), paint: 'red' };
+}
+
+const FULL_ID = 'req_'.length + 24;
+/** Enough to find a request by it. */
+const SHORT_ID = 10;
+
+/** On a terminal the beginning, by which `gateway requests ID` finds it. */
+function idText({ id }: RequestJson, { width }: Canvas): string {
+  if (id === null) return '-';
+  return width === undefined ? clean(id) : clean(id).replace(/^req_/, '').slice(0, SHORT_ID);
+}
+
+/** `81%`: the share of the input that the provider read from its cache. */
+function cachedText({ input_tokens: input, cache_read_tokens: cached }: RequestJson): string {
+  if (input === null || cached === null || input === 0) return '-';
+  return `${Math.round((100 * cached) / input)}%`;
+}
+
+/** What a person should know of it, in short. */
+function noteOf({ error, attempts, detail, refused }: RequestJson): string {
+  const { dropped = [], lost = [], passed_over: passedOver = [] } = detail;
+  const words = [
+    ...(error === null ? [] : [refused ? `refused: ${error}` : error]),
+    ...((attempts ?? 1) > 1 ? [plural(attempts ?? 0, 'attempt')] : []),
+    ...(passedOver.length > 0 ? [`not ${passedOver.map(({ target }) => target).join(', ')}`] : []),
+    ...(dropped.length > 0 ? [`without ${dropped.join(', ')}`] : []),
+    ...(lost.length > 0 ? [`lost ${lost.join(', ')}`] : []),
+  ];
+  return clean(words.join('; '));
+}
+
+const tokens = (count: number | null, width: number | undefined): string =>
+  count === null ? '-' : width === undefined ? String(count) : formatShort(count);
+
+/** `from`: columns of the terminal from which on there is room for it. */
+function columnsFor(canvas: Canvas): Column<RequestJson>[] {
+  const { width } = canvas;
+  const columns: (Column<RequestJson> & { from?: number })[] = [
+    { title: 'TIME', value: ({ at }) => shownTime(Date.parse(at), canvas), least: 8 },
+    { title: 'CODE', value: statusCell },
+    { title: 'ACCOUNT', value: ({ account }) => clean(account ?? '-'), shrinks: true, least: 8, from: 76 },
+    { title: 'MODEL', value: modelText, shrinks: true, least: 12 },
+    { title: 'IN', value: (row) => tokens(row.input_tokens, width), align: 'right', least: 5 },
+    { title: 'CACHED', value: cachedText, align: 'right', from: 130 },
+    { title: 'OUT', value: (row) => tokens(row.output_tokens, width), align: 'right', least: 5 },
+    { title: 'COST', value: (row) => formatCost(row.cost_usd), align: 'right', least: 7, from: 112 },
+    { title: 'FIRST', value: (row) => formatElapsed(row.first_byte_ms), align: 'right', least: 5, from: 120 },
+    { title: 'TOOK', value: (row) => formatElapsed(row.duration_ms), align: 'right', least: 5, from: 68 },
+    { title: 'ID', value: (row) => idText(row, canvas), least: width === undefined ? FULL_ID : SHORT_ID },
+    { title: 'NOTE', value: noteOf, shrinks: true, from: 84 },
+  ];
+  return columns.filter(({ from = 0 }) => from <= (width ?? Infinity));
+}
+
+/** The lines of a table, the newest last. `bare`: without the titles. */
+export function requestTable(
+  rows: readonly RequestJson[],
+  canvas: Canvas,
+  { bare = false }: { bare?: boolean } = {},
+): string[] {
+  const { width, style } = canvas;
+  const lines = table(rows, columnsFor(canvas), { width, style });
+  return bare ? lines.slice(1) : lines;
+}
+
+const LABEL = 13;
+/** The text of a label gets at least this many columns. */
+const NARROWEST = 24;
+
+export function requestLines(request: RequestJson, canvas: Canvas): string[] {
+  const { style, width } = canvas;
+  const room = width && Math.max(NARROWEST, width - LABEL);
+  const labelled = (label: string, texts: readonly string[]): string[] =>
+    texts
+      .flatMap((text) => wrapText(text, room, '  '))
+      .map((line, at) => `${style.dim((at === 0 ? label : '').padEnd(LABEL))}${line}`);
+  const { detail } = request;
+  const { dropped = [], changed = [], lost = [], passed_over: passedOver = [] } = detail;
+  const list = (names: readonly string[]): string[] => (names.length === 0 ? [] : [clean(names.join(', '))]);
+  return [
+    style.bold(clean(request.id ?? 'a request without an id')),
+    ...labelled('result', [resultText(request, style)]),
+    ...labelled('message', detail.message === undefined ? [] : [clean(detail.message)]),
+    ...labelled('time', [timeText(request)]),
+    ...labelled('account', [accountText(request)]),
+    ...labelled('asked', [askedText(request)]),
+    ...(request.refused ? [] : labelled('target', [clean(targetOf(request) ?? 'none was reached')])),
+    ...labelled('attempts', attemptTexts(request)),
+    ...labelled(
+      'passed over',
+      passedOver.map(({ target, why }) => `${clean(target)}: ${clean(why)}`),
+    ),
+    ...labelled('left out', list(dropped)),
+    ...labelled('changed', changed.map(clean)),
+    ...labelled('lost', list(lost)),
+    ...(request.refused ? [] : labelled('tokens', [tokenText(request)])),
+    ...(request.refused ? [] : labelled('cost', [formatCost(request.cost_usd)])),
+  ];
+}
+
+function resultText({ status, error, refused }: RequestJson, style: Style): string {
+  if (error === null) return style.green(`${status} answered`);
+  if (refused)
+    return style.red(`${status} refused before admission (${clean(error)}); not counted, not stored`);
+  if (error === 'client_closed') return style.yellow('the client left before the end of the answer');
+  const when = status === 200 ? 'an error event in the stream' : 'failed';
+  return style.red(`${status} ${when} (${clean(error)})`);
+}
+
+function timeText({ at, first_byte_ms: first, duration_ms: duration }: RequestJson): string {
+  const ended = Date.parse(at);
+  const words = [`${localDay(ended)} ${localClock(ended)}`];
+  if (duration !== null) words.push(`took ${formatElapsed(duration)}`);
+  if (first !== null) words.push(`first byte after ${formatElapsed(first)}`);
+  return words.join(', ');
+}
+
+function accountText({ account, key, refused }: RequestJson): string {
+  const name = account === null ? (refused ? 'unknown' : 'removed') : clean(account);
+  return key === null ? name : `${name}, key ${clean(key)}`;
+}
+
+function askedText({ model_asked: asked, endpoint, stream, refused }: RequestJson): string {
+  if (refused || asked === null) return clean(endpoint);
+  return `${clean(asked)} by ${clean(endpoint)}${stream ? ', streamed' : ''}`;
+}
+
+/** Of a request with one attempt that answered, nothing. */
+function attemptTexts({ detail: { attempts = [] } }: RequestJson): string[] {
+  return attempts.map((attempt, at) => {
+    const { target, protocol, ms, message } = attempt;
+    const head = `${at + 1}. ${clean(target)} (${clean(protocol)}): ${outcomeOf(attempt)} after ${formatElapsed(ms)}`;
+    return message === undefined ? head : `${head}: ${clean(message)}`;
+  });
+}
+
+function outcomeOf({ status, error }: AttemptDetail): string {
+  if (error === undefined) return 'answered';
+  return status === undefined ? clean(error) : `${status} ${clean(error)}`;
+}
+
+function tokenText(request: RequestJson): string {
+  const { input_tokens: input, output_tokens: output, reasoning_tokens: reasoning, detail } = request;
+  const { cache_read_tokens: read, cache_write_tokens: written } = request;
+  if (input === null || output === null) {
+    const { estimated_input: estimated } = detail;
+    return estimated === undefined ? 'unknown' : `unknown; about ${formatCount(estimated)} in by estimate`;
+  }
+  const parts = [
+    ...(read ? [`${formatCount(read)} read from the cache, ${cachedText(request)}`] : []),
+    ...(written ? [`${formatCount(written)} written to it`] : []),
+  ];
+  const ofInput = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+  return `${formatCount(input)} in${ofInput}, ${formatCount(output)} out${reasoning ? ` (${formatCount(reasoning)} of them reasoning)` : ''}`;
+}

@@ -1,0 +1,283 @@
+// What a gateway does now, as plain data for `gateway requests --follow` and `gateway top`: requests under way, the last ones that
+// ended or were refused, the health of targets. Requests only leave references here; all is computed when somebody looks.
+import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from '../accounts/request-json.ts';
+import { isoTime, type Clock } from '../clock.ts';
+import { withoutKeys } from '../log.ts';
+import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';
+import type { Health, TargetState } from '../routing/health.ts';
+import type { UsageRow } from '../store/store.ts';
+
+export interface LiveRequest {
+  id: string;
+  account: string;
+  model_asked: string;
+  /** The target that is being asked, or answers. */
+  target: string | null;
+  stream: boolean;
+  /** `waiting`: nothing of the answer was sent to the client. */
+  state: 'waiting' | 'answering';
+  age_ms: number;
+  attempts: number;
+  /** An estimate from the pieces of the stream. null: not streamed, or unknown. */
+  output_tokens: number | null;
+  tokens_per_second: number | null;
+}
+
+export interface LiveTarget {
+  target: string;
+  state: 'healthy' | 'cooling' | 'failing';
+  /** Until the target is asked again. */
+  wait_ms: number;
+  in_flight: number;
+  first_byte_ms: number | null;
+}
+
+export interface LiveConversation {
+  /** The beginning of a hash. null: routing had no choice, so requests are grouped by account and model. */
+  conversation: string | null;
+  account: string;
+  model: string;
+  requests: number;
+  input_tokens: number;
+  output_tokens: number;
+  /** null: no price is known. */
+  cost_usd: number | null;
+  last_at: string;
+}
+
+export interface LiveFrame {
+  at: string;
+  /** Since the gateway started. */
+  totals: { requests: number; errors: number; refused: number; output_tokens: number; cost_usd: number };
+  in_flight: number;
+  /** Oldest first, 200 at most. */
+  requests: LiveRequest[];
+  targets: LiveTarget[];
+  /** Of the last 1,000 requests, the latest first, 20 at most. */
+  conversations: LiveConversation[];
+}
+
+/** Requests that ended or were refused since the last event. `missed`: more than are remembered. */
+export interface NewRequests {
+  requests: RequestJson[];
+  missed: number;
+}
+
+type Send<Event> = (event: Event) => void;
+
+export interface Live extends Required<Observer> {
+  /** The row of a request that ended. */
+  recorded(row: UsageRow, trace: FinishedTrace): void;
+  recent(): { refused: RequestJson[]; under_way: string[] };
+  /** Calls `send` with a frame now and every half second. The returned function ends that. */
+  watch(send: Send<LiveFrame>): () => void;
+  /** Calls `send` at most every half second, if there are new requests. */
+  follow(send: Send<NewRequests>): () => void;
+}
+
+const EVERY_MS = 500;
+const MOST_ENDED = 1000;
+const MOST_REFUSED = 200;
+const MOST_SHOWN = 200;
+const MOST_CONVERSATIONS = 20;
+const CONVERSATION_DIGITS = 8;
+
+interface Ended {
+  row: UsageRow;
+  account: string;
+  conversation: string | undefined;
+}
+
+/** The last `most` values. */
+class Ring<Value> {
+  readonly #values: Value[] = [];
+  readonly #most: number;
+  total = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  push(value: Value): void {
+    this.#values[this.total % this.#most] = value;
+    this.total += 1;
+  }
+
+  /** Oldest first, without the first `seen` of all values. */
+  after(seen: number): Value[] {
+    const first = Math.max(seen, this.total - this.#values.length);
+    const found: Value[] = [];
+    for (let at = first; at < this.total; at += 1) {
+      const value = this.#values[at % this.#most];
+      if (value !== undefined) found.push(value);
+    }
+    return found;
+  }
+}
+
+export function createLive({ health, clock }: { health: Health; clock: Clock }): Live {
+  const underWay = new Set<Trace>();
+  const ended = new Ring<Ended>(MOST_ENDED);
+  const refusals = new Ring<RefusedRequest>(MOST_REFUSED);
+  const totals = { requests: 0, errors: 0, output_tokens: 0, cost_usd: 0 };
+  const rates = createRates(clock);
+  let watchers = 0;
+
+  function frame(): LiveFrame {
+    return {
+      at: isoTime(clock.now()),
+      totals: { ...totals, refused: refusals.total },
+      in_flight: underWay.size,
+      requests: [...underWay]
+        .slice(0, MOST_SHOWN)
+        .map((trace) => liveRequest(trace, clock.monotonic(), rates)),
+      targets: health.states().map(liveTarget),
+      conversations: conversationsOf(ended.after(0)),
+    };
+  }
+
+  /** Runs `task` at once and at the interval. */
+  function repeat(task: () => void): () => void {
+    let cancel = (): void => undefined;
+    const run = (): void => {
+      cancel = clock.after(EVERY_MS, run);
+      task();
+    };
+    run();
+    return () => cancel();
+  }
+
+  return {
+    started(trace) {
+      underWay.add(trace);
+      trace.watched = watchers > 0;
+    },
+    finished(trace) {
+      underWay.delete(trace);
+    },
+    recorded(row, { key, conversation }) {
+      ended.push({ row, account: key.account, conversation });
+      totals.requests += 1;
+      if (row.error !== null) totals.errors += 1;
+      totals.output_tokens += row.output ?? 0;
+      totals.cost_usd += row.costUsd ?? 0;
+    },
+    wasRefused: (request) => refusals.push(request),
+    recent: () => ({
+      refused: refusals.after(0).map(refusedJson),
+      under_way: [...underWay].map(({ requestId }) => requestId),
+    }),
+    watch(send) {
+      watchers += 1;
+      for (const trace of underWay) trace.watched = true;
+      const stop = repeat(() => send(frame()));
+      return () => {
+        stop();
+        watchers -= 1;
+        if (watchers === 0) for (const trace of underWay) trace.watched = false;
+      };
+    },
+    follow(send) {
+      let seen = { ended: ended.total, refused: refusals.total };
+      return repeat(() => {
+        const { ended: before, refused: refusedBefore } = seen;
+        seen = { ended: ended.total, refused: refusals.total };
+        const requests = [
+          ...ended.after(before).map(endedJson),
+          ...refusals.after(refusedBefore).map(refusedJson),
+        ];
+        const missed = seen.ended - before + seen.refused - refusedBefore - requests.length;
+        if (requests.length > 0) send({ requests: requests.sort(byTime), missed });
+      });
+    },
+  };
+}
+
+const endedJson = ({ row, account }: Ended): RequestJson => requestJson({ ...row, account });
+
+function byTime(a: RequestJson, b: RequestJson): number {
+  return a.at < b.at ? -1 : a.at > b.at ? 1 : 0;
+}
+
+function liveRequest(trace: Trace, now: number, rates: Rates): LiveRequest {
+  const { requestId, key, modelAsked, contact, streamed, firstByteAt, startedAt, attempts } = trace;
+  const tokens = estimatedTokens(trace);
+  return {
+    id: requestId,
+    account: key.account,
+    model_asked: withoutKeys(modelAsked),
+    target: contact === undefined ? null : withoutKeys(contact.target.key),
+    stream: streamed,
+    state: firstByteAt === undefined ? 'waiting' : 'answering',
+    age_ms: Math.round(now - startedAt),
+    attempts,
+    output_tokens: tokens === null ? null : Math.round(tokens),
+    tokens_per_second: tokens === null ? null : rates(trace, tokens),
+  };
+}
+
+/** A piece of a stream has about one token. Pieces are counted while somebody watches; before, only bytes are. */
+function estimatedTokens({ written, pieces, pieceBytes }: Trace): number | null {
+  if (written === 0) return 0;
+  return pieceBytes === 0 ? null : (written * pieces) / pieceBytes;
+}
+
+type Rates = (trace: Trace, tokens: number) => number;
+
+/** Between two measurements of a stream; several watchers share them. */
+const LEAST_MS = 400;
+/** Weight of the newest rate. */
+const NEWEST = 0.5;
+
+function createRates(clock: Clock): Rates {
+  const last = new WeakMap<Trace, { at: number; tokens: number; rate: number }>();
+  return (trace, tokens) => {
+    const now = clock.monotonic();
+    const before = last.get(trace);
+    if (before !== undefined && now - before.at < LEAST_MS) return round(before.rate);
+    const sinceFirst = now - (trace.firstByteAt ?? now);
+    const average = sinceFirst <= 0 ? 0 : (1000 * tokens) / sinceFirst;
+    const rate =
+      before === undefined
+        ? average
+        : before.rate + NEWEST * ((1000 * (tokens - before.tokens)) / (now - before.at) - before.rate);
+    last.set(trace, { at: now, tokens, rate: Math.max(0, rate) });
+    return round(Math.max(0, rate));
+  };
+}
+
+const round = (rate: number): number => Math.round(rate * 10) / 10;
+
+function liveTarget([key, state]: [string, TargetState]): LiveTarget {
+  const { breaker, coolingMs, openMs, inFlight, firstByteMs } = state;
+  return {
+    target: withoutKeys(key),
+    state: breaker !== 'closed' ? 'failing' : coolingMs > 0 ? 'cooling' : 'healthy',
+    wait_ms: Math.ceil(Math.max(openMs, coolingMs)),
+    in_flight: inFlight,
+    first_byte_ms: firstByteMs === undefined ? null : Math.round(firstByteMs),
+  };
+}
+
+function conversationsOf(ended: readonly Ended[]): LiveConversation[] {
+  // In order of the last request: the latest is the last.
+  const found = new Map<string, LiveConversation>();
+  for (const { row, account, conversation } of ended) {
+    const model = row.model ?? row.modelAsked;
+    const key = `${row.accountId} ${conversation ?? `model ${model}`}`;
+    const before = found.get(key);
+    found.delete(key);
+    found.set(key, {
+      conversation: conversation?.slice(0, CONVERSATION_DIGITS) ?? null,
+      account,
+      model,
+      requests: (before?.requests ?? 0) + 1,
+      input_tokens:
+        (before?.input_tokens ?? 0) + (row.input ?? 0) + (row.cacheRead ?? 0) + (row.cacheWrite ?? 0),
+      output_tokens: (before?.output_tokens ?? 0) + (row.output ?? 0),
+      cost_usd: row.costUsd === null ? (before?.cost_usd ?? null) : (before?.cost_usd ?? 0) + row.costUsd,
+      last_at: isoTime(row.at),
+    });
+  }
+  return [...found.values()].slice(-MOST_CONVERSATIONS).reverse();
+}

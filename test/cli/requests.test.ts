@@ -1,0 +1,279 @@
+// `gateway requests`: the list at several widths, the filters, one request, and new requests as they end.
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { RequestDetail } from '../../src/accounts/request-json.ts';
+import { createIds, createRequestIds } from '../../src/ids.ts';
+import { displayWidth } from '../../src/cli/ui/table.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store, UsageRow } from '../../src/store/store.ts';
+import { usageRow } from '../store/contract.ts';
+import { createShell, NOW, type Shell } from './harness.ts';
+
+beforeEach(() => {
+  vi.stubEnv('TZ', 'America/New_York');
+  return () => vi.unstubAllEnvs();
+});
+
+async function record(shell: Shell, rows: (accountId: number) => UsageRow[]): Promise<void> {
+  const store: Store = await openStore(join(shell.directory, 'gateway.db'));
+  try {
+    const account = await store.findAccount('alice');
+    await store.recordUsage(rows(account?.id ?? 0));
+  } finally {
+    await store.close();
+  }
+}
+
+const detail = (value: RequestDetail): string => JSON.stringify(value);
+const MINUTE = 60_000;
+/** An id of a request that arrived at this time, with a known end. */
+function idAt(at: number, end: string): string {
+  const id = createRequestIds(createIds(), () => at)();
+  return id.slice(0, id.length - end.length) + end;
+}
+const IDS = [3, 2, 1, 0].map((minutes, at) => idAt(NOW - minutes * MINUTE, String(at)));
+const [PLAIN = '', FAILED = '', LEFT_OUT = '', GONE = ''] = IDS;
+
+const FAILURE: RequestDetail = {
+  attempts: [
+    { target: 'a/m', protocol: 'chat', status: 500, error: 'failed', message: 'broke\u001b[31m', ms: 12.3 },
+    { target: 'b/m', protocol: 'messages', error: 'failed: refused', ms: 2 },
+  ],
+  passed_over: [{ target: 'c/m', why: 'it takes no images' }],
+  message: 'no target could answer (a/m: broke; b/m: refused)',
+};
+
+async function prepared(): Promise<Shell> {
+  const shell = createShell();
+  await shell.run('keys create --account alice');
+  await shell.run('keys create --account bob');
+  await record(shell, (accountId) => {
+    const base = { accountId, attempts: 1, firstByteMs: 310, durationMs: 1240, streamed: true };
+    return [
+      usageRow({
+        ...base,
+        at: NOW - 3 * MINUTE,
+        requestId: PLAIN,
+        input: 2000,
+        cacheRead: 8000,
+        cacheWrite: null,
+      }),
+      usageRow({
+        ...base,
+        at: NOW - 2 * MINUTE,
+        requestId: FAILED,
+        attempts: 2,
+        status: 502,
+        error: 'upstream',
+        provider: 'b',
+        model: 'm',
+        input: null,
+        output: null,
+        costUsd: null,
+        firstByteMs: null,
+        streamed: false,
+        detail: detail(FAILURE),
+      }),
+      usageRow({
+        ...base,
+        at: NOW - MINUTE,
+        requestId: LEFT_OUT,
+        provider: 'openai',
+        model: 'gpt-5.2',
+        modelAsked: 'gpt-5.2',
+        detail: detail({ dropped: ['seed', 'user'], changed: ['max_tokens: sent as 4096'] }),
+      }),
+      usageRow({ ...base, at: NOW - 24 * 60 * MINUTE, requestId: null, attempts: null }),
+      usageRow({ ...base, at: NOW, requestId: GONE, status: 499, error: 'client_closed', accountId: 99 }),
+    ];
+  });
+  return shell;
+}
+
+/** As printed, with the random characters of ids replaced. */
+function drawn(text: string): string {
+  const times = new Map(IDS.map((id, at) => [id.slice(4, 14), `id${at}`.padEnd(10, '.')]));
+  let shown = stripVTControlCharacters(text);
+  for (const [prefix, name] of times) shown = shown.replaceAll(prefix, name);
+  return shown;
+}
+
+describe('the list', () => {
+  it.each([60, 100, 160])('fits %i columns, newest last, times local', async (columns) => {
+    const shell = await prepared();
+    const { stdout, code } = await shell.run('requests', { columns });
+    expect(code).toBe(0);
+    expect(drawn(stdout)).toMatchSnapshot();
+    for (const line of stdout.split('\n')) {
+      expect(displayWidth(stripVTControlCharacters(line))).toBeLessThanOrEqual(columns);
+    }
+  });
+
+  it('has no colour with NO_COLOR', async () => {
+    const shell = await prepared();
+    const { stdout } = await shell.run('requests', { columns: 100, env: { NO_COLOR: '1' } });
+    expect(stdout).toBe(stripVTControlCharacters(stdout));
+  });
+
+  it('has whole ids and days in a pipe', async () => {
+    const shell = await prepared();
+    const { stdout } = await shell.run('requests');
+    for (const id of IDS) expect(stdout).toContain(id);
+    expect(stdout).toContain('2026-11-21 09:25:30');
+  });
+
+  it('shows as many as asked for, the newest', async () => {
+    const shell = await prepared();
+    expect(await idsOf(shell, 'requests --limit 2')).toEqual([LEFT_OUT, GONE]);
+  });
+
+  it.each([
+    ['--errors', () => [FAILED, GONE]],
+    ['--account alice --since 5m', () => [PLAIN, FAILED, LEFT_OUT]],
+    ['--account bob', () => []],
+    ['--model openai/gpt-5.2', () => [LEFT_OUT]],
+    ['--model auto --since 2m30s', () => [FAILED, GONE]],
+    ['--since 90s --errors', () => [GONE]],
+  ] as const)('filters: %s', async (flags, ids) => {
+    expect(await idsOf(await prepared(), `requests ${flags}`)).toEqual(ids());
+  });
+
+  it('names the nearest account for an unknown one, and refuses a wrong number', async () => {
+    const shell = await prepared();
+    expect(await shell.run('requests --account alic')).toMatchObject({
+      code: 1,
+      stderr: /did you mean alice/,
+    });
+    for (const limit of ['0', 'x', '1e3'])
+      expect((await shell.run(`requests --limit ${limit}`)).code).toBe(2);
+  });
+
+  it('is empty without requests or a database', async () => {
+    const shell = createShell();
+    expect(await shell.run('requests')).toMatchObject({ code: 0, stdout: 'No requests.\n' });
+    expect(await shell.json('requests')).toEqual([]);
+  });
+
+  it('says what it cannot know of refused requests while no gateway runs', async () => {
+    const { stderr } = await (await prepared()).run('requests --errors');
+    expect(stderr).toMatch(/refused before admission .* are not stored, and no gateway runs/);
+  });
+});
+
+async function idsOf(shell: Shell, line: string): Promise<unknown[]> {
+  return ((await shell.json(line)) as { id: string | null }[]).map(({ id }) => id);
+}
+
+describe('one request', () => {
+  it.each([60, 100])(
+    'shows attempts, what was passed over, and the message, in %i columns',
+    async (columns) => {
+      const shell = await prepared();
+      const { stdout, code } = await shell.run(['requests', FAILED.slice(4, 14)], { columns });
+      expect(code).toBe(0);
+      expect(drawn(stdout).replace(/^req_.*$/m, 'ID')).toMatchSnapshot();
+      for (const line of stdout.split('\n')) {
+        expect(displayWidth(stripVTControlCharacters(line))).toBeLessThanOrEqual(columns);
+      }
+    },
+  );
+
+  it('shows the tokens of each kind, and what was left out', async () => {
+    const shell = await prepared();
+    expect((await shell.run(['requests', PLAIN])).stdout).toMatch(
+      /tokens +10,000 in \(8,000 read from the cache, 80%\), 20 out \(7 of them reasoning\)\n/,
+    );
+    expect((await shell.run(['requests', LEFT_OUT])).stdout).toMatch(
+      /left out +seed, user\nchanged +max_tokens: sent as 4096\n/,
+    );
+  });
+
+  it('is one JSON document', async () => {
+    const shell = await prepared();
+    expect(await shell.json(['requests', FAILED])).toEqual({
+      id: FAILED,
+      at: new Date(NOW - 2 * MINUTE).toISOString(),
+      refused: false,
+      account: 'alice',
+      key: 'key_one',
+      endpoint: 'chat',
+      model_asked: 'auto',
+      provider: 'b',
+      model: 'm',
+      status: 502,
+      error: 'upstream',
+      stream: false,
+      input_tokens: null,
+      cache_read_tokens: 10,
+      cache_write_tokens: 5,
+      output_tokens: null,
+      reasoning_tokens: 7,
+      cost_usd: null,
+      first_byte_ms: null,
+      duration_ms: 1240,
+      attempts: 2,
+      detail: FAILURE,
+    });
+  });
+
+  it.each(['req_nonsense!', 'zzzzzzz', 'req_'])('unknown: %s', async (id) => {
+    const { code, stdout, stderr } = await (await prepared()).run(['requests', id]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^gateway: no request's id begins with .*x-request-id.*see: gateway requests\n$/);
+  });
+
+  it('names the requests that begin alike', async () => {
+    const { code, stderr } = await (await prepared()).run(['requests', PLAIN.slice(0, 7)]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(PLAIN);
+    expect(stderr).toContain('give more of the id');
+  });
+
+  it('bears a detail of another version, or none that can be read', async () => {
+    const shell = await prepared();
+    const details = ['{"attempts":[{"target":1}],"lost":"x","more":{}}', '[]', 'nonsense', '7', 'null'];
+    for (const [at, text] of details.entries()) {
+      const requestId = idAt(NOW, `x${at}`);
+      await record(shell, () => [usageRow({ at: NOW, requestId, detail: text })]);
+      const { code, stdout } = await shell.run(['requests', requestId]);
+      expect({ code, stdout }).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('200 answered') as string,
+      });
+    }
+  });
+});
+
+describe('--follow without a running gateway', () => {
+  it('reads new requests from the database, each once, until a signal', async () => {
+    const shell = await prepared();
+    const waiting: (() => void)[] = [];
+    shell.context.clock.after = (_ms, task) => {
+      waiting.push(task);
+      return () => undefined;
+    };
+    let printed = '';
+    const stdout = { write: (text: string) => (printed += text) };
+    const { execute } = await import('../../src/cli/program.ts');
+    const ended = execute(['requests', '--follow', '--json', '--limit', '1', '--errors'], {
+      ...shell.context,
+      stdout,
+    });
+    const lines = (): unknown[] =>
+      printed.split('\n').flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { id: string }).id]));
+    await expect.poll(() => waiting.length).toBe(1);
+    expect(lines()).toEqual([GONE, FAILED].slice(0, lines().length));
+    const later = idAt(NOW + 900, 'new');
+    await record(shell, () => [
+      usageRow({ at: NOW + 900, requestId: later, error: 'upstream', status: 502 }),
+      usageRow({ at: NOW + 900, requestId: idAt(NOW, 'fine') }),
+    ]);
+    shell.clock.now += 1000;
+    waiting.shift()?.();
+    await expect.poll(() => waiting.length).toBe(1);
+    expect(lines()).toEqual([GONE, later]);
+    shell.signal('SIGINT');
+    expect(await ended).toBe(0);
+  });
+});
