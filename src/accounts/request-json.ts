@@ -79,12 +79,14 @@ export function requestJson(row: StoredRequest): RequestJson {
     output_tokens: row.output,
     reasoning_tokens: row.reasoning,
     cost_usd: row.costUsd,
-    first_byte_ms: row.firstByteMs,
-    duration_ms: row.durationMs,
+    first_byte_ms: row.firstByteMs === null ? null : rounded(row.firstByteMs),
+    duration_ms: rounded(row.durationMs),
     attempts: row.attempts,
     detail: readDetail(row.detail),
   };
 }
+
+const rounded = (ms: number): number => Math.round(ms * 10) / 10;
 
 /** A request that was refused before admission. */
 export interface RefusedRequest {

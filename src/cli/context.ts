@@ -11,6 +11,8 @@ export interface Terminal {
   readonly isTTY?: boolean | undefined;
   /** The width of a terminal; 0 if it is unknown. */
   readonly columns?: number | undefined;
+  /** Its lines. */
+  readonly rows?: number | undefined;
   /** Emits `drain` after `write` returned false. */
   readonly stream?: EventEmitter | undefined;
 }
@@ -31,6 +33,9 @@ export interface Context {
   ask?: ((question: string) => Promise<string | undefined>) | undefined;
   /** Reads standard input to its end. */
   readInput?: (() => Promise<string>) | undefined;
+  /** Calls the listener with every key that is pressed, without a line's end, until the returned function is called. undefined: there
+   *  is no terminal. */
+  onKey?: ((listener: (key: string) => void) => () => void) | undefined;
   /** Calls the listener at every SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void;
   /** Calls the listener with uncaught errors, instead of ending the process, until the returned function is called. */

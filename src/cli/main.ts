@@ -23,6 +23,7 @@ function createContext(): Context {
       const { text } = await import('node:stream/consumers');
       return text(process.stdin);
     },
+    onKey: process.stdin.isTTY ? onKey : undefined,
     onSignal(listener) {
       for (const signal of SIGNALS) process.on(signal, listener);
       return () => {
@@ -71,6 +72,20 @@ function report(message: object): Promise<boolean> {
       resolve(error === null);
     });
   });
+}
+
+/** In raw mode Ctrl-C is a key, too. */
+function onKey(listener: (key: string) => void): () => void {
+  const { stdin } = process;
+  const onData = (bytes: Buffer): void => listener(bytes.toString());
+  stdin.setRawMode(true);
+  stdin.on('data', onData);
+  stdin.resume();
+  return () => {
+    stdin.off('data', onData);
+    stdin.setRawMode(false);
+    stdin.pause();
+  };
 }
 
 /** Records a failed write to stdout, such as a full disk. A reader that closes the pipe (`gateway usage | head`) is not a failure. */

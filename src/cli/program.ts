@@ -95,9 +95,16 @@ const COMMANDS: readonly CommandRow[] = [
     name: 'backup',
     summary: 'copy the database while it is in use',
     load: async () => (await import('./commands/data/transfer.ts')).defineBackup,
+  },
+  {
     name: 'requests',
     summary: 'the last requests; one of them with its attempts',
     load: async () => (await import('./commands/running/requests.ts')).defineRequests,
+  },
+  {
+    name: 'top',
+    summary: 'what a running gateway does now, live',
+    load: async () => (await import('./commands/running/top.ts')).defineTop,
   },
   {
     name: 'models',

@@ -86,6 +86,7 @@ test.each([
   ['usage'],
   ['connect'],
   ['requests'],
+  ['top'],
   ['config', 'check'],
   ['completion', 'bash'],
 ])('a command that does not serve loads little: %s %s %s', async (...argv) => {
