@@ -64,9 +64,10 @@ const gateway = defineConfig({
   input: 'src/cli/main.ts',
   preserveEntrySignatures: 'allow-extension',
   platform: 'node',
-  // Binaries; and OpenTelemetry's SDK, 25 MB of optional packages. What prom-client needs of it is bundled.
+  // Binaries; pg; and OpenTelemetry's SDK, 25 MB of optional packages. What prom-client needs of it is bundled.
   external: (id, importer = '') =>
-    /^better-sqlite3/.test(id) || (id.startsWith('@opentelemetry/') && !importer.includes('prom-client')),
+    /^(?:better-sqlite3|pg$)/.test(id) ||
+    (id.startsWith('@opentelemetry/') && !importer.includes('prom-client')),
   // Its main file is UMD, whose inner requires cannot be bundled.
   resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
   plugins: [undiciInParts, ascii],

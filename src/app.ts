@@ -194,7 +194,6 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const usage = createUsageRecorder({ store, clock, log, onRow });
   const items = createSealedItems({
     store,
-    keyFile: `${store.location}.key`,
     keepMs: () => state.config.responses.keep,
     clock,
     log,

@@ -44,6 +44,7 @@ it('no package with an install script is needed', () => {
     '@opentelemetry/sdk-trace',
     'better-sqlite3',
     'better-sqlite3-napi',
+    'pg',
   ]);
   const { packages } = JSON.parse(read('package-lock.json')) as {
     packages: Record<string, { hasInstallScript?: boolean; optional?: boolean; dev?: boolean }>;

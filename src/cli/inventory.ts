@@ -1,6 +1,5 @@
 // The providers and models as a server would know them: from the configuration, local servers and the lists of providers. For
 // commands that work without a running server.
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { createClients } from '../app.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
@@ -78,7 +77,8 @@ export type States = ReadonlyMap<string, string>;
 /** Running servers publish the states in the database; without a database there is no server. */
 export async function readStates(command: Command, context: Context): Promise<States> {
   const config = await readConfig(command, context);
-  if (!existsSync(config.database)) return new Map();
+  const { databaseExists } = await import('../store/open.ts');
+  if (!databaseExists(config.database)) return new Map();
   return withStore(command, context, async (store) => {
     const known = await store.listHealth(context.clock.now());
     return new Map(known.map(({ target, state }) => [target, state]));

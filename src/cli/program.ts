@@ -175,7 +175,7 @@ function createProgram(context: Context): Command {
     )
     .option(
       '--database <url>',
-      'database (default: $GATEWAY_DATABASE, the configuration, then your data folder)',
+      'database, a file or postgres://… (default: $GATEWAY_DATABASE, the configuration, then your data folder)',
     )
     .option('--debug', 'show stack traces')
     .exitOverride()

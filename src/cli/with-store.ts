@@ -103,7 +103,7 @@ export async function sayRead(
 }
 
 /** A database URL without its password. */
-export const shownDatabase = (location: string): string => location.replace(/(:\/\/)[^@/]*@/, '$1');
+export const shownDatabase = (location: string): string => location.replace(/(:\/\/).*@/, '$1');
 
 /** Every command that writes prints its database on stderr, so that the user notices a wrong one. */
 export function sayWritten(context: Context, store: Store): void {

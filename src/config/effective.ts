@@ -93,7 +93,7 @@ function fileText(given: unknown): EffectiveValue['value'] {
 
 function settings(config: Config, reader: Reader): EffectiveValue[] {
   const { listen, limits, responses } = config;
-  const database = config.database.replace(/(:\/\/)[^@/]*@/, '$1');
+  const database = config.database.replace(/(:\/\/).*@/, '$1');
   const limit = (name: string, value: string | number): EffectiveValue => reader.row(['limits', name], value);
   return [
     reader.setting(['listen', 'hosts'], listen.hosts, ['hosts', 'GATEWAY_HOST']),

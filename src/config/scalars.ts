@@ -95,7 +95,11 @@ export const HOST_NAME = text(
   /^([A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?|\[?[0-9A-Fa-f:.]+\]?)$/,
 );
 
-export const DATABASE = text('is not a database', 'write a file (relative to this one)', /\S/);
+export const DATABASE = text(
+  'is not a database',
+  'write a file (relative to this one) or postgres://…',
+  /\S/,
+);
 
 export const URL_TEXT = text('is not text', 'write a URL, as for an official SDK', /\S/);
 

@@ -135,7 +135,7 @@ function chooseDatabase(given: Given, lines: string[], faults: ConfigFault[]): s
   if (scheme === 'postgres' || scheme === 'postgresql') return text;
   if (scheme === undefined && text.trim() !== '') return path.resolve(base, fromHome(text.trim()));
   // The message does not repeat the text, which may hold a password.
-  const message = 'is not a database; write a file';
+  const message = 'is not a database; write a file or postgres://…';
   if (source === undefined) faults.push({ path: ['database'], message });
   else lines.push(`${source}: ${message}`);
   return given.defaultDatabase;

@@ -1,5 +1,5 @@
 // Encrypts and decrypts stored items with AES-256-GCM as NIST SP 800-38D defines it: a random nonce of 96 bits, a tag of 128. The
-// key is in a file beside the database, which only its owner may read.
+// key of a SQLite database is in a file beside it, which only its owner may read.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -25,12 +25,12 @@ export interface ItemCipher {
   open(sealed: Uint8Array, name: string): string | undefined;
 }
 
-/** The key is read, or created, when it is first needed. */
-export function createItemCipher(keyFile: string): ItemCipher {
+/** The key is read when it is first needed. */
+export function createItemCipher(readKey: () => Buffer): ItemCipher {
   let key: Buffer | undefined;
   return {
-    seal: (text, name) => seal(text, (key ??= readKey(keyFile)), name),
-    open: (sealed, name) => open(sealed, (key ??= readKey(keyFile)), name),
+    seal: (text, name) => seal(text, (key ??= readKey()), name),
+    open: (sealed, name) => open(sealed, (key ??= readKey()), name),
   };
 }
 
@@ -55,8 +55,8 @@ function open(sealed: Uint8Array, key: Buffer, name: string): string | undefined
   }
 }
 
-/** Creates the key if there is none. If two processes create it at once, both use the first one. */
-function readKey(file: string): Buffer {
+/** The key in a file with the mode 0600. Creates it if there is none. If two processes create it at once, both use the first one. */
+export function readItemKey(file: string): Buffer {
   const existing = keyIn(file);
   if (existing !== undefined) return existing;
   const own = `${file}.${process.pid}`;

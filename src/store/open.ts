@@ -9,9 +9,14 @@ interface StoreOptions {
   clock?: Clock;
 }
 
-/** `location`: the path of a SQLite file. Creates the file and its folder if they do not exist. Rejects with StoreError. */
+/** `location`: the path of a SQLite file, or a postgres:// URL. Creates the file and its folder if they do not exist. Rejects with
+ *  StoreError. */
 export async function openStore(location: string, options: StoreOptions = {}): Promise<Store> {
   const scheme = schemeOf(location);
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    const { openPostgres } = await import('./postgres/store.ts');
+    return openPostgres(location, options.clock ?? systemClock);
+  }
   if (scheme !== undefined) throw new StoreError('unavailable', unsupported(scheme));
   const { openSqlite } = await import('./sqlite/store.ts');
   return openSqlite(resolve(location), options.clock ?? systemClock);
@@ -37,6 +42,5 @@ function schemeOf(location: string): string | undefined {
 
 /** The message does not repeat the URL: it may hold a password. */
 function unsupported(scheme: string): string {
-  const name = scheme.startsWith('postgres') ? 'PostgreSQL databases are' : `${scheme}:// databases are`;
-  return `${name} not supported yet; set database to the path of a file`;
+  return `${scheme}:// databases are not supported; set database to the path of a file, or to a postgres:// URL`;
 }

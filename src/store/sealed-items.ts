@@ -54,9 +54,7 @@ interface Waiting {
 }
 
 export interface SealedItemsOptions {
-  store: Pick<Store, 'storeItems' | 'findItems' | 'extendItems' | 'deleteItems'>;
-  /** Created with the mode 0600 when it is first needed. */
-  keyFile: string;
+  store: Pick<Store, 'itemKey' | 'storeItems' | 'findItems' | 'extendItems' | 'deleteItems'>;
   /** Milliseconds, from the current configuration. */
   keepMs: () => number;
   clock: Clock;
@@ -66,7 +64,7 @@ export interface SealedItemsOptions {
 
 export function createSealedItems(options: SealedItemsOptions): SealedItems {
   const { store, keepMs, clock, log, bounds = BOUNDS } = options;
-  const cipher = createItemCipher(options.keyFile);
+  const cipher = createItemCipher(() => store.itemKey());
   const queue = new ItemQueue({
     write: (items) =>
       store.storeItems(

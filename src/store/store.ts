@@ -230,9 +230,19 @@ export type AdmissionCount =
   | { outcome: 'key_ended' }
   | { outcome: 'tier_changed'; tier: string };
 
+/** Batches of one process, in the order in which it writes them, so that none is written twice. */
+export interface Batch {
+  /** Differs for each process and start. */
+  writer: string;
+  /** Ascending. */
+  number: number;
+}
+
 export interface Store {
   /** The name of the database in messages: the file's path, or the URL without its password. */
   readonly location: string;
+  /** The key of stored items, which all gateways on the database share: 32 bytes. Throws StoreError. */
+  itemKey(): Buffer;
 
   /** Counts one more request of the key's account in the current hour, if the count is below `limit`, which is the limit of
    *  `key.tier`. Exact for any number of servers on one database; the promise resolves after the commit. `now` is the caller's
@@ -268,8 +278,9 @@ export interface Store {
    *  if no account has this name. */
   removeAccount(name: string): Promise<Account | undefined>;
 
-  /** Adds the rows and sets `lastUsedAt` of their keys. One transaction for the batch. */
-  recordUsage(rows: readonly UsageRow[]): Promise<void>;
+  /** Adds the rows and sets `lastUsedAt` of their keys. One transaction for the batch, which changes nothing if its writer has
+   *  written it or a later one. */
+  recordUsage(rows: readonly UsageRow[], batch?: Batch): Promise<void>;
   /** Admissions of each hour, oldest first, of one account or of all. Hours without admissions are left out. Here and in the
    *  totals, the window begins at the start of the hour that contains `since`, so that both cover the same time. */
   admissionsByHour(

@@ -166,7 +166,7 @@ const FAULTS: Record<string, [text: string, ...lines: string[]]> = {
   ],
   'a database that is not built in': [
     `${SIM}database: mysql://user:hunter2@host/x\n`,
-    'gateway.yaml:3 database: is not a database; write a file',
+    'gateway.yaml:3 database: is not a database; write a file or postgres://…',
   ],
   'a route without targets': [
     `${SIM}routes:\n  a: []\n`,
@@ -285,7 +285,7 @@ describe('a fault is one line with file, line, path and what would be right', ()
     expect(faultsOf(SIM, { env })).toEqual([
       'GATEWAY_HOST: is not a host; write an address or a name without a port, like 127.0.0.1',
       'GATEWAY_PORT: is not a port; write a whole number, 0 to 65535',
-      'GATEWAY_DATABASE: is not a database; write a file',
+      'GATEWAY_DATABASE: is not a database; write a file or postgres://…',
       'GATEWAY_LOG: is not a format; write pretty, json or off',
     ]);
     expect(faultsOf(SIM, { flags: { port: 1.5 } })).toEqual([

@@ -21,7 +21,6 @@ async function store(id: string): Promise<void> {
   const account = await gateway.store.findAccount('test');
   const items = createSealedItems({
     store: gateway.store,
-    keyFile: `${gateway.store.location}.key`,
     keepMs: () => 60_000,
     clock: systemClock,
     log: createLog({ format: 'off', stream: { write: () => true } }),

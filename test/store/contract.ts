@@ -652,6 +652,26 @@ export function storeContract(
       );
     });
 
+    it('writes each batch of a writer once, and the same number of another writer too', async () => {
+      const batch = { writer: 'one', number: 3 };
+      await store.recordUsage([usageRow(), usageRow()], batch);
+      await store.recordUsage([usageRow(), usageRow()], batch);
+      await store.recordUsage([usageRow()], { writer: 'one', number: 2 });
+      expect(await store.totals(1, HOUR)).toMatchObject({ outputTokens: 40 });
+      await store.recordUsage([usageRow()], { writer: 'one', number: 4 });
+      await store.recordUsage([usageRow()], { writer: 'two', number: 3 });
+      expect(await store.totals(1, HOUR)).toMatchObject({ outputTokens: 80 });
+    });
+
+    it('takes a name with a zero character or half a character, also in a search', async () => {
+      const odd = 'a\0b\ud800';
+      await store.recordUsage([usageRow({ modelAsked: odd, model: odd, detail: JSON.stringify({ odd }) })]);
+      expect(await store.totals(1, HOUR)).toMatchObject({ outputTokens: 20 });
+      await store.listRequests({ limit: 5, model: odd });
+      expect(await store.findAccount(odd)).toBeUndefined();
+      expect(await store.findItems(1, [odd], HOUR)).toEqual([]);
+    });
+
     it('takes an empty batch, and a name of any length', async () => {
       await store.recordUsage([]);
       await store.recordUsage([usageRow({ modelAsked: 'x'.repeat(100_000), model: 'y'.repeat(100_000) })]);

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HOUR_MS, systemClock } from '../../src/clock.ts';
 import type { Logger } from '../../src/log.ts';
+import { readItemKey } from '../../src/store/item-cipher.ts';
 import { createSealedItems, type SealedItems } from '../../src/store/sealed-items.ts';
 import { StoreError, type Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
@@ -24,7 +25,8 @@ function sealedItems(
   clock = manualClock(),
   log = quiet,
 ): SealedItems {
-  return createSealedItems({ store, keyFile: `${file}.key`, keepMs: () => HOUR_MS, clock, log });
+  const itemKey = (): Buffer => readItemKey(`${file}.key`);
+  return createSealedItems({ store: { ...store, itemKey }, keepMs: () => HOUR_MS, clock, log });
 }
 
 async function withAccounts(file: string): Promise<Store> {

@@ -252,6 +252,17 @@ export const MIGRATIONS: readonly Migration[] = [
       END;
     `,
   },
+  {
+    name: '0011-usage-writers',
+    // The last batch of usage rows of each process, so that a batch is not written again after an unclear failure.
+    sql: `
+      CREATE TABLE usage_writers (
+        id TEXT PRIMARY KEY,
+        batch INTEGER NOT NULL,
+        at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ];
 
 /** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */

@@ -1,6 +1,7 @@
 // The Store on a SQLite file: connects the interface with the prepared statements of each area. An admission resolves after
 // its commit, so that a killed process has counted every request that it admitted.
 import type { Clock } from '../../clock.ts';
+import { readItemKey } from '../item-cipher.ts';
 import type { Store, TargetHealth } from '../store.ts';
 import { prepareAccounts, removeAccount, removeLeftData } from './accounts.ts';
 import { prepareAdmin } from './admin.ts';
@@ -20,6 +21,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
   const admissions = createAdmissions(connection);
   return {
     location: file,
+    itemKey: () => readItemKey(`${file}.key`),
 
     admit: (key, limit, now) => admissions.admit(key, limit, now),
     used: (accountId, hour) => run((sql) => sql.used.get(accountId, hour) ?? 0),
@@ -37,7 +39,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     renameAccount: (name, to) => run((sql) => sql.renameAccount(name, to)),
     removeAccount: (name) => removeAccount(connection, name),
 
-    recordUsage: (rows) => run(({ usage }) => usage.record(rows)),
+    recordUsage: (rows, batch) => run(({ usage }) => usage.record(rows, batch)),
     admissionsByHour: (accountId, since) => run(({ usage }) => usage.byHour(accountId, since)),
     totals: (accountId, since) => run(({ usage }) => usage.totals(accountId, since)),
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),

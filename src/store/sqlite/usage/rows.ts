@@ -1,6 +1,6 @@
 // Usage rows: written in batches, added to the sums of their hours and days, deleted in small steps.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import type { UsageRow } from '../../store.ts';
+import type { Batch, UsageRow } from '../../store.ts';
 import type { Connection } from '../connection.ts';
 import type { Db } from '../driver.ts';
 import { hourOf, prepareUsageSums } from './sums.ts';
@@ -21,7 +21,14 @@ export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const sums = prepareUsageSums(db);
-  const record = db.transaction((rows: readonly UsageRow[]): void => {
+  const claim = db.prepare<[writer: string, number: number, at: number]>(
+    `INSERT INTO usage_writers (id, batch, at) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET batch = excluded.batch, at = excluded.at WHERE batch < excluded.batch`,
+  );
+  const record = db.transaction((rows: readonly UsageRow[], batch?: Batch): void => {
+    const [first] = rows;
+    if (first === undefined) return;
+    if (batch !== undefined && claim.run(batch.writer, batch.number, first.at).changes === 0) return;
     const uses = new Map<string, number>();
     let last = 0;
     for (const row of rows) {
@@ -41,7 +48,7 @@ export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void)
     accountId === undefined ? { since: hourOf(since) } : { since: hourOf(since), account: accountId };
 
   return {
-    record: (rows: readonly UsageRow[]) => record.immediate(rows),
+    record: (rows: readonly UsageRow[], batch?: Batch) => record.immediate(rows, batch),
     byHour: (accountId: number | undefined, since: number) =>
       (accountId === undefined ? byHourOfAll : byHourOfOne).all(windowOf(accountId, since)),
     ...sums,

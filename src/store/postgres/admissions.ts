@@ -1,0 +1,225 @@
+// Counts requests against their account's limit of the hour. One statement is in flight; requests that arrive meanwhile gather by
+// account and go with the next one (docs/decisions/0016). No promise resolves before the server has committed.
+import { HOUR_MS, type Clock } from '../../clock.ts';
+import { StoreError, type AdmissionCount, type AdmissionKey } from '../store.ts';
+import type { Changes } from './changes.ts';
+import type { Connection, Sql } from './connection.ts';
+
+/** Beyond it, requests are refused at once: the database is too slow for them. */
+const MAX_WAITING = 10_000;
+/** A request that waited so long for its turn is refused. */
+const MAX_WAIT_MS = 2000;
+const MAX_ACCOUNTS = 1000;
+/** Stands for no limit. */
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+
+interface Pending {
+  key: AdmissionKey;
+  limit: number;
+  at: number;
+  resolve: (count: AdmissionCount) => void;
+  reject: (error: unknown) => void;
+}
+
+/** An account whose limit was reached, as far as this process knows. */
+interface Full {
+  tier: string;
+  limit: number;
+  used: number;
+  hour: number;
+  /** The server's time less the time of the monotonic clock. */
+  ahead: number;
+  readAt: number;
+}
+
+interface CountedRow {
+  key: string | null;
+  tier: string | null;
+  valid: boolean | null;
+  before: number | null;
+  after: number | null;
+  now: number;
+}
+
+/**
+ * For each key: how many requests are wanted, and the limit of the tier that its account is thought to have. Accounts are counted
+ * in the order of their numbers, so that no two machines wait for each other. `greatest`: a limit that is lowered takes no count
+ * back. The commit is waited for even where the server is set not to.
+ */
+const ADMIT: Sql = {
+  name: 'admit',
+  urgent: true,
+  text: `
+    WITH time AS MATERIALIZED (
+      SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+        CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', true) END
+    ),
+    asked AS MATERIALIZED (
+      SELECT a.key, a.wanted, a.most, keys.account_id, accounts.tier, accounts.tier = a.tier AS same_tier,
+        revoked_at IS NULL AND (expires_at IS NULL OR expires_at > time.now) AS valid
+      FROM time, unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS a (key, tier, most, wanted)
+        JOIN keys ON keys.id = a.key JOIN accounts ON accounts.id = keys.account_id
+    ),
+    counted AS (
+      INSERT INTO hours AS c (account_id, hour, prev, requests, wanted, most)
+      SELECT account_id, now - now % ${HOUR_MS}, 0, least(sum(wanted), min(most)), sum(wanted), min(most)
+      FROM asked, time WHERE valid AND same_tier GROUP BY account_id, now ORDER BY account_id
+      ON CONFLICT (account_id, hour) DO UPDATE SET prev = c.requests, wanted = excluded.wanted, most = excluded.most,
+        requests = greatest(c.requests, least(c.requests + excluded.wanted, excluded.most))
+      RETURNING account_id, prev, requests
+    )
+    SELECT asked.key, asked.tier, asked.valid, counted.prev AS before, counted.requests AS after, time.now
+    FROM time LEFT JOIN asked ON true LEFT JOIN counted ON counted.account_id = asked.account_id AND valid AND same_tier`,
+};
+
+export interface Admissions {
+  admit(key: AdmissionKey, limit: number): Promise<AdmissionCount>;
+}
+
+export function createAdmissions(connection: Connection, changes: Changes, clock: Clock): Admissions {
+  /** By account, in order of arrival. */
+  const waiting = new Map<number, Pending[]>();
+  const full = new Map<number, Full>();
+  let count = 0;
+  let busy = false;
+  changes.onChange(() => full.clear());
+
+  /** The next batch: of each account the first requests with one tier and limit. */
+  function take(): Pending[][] {
+    const batch: Pending[][] = [];
+    for (const [account, queue] of [...waiting]) {
+      const [first] = queue;
+      if (first === undefined || batch.length === MAX_ACCOUNTS) break;
+      const other = queue.findIndex(({ key, limit }) => key.tier !== first.key.tier || limit !== first.limit);
+      const taken = other === -1 ? queue : queue.splice(0, other);
+      // An account that has more goes to the end.
+      waiting.delete(account);
+      if (other !== -1) waiting.set(account, queue);
+      count -= taken.length;
+      batch.push(taken);
+    }
+    return batch;
+  }
+
+  async function work(): Promise<void> {
+    busy = true;
+    while (count > 0) {
+      const batch = take()
+        .map(dropOld)
+        .filter((group) => group.length > 0);
+      if (batch.length > 0) await send(batch);
+    }
+    busy = false;
+  }
+
+  function dropOld(group: Pending[]): Pending[] {
+    const oldest = clock.monotonic() - MAX_WAIT_MS;
+    return group.filter(({ at, reject }) => {
+      if (at >= oldest) return true;
+      reject(tooSlow());
+      return false;
+    });
+  }
+
+  async function send(batch: readonly Pending[][]): Promise<void> {
+    const keys = countByKey(batch);
+    const { version } = changes;
+    try {
+      const rows = await connection.admit<CountedRow>(
+        ADMIT,
+        keys.map(({ first }) => first.key.id),
+        keys.map(({ first }) => first.key.tier),
+        keys.map(({ first }) => Math.min(first.limit, NO_LIMIT)),
+        keys.map(({ wanted }) => wanted),
+      );
+      const byKey = new Map(rows.map((row) => [row.key, row]));
+      const now = rows[0]?.now ?? 0;
+      for (const group of batch) grant(group, byKey, { now, isNew: version === changes.version });
+    } catch (error) {
+      for (const { reject } of batch.flat()) reject(error);
+    }
+  }
+
+  function grant(
+    group: readonly Pending[],
+    rows: ReadonlyMap<string | null, CountedRow>,
+    { now, isNew }: { now: number; isNew: boolean },
+  ): void {
+    let used: number | undefined;
+    const hour = now - (now % HOUR_MS);
+    for (const { key, limit, resolve } of group) {
+      const row = rows.get(key.id);
+      if (row?.valid !== true || row.tier === null) resolve({ outcome: 'key_ended' });
+      else if (row.before === null || row.after === null)
+        resolve({ outcome: 'tier_changed', tier: row.tier });
+      else {
+        used ??= row.before;
+        if (used < row.after) resolve({ outcome: 'admitted', used: ++used, hour, now });
+        else {
+          resolve({ outcome: 'full', used: row.after, hour, now });
+          const readAt = clock.monotonic();
+          const entry = { tier: key.tier, limit, used: row.after, hour, ahead: now - readAt, readAt };
+          if (isNew) full.set(key.accountId, entry);
+        }
+      }
+    }
+  }
+
+  /** What the server would say, if that is known. */
+  function knownFull({ accountId, tier }: AdmissionKey, limit: number): AdmissionCount | undefined {
+    const found = full.get(accountId);
+    if (found === undefined) return undefined;
+    const at = clock.monotonic();
+    const now = Math.floor(at + found.ahead);
+    const isValid = now < found.hour + HOUR_MS && at - found.readAt < changes.validMs;
+    if (isValid && found.tier === tier && found.limit === limit) {
+      return { outcome: 'full', used: found.used, hour: found.hour, now };
+    }
+    full.delete(accountId);
+    return undefined;
+  }
+
+  return {
+    admit: (key, limit) => {
+      const known = knownFull(key, limit);
+      if (known !== undefined) return Promise.resolve(known);
+      if (connection.closed) return Promise.reject(closed());
+      if (count >= MAX_WAITING) return Promise.reject(tooSlow());
+      return new Promise((resolve, reject) => {
+        const pending = { key, limit, at: clock.monotonic(), resolve, reject };
+        const queue = waiting.get(key.accountId);
+        if (queue === undefined) waiting.set(key.accountId, [pending]);
+        else queue.push(pending);
+        count += 1;
+        // Requests of one turn of the event loop go together.
+        if (!busy) {
+          busy = true;
+          process.nextTick(() => void work());
+        }
+      });
+    },
+  };
+
+  function tooSlow(): StoreError {
+    const { location } = connection.server;
+    return new StoreError(
+      'busy',
+      `the database ${location} is too slow: requests waited ${MAX_WAIT_MS} ms for it`,
+    );
+  }
+
+  function closed(): StoreError {
+    return new StoreError('unavailable', `the database ${connection.server.location} was closed`);
+  }
+}
+
+/** One entry for each key of a batch; the keys of an account have the same tier and limit. */
+function countByKey(batch: readonly Pending[][]): { first: Pending; wanted: number }[] {
+  const byKey = new Map<string, { first: Pending; wanted: number }>();
+  for (const pending of batch.flat()) {
+    const entry = byKey.get(pending.key.id);
+    if (entry === undefined) byKey.set(pending.key.id, { first: pending, wanted: 1 });
+    else entry.wanted += 1;
+  }
+  return [...byKey.values()];
+}

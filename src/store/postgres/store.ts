@@ -1,0 +1,90 @@
+// The Store on a PostgreSQL server, which several machines share: connects the interface with the statements of each area. The
+// server's clock decides the hour, so that the clocks of the machines do not matter.
+import type { Clock } from '../../clock.ts';
+import type { Store, TargetHealth } from '../store.ts';
+import { createAccounts, removeLeftData } from './accounts.ts';
+import { createAdmin } from './admin.ts';
+import { createAdmissions } from './admissions.ts';
+import { createChanges } from './changes.ts';
+import { connect, loadDriver, type Connection } from './connection.ts';
+import { createItems } from './items.ts';
+import { createKeys } from './keys.ts';
+import { migrate } from './migrations.ts';
+import { createRequests } from './requests.ts';
+import { backup, exportRecords, importRecords } from './transfer.ts';
+import { readUrl } from './url.ts';
+import { createUsage } from './usage/rows.ts';
+
+const USED = { text: 'SELECT requests FROM hours WHERE account_id = $1 AND hour = $2' };
+const PING = { urgent: true, text: 'SELECT 1' };
+const SET_HEALTH = {
+  text: `INSERT INTO health (target, state, until) SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[]) AS h (target) ORDER BY target
+    ON CONFLICT (target) DO UPDATE SET state = excluded.state, until = excluded.until`,
+};
+const REMOVE_HEALTH = { text: 'DELETE FROM health WHERE target = ANY ($1)' };
+const LIST_HEALTH = { text: 'SELECT target, state, until FROM health WHERE until > $1 ORDER BY target' };
+
+export async function openPostgres(url: string, clock: Clock): Promise<Store> {
+  const server = readUrl(url);
+  const connection = await connect(await loadDriver(), server);
+  try {
+    const itemKey = await migrate(connection, clock.now());
+    return createStore(connection, itemKey, clock);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+function createStore(connection: Connection, itemKey: Buffer, clock: Clock): Store {
+  const changes = createChanges(connection, clock);
+  const admissions = createAdmissions(connection, changes, clock);
+  const usage = createUsage(connection);
+  let pinging: Promise<void> | undefined;
+  return {
+    location: connection.server.location,
+    itemKey: () => itemKey,
+    admit(key, limit) {
+      changes.listen();
+      return admissions.admit(key, limit);
+    },
+    used: async (accountId, hour) =>
+      (await connection.read<{ requests: number }>(USED, accountId, hour))[0]?.requests ?? 0,
+    ...createKeys(connection, changes, clock),
+    ...createAccounts(connection, changes),
+    ...usage,
+    ...createRequests(connection),
+    async publishHealth(unhealthy, recovered) {
+      await connection.transaction(async (session) => {
+        await session.run(REMOVE_HEALTH, recovered);
+        await session.run(
+          SET_HEALTH,
+          unhealthy.map(({ target }) => target),
+          unhealthy.map(({ state }) => state),
+          unhealthy.map(({ until }) => until),
+        );
+      });
+    },
+    listHealth: (now) => connection.read<TargetHealth>(LIST_HEALTH, now),
+    async prune(now, keep) {
+      await removeLeftData(connection);
+      await usage.prune(now, keep);
+    },
+    ...createItems(connection),
+    ...createAdmin(connection),
+    exportRecords: () => exportRecords(connection),
+    importRecords: (batches) => importRecords(connection, batches),
+    backup: () => backup(connection),
+    // One at a time: a server that does not answer must not take every connection.
+    ping: () =>
+      (pinging ??= connection
+        .run(PING)
+        .then(() => undefined)
+        .finally(() => (pinging = undefined))),
+    idle: () => Promise.resolve(),
+    async close() {
+      await changes.close();
+      await connection.close();
+    },
+  };
+}

@@ -1,0 +1,167 @@
+// Export and import, each on a connection and in a transaction of its own. A backup is pg_dump's work.
+import { StoreError, type StoredRecord } from '../store.ts';
+import type { Connection } from './connection.ts';
+import { storeError } from './errors.ts';
+import { addToSums } from './usage/sums.ts';
+
+const BATCH = 1000;
+
+type Row = Record<string, unknown>;
+
+interface Source {
+  table: string;
+  /** Column of the table by member of the record. */
+  columns: Readonly<Record<string, string>>;
+  order: string;
+  /** Members that are not stored as they are. */
+  read?: (row: Row) => Row;
+  write?: (row: Row) => Row;
+}
+
+const same = (names: string): Record<string, string> =>
+  Object.fromEntries(
+    names.split(' ').map((name) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
+  );
+
+/** In the order in which they are written: accounts before what belongs to them. */
+const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
+  account: { table: 'accounts', columns: same('id name tier createdAt'), order: 'id' },
+  removed_account: {
+    table: 'removed_accounts',
+    columns: same('id dataLeft'),
+    order: 'id',
+    read: (row) => ({ ...row, dataLeft: row['dataLeft'] === true ? 1 : 0 }),
+    write: (row) => ({ ...row, data_left: row['data_left'] === 1 }),
+  },
+  key: {
+    table: 'keys',
+    columns: same(
+      'id accountId hash prefix label permissions models createdAt lastUsedAt expiresAt revokedAt',
+    ),
+    order: 'created_at, number',
+    read: (row) => ({
+      ...row,
+      hash: (row['hash'] as Buffer).toString('hex'),
+      permissions: row['permissions'] === '' ? [] : String(row['permissions']).split(','),
+      models: row['models'] === null ? null : (JSON.parse(row['models'] as string) as unknown),
+    }),
+    write: (row) => ({
+      ...row,
+      hash: `\\x${String(row['hash'])}`,
+      permissions: (row['permissions'] as string[]).join(','),
+      models: row['models'] === null ? null : JSON.stringify(row['models']),
+    }),
+  },
+  hour: {
+    table: 'hours',
+    columns: same('accountId hour requests'),
+    order: 'account_id, hour',
+    write: (row) => ({ ...row, prev: row['requests'], wanted: 0, most: 0 }),
+  },
+  usage: {
+    table: 'usage',
+    columns: same(
+      'at accountId keyId endpoint modelAsked provider model status streamed input cacheRead cacheWrite output reasoning ' +
+        'costUsd firstByteMs durationMs error requestId attempts detail',
+    ),
+    order: 'id',
+  },
+};
+const TYPES = Object.keys(SOURCES) as StoredRecord['type'][];
+const TABLES = TYPES.map((type) => SOURCES[type].table);
+/** Also of removed accounts: no new account gets the number of one. */
+const NEXT_ACCOUNT = `SELECT setval(pg_get_serial_sequence('accounts', 'id'), greatest(1,
+  (SELECT max(id) FROM accounts), (SELECT max(id) FROM removed_accounts)))`;
+
+/** Batches of all records, as of the moment of the first. Rejects with StoreError. */
+export async function* exportRecords(connection: Connection): AsyncGenerator<StoredRecord[]> {
+  const client = await alone(connection);
+  try {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    for (const type of TYPES) {
+      const { table, columns, order, read } = SOURCES[type];
+      const names = Object.entries(columns).map(([member, column]) => `${column} AS "${member}"`);
+      await client.query(
+        `DECLARE records CURSOR FOR SELECT ${names.join(', ')} FROM ${table} ORDER BY ${order}`,
+      );
+      for (;;) {
+        const { rows } = await client.query<Row>(`FETCH ${BATCH} FROM records`);
+        if (rows.length === 0) break;
+        yield rows.map((row) => ({ type, ...(read?.(row) ?? row) }) as unknown as StoredRecord);
+      }
+      await client.query('CLOSE records');
+    }
+  } catch (error) {
+    throw storeError(error, connection.server);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Writes all records and their sums in one transaction. Resolves to false, without a change, if the database is not empty. */
+export async function importRecords(
+  connection: Connection,
+  batches: AsyncIterable<readonly StoredRecord[]>,
+): Promise<boolean> {
+  const client = await alone(connection);
+  try {
+    await client.query('BEGIN');
+    await client.query(`LOCK TABLE ${TABLES.join(', ')} IN EXCLUSIVE MODE`);
+    for (const table of TABLES) {
+      if ((await client.query(`SELECT 1 FROM ${table} LIMIT 1`)).rows.length > 0) return false;
+    }
+    for await (const batch of batches) {
+      for (const type of TYPES) {
+        const rows = batch.filter((record) => record.type === type).map(toTableRow);
+        if (rows.length > 0) await client.query(insertOf(type, rows[0] ?? {}), [JSON.stringify(rows)]);
+      }
+    }
+    await client.query(NEXT_ACCOUNT);
+    await client.query(addToSums('usage'));
+    await client.query('COMMIT');
+    return true;
+  } catch (error) {
+    throw storeError(error, connection.server);
+  } finally {
+    // Without a commit, nothing stays.
+    await client.end();
+  }
+}
+
+async function alone(connection: Connection): ReturnType<Connection['connectAlone']> {
+  try {
+    return await connection.connectAlone();
+  } catch (error) {
+    throw storeError(error, connection.server);
+  }
+}
+
+function toTableRow(record: StoredRecord): Row {
+  const { columns, write } = SOURCES[record.type];
+  const members = new Map<string, unknown>(Object.entries(record));
+  const row = Object.fromEntries(
+    Object.entries(columns).map(([member, column]) => {
+      const value = members.get(member) ?? null;
+      return [column, typeof value === 'string' ? storable(value) : value];
+    }),
+  );
+  return write?.(row) ?? row;
+}
+
+function insertOf(type: StoredRecord['type'], row: Row): string {
+  const { table } = SOURCES[type];
+  const names = Object.keys(row).join(', ');
+  return `INSERT INTO ${table} (${names}) SELECT ${names} FROM json_populate_recordset(NULL::${table}, $1::json)`;
+}
+
+/** Without zero characters and halves of characters, which JSON of PostgreSQL does not take. */
+export function storable(text: string): string {
+  return Buffer.from(text).toString().replaceAll('\0', '\ufffd');
+}
+
+export function backup({ server }: Connection): Promise<never> {
+  const how = `use PostgreSQL's own program: pg_dump --format=custom --file=FILE ${server.location}`;
+  return Promise.reject(
+    new StoreError('unavailable', `gateway backup copies SQLite databases alone; ${how}`),
+  );
+}

@@ -1,0 +1,150 @@
+// Reads a postgres:// URL as libpq does: host, port, user, password, database, and TLS. The password may stand in the URL, in
+// PGPASSWORD or in ~/.pgpass (https://www.postgresql.org/docs/current/libpq-connect.html).
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { homedir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { ConnectionOptions } from 'node:tls';
+import { StoreError } from '../store.ts';
+
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
+type SslMode = (typeof SSL_MODES)[number];
+const PARAMETERS = ['sslmode', 'sslrootcert', 'host', 'port', 'pgbouncer'];
+const DEFAULT_PORT = 5432;
+/** libpq's word for the certificates that the system trusts. */
+const SYSTEM = 'system';
+
+export interface Server {
+  /** The URL without password and parameters, for messages. */
+  location: string;
+  host: string;
+  port: number;
+  user: string;
+  password: string | undefined;
+  database: string;
+  /** undefined: no TLS. */
+  tls: ConnectionOptions | undefined;
+  /** Without TLS if the server has none. */
+  tlsOptional: boolean;
+  /** Each transaction may run on another connection of the server: no named statements, no LISTEN. */
+  pooled: boolean;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Throws StoreError without the text of the URL, which may hold a password. */
+export function readUrl(text: string, env: Env = process.env): Server {
+  let url: URL;
+  try {
+    // A host may be a folder with a socket (%2Fvar%2Frun%2Fpostgresql), which only an http: URL refuses.
+    url = new URL(text);
+  } catch {
+    throw wrong(
+      'it cannot be read; write postgres://USER@HOST:5432/DATABASE, and percent-encode : / @ ? # in a password',
+    );
+  }
+  const { searchParams: parameters } = url;
+  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined) throw wrong(`${unknown} is not a parameter; known are ${PARAMETERS.join(', ')}`);
+  const setting = (name: string, variable: string): string | undefined =>
+    nonEmpty(parameters.get(name)) ?? nonEmpty(env[variable]);
+  const host = nonEmpty(decoded(url.hostname)) ?? setting('host', 'PGHOST') ?? 'localhost';
+  const port = Number(nonEmpty(url.port) ?? setting('port', 'PGPORT') ?? DEFAULT_PORT);
+  const user = nonEmpty(decoded(url.username)) ?? nonEmpty(env['PGUSER']) ?? userInfo().username;
+  const database = nonEmpty(decoded(url.pathname.slice(1))) ?? nonEmpty(env['PGDATABASE']) ?? user;
+  const isSocket = host.startsWith('/');
+  const mode = isSocket ? 'disable' : sslMode(setting('sslmode', 'PGSSLMODE') ?? 'prefer');
+  const at = { host: bare(host), port, user, database };
+  return {
+    ...at,
+    location: `postgres://${encodeURIComponent(user)}@${isSocket ? encodeURIComponent(host) : host}:${port}/${encodeURIComponent(database)}`,
+    password: nonEmpty(decoded(url.password)) ?? nonEmpty(env['PGPASSWORD']) ?? passwordOf(at, env),
+    tls: tlsOf(mode, setting('sslrootcert', 'PGSSLROOTCERT')),
+    tlsOptional: mode === 'prefer',
+    pooled: flag('pgbouncer', parameters.get('pgbouncer')),
+  };
+}
+
+function wrong(why: string): StoreError {
+  return new StoreError('unavailable', `the database's postgres:// URL is wrong: ${why}`);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw wrong('a % in it is not followed by two hexadecimal digits; write %25 for a %');
+  }
+}
+
+function nonEmpty(text: string | null | undefined): string | undefined {
+  return text === null || text === '' ? undefined : text;
+}
+
+/** An IPv6 address without its brackets. */
+function bare(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1');
+}
+
+function flag(name: string, value: string | null): boolean {
+  if (value === null || value === 'false') return false;
+  if (value === 'true') return true;
+  throw wrong(`${name} is true or false`);
+}
+
+function sslMode(text: string): SslMode {
+  const mode = SSL_MODES.find((known) => known === text);
+  if (mode === undefined) throw wrong(`sslmode is one of ${SSL_MODES.join(', ')}`);
+  return mode;
+}
+
+/** As in libpq, `require` with a root certificate checks it, and `verify-ca` needs one: any certificate of a public authority would
+ *  pass otherwise. */
+function tlsOf(mode: SslMode, given: string | undefined): ConnectionOptions | undefined {
+  if (mode === 'disable') return undefined;
+  const usual = join(homedir(), '.postgresql', 'root.crt');
+  const file = given ?? (existsSync(usual) ? usual : undefined);
+  if (mode === 'verify-full') return file === undefined || file === SYSTEM ? {} : { ca: certificate(file) };
+  if (mode === 'verify-ca' || (mode === 'require' && given !== undefined)) {
+    if (file === undefined || file === SYSTEM)
+      throw wrong(
+        `sslmode=${mode} needs sslrootcert=FILE; with certificates that the system trusts, use verify-full`,
+      );
+    return { ca: certificate(file), checkServerIdentity: () => undefined };
+  }
+  return { rejectUnauthorized: false };
+}
+
+function certificate(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw wrong(
+      `the certificate ${file} (sslrootcert) cannot be read; correct the path, or let this user read it`,
+    );
+  }
+}
+
+/** The first matching line of the password file. As in libpq, a file that others can read is not used. */
+function passwordOf(
+  at: Record<'host' | 'port' | 'user' | 'database', string | number>,
+  env: Env,
+): string | undefined {
+  const file = nonEmpty(env['PGPASSFILE']) ?? join(env['HOME'] ?? homedir(), '.pgpass');
+  let lines: string[];
+  try {
+    if ((statSync(file).mode & 0o077) !== 0) return undefined;
+    lines = readFileSync(file, 'utf8').split(/\r?\n/);
+  } catch {
+    return undefined;
+  }
+  const wanted = [at.host, at.port, at.database, at.user].map(String);
+  for (const line of lines) {
+    if (line.startsWith('#')) continue;
+    const fields = [...line.matchAll(/((?:[^:\\]|\\.)*)(?::|$)/g)].map(([, field = '']) =>
+      field.replace(/\\(.)/g, '$1'),
+    );
+    if (wanted.every((value, index) => fields[index] === '*' || fields[index] === value))
+      return nonEmpty(fields[4]);
+  }
+  return undefined;
+}

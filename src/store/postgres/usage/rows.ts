@@ -1,0 +1,125 @@
+// Usage rows: written in batches, each once, with the sums of their hours and days; deleted in small steps. A commit of usage does not
+// wait for the disk: a crash of the server may take the last rows, and no admission.
+import { randomUUID } from 'node:crypto';
+import type { Batch, UsageRow } from '../../store.ts';
+import type { Connection, Value } from '../connection.ts';
+import { storable } from '../transfer.ts';
+import { addToSums, createUsageSums, hourOf } from './sums.ts';
+
+/** A client chooses the model's name, and may choose a long one. */
+const MAX_NAME_LENGTH = 256;
+const PRUNE_STEP = 5000;
+/** How long a process that does not reach the database may hold back a batch. */
+const WRITERS_KEPT_MS = 30 * 86_400_000;
+
+const TYPES: Readonly<Record<string, string>> = {
+  ...{ at: 'bigint', account_id: 'bigint', key_id: 'text', endpoint: 'text', model_asked: 'text' },
+  ...{ provider: 'text', model: 'text', status: 'integer', streamed: 'boolean', input: 'bigint' },
+  ...{ cache_read: 'bigint', cache_write: 'bigint', output: 'bigint', reasoning: 'bigint' },
+  ...{ cost_usd: 'double precision', first_byte_ms: 'double precision', duration_ms: 'double precision' },
+  ...{ error: 'text', request_id: 'text', attempts: 'integer', detail: 'text' },
+};
+const COLUMNS = Object.keys(TYPES).join(', ');
+const TYPED = Object.entries(TYPES)
+  .map(([name, type]) => `${name} ${type}`)
+  .join(', ');
+
+/** $1, $2: who writes, and the number of the batch; a batch that was written before changes nothing. $3: the rows as JSON. */
+const RECORD = {
+  name: 'record-usage',
+  text: `
+    WITH time AS MATERIALIZED (
+      SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, set_config('synchronous_commit', 'off', true)
+    ),
+    batch AS (
+      INSERT INTO usage_writers (id, batch, at) SELECT $1, $2, now FROM time
+      ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, at = excluded.at WHERE usage_writers.batch < excluded.batch
+      RETURNING batch
+    ),
+    new_rows AS MATERIALIZED (SELECT r.* FROM batch, json_to_recordset($3::json) AS r (${TYPED})),
+    recorded AS (INSERT INTO usage (${COLUMNS}) SELECT ${COLUMNS} FROM new_rows),
+    uses AS MATERIALIZED (SELECT key_id, max(at) AS at FROM new_rows GROUP BY key_id),
+    locked AS MATERIALIZED (
+      SELECT keys.id FROM keys WHERE id IN (SELECT key_id FROM uses) ORDER BY id FOR NO KEY UPDATE
+    ),
+    touched AS (
+      UPDATE keys SET last_used_at = uses.at FROM locked, uses
+      WHERE keys.id = locked.id AND keys.id = uses.key_id AND (last_used_at IS NULL OR last_used_at < uses.at)
+    )
+    ${addToSums('new_rows')}`,
+};
+const BY_HOUR =
+  'SELECT account_id AS "accountId", hour, requests FROM hours WHERE requests > 0 AND hour >= $1';
+const ORDER = 'ORDER BY account_id, hour';
+const NEWEST = {
+  text: 'SELECT greatest((SELECT max(at) FROM usage), (SELECT max(hour) FROM hours WHERE requests > 0)) AS time',
+};
+const inSteps = (table: string, condition: string): { text: string } => ({
+  text: `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${PRUNE_STEP}))`,
+});
+const PRUNE_ROWS = inSteps('usage', 'at < $1');
+const PRUNE_COUNTS = inSteps('hours', 'hour < $1');
+const PRUNE_WRITERS = inSteps('usage_writers', 'at < $1');
+
+export function createUsage(connection: Connection) {
+  const sums = createUsageSums(connection);
+
+  async function steps(sql: { text: string }, before: number): Promise<void> {
+    while (!connection.closed && (await connection.run(sql, before)).changes === PRUNE_STEP);
+  }
+
+  return {
+    totals: sums.totals,
+    totalsBy: sums.totalsBy,
+    async recordUsage(
+      rows: readonly UsageRow[],
+      batch: Batch = { writer: randomUUID(), number: 1 },
+    ): Promise<void> {
+      if (rows.length === 0) return;
+      await connection.run(RECORD, batch.writer, batch.number, JSON.stringify(rows.map(toTableRow)));
+    },
+    admissionsByHour(accountId: number | undefined, since: number) {
+      const filter = accountId === undefined ? '' : 'AND account_id = $2';
+      const values: Value[] = accountId === undefined ? [hourOf(since)] : [hourOf(since), accountId];
+      const text = `${BY_HOUR} ${filter} ${ORDER}`;
+      return connection.read<{ accountId: number; hour: number; requests: number }>({ text }, ...values);
+    },
+    /** Deletes whole hours, so that rows and sums stay equal. Measures age from the newest recorded time if the clock is later,
+     *  and never deletes the newest hour. */
+    async prune(now: number, keep: number): Promise<void> {
+      const [newest] = await connection.read<{ time: number | null }>(NEWEST);
+      const trusted = Math.min(now, newest?.time ?? 0);
+      const before = hourOf(Math.min(trusted - keep, trusted));
+      await steps(PRUNE_ROWS, before);
+      await sums.pruneSums(before);
+      await steps(PRUNE_COUNTS, before);
+      await steps(PRUNE_WRITERS, trusted - WRITERS_KEPT_MS);
+    },
+  };
+}
+
+function toTableRow(row: UsageRow): Record<string, string | number | boolean | null> {
+  return {
+    at: row.at,
+    account_id: row.accountId,
+    key_id: row.keyId,
+    endpoint: row.endpoint,
+    model_asked: storable(row.modelAsked.slice(0, MAX_NAME_LENGTH)),
+    provider: row.provider,
+    model: row.model === null ? null : storable(row.model.slice(0, MAX_NAME_LENGTH)),
+    status: row.status,
+    streamed: row.streamed,
+    input: row.input,
+    cache_read: row.cacheRead,
+    cache_write: row.cacheWrite,
+    output: row.output,
+    reasoning: row.reasoning,
+    cost_usd: row.costUsd,
+    first_byte_ms: row.firstByteMs,
+    duration_ms: row.durationMs,
+    error: row.error,
+    request_id: row.requestId,
+    attempts: row.attempts,
+    detail: row.detail === null ? null : storable(row.detail),
+  };
+}

@@ -1,0 +1,53 @@
+// PostgreSQL does what every engine must do.
+import { afterAll } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { manualClock } from '../helpers/clock.ts';
+import { createDatabase, settableClock, type TestDatabase } from '../helpers/postgres.ts';
+import { storeContract } from './contract.ts';
+
+const clock = manualClock();
+interface Used {
+  database: TestDatabase;
+  setTime: (now: number) => Promise<void>;
+  open: boolean;
+}
+const databases: Used[] = [];
+
+/** Tests share databases, which are emptied: a new one takes 300 ms. */
+async function emptyDatabase(): Promise<Used> {
+  const unused = databases.find(({ open }) => !open);
+  if (unused === undefined) {
+    const database = await createDatabase();
+    const used = { database, setTime: await settableClock(database), open: true };
+    databases.push(used);
+    return used;
+  }
+  unused.open = true;
+  const tables = await unused.database.query<{ names: string }>(
+    `SELECT string_agg(tablename, ', ') AS names FROM pg_tables
+     WHERE schemaname = 'public' AND tablename NOT IN ('migrations', 'secrets')`,
+  );
+  await unused.database.query(`TRUNCATE ${tables[0]?.names ?? ''} RESTART IDENTITY`);
+  return unused;
+}
+
+async function open(): Promise<Store> {
+  const used = await emptyDatabase();
+  const store = await openStore(used.database.url, { clock });
+  return {
+    ...store,
+    async close() {
+      await store.close();
+      used.open = false;
+    },
+  };
+}
+
+storeContract('postgres', open, async (now) => {
+  for (const used of databases) if (used.open) await used.setTime(now);
+  // What is known of an hour is forgotten.
+  clock.advance(10_000);
+});
+
+afterAll(() => Promise.all(databases.map(({ database }) => database.drop())));
