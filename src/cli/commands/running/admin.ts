@@ -39,7 +39,7 @@ export function defineAdmin(admin: Command, context: Context): void {
     .command('create')
     .description('create a token; print it once')
     .addOption(new Option('--scope <scope>', 'what it may do').choices(SCOPES).default('read'))
-    .option('--name <label>', 'a label by which you recognise the token', parseName)
+    .option('--name <label>', 'a label by which you recognise the token (default: none)', parseName)
     .option('--expires <when>', 'a duration (30d) or an ISO date or time (default: never)', (text) =>
       parseExpiry(text, clock.now()),
     )
