@@ -82,6 +82,8 @@ const HEALTH_EVERY_MS = 1000;
 /** For the spans that wait when the gateway ends. */
 const LAST_SPANS_MS = 5000;
 const PRUNE_EVERY_MS = HOUR_MS;
+/** What was changed through the admin API stays for this time. */
+const AUDIT_KEEP_MS = 400 * 24 * HOUR_MS;
 
 /** All parts of one gateway, and what changes while it runs. */
 interface Parts {
@@ -286,6 +288,7 @@ function startHousekeeping(parts: Parts): Promise<void> {
   repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }), parts);
   repeat(PRUNE_EVERY_MS, () => store.prune(clock.now(), parts.state.config.usage.keep), parts);
   repeat(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()), parts);
+  repeat(PRUNE_EVERY_MS, () => store.pruneAudit(clock.now() - AUDIT_KEEP_MS), parts);
   return Promise.all([measured, loadPrices(parts.deps)]).then(() => undefined);
 }
 
