@@ -40,8 +40,10 @@ export const yamlText: Editor = {
       const rest = nested(path.slice(at + 1), value);
       if (item === undefined) return spliced(text, [insertion(text, node, segment, rest)]);
       // `name:` without a value.
-      if (item.value === null)
-        return spliced(text, [{ from: item.from, to: item.from, text: ` ${flow(rest)}` }]);
+      if (item.value === null) {
+        const colon = text.indexOf(':', item.from) + 1;
+        return spliced(text, [{ from: colon, to: colon, text: ` ${flow(rest)}` }]);
+      }
       node = item.value;
     }
     return spliced(text, [replacement(text, node, value)]);
@@ -109,12 +111,7 @@ function find(node: Node, segment: Segment): Item | undefined {
 
 function itemOf({ key, value }: Pair<Node, Node | null>): Item {
   const [from, keyEnd] = rangeOf(key);
-  if (value === null || isEmptyScalar(value))
-    return {
-      value: null,
-      from: value === null ? keyEnd : rangeOf(value)[0],
-      to: value === null ? keyEnd : rangeOf(value)[1],
-    };
+  if (value === null || isEmptyScalar(value)) return { value: null, from: keyEnd, to: keyEnd };
   return { value, from, to: rangeOf(value)[1] };
 }
 

@@ -154,6 +154,20 @@ describe('YAML', () => {
       after: 'models: [{"name":"Gateway"}] # none\n',
     },
     {
+      what: 'a name with a comment and no value',
+      before: 'models: # all\n# c\nb: 1\n',
+      path: ENTRY,
+      value: { name: 'Gateway' },
+      after: 'models: [{"name":"Gateway"}] # all\n# c\nb: 1\n',
+    },
+    {
+      what: 'a name without a value in the last line',
+      before: 'b: 1\na: # c',
+      path: ['c'],
+      value: 'x',
+      after: 'b: 1\na: # c\nc: x',
+    },
+    {
       what: 'a literal text at the end',
       before: 'a: |\n  one\n\n  two\n',
       path: ['b'],
