@@ -1,7 +1,7 @@
 // The usage of accounts in a window of time, as `gateway usage --json` prints it and the admin API sends it.
 import { HOUR_MS, isoTime } from '../clock.ts';
-import { NO_FIRST_BYTES } from '../store/first-byte.ts';
-import type { Account, Grouping, StoreReader, Totals } from '../store/store.ts';
+import { firstByteAt, NO_FIRST_BYTES } from '../store/first-byte.ts';
+import type { Account, GroupedTotals, Grouping, StoreReader, Totals } from '../store/store.ts';
 
 /** The shape that `--json` prints and the admin API sends. */
 export interface AccountUsage {
@@ -24,9 +24,14 @@ export interface PrintedTotals {
   unknown: number;
   /** Answered requests whose model has no known price. `cost_usd` does not include them. */
   unpriced: number;
+  /** With cache reads and writes. */
   input_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
   output_tokens: number;
   cost_usd: number | null;
+  /** Estimated. null: no request had a first byte. */
+  first_byte_ms: { p50: number; p95: number } | null;
 }
 
 export interface Window {
@@ -35,19 +40,26 @@ export interface Window {
   by: Grouping | undefined;
   /** Only this account's usage. */
   only: number | undefined;
+  /** The start of the day that an hour belongs to. Without it, days are those of UTC. */
+  dayOf?: ((hour: number) => number) | undefined;
 }
 
 /** Reads the usage of all accounts at once. Returns a function that describes one of them. The window begins at the start of an
  *  hour, so that hours and totals cover the same time. */
 export async function readUsage(
-  { since, now, by, only }: Window,
+  { since, now, by, only, dayOf }: Window,
   store: StoreReader,
 ): Promise<(account: Account, limit: number) => AccountUsage> {
   const first = since - (since % HOUR_MS);
   const current = now - (now % HOUR_MS);
   const admitted = groupBy(await store.admissionsByHour(only, first));
   const totals = groupBy(await store.totalsBy('account', only, first));
-  const groups = by === undefined ? undefined : groupBy(await store.totalsBy(by, only, first));
+  const groups = by === undefined ? undefined : groupBy(await grouped(by));
+
+  async function grouped(by: Grouping): Promise<GroupedTotals[]> {
+    if (by !== 'day' || dayOf === undefined) return store.totalsBy(by, only, first);
+    return intoDays(await store.totalsBy('hour', only, first), dayOf);
+  }
 
   const keys = by === 'key' ? await store.listKeys() : [];
   const labels = new Map(keys.map(({ id, label }) => [id, label]));
@@ -91,6 +103,37 @@ const NO_USAGE: Totals = {
   firstByte: NO_FIRST_BYTES,
 };
 
+/** Hours in order, as days in order. */
+function intoDays(hours: readonly GroupedTotals[], dayOf: (hour: number) => number): GroupedTotals[] {
+  const days = new Map<string, GroupedTotals>();
+  for (const { accountId, group, totals } of hours) {
+    const day = isoTime(dayOf(Date.parse(group['hour'] ?? '')));
+    const name = `${accountId} ${day}`;
+    const before = days.get(name);
+    days.set(name, {
+      accountId,
+      group: { day },
+      totals: before === undefined ? totals : addTotals(before.totals, totals),
+    });
+  }
+  return [...days.values()];
+}
+
+function addTotals(a: Totals, b: Totals): Totals {
+  return {
+    requests: a.requests + b.requests,
+    errors: a.errors + b.errors,
+    unknown: a.unknown + b.unknown,
+    unpriced: a.unpriced + b.unpriced,
+    inputTokens: a.inputTokens + b.inputTokens,
+    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    costUsd: a.costUsd === null && b.costUsd === null ? null : (a.costUsd ?? 0) + (b.costUsd ?? 0),
+    firstByte: a.firstByte.map((count, range) => count + (b.firstByte[range] ?? 0)),
+  };
+}
+
 function groupBy<Row extends { accountId: number }>(rows: readonly Row[]): Map<number, Row[]> {
   const groups = new Map<number, Row[]>();
   for (const row of rows) {
@@ -101,14 +144,19 @@ function groupBy<Row extends { accountId: number }>(rows: readonly Row[]): Map<n
   return groups;
 }
 
-function printed(totals: Totals): PrintedTotals {
+export function printed(totals: Totals): PrintedTotals {
+  const p50 = firstByteAt(totals.firstByte, 0.5);
+  const p95 = firstByteAt(totals.firstByte, 0.95);
   return {
     requests: totals.requests,
     errors: totals.errors,
     unknown: totals.unknown,
     unpriced: totals.unpriced,
     input_tokens: totals.inputTokens,
+    cache_read_tokens: totals.cacheReadTokens,
+    cache_write_tokens: totals.cacheWriteTokens,
     output_tokens: totals.outputTokens,
     cost_usd: totals.costUsd,
+    first_byte_ms: p50 === null || p95 === null ? null : { p50: Math.round(p50), p95: Math.round(p95) },
   };
 }

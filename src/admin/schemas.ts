@@ -109,8 +109,14 @@ const totals = z.object({
   unknown: count,
   unpriced: count,
   input_tokens: count,
+  cache_read_tokens: count,
+  cache_write_tokens: count,
   output_tokens: count,
   cost_usd: z.number().nullable(),
+  first_byte_ms: z
+    .object({ p50: z.number(), p95: z.number() })
+    .nullable()
+    .meta({ description: 'estimated; null: no request had a first byte' }),
 });
 export const Usage = z.object({
   account: z.string(),

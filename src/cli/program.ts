@@ -79,7 +79,7 @@ const COMMANDS: readonly CommandRow[] = [
   {
     name: 'usage',
     summary: 'requests against the limit, tokens, errors, by the hour',
-    load: async () => (await import('./commands/usage.ts')).defineUsage,
+    load: async () => (await import('./commands/data/usage.ts')).defineUsage,
   },
   {
     name: 'export',

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { displayWidth } from '../../src/cli/ui/table.ts';
@@ -92,8 +93,11 @@ describe('usage --json', () => {
           unknown: 1,
           unpriced: 0,
           input_tokens: 345,
+          cache_read_tokens: 30,
+          cache_write_tokens: 15,
           output_tokens: 60,
           cost_usd: 1.5,
+          first_byte_ms: { p50: 3, p95: 5 },
         },
         hours: expect.any(Array) as unknown[],
       },
@@ -170,12 +174,125 @@ describe('usage --json', () => {
   });
 });
 
+describe('usage --by', () => {
+  it.each([60, 100, 160])('day is a month on one screen with a total, in %i columns', async (columns) => {
+    const shell = await usedShell();
+    await withStore(shell, async (store) => {
+      const days = Array.from({ length: 31 }, (_, n) =>
+        row({ at: THIS_HOUR - n * 24 * HOUR, costUsd: n === 3 ? null : 1 }),
+      );
+      await store.recordUsage(days);
+    });
+    const { stdout } = await shell.run('usage --since 31d --by day', { columns, env: { NO_COLOR: '1' } });
+    const lines = stdout.split('\n');
+    const head = lines.findIndex((line) => line.trim().startsWith('DAY'));
+    expect(lines[head]?.trim().split(/ +/)).toEqual(
+      {
+        60: ['DAY', 'REQUESTS', 'FRESH', 'CACHED', 'OUTPUT', 'COST'],
+        100: [
+          'DAY',
+          'REQUESTS',
+          'ERRORS',
+          'UNKNOWN',
+          'FRESH',
+          'CACHED',
+          'WRITTEN',
+          'OUTPUT',
+          'P50',
+          'P95',
+          'COST',
+        ],
+        160: [
+          'DAY',
+          'REQUESTS',
+          'ERRORS',
+          'UNKNOWN',
+          'FRESH',
+          'CACHED',
+          'WRITTEN',
+          'OUTPUT',
+          'P50',
+          'P95',
+          'COST',
+        ],
+      }[columns],
+    );
+    const shown = lines.slice(head + 1).filter((line) => line.trim() !== '');
+    expect(shown).toHaveLength(32);
+    expect(shown[0]).toMatch(/^ {2}2026-10-22 .* \$1\.00$/);
+    expect(shown.at(-1)).toMatch(/^ {2}total +5 .* ≥\$31\.50$/);
+    for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
+  });
+
+  it('provider sums up the models of each', async () => {
+    const shell = await usedShell();
+    expect(await shell.json('usage --by provider')).toMatchObject([
+      {
+        by: [
+          { provider: 'sim', totals: { requests: 4 } },
+          { provider: null, totals: { requests: 1, errors: 1 } },
+        ],
+      },
+    ]);
+  });
+
+  it('day takes the days of this machine with --local', async () => {
+    const shell = await usedShell();
+    const zone = process.env['TZ'];
+    process.env['TZ'] = 'Asia/Tokyo';
+    try {
+      const [usage] = (await shell.json('usage --by day --local')) as { by: { day: string }[] }[];
+      expect(usage?.by.map(({ day }) => day)).toEqual(['2026-11-20T15:00:00.000Z']);
+      const { stdout } = await shell.run('usage --by day --local', { columns: 100, env: { NO_COLOR: '1' } });
+      expect(stdout).toContain('since 2026-11-20 23:00, times in local time');
+      expect(stdout).toMatch(/^ {2}2026-11-21 +5 /m);
+      expect(stdout).toContain('resets in 34m at 00:00');
+    } finally {
+      if (zone === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = zone;
+    }
+  });
+
+  it('--csv prints a line for each group, with the names of --json', async () => {
+    const shell = await usedShell();
+    await shell.run(['accounts', 'rename', 'alice', 'alice, "ops"']);
+    const { stdout } = await shell.run('usage --by provider --csv');
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      'account,provider,requests,errors,unknown,unpriced,input_tokens,cache_read_tokens,cache_write_tokens,output_tokens,cost_usd,first_byte_p50_ms,first_byte_p95_ms',
+      '"alice, ""ops""",sim,4,0,1,0,345,30,15,60,1.5,3,5',
+      '"alice, ""ops""",,1,1,0,0,0,0,0,0,,3,5',
+    ]);
+    expect((await shell.run('usage --csv --json')).code).toBe(2);
+  });
+});
+
+describe('usage --watch', () => {
+  it('draws on the second screen, and gives the first one back on Ctrl-C', async () => {
+    const shell = await usedShell();
+    const running = shell.run('usage --watch', { columns: 80, env: { NO_COLOR: '1' } });
+    let ended = false;
+    void running.finally(() => (ended = true));
+    // Nobody listens before the screen is drawn.
+    for (; !ended; await nextTurn()) shell.signal('SIGINT');
+    const { code, stdout } = await running;
+    expect(code).toBe(0);
+    expect(stdout.startsWith('\u001b[?1049h\u001b[?25l')).toBe(true);
+    expect(stdout.endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
+  });
+
+  it('is wrong usage in a pipe', async () => {
+    expect(await (await usedShell()).run('usage --watch')).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
 describe('usage for people', () => {
   it('is a plain table in a pipe', async () => {
     const { stdout } = await (await usedShell()).run('usage');
     const [head, line] = stdout.split('\n');
     expect(head?.split(/ {2,}/)).toEqual(
-      'ACCOUNT,TIER,USED,LIMIT,LEFT,RESETS (UTC),REQUESTS,ERRORS,UNKNOWN,INPUT,OUTPUT,COST'.split(','),
+      'ACCOUNT,TIER,USED,LIMIT,LEFT,RESETS (UTC),REQUESTS,ERRORS,UNKNOWN,FRESH,CACHED,WRITTEN,OUTPUT,P50,P95,COST'.split(
+        ',',
+      ),
     );
     expect(line?.split(/ {2,}/)).toEqual([
       'alice',
@@ -187,8 +304,12 @@ describe('usage for people', () => {
       '5',
       '1',
       '1',
-      '345',
+      '300',
+      '30',
+      '15',
       '60',
+      '3ms',
+      '5ms',
       '$1.50',
     ]);
   });

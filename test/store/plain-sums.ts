@@ -100,7 +100,7 @@ export function usageRows(hour: number, base: UsageRow): fc.Arbitrary<UsageRow[]
     error: fc.constantFrom(null, null, 'upstream'),
   });
   // Some rows many times, so that there are more rows than wait to be summed up.
-  const times = fc.constantFrom(1, 1, 2, 300);
+  const times = fc.constantFrom(1, 1, 2, 1000);
   return fc.array(fc.record({ row, times }), { maxLength: 6 }).map((specs) =>
     specs.flatMap(({ row: { target, cost, ...rest }, times }) =>
       Array.from({ length: times }, () => ({

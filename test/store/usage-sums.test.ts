@@ -52,7 +52,7 @@ function count(file: string, table: string): unknown {
 }
 
 it('rows from before the sums are in every report, before, while and after they are summed up', async () => {
-  const many = Array.from({ length: 1700 }, (_, n) => usageRow({ at: HOUR + n, model: `m${n % 3}` }));
+  const many = Array.from({ length: 4500 }, (_, n) => usageRow({ at: HOUR + n, model: `m${n % 3}` }));
   const rows = [...ROWS, ...many];
   const fresh = await opened(temporaryFile());
   await fresh.recordUsage([...rows, ...ROWS]);
@@ -107,10 +107,10 @@ it('a report reads as many sums as there are hours, keys and models, however man
   const store = await opened(file);
   for (let hour = 0; hour < 3; hour += 1) {
     await store.recordUsage(
-      Array.from({ length: 500 }, (_, n) => usageRow({ at: HOUR + hour * HOUR_MS + n, model: `m${n % 2}` })),
+      Array.from({ length: 2000 }, (_, n) => usageRow({ at: HOUR + hour * HOUR_MS + n, model: `m${n % 2}` })),
     );
   }
-  expect(count(file, 'usage')).toBe(1500);
+  expect(count(file, 'usage')).toBe(6000);
   // By account, by key and by two models, in three hours and one day.
   expect(count(file, 'usage_sums')).toBe(4 * (3 + 1));
   const waiting = new Database(file, { readonly: true });

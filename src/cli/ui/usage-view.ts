@@ -10,17 +10,16 @@ import {
   formatCount,
   formatDuration,
   formatShort,
-  formatTime,
-  printLines,
   widthOf,
   type Style,
 } from './style.ts';
+import { shown, UTC, type Zone } from './zone.ts';
 import { displayWidth, table, truncate, wrapWords, type Column } from './table.ts';
 import { plural } from '../../plural.ts';
 
 interface Window {
-  since: number;
   by: Grouping | undefined;
+  zone: Zone;
 }
 
 interface Canvas {
@@ -29,40 +28,33 @@ interface Canvas {
   now: number;
   /** Lines of a chart: more if there are fewer accounts. */
   height: number;
+  zone: Zone;
 }
 
-export async function printUsage(
+export async function usageLines(
   rows: readonly AccountUsage[],
-  window: Window,
-  context: Context,
-): Promise<void> {
-  const { stdout, env, clock } = context;
-  if (rows.length === 0) {
-    printLines(stdout, [
-      'No accounts yet. Create one with its first key: gateway keys create --account NAME',
-    ]);
-    return;
-  }
-  if (stdout.isTTY !== true) {
-    printLines(stdout, plainTables(rows, window.by));
-    return;
-  }
+  { by, zone }: Window,
+  { stdout, env, clock }: Context,
+): Promise<string[]> {
+  if (rows.length === 0)
+    return ['No accounts yet. Create one with its first key: gateway keys create --account NAME'];
+  if (stdout.isTTY !== true) return plainTables(rows, by, zone);
   const canvas: Canvas = {
     width: Math.max(20, widthOf(stdout) ?? 80),
     style: await createStyle(stdout, env),
     now: clock.now(),
     height: heightFor(rows.length === 1 ? 1 : rows.filter(isActive).length),
+    zone,
   };
-  const since = `since ${formatTime(Date.parse(rows[0]?.hours[0]?.hour ?? ''))}`;
-  const head = wrapWords([since, 'times in UTC'], ', ', canvas.width).map((line) => canvas.style.dim(line));
+  const since = `since ${shown(Date.parse(rows[0]?.hours[0]?.hour ?? ''), zone)}`;
+  const times = zone === UTC ? 'times in UTC' : `times in ${zone.name}`;
+  const head = wrapWords([since, times], ', ', canvas.width).map((line) => canvas.style.dim(line));
   const several = rows.length > 1;
-  printLines(stdout, [
+  return [
     ...head,
-    ...rows
-      .filter((row) => !several || isActive(row))
-      .flatMap((row) => ['', ...block(row, window.by, canvas)]),
+    ...rows.filter((row) => !several || isActive(row)).flatMap((row) => ['', ...block(row, by, canvas)]),
     ...(several ? [...allLines(rows, canvas), ...idleLines(rows, canvas)] : []),
-  ]);
+  ];
 }
 
 const isActive = ({ totals, used }: AccountUsage): boolean => totals.requests > 0 || used > 0;
@@ -88,8 +80,12 @@ function sumOf(rows: readonly AccountUsage[]): PrintedTotals {
     unknown: sum(({ unknown }) => unknown),
     unpriced: sum(({ unpriced }) => unpriced),
     input_tokens: sum((totals) => totals.input_tokens),
+    cache_read_tokens: sum((totals) => totals.cache_read_tokens),
+    cache_write_tokens: sum((totals) => totals.cache_write_tokens),
     output_tokens: sum((totals) => totals.output_tokens),
     cost_usd: priced ? sum((totals) => totals.cost_usd ?? 0) : null,
+    // Percentiles of several accounts cannot be added.
+    first_byte_ms: null,
   };
 }
 
@@ -110,11 +106,16 @@ function block(row: AccountUsage, by: Grouping | undefined, canvas: Canvas): str
   const width = canvas.width - INDENT.length;
   const tier = clean(row.tier);
   const name = truncate(clean(row.account), Math.max(8, canvas.width - displayWidth(tier) - 2));
-  const hours = row.hours.map(({ hour, requests }) => ({ hour: Date.parse(hour), requests }));
+  const hours = row.hours.map(({ hour, requests }) => {
+    const at = Date.parse(hour);
+    return { hour: at + canvas.zone.offset(at), requests };
+  });
   const bars = chart(hours, { height: canvas.height, width, limit: row.limit ?? Infinity, style });
   const idle = hours.every(({ requests }) => requests === 0);
   const split =
-    by === undefined || row.by?.length === 0 ? [] : ['', ...groupTable([row], by, { width, style })];
+    by === undefined || row.by?.length === 0
+      ? []
+      : ['', ...groupTable([row], by, { width, style, zone: canvas.zone })];
   return [
     `${style.bold(name)}  ${style.dim(tier)}`,
     ...[
@@ -127,13 +128,13 @@ function block(row: AccountUsage, by: Grouping | undefined, canvas: Canvas): str
 }
 
 /** The meter and its text: side by side if there is room, else below each other. */
-function limitLines(row: AccountUsage, width: number, { style, now }: Canvas): string[] {
+function limitLines(row: AccountUsage, width: number, { style, now, zone }: Canvas): string[] {
   if (row.limit === null || row.remaining === null) return [`${formatCount(row.used)} this hour, no limit`];
   const resets = Date.parse(row.resets_at);
   const words = [
     `${formatCount(row.used)} of ${formatCount(row.limit)} this hour`,
     `${formatCount(row.remaining)} left`,
-    `resets in ${formatDuration(resets - now)} at ${row.resets_at.slice(11, 16)}`,
+    `resets in ${formatDuration(resets - now)} at ${shown(resets, zone).slice(11)}`,
   ];
   const text = words.join(', ');
   const room = width - text.length - 2;
@@ -146,29 +147,74 @@ function totalsWords(totals: PrintedTotals): string[] {
     plural(totals.requests, 'request', formatCount(totals.requests)),
     plural(totals.errors, 'error', formatCount(totals.errors)),
     `${plural(totals.input_tokens, 'token', formatShort(totals.input_tokens))} in`,
+    ...(totals.cache_read_tokens > 0 ? [`${formatShort(totals.cache_read_tokens)} of them cached`] : []),
     `${formatShort(totals.output_tokens)} out`,
     ...(totals.unknown > 0 ? [`${formatCount(totals.unknown)} of unknown usage`] : []),
     ...(totals.cost_usd === null ? [] : [costText(totals)]),
+    ...(totals.first_byte_ms === null
+      ? []
+      : [
+          `first byte p50 ${formatMs(totals.first_byte_ms.p50)}`,
+          `p95 ${formatMs(totals.first_byte_ms.p95)}`,
+        ]),
   ];
 }
 
-type Counted = { totals: PrintedTotals };
+/** `340ms`, `2.4s` */
+function formatMs(ms: number): string {
+  return ms < 1000 ? `${ms}ms` : `${(ms / 1000).toFixed(1)}s`;
+}
 
-const TOTALS: readonly Column<Counted>[] = [
-  { title: 'REQUESTS', value: ({ totals }) => formatCount(totals.requests), align: 'right' },
-  {
-    title: 'ERRORS',
-    value: ({ totals }) => ({
-      text: formatCount(totals.errors),
-      paint: totals.errors > 0 ? 'red' : undefined,
-    }),
-    align: 'right',
-  },
-  { title: 'UNKNOWN', value: ({ totals }) => formatCount(totals.unknown), align: 'right' },
-  { title: 'INPUT', value: ({ totals }) => formatCount(totals.input_tokens), align: 'right' },
-  { title: 'OUTPUT', value: ({ totals }) => formatCount(totals.output_tokens), align: 'right' },
-  { title: 'COST', value: ({ totals }) => costText(totals), align: 'right' },
-];
+type Counted = { totals: PrintedTotals };
+type CountedColumn = Column<Counted>;
+
+const errors = ({ errors: count }: PrintedTotals): ReturnType<CountedColumn['value']> => ({
+  text: formatCount(count),
+  paint: count > 0 ? 'red' : undefined,
+});
+
+const fresh = (totals: PrintedTotals): number =>
+  totals.input_tokens - totals.cache_read_tokens - totals.cache_write_tokens;
+
+const COLUMNS: Readonly<Record<string, (totals: PrintedTotals) => ReturnType<CountedColumn['value']>>> = {
+  REQUESTS: ({ requests }) => formatCount(requests),
+  ERRORS: errors,
+  UNKNOWN: ({ unknown }) => formatCount(unknown),
+  FRESH: (totals) => formatCount(fresh(totals)),
+  CACHED: (totals) => formatCount(totals.cache_read_tokens),
+  WRITTEN: (totals) => formatCount(totals.cache_write_tokens),
+  OUTPUT: (totals) => formatCount(totals.output_tokens),
+  P50: ({ first_byte_ms: time }) => (time === null ? '-' : formatMs(time.p50)),
+  P95: ({ first_byte_ms: time }) => (time === null ? '-' : formatMs(time.p95)),
+  COST: costText,
+};
+
+const column = (title: string): CountedColumn => ({
+  title,
+  value: ({ totals }) => COLUMNS[title]?.(totals) ?? '',
+  align: 'right',
+});
+
+const TOTALS: readonly CountedColumn[] = Object.keys(COLUMNS).map(column);
+
+/** Columns that a narrow terminal leaves out, the first ones first. */
+const OPTIONAL = [['P50', 'UNKNOWN'], ['WRITTEN'], ['P95', 'ERRORS'], ['CACHED']];
+
+/** The table with as many columns as fit; as records with all columns if few do not fit either. */
+function fittingTable<Row extends Counted>(
+  rows: readonly Row[],
+  first: readonly Column<Row>[],
+  options: { width?: number | undefined; style?: Style },
+): string[] {
+  const left = new Set(Object.keys(COLUMNS));
+  for (const names of [[], ...OPTIONAL]) {
+    for (const name of names) left.delete(name);
+    const lines = table(rows, [...first, ...[...left].map(column)], options);
+    // Of a record, a line holds one column.
+    if (options.width === undefined || /REQUESTS.*COST/.test(lines[0] ?? '')) return lines;
+  }
+  return table(rows, [...first, ...TOTALS], options);
+}
 
 const MEMBERS = {
   account: ['account'],
@@ -179,30 +225,38 @@ const MEMBERS = {
   day: ['day'],
 } as const satisfies Record<Grouping, readonly string[]>;
 
-type GroupRow = Counted & { account: string; group: Record<string, unknown> };
+type GroupRow = Counted & { account: string; group: Record<string, unknown> | undefined };
 
 function groupTable(
   rows: readonly AccountUsage[],
   by: Grouping,
-  options: { width?: number | undefined; style?: Style; account?: boolean },
+  options: { width?: number | undefined; style?: Style; account?: boolean; zone: Zone },
 ): string[] {
   const groups: GroupRow[] = rows.flatMap(({ account, by: found = [] }) =>
     found.map(({ totals, ...group }) => ({ account, group, totals })),
   );
-  const columns: Column<GroupRow>[] = MEMBERS[by].map((member) => ({
+  const only = rows.length === 1 ? rows[0] : undefined;
+  const total = { account: 'total', group: undefined, totals: only?.totals ?? sumOf(rows) };
+  const withOwner = options.account === true && by !== 'account';
+  const columns: Column<GroupRow>[] = MEMBERS[by].map((member, index) => ({
     title: member.toUpperCase(),
-    value: ({ group }) => groupText(member, group[member]),
+    value: ({ group }) => {
+      if (group === undefined) return index === 0 && !withOwner ? 'total' : '';
+      return groupText(member, group[member], options.zone);
+    },
     shrinks: member !== 'key',
   }));
-  const owner: Column<GroupRow>[] =
-    options.account && by !== 'account' ? [{ title: 'ACCOUNT', value: ({ account }) => clean(account) }] : [];
-  return table(groups, [...owner, ...columns, ...TOTALS], options);
+  const owner: Column<GroupRow>[] = withOwner
+    ? [{ title: 'ACCOUNT', value: ({ account }) => clean(account) }]
+    : [];
+  return fittingTable(groups.length > 1 ? [...groups, total] : groups, [...owner, ...columns], options);
 }
 
-function groupText(member: string, value: unknown): string {
+function groupText(member: string, value: unknown, zone: Zone): string {
   if (typeof value !== 'string') return '-';
-  if (member === 'day') return value.slice(0, 10);
-  return member === 'hour' ? formatTime(Date.parse(value)) : clean(value);
+  if (member !== 'day' && member !== 'hour') return clean(value);
+  const text = shown(Date.parse(value), zone);
+  return member === 'day' ? text.slice(0, 10) : text;
 }
 
 /** A row of the summary. The last row is the total, which has no account. */
@@ -213,7 +267,7 @@ function countOrNone(count: number | null | undefined): string {
   return count === null ? '-' : formatCount(count);
 }
 
-function plainTables(rows: readonly AccountUsage[], by: Grouping | undefined): string[] {
+function plainTables(rows: readonly AccountUsage[], by: Grouping | undefined, zone: Zone): string[] {
   const all: SummaryRow[] = rows.length > 1 ? [...rows, { totals: sumOf(rows) }] : [...rows];
   const summary = table<SummaryRow>(all, [
     { title: 'ACCOUNT', value: ({ account }) => (account === undefined ? 'total' : clean(account)) },
@@ -222,10 +276,44 @@ function plainTables(rows: readonly AccountUsage[], by: Grouping | undefined): s
     { title: 'LIMIT', value: ({ limit }) => countOrNone(limit), align: 'right' },
     { title: 'LEFT', value: ({ remaining }) => countOrNone(remaining), align: 'right' },
     {
-      title: 'RESETS (UTC)',
-      value: ({ resets_at: at }) => (at === undefined ? '' : formatTime(Date.parse(at))),
+      title: zone === UTC ? 'RESETS (UTC)' : 'RESETS',
+      value: ({ resets_at: at }) => (at === undefined ? '' : shown(Date.parse(at), zone)),
     },
     ...TOTALS,
   ]);
-  return by === undefined ? summary : [...summary, '', ...groupTable(rows, by, { account: true })];
+  return by === undefined ? summary : [...summary, '', ...groupTable(rows, by, { account: true, zone })];
+}
+
+const CSV_TOTALS = [
+  'requests',
+  'errors',
+  'unknown',
+  'unpriced',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'cost_usd',
+] as const satisfies readonly (keyof PrintedTotals)[];
+
+/** RFC 4180, with the names that `--json` has: a line for each group, or for each account. Times in UTC. */
+export function usageCsv(rows: readonly AccountUsage[], by: Grouping | undefined): string[] {
+  const members = by === undefined || by === 'account' ? [] : MEMBERS[by];
+  const head = ['account', ...members, ...CSV_TOTALS, 'first_byte_p50_ms', 'first_byte_p95_ms'];
+  const lines = rows.flatMap(({ account, totals, by: groups }) =>
+    (by === undefined ? [{ totals }] : (groups ?? [])).map((group: Counted & Record<string, unknown>) => [
+      account,
+      ...members.map((member) => group[member]),
+      ...CSV_TOTALS.map((name) => group.totals[name]),
+      group.totals.first_byte_ms?.p50,
+      group.totals.first_byte_ms?.p95,
+    ]),
+  );
+  return [head, ...lines].map((line) => line.map(csvField).join(','));
+}
+
+function csvField(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  const text = typeof value === 'string' ? clean(value) : JSON.stringify(value);
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

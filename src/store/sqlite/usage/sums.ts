@@ -7,11 +7,8 @@ import { FIRST_BYTE_LIMITS, FIRST_BYTE_RANGES, NO_FIRST_BYTES } from '../../firs
 import type { GroupedTotals, Grouping, Totals } from '../../store.ts';
 import type { Db } from '../driver.ts';
 
-/** So many rows wait before they are added to the sums. */
-const MAX_WAITING = 500;
-/** A batch adds this many rows at most, a step of housekeeping fewer: rows of long ago belong to many sums. */
-const BATCH = 1000;
-const STEP = 250;
+/** So many rows wait before they are added to the sums, and one step adds so many: rows of one hour belong to the same sums. */
+const STEP = 2000;
 
 /** What a row of `usage_sums` is a sum of. The numbers are the values of the column `kind`: for sums by hour, and by day. */
 interface Kind {
@@ -212,9 +209,9 @@ function prepareRollUp(db: Db, summed: Statement<[], number>) {
   const add = db.prepare<[first: number, last: number]>(ROLL_UP);
   const advance = db.prepare<[number]>('UPDATE usage_summed SET id = ?');
 
-  function step(rows: number): boolean {
+  function step(): boolean {
     const after = summed.get() ?? 0;
-    const last = lastOfStep.get(after, rows) ?? null;
+    const last = lastOfStep.get(after, STEP) ?? null;
     if (last === null) return false;
     add.run(after + 1, last);
     advance.run(last);
@@ -224,10 +221,10 @@ function prepareRollUp(db: Db, summed: Statement<[], number>) {
   const inTransaction = db.transaction(step);
   return {
     /** Adds some of the rows that wait to the sums. Returns false if no row waits. */
-    rollUp: () => inTransaction.immediate(STEP),
+    rollUp: () => inTransaction.immediate(),
     /** The same, in the transaction that wrote the row with this id, if enough rows wait. */
     rollUpAfter(id: number): void {
-      if (id - (summed.get() ?? 0) >= MAX_WAITING) step(BATCH);
+      if (id - (summed.get() ?? 0) >= STEP) step();
     },
   };
 }

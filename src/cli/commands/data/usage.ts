@@ -1,0 +1,151 @@
+// `gateway usage`: requests of this hour and the limit of each account; requests, tokens and errors of a window of time.
+import { Option, type Command } from 'commander';
+import { readUsage, type AccountUsage } from '../../../accounts/usage-report.ts';
+import { HOUR_MS } from '../../../clock.ts';
+import type { Config } from '../../../config/config.ts';
+import type { Account, Grouping, StoreReader } from '../../../store/store.ts';
+import { CliError, type Context } from '../../context.ts';
+import { say } from '../../ui/lines.ts';
+import { clean, printJson, printLines } from '../../ui/style.ts';
+import { LOCAL, UTC, type Zone } from '../../ui/zone.ts';
+import { limitOf, unknownAccount, withReadStore } from '../../with-store.ts';
+import { parseSince } from '../../args/values.ts';
+
+const GROUPINGS = [
+  'account',
+  'key',
+  'model',
+  'provider',
+  'hour',
+  'day',
+] as const satisfies readonly Grouping[];
+
+interface Options {
+  since?: number;
+  by?: Grouping;
+  local?: boolean;
+  csv?: boolean;
+  watch?: boolean;
+  json?: boolean;
+}
+
+export function defineUsage(usage: Command, context: Context): void {
+  const { clock } = context;
+  usage
+    .argument('[account]', 'only this account')
+    .option('--since <when>', 'a duration (24h, 7d) or an ISO date or time (default: 24h)', (text) =>
+      parseSince(text, clock.now()),
+    )
+    .addOption(new Option('--by <what>', 'split the totals (default: not)').choices(GROUPINGS))
+    .option('--local', 'days and times of this machine, not of UTC')
+    .option('--watch', 'show it again every 2 seconds, until Ctrl-C')
+    .addOption(new Option('--csv', 'print lines for a spreadsheet').conflicts(['json', 'watch']))
+    .addOption(new Option('--json', 'print JSON').conflicts('watch'))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway usage\n  gateway usage alice --since 7d --by model\n  gateway usage --since 31d --by day --local' +
+        '\n  gateway usage --since 31d --by key --csv',
+    )
+    .action(async (account: string | undefined, options: Options, command: Command) =>
+      withReadStore(command, context, (store, config) => {
+        const parts = { name: account, options, store, config, context };
+        return options.watch ? watchUsage(parts) : showUsage(parts);
+      }),
+    );
+}
+
+interface Parts {
+  /** The account's. undefined: all accounts. */
+  name: string | undefined;
+  options: Options;
+  store: StoreReader;
+  config: Config;
+  context: Context;
+}
+
+const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
+
+async function showUsage(parts: Parts): Promise<void> {
+  const { options, context } = parts;
+  const { rows, zone } = await readRows(parts);
+  if (options.json) {
+    printJson(context, rows);
+    return;
+  }
+  const { usageCsv, usageLines } = await import('../../ui/usage-view.ts');
+  const lines = options.csv
+    ? usageCsv(rows, options.by)
+    : await usageLines(rows, { by: options.by, zone }, context);
+  printLines(context.stdout, lines);
+}
+
+async function readRows(parts: Parts): Promise<{ rows: AccountUsage[]; zone: Zone }> {
+  const { name, options, store, config, context } = parts;
+  const now = context.clock.now();
+  const since = options.since ?? now - DEFAULT_WINDOW_MS;
+  const accounts = name === undefined ? await store.listAccounts() : [await accountOf(name, store)];
+  for (const account of accounts) warnOfUnknownTier(account, config, context);
+  const only = name === undefined ? undefined : accounts[0]?.id;
+  const zone = options.local ? LOCAL : UTC;
+  const dayOf = options.local ? localDayOf : undefined;
+  const describe = await readUsage({ since, now, by: options.by, only, dayOf }, store);
+  return { rows: accounts.map((account) => describe(account, limitOf(config, account.tier))), zone };
+}
+
+/** The start of the day of this machine in which an hour begins. */
+function localDayOf(hour: number): number {
+  return new Date(hour).setHours(0, 0, 0, 0);
+}
+
+const REDRAW_MS = 2000;
+const ENTER = '\u001b[?1049h\u001b[?25l';
+const LEAVE = '\u001b[?25h\u001b[?1049l';
+const HOME = '\u001b[H';
+const END_OF_LINE = '\u001b[K';
+const END_OF_SCREEN = '\u001b[J';
+
+/** Draws on the terminal's second screen until a signal; the first screen comes back however it ends. */
+async function watchUsage(parts: Parts): Promise<void> {
+  const { stdout, clock } = parts.context;
+  if (stdout.isTTY !== true) throw new CliError('--watch needs a terminal; leave it out in a pipe', 2);
+  const { usageLines } = await import('../../ui/usage-view.ts');
+  const draw = async (): Promise<void> => {
+    const { rows, zone } = await readRows(parts);
+    const lines = await usageLines(rows, { by: parts.options.by, zone }, parts.context);
+    const seen = lines.slice(0, Math.max(1, (stdout.rows ?? Infinity) - 1));
+    stdout.write(HOME + seen.map((line) => `${line}${END_OF_LINE}\n`).join('') + END_OF_SCREEN);
+  };
+  // Timers of the clock do not hold the process.
+  const alive = setInterval(() => undefined, REDRAW_MS);
+  stdout.write(ENTER);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const forget = parts.context.onSignal(() => {
+        forget();
+        resolve();
+      });
+      const again = (): void => {
+        draw().then(() => clock.after(REDRAW_MS, again), reject);
+      };
+      again();
+    });
+  } finally {
+    clearInterval(alive);
+    stdout.write(LEAVE);
+  }
+}
+
+function warnOfUnknownTier(account: Account, config: Config, context: Context): void {
+  if (config.tiers.has(account.tier)) return;
+  const { name, tier } = account;
+  say(
+    context.stderr,
+    `warning: tier ${clean(tier)} of account ${clean(name)} is not in the configuration: the limit of tier free applies`,
+  );
+}
+
+async function accountOf(name: string, store: StoreReader): Promise<Account> {
+  const account = await store.findAccount(name);
+  if (account === undefined) throw await unknownAccount(store, name);
+  return account;
+}
