@@ -33,6 +33,7 @@ const NAMED = {
   Model: schemas.Model,
   Target: schemas.Target,
   Route: schemas.Route,
+  Request: schemas.Request,
   AuditRow: schemas.AuditRow,
   Session: schemas.Session,
   Problem: schemas.Problem,

@@ -193,6 +193,50 @@ export const Configuration = z.object({
   warnings: z.array(z.string()),
 });
 
+export const Request = z.object({
+  id: z.string().nullable(),
+  at: time.meta({ description: 'When it ended' }),
+  refused: z.boolean(),
+  account: z.string().nullable(),
+  key: z.string().nullable(),
+  endpoint: z.string(),
+  model_asked: z.string().nullable(),
+  provider: z.string().nullable(),
+  model: z.string().nullable(),
+  status: z.int(),
+  error: z.string().nullable().meta({ description: 'null: fully answered' }),
+  stream: z.boolean(),
+  input_tokens: tokens,
+  cache_read_tokens: tokens,
+  cache_write_tokens: tokens,
+  output_tokens: tokens,
+  reasoning_tokens: tokens,
+  cost_usd: z.number().nullable(),
+  first_byte_ms: z.number().nullable(),
+  duration_ms: z.number().nullable(),
+  attempts: z.int().nullable().meta({ description: 'Targets that were contacted' }),
+  detail: z.object({
+    attempts: z
+      .array(
+        z.object({
+          target: z.string(),
+          protocol: z.string(),
+          status: z.int().optional(),
+          error: z.string().optional(),
+          message: z.string().optional(),
+          ms: z.number(),
+        }),
+      )
+      .optional(),
+    passed_over: z.array(z.object({ target: z.string(), why: z.string() })).optional(),
+    dropped: z.array(z.string()).optional(),
+    changed: z.array(z.string()).optional(),
+    lost: z.array(z.string()).optional(),
+    estimated_input: z.number().optional(),
+    message: z.string().optional(),
+  }),
+});
+
 export const AuditRow = z.object({
   id: z.int(),
   at: time,

@@ -138,6 +138,8 @@ export interface StoredRequest extends UsageRow {
 export interface RequestQuery {
   /** Requests that ended at this time or later. */
   since?: number | undefined;
+  /** Requests that ended at this time or before. */
+  until?: number | undefined;
   accountId?: number | undefined;
   /** The name that the client sent, the model that answered, or `provider/model`. */
   model?: string | undefined;

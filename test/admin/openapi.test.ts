@@ -1,7 +1,8 @@
 // The document of the admin API: a public validator accepts it, and every operation is called as it says and answers as it says.
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { ask } from '../helpers/ask.ts';
 import { gateway } from '../helpers/gateway.ts';
 import { API, call, newToken, openBrowser } from './support.ts';
 
@@ -40,6 +41,12 @@ it('describes what every operation answers', async () => {
   const [own] = (await call(running, '/keys', { token })).json.data ?? [];
   const id = String(own?.['id']);
 
+  const answered = await ask(running, { model: 'sim/echo' });
+  const requestId = answered.headers.get('x-request-id') ?? '';
+  await vi.waitFor(async () => {
+    expect((await call(running, '/requests', { token })).json.data).toHaveLength(1);
+  });
+
   /** What an operation needs beside its path; `browser`: only a session can call it. */
   const NEEDS: Record<
     string,
@@ -53,6 +60,7 @@ it('describes what every operation answers', async () => {
     rotateKey: { params: { id }, body: { grace_seconds: 60 } },
     revokeKey: { params: { id } },
     readUsage: { query: '?since=7d&by=model' },
+    readRequest: { params: { id: requestId } },
     removeAccount: { params: { account: 'new one' } },
     readSession: { as: 'browser' },
     closeSession: { as: 'browser' },

@@ -1,10 +1,11 @@
 // The admin API as an attacker meets it: from a page of another origin, with guessed, used or stolen credentials, with odd bodies.
 import { request } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ask } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { gateway, type TestGateway } from '../helpers/gateway.ts';
 import { rawClient } from '../helpers/raw-client.ts';
+import { usageRow } from '../store/contract.ts';
 import { API, call, newToken, openBrowser } from './support.ts';
 
 const ON = { config: { admin: true } };
@@ -392,6 +393,42 @@ it('pages through a list without a gap, also if an item of the page before is go
   const names = [first, second, third].map(({ json }) => json.data?.map(({ account }) => account));
   expect(names).toEqual([['test', 'a'], ['b', 'c'], ['d']]);
   expect(third.json['next']).toBeNull();
+});
+
+it('pages through requests that ended in the same millisecond', async () => {
+  const running = await gateway(ON);
+  const { plaintext: token } = await newToken(running);
+  const now = Date.now();
+  const rows = [1, 1, 1, 2, 2].map((at, number) =>
+    usageRow({ at: now - 1000 - at, requestId: `req_${number}` }),
+  );
+  await running.store.recordUsage(rows);
+  const seen: unknown[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const more = cursor === '' ? '' : `&cursor=${cursor}`;
+    const { json } = await call(running, `/requests?limit=1${more}`, { token });
+    seen.push(...(json.data ?? []).map(({ id }) => id));
+    cursor = json['next'] as string | null;
+  }
+  expect(seen).toHaveLength(5);
+  expect(new Set(seen).size).toBe(5);
+});
+
+it('sends what runs and what has ended, as events', async () => {
+  const running = await gateway(ON);
+  const browser = await openBrowser(running);
+  const response = await fetch(`${running.url}${API}/events`, { headers: { cookie: browser.cookie } });
+  let text = '';
+  const reading = (async () => {
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      if (text.includes('event: requests')) return;
+    }
+  })();
+  await vi.waitFor(() => expect(text).toContain('event: now'));
+  await ask(running, { model: 'sim/echo' });
+  await reading;
+  expect(text).toMatch(/event: requests\ndata: \{"requests":\[\{"id":"req_/);
 });
 
 it('ends its event streams when the gateway stops, and when the session ends', async () => {

@@ -734,6 +734,7 @@ export function storeContract(
       expect(await ids({ model: 'sim/echo' })).toBe('abc');
       expect(await ids({ model: 'other' })).toBe('de');
       expect(await ids({ since: HOUR + 60_000 })).toBe('d');
+      expect(await ids({ until: HOUR + 59_999, model: 'other' })).toBe('e');
       expect(await ids({ since: HOUR + 60_000, model: 'echo' })).toBe('');
       expect(await ids({ accountId: 1, errors: true, model: 'auto', since: HOUR })).toBe('a');
     });

@@ -1,13 +1,15 @@
 // Usage, and what was changed through this API.
 import { z } from 'zod';
 import { limitOf } from '../../accounts/admission.ts';
+import { requestJson } from '../../accounts/request-json.ts';
 import { readUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';
+import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/scalars.ts';
 import type { AuditRow as StoredAuditRow, Grouping } from '../../store/store.ts';
 import { operation, type Operation } from '../operation.ts';
 import { decodeCursor, encodeCursor, Problem } from '../reply.ts';
-import { anyName, AuditRow, page, PAGE, Usage } from '../schemas.ts';
+import { anyName, AuditRow, page, PAGE, Request, Usage } from '../schemas.ts';
 import { unknownAccount } from './accounts.ts';
 
 const GROUPINGS = [
@@ -18,6 +20,9 @@ const GROUPINGS = [
   'hour',
   'day',
 ] as const satisfies readonly Grouping[];
+/** Clocks of several machines differ. */
+const SLACK_MS = 10 * 60_000;
+const LONGEST_REQUEST_MS = 24 * HOUR_MS;
 const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
 
 export const since = z
@@ -58,6 +63,74 @@ export const trafficOperations: readonly Operation[] = [
       const describe = await readUsage({ since: start, now, by, only: one?.id }, store);
       const { tiers } = config();
       return { data: accounts.map((account) => describe(account, limitOf(account.tier, tiers))), next: null };
+    },
+  }),
+  operation({
+    id: 'listRequests',
+    method: 'GET',
+    path: '/requests',
+    tag: 'requests',
+    summary: 'Requests that ended, the newest first; never their content',
+    query: z.strictObject({
+      ...PAGE,
+      since,
+      account: anyName.optional(),
+      model: anyName.optional(),
+      errors: z
+        .enum(['true', 'false'])
+        .optional()
+        .meta({ description: 'Only those that were not fully answered' }),
+    }),
+    reply: page(Request),
+    problems: [404],
+    async run({ query }, { store, clock }) {
+      const { limit, account: name, model } = query;
+      const account = name === undefined ? undefined : await store.findAccount(name);
+      if (name !== undefined && account === undefined) throw unknownAccount();
+      // Of a page before: the time of its last request, and how many of that time it had.
+      const [until, seen] =
+        query.cursor === undefined ? [undefined, 0] : decodeCursor(query.cursor, [0, 0] as const);
+      const found = await store.listRequests({
+        since: readSince(query.since, clock.now()),
+        until,
+        accountId: account?.id,
+        model,
+        errors: query.errors === 'true',
+        limit: limit + seen + 1,
+      });
+      const rows = found.slice(seen, seen + limit);
+      const last = found.length > seen + limit ? rows.at(-1) : undefined;
+      const ofLast = rows.filter(({ at }) => at === last?.at).length + (last?.at === until ? seen : 0);
+      return {
+        data: rows.map(requestJson),
+        next: last === undefined ? null : encodeCursor([last.at, ofLast]),
+      };
+    },
+  }),
+  operation({
+    id: 'readRequest',
+    method: 'GET',
+    path: '/requests/{id}',
+    tag: 'requests',
+    summary: 'One request with its attempts, by its x-request-id',
+    params: z.object({ id: anyName }),
+    reply: Request,
+    problems: [404],
+    async run({ params }, { store }) {
+      const id = readRequestId(params.id);
+      const from = (id?.from ?? 0) - SLACK_MS;
+      const [found] =
+        id === undefined
+          ? []
+          : await store.findRequests({
+              prefix: id.prefix,
+              from,
+              until: id.to + LONGEST_REQUEST_MS,
+              limit: 1,
+            });
+      if (found?.requestId !== id?.prefix || found === undefined)
+        throw new Problem(404, 'unknown_request', 'no stored request has this ID');
+      return requestJson(found);
     },
   }),
   operation({

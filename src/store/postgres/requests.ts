@@ -11,6 +11,7 @@ const COLUMNS = `
 
 const FILTERS = {
   since: (value: string) => `at >= ${value}`,
+  until: (value: string) => `at <= ${value}`,
   accountId: (value: string) => `account_id = ${value}`,
   model: (value: string) =>
     `(model_asked = ${value} OR model = ${value} OR provider || '/' || model = ${value})`,

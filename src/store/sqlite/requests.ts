@@ -33,6 +33,7 @@ const SELECT = 'SELECT *, (SELECT name FROM accounts WHERE id = account_id) AS a
 
 const FILTERS = {
   since: 'at >= @since',
+  until: 'at <= @until',
   accountId: 'account_id = @accountId',
   model: "(model_asked = @model OR model = @model OR provider || '/' || model = @model)",
   errors: 'error IS NOT NULL',
