@@ -1,5 +1,6 @@
 // Collects usage rows off the request path and writes them to the store in batches. A crash loses at most one interval of rows. While
 // the store is unavailable, rows wait, up to a bound, and the log says so once.
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { FinishedTrace, Observer } from '../gateway/trace.ts';
 import { withoutKeys, type Logger } from '../log.ts';
@@ -26,6 +27,10 @@ export function createUsageRecorder(options: {
   onRow?: (row: UsageRow, trace: FinishedTrace) => void;
 }): UsageRecorder {
   const { store, clock, log, onRow } = options;
+  const writer = randomUUID();
+  let number = 0;
+  /** The rows that are written first. */
+  let batch: UsageRow[] = [];
   let waiting: UsageRow[] = [];
   let scheduled = false;
   let failing = false;
@@ -33,27 +38,32 @@ export function createUsageRecorder(options: {
   let cancelIdle = (): void => undefined;
   let writing: Promise<void> = Promise.resolve();
 
+  /** A batch that fails is written again as it was, because the store may have written it although its reply was lost. */
   async function write(): Promise<void> {
     scheduled = false;
-    if (waiting.length === 0) return;
-    const rows = waiting;
-    waiting = [];
+    if (batch.length === 0) {
+      if (waiting.length === 0) return;
+      batch = waiting;
+      waiting = [];
+      number += 1;
+    }
     try {
-      await store.recordUsage(rows);
+      await store.recordUsage(batch, { writer, number });
+      batch = [];
       failing = false;
+      if (waiting.length > 0) schedule(FLUSH_MS);
       cancelIdle();
       cancelIdle = clock.after(IDLE_MS, () => void store.idle().catch(() => undefined));
     } catch (error) {
-      putBack(rows);
+      dropSurplus();
       if (!failing) log.error('usage rows cannot be written; they wait', { reason: String(error) });
       failing = true;
       if (!ending) schedule(IDLE_MS);
     }
   }
 
-  function putBack(rows: UsageRow[]): void {
-    waiting = rows.concat(waiting);
-    const surplus = waiting.length - MAX_WAITING;
+  function dropSurplus(): void {
+    const surplus = Math.min(waiting.length, batch.length + waiting.length - MAX_WAITING);
     if (surplus > 0) {
       waiting = waiting.slice(surplus);
       log.error('usage rows were discarded: the database was unavailable for too long', { rows: surplus });
@@ -80,7 +90,8 @@ export function createUsageRecorder(options: {
       cancelIdle();
       await writing;
       await write();
-      return waiting.length;
+      if (batch.length === 0) await write();
+      return batch.length + waiting.length;
     },
   };
 }

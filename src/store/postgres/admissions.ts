@@ -1,5 +1,5 @@
 // Counts requests against their account's limit of the hour. One statement is in flight; requests that arrive meanwhile gather by
-// account and go with the next one (docs/decisions/0016). No promise resolves before the server has committed.
+// account and go with the next one (docs/decisions/0018). No promise resolves before the server has committed.
 import { HOUR_MS, type Clock } from '../../clock.ts';
 import { StoreError, type AdmissionCount, type AdmissionKey } from '../store.ts';
 import type { Changes } from './changes.ts';

@@ -1,0 +1,41 @@
+// A batch of usage rows whose reply was lost is written again as it was, so that the store can tell that it has it.
+import { expect, it } from 'vitest';
+import type { FinishedTrace } from '../../src/gateway/trace.ts';
+import { silentLog } from '../../src/log.ts';
+import { createUsageRecorder } from '../../src/observe/usage-recorder.ts';
+import type { Batch, Store } from '../../src/store/store.ts';
+import { manualClock } from '../helpers/clock.ts';
+
+it('is repeated with its number; newer rows follow with the next', async () => {
+  const batches: [rows: number, batch: Batch | undefined][] = [];
+  let failing = true;
+  const store: Pick<Store, 'recordUsage' | 'idle'> = {
+    recordUsage(rows, batch) {
+      batches.push([rows.length, batch]);
+      return failing ? Promise.reject(new Error('the reply was lost')) : Promise.resolve();
+    },
+    idle: () => Promise.resolve(),
+  };
+  const clock = manualClock();
+  const recorder = createUsageRecorder({ store: store as Store, clock, log: silentLog });
+  const trace = {
+    failures: [],
+    passedOver: [],
+    key: {},
+    outcome: { status: 200, error: null },
+    modelAsked: 'm',
+  } as unknown as FinishedTrace;
+  recorder.finished(trace);
+  recorder.finished(trace);
+  clock.advance(100);
+  await expect.poll(() => batches.length).toBe(1);
+  recorder.finished(trace);
+  failing = false;
+  expect(await recorder.flush()).toBe(0);
+  const writer = batches[0]?.[1]?.writer;
+  expect(batches).toEqual([
+    [2, { writer, number: 1 }],
+    [2, { writer, number: 1 }],
+    [1, { writer, number: 2 }],
+  ]);
+});
