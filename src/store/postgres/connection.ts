@@ -165,8 +165,9 @@ async function agreedConfig(driver: Driver, server: Server): Promise<ClientConfi
 
 function createPool(driver: Driver, config: ClientConfig, max: number): Pool {
   const pool = new driver.Pool({ ...config, max, idleTimeoutMillis: TIMEOUT_MS });
-  // An idle connection that breaks is replaced by the next statement.
+  // A connection that breaks is replaced by the next statement. One in use reports it twice: to its statement, and here.
   pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
