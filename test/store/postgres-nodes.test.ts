@@ -153,7 +153,7 @@ it('reads a URL as libpq does; its location holds no password', () => {
     password: 'of the environment',
     tls: undefined,
   });
-  expect(readUrl('postgres:///d?host=/run/postgresql', env)).toMatchObject({
+  expect(readUrl('postgres://u@/d?host=/run/postgresql', env)).toMatchObject({
     host: '/run/postgresql',
     tls: undefined,
   });

@@ -35,8 +35,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 export function readUrl(text: string, env: Env = process.env): Server {
   let url: URL;
   try {
-    // A host may be a folder with a socket (%2Fvar%2Frun%2Fpostgresql), which only an http: URL refuses.
-    url = new URL(text);
+    // URL takes no user without a host, which libpq reads from a parameter.
+    url = new URL(text.replace(/^(\w+:\/\/[^/?#]*@)(?=\/)/, '$1localhost'));
   } catch {
     throw wrong(
       'it cannot be read; write postgres://USER@HOST:5432/DATABASE, and percent-encode : / @ ? # in a password',
@@ -47,7 +47,11 @@ export function readUrl(text: string, env: Env = process.env): Server {
   if (unknown !== undefined) throw wrong(`${unknown} is not a parameter; known are ${PARAMETERS.join(', ')}`);
   const setting = (name: string, variable: string): string | undefined =>
     nonEmpty(parameters.get(name)) ?? nonEmpty(env[variable]);
-  const host = nonEmpty(decoded(url.hostname)) ?? setting('host', 'PGHOST') ?? 'localhost';
+  const host =
+    nonEmpty(parameters.get('host')) ??
+    nonEmpty(decoded(url.hostname)) ??
+    nonEmpty(env['PGHOST']) ??
+    'localhost';
   const port = Number(nonEmpty(url.port) ?? setting('port', 'PGPORT') ?? DEFAULT_PORT);
   const user = nonEmpty(decoded(url.username)) ?? nonEmpty(env['PGUSER']) ?? userInfo().username;
   const database = nonEmpty(decoded(url.pathname.slice(1))) ?? nonEmpty(env['PGDATABASE']) ?? user;
