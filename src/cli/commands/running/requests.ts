@@ -22,10 +22,12 @@ export function defineRequests(requests: Command, context: Context): void {
     .argument('[id]', 'the id of one request (x-request-id of its answer), or the beginning of it')
     .option('--limit <n>', 'show so many', parseLimit, DEFAULT_LIMIT)
     .option('--errors', 'only requests that were not fully answered')
-    .option('--account <name>', 'only this account')
-    .option('--model <name>', 'only this model: as asked for, or as it answered')
-    .option('--since <when>', 'a duration (2h, 7d) or an ISO date or time', (text) =>
-      parseSince(text, clock.now()),
+    .option('--account <name>', 'only this account (default: all)')
+    .option('--model <name>', 'only this model: as asked for, or as it answered (default: all)')
+    .option(
+      '--since <when>',
+      'a duration (2h, 7d) or an ISO date or time (default: all that is stored)',
+      (text) => parseSince(text, clock.now()),
     )
     .option('--follow', 'show new requests as they end, until Ctrl-C')
     .option('--json', 'print JSON; with --follow one line for each request')

@@ -21,7 +21,7 @@ interface Options {
 export function defineTop(top: Command, context: Context): void {
   top
     .option('--once', 'print one frame and end')
-    .option('--port <port>', 'the gateway on this port; otherwise the newest', parsePort)
+    .option('--port <port>', 'the gateway on this port (default: the newest)', parsePort)
     .option('--json', 'print one frame as JSON')
     .addHelpText('after', '\nExamples:\n  gateway top\n  gateway top --once --json')
     .action(async (options: Options, command: Command) =>
