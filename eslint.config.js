@@ -17,22 +17,14 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/admin/page/**/*.js'],
-    languageOptions: {
-      globals: {
-        document: 'readonly',
-        location: 'readonly',
-        history: 'readonly',
-        fetch: 'readonly',
-        EventSource: 'readonly',
-        URLSearchParams: 'readonly',
-      },
-    },
-  },
-  {
     files: ['src/**/*.ts', 'test/**/*.ts', 'vitest.config.ts'],
     extends: [tseslint.configs.recommendedTypeChecked],
-    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: {
+        project: ['./tsconfig.json', './src/admin/page/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
     rules: {
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-floating-promises': 'error',

@@ -27,11 +27,15 @@ const serving = (id) => SERVING.test(id) && !SHARED.test(id);
 
 const pageFolder = join(import.meta.dirname, 'src/admin/page');
 
+const uplotStyle = join(import.meta.dirname, 'node_modules/uplot/dist/uPlot.min.css');
+
 /** Writes the style and the document of the page, which names its files by their hashes. */
 const page = {
   name: 'page',
   buildStart() {
-    const source = readFileSync(join(pageFolder, 'style.css'), 'utf8');
+    const source = [uplotStyle, join(pageFolder, 'style.css')]
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('\n');
     this.emitFile({ type: 'asset', name: 'style.css', source });
   },
   generateBundle(_, bundle) {
@@ -47,7 +51,7 @@ const page = {
 
 /** The page of the admin API. Its files are cached for ever, so their names hold their hashes. */
 const admin = defineConfig({
-  input: join(pageFolder, 'main.js'),
+  input: join(pageFolder, 'main.ts'),
   platform: 'browser',
   plugins: [page],
   output: {

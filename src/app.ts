@@ -31,6 +31,7 @@ import { createSealedItems } from './store/sealed-items.ts';
 import type { Store } from './store/store.ts';
 
 type AdminEffective = Parameters<typeof createAdminDoor>[0]['effective'];
+type AdminConnect = Parameters<typeof createAdminDoor>[0]['connect'];
 
 interface AppOptions {
   config: Config;
@@ -45,6 +46,8 @@ interface AppOptions {
   version: string;
   /** Every value that is in effect and what sets it, for the admin API. Rejects if the file is not valid now. */
   effective?: AdminEffective;
+  /** The settings of each tool for this gateway, for the admin API. */
+  connect?: AdminConnect;
 }
 
 export interface App {
@@ -242,6 +245,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     ...deps,
     live,
     effective: options.effective ?? noEffective,
+    connect: options.connect ?? (() => Promise.resolve([])),
   });
   const server = createGatewayServer(deps, admin);
   return { deps, server, admin, usage, traces, live, state };

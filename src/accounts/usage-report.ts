@@ -90,7 +90,7 @@ export async function readUsage(
   };
 }
 
-const NO_USAGE: Totals = {
+export const NO_USAGE: Totals = {
   requests: 0,
   errors: 0,
   unknown: 0,
@@ -119,7 +119,7 @@ function intoDays(hours: readonly GroupedTotals[], dayOf: (hour: number) => numb
   return [...days.values()];
 }
 
-function addTotals(a: Totals, b: Totals): Totals {
+export function addTotals(a: Totals, b: Totals): Totals {
   return {
     requests: a.requests + b.requests,
     errors: a.errors + b.errors,

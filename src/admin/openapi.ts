@@ -30,6 +30,7 @@ const NAMED = {
   Key: schemas.Key,
   CreatedKey: schemas.CreatedKey,
   Usage: schemas.Usage,
+  UsageSummary: schemas.UsageSummary,
   Model: schemas.Model,
   Target: schemas.Target,
   Route: schemas.Route,

@@ -11,13 +11,29 @@ import type { AdminScope, Store } from '../store/store.ts';
 import type { Authenticator, Caller } from './authenticate.ts';
 import type { Events } from './events.ts';
 import { Problem } from './reply.ts';
+import type { Connect } from './schemas.ts';
 import type { Sessions } from './sessions.ts';
+
+/** Where a tool is to be pointed. */
+export interface ConnectTarget {
+  /** Without a version. */
+  url: string;
+  model: string;
+  /** Tokens that the first target takes and writes at most; null: unknown. */
+  window: number | null;
+  output: number | null;
+}
+
+/** What to write or to do for one tool. */
+export type ConnectFacts = z.output<typeof Connect>['tools'][number];
 
 /** What operations read and change. */
 export interface AdminParts {
   config: () => Config;
   /** Every value of the configuration and what sets it, without secrets. Rejects if the file is not valid now. */
   effective: () => Promise<{ file: string | null; values: readonly EffectiveValue[] }>;
+  /** The settings of each tool for this gateway. */
+  connect: (to: ConnectTarget) => Promise<readonly ConnectFacts[]>;
   store: Store;
   routing: Routing;
   /** Resolves when the search for local servers is over. */

@@ -133,6 +133,21 @@ export const Usage = z.object({
     .meta({ description: 'With `by`: the group (account, key, model and provider, hour, …) and its totals' }),
 });
 
+export const UsageSummary = z.object({
+  by: z.enum(['account', 'key', 'model', 'provider', 'hour', 'day']),
+  since: time.meta({ description: 'The beginning of the first hour' }),
+  until: time,
+  totals: totals,
+  groups: z.array(
+    z.object({
+      group: z
+        .record(z.string(), z.string().nullable())
+        .meta({ description: 'account, key, model and provider, provider, hour, or day' }),
+      totals: totals,
+    }),
+  ),
+});
+
 const target = { provider: z.string(), model: z.string() };
 export const TargetRef = z.object(target);
 export const Model = z.object({
@@ -235,6 +250,22 @@ export const Request = z.object({
     estimated_input: z.number().optional(),
     message: z.string().optional(),
   }),
+});
+
+export const Connect = z.object({
+  url: z.string().meta({ description: 'This gateway, without a version' }),
+  model: z.string().nullable().meta({ description: 'null: no model is served' }),
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string(),
+      run: z.string().nullable().meta({ description: 'The command for one start; null: there is none' }),
+      connect: z.string().nullable().meta({ description: 'The command that writes settings' }),
+      variables: z.string().nullable().meta({ description: 'Lines for a shell' }),
+      files: z.array(z.object({ path: z.string(), text: z.string() })).meta({ description: 'Settings' }),
+      steps: z.array(z.string()).meta({ description: 'What a person does' }),
+    }),
+  ),
 });
 
 export const AuditRow = z.object({

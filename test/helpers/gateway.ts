@@ -8,6 +8,7 @@ import { createKey } from '../../src/accounts/key.ts';
 import { startApp } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/clock.ts';
+import { connectFacts } from '../../src/cli/tools/connect-facts.ts';
 import { effectiveValues } from '../../src/config/effective.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createIds } from '../../src/ids.ts';
@@ -94,6 +95,7 @@ export async function startGateway({
     ids,
     env,
     version: '1.2.3',
+    connect: (to) => connectFacts(to, {}),
     async effective() {
       const { config, values } = effectiveValues({ flags: { config: file }, env: variables, cwd: directory });
       return { file: config.file, values };

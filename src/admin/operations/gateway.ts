@@ -6,8 +6,9 @@ import { modelJson } from '../../routing/model-json.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { Target as RoutingTarget } from '../../routing/catalog.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';
+import { isBehindTls } from '../origin.ts';
 import { pageOf, Problem } from '../reply.ts';
-import { Configuration, Model, page, PAGE, Route, Target } from '../schemas.ts';
+import { Configuration, Connect, Model, page, PAGE, Route, Target } from '../schemas.ts';
 
 /** These lists have an order of preference, which says more than any sorting. */
 const BY_INDEX = { placeOf: (_: unknown, at: number) => [at] as const, like: [0] as const };
@@ -103,6 +104,29 @@ export const gatewayOperations: readonly Operation[] = [
       data: [...config().routes].map(([name, route]) => ({ name, ...route })),
       next: null,
     }),
+  }),
+  operation({
+    id: 'readConnect',
+    method: 'GET',
+    path: '/connect',
+    tag: 'gateway',
+    summary: 'How each tool is pointed at this gateway',
+    query: z.strictObject({ model: z.string().max(256).optional() }),
+    reply: Connect,
+    problems: [404],
+    async run({ query: { model: asked } }, parts, { exchange: { headers } }) {
+      await parts.discovered;
+      const { routing, config } = parts;
+      const scheme = isBehindTls(headers, config().listen.names) ? 'https' : 'http';
+      const url = `${scheme}://${String(headers.host)}`;
+      const model = asked ?? (routing.model('auto', null) ?? routing.models(null)[0])?.name;
+      if (model === undefined) return { url, model: null, tools: [] };
+      const first = routing.model(model, null)?.targets[0];
+      if (first === undefined) throw new Problem(404, 'unknown_model', 'no model has this name');
+      const { contextWindow = null, maxOutput = null } = routing.model(first.key, null) ?? {};
+      const tools = await parts.connect({ url, model, window: contextWindow, output: maxOutput });
+      return { url, model, tools: [...tools] };
+    },
   }),
   operation({
     id: 'readConfig',

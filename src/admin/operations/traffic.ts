@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { limitOf } from '../../accounts/admission.ts';
 import { requestJson } from '../../accounts/request-json.ts';
 import { readUsage } from '../../accounts/usage-report.ts';
+import { summarizeUsage } from '../../accounts/usage-summary.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/scalars.ts';
 import type { AuditRow as StoredAuditRow, Grouping } from '../../store/store.ts';
 import { operation, type Operation } from '../operation.ts';
 import { decodeCursor, encodeCursor, Problem } from '../reply.ts';
-import { anyName, AuditRow, page, PAGE, Request, Usage } from '../schemas.ts';
+import { anyName, AuditRow, page, PAGE, Request, Usage, UsageSummary } from '../schemas.ts';
 import { unknownAccount } from './accounts.ts';
 
 const GROUPINGS = [
@@ -131,6 +132,26 @@ export const trafficOperations: readonly Operation[] = [
       if (found?.requestId !== id?.prefix || found === undefined)
         throw new Problem(404, 'unknown_request', 'no stored request has this ID');
       return requestJson(found);
+    },
+  }),
+  operation({
+    id: 'readUsageSummary',
+    method: 'GET',
+    path: '/usage/summary',
+    tag: 'usage',
+    summary: 'Totals of a window of time, of all accounts or one, and of its groups',
+    query: z.strictObject({
+      account: anyName.optional(),
+      since,
+      by: z.enum(GROUPINGS).default('hour'),
+    }),
+    reply: UsageSummary,
+    problems: [404],
+    async run({ query: { account: name, since: text, by } }, { store, clock }) {
+      const now = clock.now();
+      const one = name === undefined ? undefined : await store.findAccount(name);
+      if (name !== undefined && one === undefined) throw unknownAccount();
+      return summarizeUsage({ since: readSince(text, now), now, by, only: one?.id }, store);
     },
   }),
   operation({

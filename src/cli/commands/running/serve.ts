@@ -175,6 +175,7 @@ async function serveUntilSignal(parts: {
     config,
     reload: source.load,
     effective: source.effective,
+    connect: async (to) => (await import('../../tools/connect-facts.ts')).connectFacts(to, env),
     store,
     log: logger,
     clock,

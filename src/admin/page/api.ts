@@ -1,0 +1,97 @@
+// Calls of the admin API. The session is the cookie, which scripts cannot read; writes carry the session's second value.
+import type { Problem, Session } from './types.ts';
+
+const API = '/admin/api/v1';
+const SESSION = '/admin/session';
+const LINK = '#link=';
+
+/** A refusal, in words that a person can act on. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+  readonly code: string;
+  readonly faults: readonly { path: string; message: string }[];
+
+  constructor(status: number, { code = '', detail = '', errors = [] }: Partial<Problem>) {
+    super(detail === '' ? `The gateway answered with status ${status}.` : sentence(detail));
+    this.status = status;
+    this.code = code;
+    this.faults = errors;
+  }
+}
+
+const sentence = (text: string): string => {
+  const first = text.slice(0, 1).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+};
+
+let csrf = '';
+let onSessionOver: (error: ApiError) => void = () => undefined;
+
+/** `listener` is called when an answer says that there is no session. */
+export function whenSessionIsOver(listener: (error: ApiError) => void): void {
+  onSessionOver = listener;
+}
+
+async function send<Value>(path: string, init: RequestInit = {}): Promise<Value> {
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, credentials: 'same-origin' });
+  } catch (error) {
+    if (init.signal?.aborted === true) throw error;
+    throw new ApiError(0, { detail: 'The gateway does not answer. Check that it runs: gateway status' });
+  }
+  const body = (await response.json().catch(() => ({}))) as unknown;
+  if (response.ok) return body as Value;
+  const problem = new ApiError(response.status, body as Partial<Problem>);
+  if (response.status === 401) onSessionOver(problem);
+  throw problem;
+}
+
+export type Query = Readonly<Record<string, string | undefined>>;
+
+export function get<Value>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Value> {
+  const given = Object.entries(query).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
+  );
+  const text = new URLSearchParams(given).toString();
+  return send(API + path + (text === '' ? '' : `?${text}`), { signal: signal ?? null });
+}
+
+export function write<Value>(
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: object,
+): Promise<Value> {
+  return send(API + path, { method, ...withBody(body, { 'x-gateway-csrf': csrf }) });
+}
+
+function withBody(body: object | undefined, headers: Record<string, string>): RequestInit {
+  if (body === undefined) return { headers };
+  return { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}
+
+/** The code of a one-time link; it leaves the address bar and the history before anything else happens. */
+export function takeLink(): string | undefined {
+  if (!location.hash.startsWith(LINK)) return undefined;
+  const code = decodeURIComponent(location.hash.slice(LINK.length));
+  history.replaceState(null, '', location.pathname);
+  return code;
+}
+
+/** Makes a session of the link, or finds the one of the cookie. A link that is not valid does not end a session. */
+export async function openSession(link: string | undefined): Promise<Session> {
+  const opened =
+    link === undefined
+      ? send<Session>(SESSION)
+      : send<Session>(SESSION, { method: 'POST', ...withBody({ link }, {}) });
+  const session = await opened;
+  csrf = session.csrf;
+  return session;
+}
+
+export async function closeSession(): Promise<void> {
+  await send(SESSION, { method: 'DELETE', headers: { 'x-gateway-csrf': csrf } });
+}
+
+export const EVENTS = `${API}/events`;

@@ -1,0 +1,150 @@
+// The frame of the page: who is signed in, which view is shown, and the way between views.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { closeSession, openSession, takeLink, whenSessionIsOver, type ApiError } from './api.ts';
+import { html } from './html.ts';
+import { useLive, useLiveStream } from './live.ts';
+import { Failure } from './parts/load.ts';
+import { ThemeSwitch } from './parts/theme.ts';
+import { hrefOf, readPlace, type ViewProps } from './route.ts';
+import { ConnectView } from './views/connect.ts';
+import { KeysView } from './views/keys.ts';
+import { ModelsView } from './views/models.ts';
+import { NowView } from './views/now.ts';
+import { RequestsView } from './views/requests.ts';
+import { SignIn } from './views/sign-in.ts';
+import { UsageView } from './views/usage.ts';
+import type { VNode } from 'preact';
+
+const VIEWS = [
+  { view: 'now', title: 'Now', of: NowView },
+  { view: 'usage', title: 'Usage', of: UsageView },
+  { view: 'requests', title: 'Requests', of: RequestsView },
+  { view: 'keys', title: 'Keys and accounts', of: KeysView },
+  { view: 'models', title: 'Models', of: ModelsView },
+  { view: 'connect', title: 'Connect', of: ConnectView },
+] as const;
+
+type SignedIn = { state: 'opening' | 'open' } | { state: 'closed'; error: Error | undefined };
+
+/** No cookie was sent: nothing went wrong. */
+const isFirstVisit = (error: unknown): boolean =>
+  (error as Partial<ApiError>).status === 401 && /^Send a token/.test((error as Error).message);
+
+export function App(): VNode {
+  const [session, setSession] = useState<SignedIn>({ state: 'opening' });
+
+  useEffect(() => {
+    const fail = (error: unknown): void =>
+      setSession({ state: 'closed', error: isFirstVisit(error) ? undefined : (error as Error) });
+    const open = (link: string | undefined): void => {
+      openSession(link).then(() => setSession({ state: 'open' }), fail);
+    };
+    const onHash = (): void => {
+      const link = takeLink();
+      if (link !== undefined) open(link);
+    };
+    whenSessionIsOver(fail);
+    open(takeLink());
+    addEventListener('hashchange', onHash);
+    return () => removeEventListener('hashchange', onHash);
+  }, []);
+
+  if (session.state === 'opening')
+    return html`<main class="alone" aria-busy="true"><h1 class="hidden">Gateway</h1></main>`;
+  if (session.state === 'closed') return html`<${SignIn} error=${session.error} />`;
+  return html`<${Frame} onLeave=${() => setSession({ state: 'closed', error: undefined })} />`;
+}
+
+function usePlace(): ViewProps {
+  const [place, setPlace] = useState(() => readPlace(location.hash));
+  useEffect(() => {
+    const onHash = (): void => setPlace(readPlace(location.hash));
+    addEventListener('hashchange', onHash);
+    return () => removeEventListener('hashchange', onHash);
+  }, []);
+  const change: ViewProps['change'] = (query) => {
+    history.pushState(null, '', hrefOf(place.view, { ...place.query, ...query }, place.item));
+    setPlace(readPlace(location.hash));
+  };
+  return { place, change };
+}
+
+function Frame({ onLeave }: { onLeave: () => void }): VNode {
+  useLiveStream();
+  const { place, change } = usePlace();
+  const { view, title, of } = VIEWS.find(({ view }) => view === place.view) ?? VIEWS[0];
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  const page = `${view}/${place.item ?? ''}`;
+
+  useEffect(() => {
+    document.title = `${title} – Gateway`;
+    // Whoever follows a link with a keyboard or a screen reader goes on at the heading of the new view.
+    if (!isFirst.current) main.current?.querySelector('h1')?.focus();
+    isFirst.current = false;
+    scrollTo(0, 0);
+  }, [page]);
+
+  const leave = (): void => {
+    closeSession().then(onLeave, onLeave);
+  };
+
+  return html`
+    <a class="skip" href="#main" onClick=${(event: Event) => skipTo(event, main.current)}
+      >Skip to the content</a
+    >
+    <header>
+      <p class="brand">Gateway</p>
+      <nav aria-label="Views">
+        <ul>
+          ${VIEWS.map(
+            (item) =>
+              html`<li>
+                <a href=${hrefOf(item.view)} aria-current=${item.view === view ? 'page' : undefined}
+                  >${item.title}</a
+                >
+              </li>`,
+          )}
+        </ul>
+      </nav>
+      <div class="tools">
+        <${Connection} />
+        <${ThemeSwitch} />
+        <button type="button" class="quiet" onClick=${leave}>Sign out</button>
+      </div>
+    </header>
+    <main ref=${main} id="main">
+      <${ErrorFence} key=${page}><${of} place=${place} change=${change} /><//>
+    </main>
+  `;
+}
+
+/** The fragment is the place in the page. */
+function skipTo(event: Event, main: HTMLElement | null): void {
+  event.preventDefault();
+  main?.querySelector('h1')?.focus();
+}
+
+const CONNECTIONS = {
+  connecting: { tone: 'plain', text: 'Connecting' },
+  open: { tone: 'good', text: 'Live' },
+  away: { tone: 'bad', text: 'No connection' },
+} as const;
+
+function Connection(): VNode {
+  const { tone, text } = CONNECTIONS[useLive(({ connection }) => connection)];
+  return html`<p class="state ${tone}" role="status">${text}</p>`;
+}
+
+/** A fault of one view leaves the others usable. */
+function ErrorFence({ children }: { children: VNode }): VNode {
+  const [error, setError] = useState<Error>();
+  useEffect(() => {
+    const onError = ({ error: fault }: ErrorEvent): void => {
+      if (fault instanceof Error) setError(fault);
+    };
+    addEventListener('error', onError);
+    return () => removeEventListener('error', onError);
+  }, []);
+  return html`${error !== undefined && html`<${Failure} error=${error} />`}${children}`;
+}

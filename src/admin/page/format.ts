@@ -1,0 +1,96 @@
+// Numbers and times in the reader's own locale. An unknown value is a dash, which screen readers hear as "unknown" (parts/text.ts).
+
+const number = new Intl.NumberFormat();
+const decimal = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
+const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+const usd = (digits: number): Intl.NumberFormat =>
+  new Intl.NumberFormat(undefined, {
+    style: 'currency',
+    currency: 'USD',
+    currencyDisplay: 'narrowSymbol',
+    minimumFractionDigits: 2,
+    maximumFractionDigits: digits,
+  });
+const money = usd(2);
+const smallMoney = usd(6);
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const shortTime = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+const hour = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+/** Days of the gateway begin at midnight UTC. */
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+
+export const UNKNOWN = '–';
+type Maybe = number | null | undefined;
+
+const or = (value: Maybe, format: (value: number) => string): string =>
+  value === null || value === undefined ? UNKNOWN : format(value);
+
+export const count = (value: Maybe): string => or(value, (known) => number.format(known));
+export const rate = (value: Maybe): string => or(value, (known) => decimal.format(known));
+/** 12.3K: where space is short. */
+export const short = (value: Maybe): string =>
+  or(value, (known) => (Math.abs(known) < 10_000 ? number.format(Math.round(known)) : compact.format(known)));
+export const share = (part: number, whole: number): string =>
+  whole === 0 ? UNKNOWN : percent.format(part / whole);
+/** Sums of less than a cent are shown exactly. */
+export const cost = (value: Maybe): string =>
+  or(value, (known) => (known !== 0 && Math.abs(known) < 1 ? smallMoney : money).format(known));
+
+/** Milliseconds as 350ms, 1.2s, 2m 5s. */
+export const duration = (value: Maybe): string => or(value, durationOf);
+
+const unit = (value: number, name: string, digits = 0): string =>
+  new Intl.NumberFormat(undefined, {
+    style: 'unit',
+    unit: name,
+    unitDisplay: 'narrow',
+    maximumFractionDigits: digits,
+  }).format(value);
+
+function durationOf(ms: number): string {
+  if (ms < 1000) return unit(Math.round(ms), 'millisecond');
+  const seconds = ms / 1000;
+  if (seconds < 60) return unit(seconds, 'second', seconds < 10 ? 1 : 0);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${unit(minutes, 'minute')} ${unit(Math.round(seconds % 60), 'second')}`;
+  return `${unit(Math.floor(minutes / 60), 'hour')} ${unit(minutes % 60, 'minute')}`;
+}
+
+type MaybeTime = string | null | undefined;
+const at = (value: MaybeTime, format: Intl.DateTimeFormat): string =>
+  value === null || value === undefined ? UNKNOWN : format.format(new Date(value));
+
+export const time = (value: MaybeTime): string => at(value, dateTime);
+export const timeShort = (value: MaybeTime): string => at(value, shortTime);
+export const timeOfHour = (value: MaybeTime): string => at(value, hour);
+export const dayOf = (value: MaybeTime): string => at(value, day);
+export const clockOf = (value: MaybeTime): string => at(value, clock);
+
+const STEPS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+/** "3 hours ago", "in 2 days". */
+export function ago(value: MaybeTime, now = Date.now()): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  const seconds = (Date.parse(value) - now) / 1000;
+  for (const [name, length] of STEPS)
+    if (Math.abs(seconds) >= length) return relative.format(Math.round(seconds / length), name);
+  return relative.format(Math.round(seconds), 'second');
+}

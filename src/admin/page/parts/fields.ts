@@ -1,0 +1,108 @@
+// Fields of forms and filters.
+import { html, type Children } from '../html.ts';
+import type { VNode } from 'preact';
+
+export interface Choice {
+  value: string;
+  title: string;
+}
+
+interface FieldProps {
+  label: string;
+  name: string;
+  hint?: Children;
+}
+
+export function Select({
+  label,
+  name,
+  hint,
+  value,
+  choices,
+  onChange,
+}: FieldProps & { value: string; choices: readonly Choice[]; onChange?: (value: string) => void }): VNode {
+  const change = (event: Event): void => {
+    if (event.target instanceof HTMLSelectElement) onChange?.(event.target.value);
+  };
+  // Without a listener, the browser holds the choice; a new drawing must not undo it.
+  const own = onChange === undefined ? {} : { value };
+  return html`<${Field} label=${label} name=${name} hint=${hint}>
+    <select id=${idOf(name)} name=${name} ...${own} aria-describedby=${hintOf(name, hint)} onChange=${change}>
+      ${choices.map((choice) => html`<option value=${choice.value} selected=${choice.value === value}>${choice.title}</option>`)}
+    </select>
+  <//>`;
+}
+
+const idOf = (name: string): string => `field-${name}`;
+const hintOf = (name: string, hint: Children): string | undefined =>
+  hint === undefined ? undefined : `hint-${name}`;
+
+function Field({ label, name, hint, children }: FieldProps & { children: Children }): VNode {
+  return html`<div class="field">
+    <label for=${idOf(name)}>${label}</label>
+    ${children} ${hint !== undefined && html`<small id=${hintOf(name, hint)}>${hint}</small>`}
+  </div>`;
+}
+
+export function Text({
+  label,
+  name,
+  hint,
+  value = '',
+  required = false,
+  suggestions = [],
+  onChange,
+}: FieldProps & {
+  value?: string;
+  required?: boolean;
+  suggestions?: readonly string[];
+  onChange?: (value: string) => void;
+}): VNode {
+  const change = (event: Event): void => {
+    if (event.target instanceof HTMLInputElement) onChange?.(event.target.value.trim());
+  };
+  const list = suggestions.length === 0 ? undefined : `${name}-list`;
+  return html`<${Field} label=${label} name=${name} hint=${hint}>
+    <input
+      id=${idOf(name)}
+      name=${name}
+      defaultValue=${value}
+      key=${value}
+      required=${required}
+      list=${list}
+      aria-describedby=${hintOf(name, hint)}
+      autocomplete="off"
+      onChange=${change}
+    />
+    ${list !== undefined && html`<datalist id=${list}>${suggestions.map((text) => html`<option value=${text}></option>`)}</datalist>`}
+  <//>`;
+}
+
+export function Check({
+  label,
+  name,
+  value,
+  checked,
+  onChange,
+}: Omit<FieldProps, 'hint'> & {
+  value?: string;
+  checked: boolean;
+  onChange?: (checked: boolean) => void;
+}): VNode {
+  const change = (event: Event): void => {
+    if (event.target instanceof HTMLInputElement) onChange?.(event.target.checked);
+  };
+  const props = onChange === undefined ? { defaultChecked: checked } : { checked };
+  return html`<label class="check">
+    <input type="checkbox" name=${name} value=${value} ...${props} onChange=${change} />
+    <span>${label}</span>
+  </label>`;
+}
+
+export const WINDOWS: readonly Choice[] = [
+  { value: '1h', title: 'Last hour' },
+  { value: '24h', title: 'Last 24 hours' },
+  { value: '7d', title: 'Last 7 days' },
+  { value: '30d', title: 'Last 30 days' },
+  { value: '90d', title: 'Last 90 days' },
+];

@@ -1,0 +1,73 @@
+// Dark and light: as the system has it, or as the reader chose it.
+import { useEffect, useState } from 'preact/hooks';
+import { html } from '../html.ts';
+import type { VNode } from 'preact';
+
+const THEMES = ['system', 'light', 'dark'] as const;
+type Theme = (typeof THEMES)[number];
+const NAME = 'gateway.theme';
+const TITLES: Readonly<Record<Theme, string>> = { system: 'Auto', light: 'Light', dark: 'Dark' };
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const listeners = new Set<() => void>();
+const announce = (): void => {
+  for (const listener of listeners) listener();
+};
+dark.addEventListener('change', announce);
+
+function chosen(): Theme {
+  try {
+    const stored = localStorage.getItem(NAME);
+    return THEMES.find((theme) => theme === stored) ?? 'system';
+  } catch {
+    return 'system';
+  }
+}
+
+function apply(theme: Theme): void {
+  if (theme === 'system') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+}
+
+/** Before the first drawing. */
+export function applyTheme(): void {
+  apply(chosen());
+}
+
+function choose(theme: Theme): void {
+  try {
+    localStorage.setItem(NAME, theme);
+  } catch {
+    // It holds until the page is closed.
+  }
+  apply(theme);
+  announce();
+}
+
+/** What is shown now; the component is drawn again when it changes. */
+export function useTheme(): 'light' | 'dark' {
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    const listener = (): void => redraw((turn) => turn + 1);
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, []);
+  const own = document.documentElement.dataset['theme'];
+  return own === 'light' || own === 'dark' ? own : dark.matches ? 'dark' : 'light';
+}
+
+export function ThemeSwitch(): VNode {
+  return html`
+    <label class="theme">
+      <span class="hidden">Colours</span>
+      <select
+        value=${chosen()}
+        onChange=${(event: Event) => {
+          if (event.target instanceof HTMLSelectElement) choose(event.target.value as Theme);
+        }}
+      >
+        ${THEMES.map((theme) => html`<option value=${theme}>${TITLES[theme]}</option>`)}
+      </select>
+    </label>
+  `;
+}

@@ -1,0 +1,46 @@
+// The place in the page as the fragment of its URL: `#/requests/ID?errors=true`. A reload, a bookmark and the back button keep it.
+import type { Query } from './api.ts';
+
+export interface Place {
+  /** The view: `now`, `usage`, … */
+  view: string;
+  /** What stands after the view: the id of a request. */
+  item: string | undefined;
+  query: Readonly<Record<string, string>>;
+}
+
+export interface ViewProps {
+  place: Place;
+  /** Changes the query of the place; undefined removes a member. */
+  change: (query: Query) => void;
+}
+
+export const FIRST_VIEW = 'now';
+
+export function readPlace(hash: string): Place {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
+  const [view = '', item] = path.split('/').map(decoded);
+  return {
+    view: view === '' ? FIRST_VIEW : view,
+    item,
+    query: Object.fromEntries(new URLSearchParams(query)),
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Members without a value are left out. */
+export function hrefOf(view: string, query: Query = {}, item?: string): string {
+  const given = Object.entries(query).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
+  );
+  const text = new URLSearchParams(given).toString();
+  const path = item === undefined ? view : `${view}/${encodeURIComponent(item)}`;
+  return `#/${path}${text === '' ? '' : `?${text}`}`;
+}

@@ -1,0 +1,275 @@
+// What the gateway does now: requests under way, the health of targets, the hour of each account.
+import { get } from '../api.ts';
+import * as format from '../format.ts';
+import { html } from '../html.ts';
+import { useLive, type Sample } from '../live.ts';
+import { Chart } from '../parts/chart.ts';
+import { Await, Empty, useLoaded } from '../parts/load.ts';
+import { Table, type Column } from '../parts/table.ts';
+import { Bar, Figures, HEALTH_TONES, State, Time, Unknown } from '../parts/text.ts';
+import { hrefOf } from '../route.ts';
+import type { LiveRequest, LiveTarget, Page, RequestJson, Target, Usage } from '../types.ts';
+import type { VNode } from 'preact';
+
+const SLOW_REFRESH_MS = 10_000;
+
+export function NowView(): VNode {
+  return html`
+    <h1 tabindex="-1">Now</h1>
+    <${Totals} />
+    <${UnderWay} />
+    <${Hours} />
+    <${Health} />
+    <${Ended} />
+  `;
+}
+
+function Totals(): VNode {
+  const frame = useLive((state) => state.frame);
+  const history = useLive((state) => state.history);
+  const totals = frame?.totals;
+  const pace = history.at(-1)?.tokensPerSecond;
+  return html`
+    <section class="split">
+      <${Figures}
+        label="Now"
+        figures=${[
+          { name: 'In flight', value: format.count(frame?.in_flight) },
+          { name: 'Tokens a second', value: format.rate(pace) },
+          { name: 'Requests', value: format.short(totals?.requests), note: 'since the start' },
+          {
+            name: 'Not answered fully',
+            value: format.short(totals && totals.errors + totals.refused),
+            note: totals === undefined ? '' : `${format.short(totals.refused)} refused`,
+          },
+        ]}
+      />
+      <${Pace} history=${history} />
+    </section>
+  `;
+}
+
+const SHOWN_SAMPLES = 240;
+
+function Pace({ history }: { history: readonly Sample[] }): VNode {
+  const samples = history.slice(-SHOWN_SAMPLES);
+  const missing = Math.max(0, SHOWN_SAMPLES - samples.length);
+  const padded = [...Array.from({ length: missing }, () => null), ...samples];
+  return html`<${Chart}
+    title="Tokens a second, the last two minutes"
+    summary="Tokens a second in the last two minutes; the number beside it is the newest"
+    labels=${padded.map(() => '')}
+    lines=${[{ label: 'all streams', colour: 1, values: padded.map((sample) => sample?.tokensPerSecond ?? null) }]}
+    kind="line"
+    format=${(value: number) => format.short(value)}
+    height=${120}
+    isLive
+  />`;
+}
+
+const UNDER_WAY: readonly Column<LiveRequest>[] = [
+  { title: 'Request', cell: ({ id }) => html`<code class="id">${id}</code>`, isHead: true },
+  { title: 'Account', cell: ({ account }) => account },
+  { title: 'Asked for', cell: (request) => request.model_asked },
+  { title: 'Target', cell: ({ target }) => target ?? html`<${Unknown} word="none yet" />`, isMinor: true },
+  {
+    title: 'State',
+    cell: ({ state, attempts }) =>
+      html`<${State} tone=${state === 'answering' ? 'good' : 'plain'}>${state}<//
+        >${attempts > 1 ? ` attempt ${attempts}` : ''}`,
+  },
+  { title: 'Age', cell: (request) => format.duration(request.age_ms), isNumber: true },
+  { title: 'Tokens', cell: (request) => format.count(request.output_tokens), isNumber: true },
+  { title: 'Tokens/s', cell: (request) => format.rate(request.tokens_per_second), isNumber: true },
+];
+
+function UnderWay(): VNode {
+  const frame = useLive((state) => state.frame);
+  if (frame === undefined) return html`<p class="loading">Waiting for the gateway…</p>`;
+  const { requests, in_flight: all } = frame;
+  return html`
+    <section>
+      <h2>In flight</h2>
+      ${
+        requests.length === 0
+          ? html`<${Empty} title="No request is under way.">
+              <p>
+                Requests appear here while they are answered.
+                <a href=${hrefOf('connect')}>Connect a tool</a> to send the first.
+              </p>
+            <//>`
+          : html`<${Table}
+              caption="Requests in flight"
+              columns=${UNDER_WAY}
+              rows=${requests}
+              keyOf=${({ id }: LiveRequest) => id}
+            />`
+      }
+      ${
+        all > requests.length &&
+        html`<p class="quiet-text">
+          The oldest ${format.count(requests.length)} of ${format.count(all)} are shown.
+        </p>`
+      }
+    </section>
+  `;
+}
+
+const HOURS: readonly Column<Usage>[] = [
+  { title: 'Account', cell: ({ account }) => account, isHead: true },
+  { title: 'Tier', cell: ({ tier }) => tier },
+  { title: 'Used', cell: ({ used }) => format.count(used), isNumber: true },
+  {
+    title: 'Limit',
+    cell: ({ limit }) => (limit === null ? 'no limit' : format.count(limit)),
+    isNumber: true,
+  },
+  {
+    title: 'Share',
+    cell: ({ used, limit }) =>
+      limit === null
+        ? html`<${Unknown} word="no limit" />`
+        : html`<span class="share"><${Bar} part=${used} whole=${limit} />${format.share(used, limit)}</span>`,
+  },
+  {
+    title: 'Resets',
+    cell: (usage) => html`<time datetime=${usage.resets_at}>${format.clockOf(usage.resets_at)}</time>`,
+    isMinor: true,
+  },
+];
+
+function Hours(): VNode {
+  const usage = useLoaded(
+    (signal) => get<Page<Usage>>('/usage', { since: '1h' }, signal),
+    [],
+    SLOW_REFRESH_MS,
+  );
+  return html`
+    <section>
+      <h2>This hour</h2>
+      <${Await} of=${usage}>
+        ${({ data }: Page<Usage>) =>
+          data.length === 0
+            ? html`<${Empty} title="There are no accounts yet.">
+                <p><a href=${hrefOf('keys')}>Create a key</a>: its account comes with it.</p>
+              <//>`
+            : html`<${Table}
+                caption="The hour of each account"
+                columns=${HOURS}
+                rows=${[...data].sort((a, b) => b.used - a.used)}
+                keyOf=${({ account }: Usage) => account}
+              />`}
+      <//>
+    </section>
+  `;
+}
+
+type TargetNow = Target & Partial<LiveTarget>;
+
+const TARGETS: readonly Column<TargetNow>[] = [
+  { title: 'Target', cell: ({ provider, model }) => `${provider}/${model}`, isHead: true },
+  { title: 'State', cell: ({ state }) => html`<${State} tone=${HEALTH_TONES[state]}>${state}<//>` },
+  {
+    title: 'Asked again',
+    cell: ({ state, until }) =>
+      state === 'healthy' ? '' : until === null ? 'soon' : html`<${Time} at=${until} />`,
+    isMinor: true,
+  },
+  {
+    title: 'Failures in a row',
+    cell: ({ failures }) => format.count(failures),
+    isNumber: true,
+    isMinor: true,
+  },
+  { title: 'In flight', cell: (target) => format.count(target.in_flight), isNumber: true },
+  { title: 'First byte', cell: (target) => format.duration(target.first_byte_ms), isNumber: true },
+];
+
+/** Targets that the live events name are as new as those. */
+function withLive(targets: readonly Target[], live: readonly LiveTarget[]): TargetNow[] {
+  const byKey = new Map(live.map((target) => [target.target, target]));
+  return targets.map((target) => ({ ...target, ...byKey.get(`${target.provider}/${target.model}`) }));
+}
+
+const RANK = { failing: 0, cooling: 1, healthy: 2 } as const;
+
+function Health(): VNode {
+  const targets = useLoaded(
+    (signal) => get<Page<Target>>('/targets', { limit: '1000' }, signal),
+    [],
+    SLOW_REFRESH_MS,
+  );
+  const live = useLive((state) => state.frame?.targets);
+  return html`
+    <section>
+      <h2>Health of providers</h2>
+      <${Await} of=${targets}>
+        ${({ data }: Page<Target>) => {
+          const all = withLive(data, live ?? []);
+          const shown = all
+            .filter(
+              (target) => target.state !== 'healthy' || target.in_flight > 0 || target.first_byte_ms !== null,
+            )
+            .sort((a, b) => RANK[a.state] - RANK[b.state]);
+          const ill = shown.filter(({ state }) => state !== 'healthy').length;
+          return html`
+            <p>
+              ${
+                ill === 0
+                  ? `All ${format.count(all.length)} targets are healthy.`
+                  : `${format.count(ill)} of ${format.count(all.length)} targets are avoided now.`
+              }
+              ${shown.length < all.length && ' Those that were used lately or are avoided:'}
+            </p>
+            ${
+              shown.length > 0 &&
+              html`<${Table}
+                caption="Health of targets"
+                columns=${TARGETS}
+                rows=${shown}
+                keyOf=${({ provider, model }: Target) => `${provider}/${model}`}
+              />`
+            }
+          `;
+        }}
+      <//>
+    </section>
+  `;
+}
+
+const ENDED: readonly Column<RequestJson>[] = [
+  { title: 'Ended', cell: ({ at }) => html`<${Time} at=${at} whole />`, isHead: true },
+  { title: 'Account', cell: ({ account }) => account ?? html`<${Unknown} />` },
+  { title: 'Model', cell: (request) => request.model_asked ?? request.endpoint },
+  {
+    title: 'Status',
+    cell: ({ status, error }) =>
+      html`<${State} tone=${error === null ? 'good' : 'bad'}>${error ?? status}<//>`,
+  },
+  { title: 'Took', cell: (request) => format.duration(request.duration_ms), isNumber: true },
+  {
+    title: 'Details',
+    isTitleHidden: true,
+    cell: ({ id, refused }) =>
+      id !== null && !refused
+        ? html`<a href=${hrefOf('requests', {}, id)}>Details<span class="hidden"> of ${id}</span></a>`
+        : '',
+  },
+];
+
+function Ended(): VNode {
+  const ended = useLive((state) => state.ended);
+  if (ended.length === 0) return html``;
+  return html`
+    <section>
+      <h2>Ended just now</h2>
+      <${Table}
+        caption="Requests that ended just now"
+        columns=${ENDED}
+        rows=${ended.slice(0, 10)}
+        keyOf=${(row: RequestJson, index: number) => row.id ?? String(index)}
+      />
+      <p><a href=${hrefOf('requests')}>All requests</a></p>
+    </section>
+  `;
+}

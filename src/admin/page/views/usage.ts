@@ -1,0 +1,212 @@
+// What was used in a window of time: figures, charts, and the same numbers as a table.
+import { get } from '../api.ts';
+import * as format from '../format.ts';
+import { html } from '../html.ts';
+import { Chart, wholeCount, type Line } from '../parts/chart.ts';
+import { Select, WINDOWS } from '../parts/fields.ts';
+import { Await, Empty, useLoaded } from '../parts/load.ts';
+import { Table, type Column } from '../parts/table.ts';
+import { Figures } from '../parts/text.ts';
+import { hrefOf, type ViewProps } from '../route.ts';
+import type { Account, Page, SummaryTotals, UsageSummary } from '../types.ts';
+import { groupsOf, type Group } from './usage-groups.ts';
+import type { VNode } from 'preact';
+
+const GROUPINGS = [
+  { value: 'hour', title: 'Hour' },
+  { value: 'day', title: 'Day (UTC)' },
+  { value: 'account', title: 'Account' },
+  { value: 'model', title: 'Model' },
+  { value: 'provider', title: 'Provider' },
+];
+const REFRESH_MS = 30_000;
+
+export function UsageView({ place, change }: ViewProps): VNode {
+  const { since = '24h', by = 'hour', account = '' } = place.query;
+  const accounts = useLoaded((signal) => get<Page<Account>>('/accounts', { limit: '1000' }, signal), []);
+  const summary = useLoaded(
+    (signal) => get<UsageSummary>('/usage/summary', { since, by, account }, signal),
+    [since, by, account],
+    REFRESH_MS,
+  );
+  const names = accounts.value?.data.map((row) => row.account) ?? (account === '' ? [] : [account]);
+  return html`
+    <h1 tabindex="-1">Usage</h1>
+    <div class="filters" role="group" aria-label="What is shown">
+      <${Select}
+        label="Window"
+        name="since"
+        value=${since}
+        choices=${WINDOWS}
+        onChange=${(value: string) => change({ since: value })}
+      />
+      <${Select}
+        label="By"
+        name="by"
+        value=${by}
+        choices=${GROUPINGS}
+        onChange=${(value: string) => change({ by: value })}
+      />
+      <${Select}
+        label="Account"
+        name="account"
+        value=${account}
+        choices=${[{ value: '', title: 'All accounts' }, ...names.map((name) => ({ value: name, title: name }))]}
+        onChange=${(value: string) => change({ account: value })}
+      />
+    </div>
+    <${Await} of=${summary}>${(value: UsageSummary) => html`<${Summary} summary=${value} />`}<//>
+  `;
+}
+
+function Summary({ summary }: { summary: UsageSummary }): VNode {
+  const { totals } = summary;
+  if (totals.requests === 0) {
+    return html`<${Empty} title="No requests in this window.">
+      <p>
+        Choose a longer window, or <a href=${hrefOf('connect')}>connect a tool</a> to send the first request.
+      </p>
+    <//>`;
+  }
+  const groups = groupsOf(summary);
+  return html`
+    <${Totals} totals=${totals} />
+    <${Charts} groups=${groups} />
+    <${Numbers} groups=${groups} by=${summary.by} />
+  `;
+}
+
+function Totals({ totals }: { totals: SummaryTotals }): VNode {
+  const { requests, errors, unknown, unpriced } = totals;
+  return html`<${Figures}
+    label="Totals"
+    figures=${[
+      { name: 'Requests', value: format.short(requests) },
+      { name: 'Errors', value: format.short(errors), note: format.share(errors, requests) },
+      {
+        name: 'Input tokens',
+        value: format.short(totals.input_tokens),
+        note: `${format.share(totals.cache_read_tokens, totals.input_tokens)} from caches`,
+      },
+      {
+        name: 'Output tokens',
+        value: format.short(totals.output_tokens),
+        note: unknown === 0 ? undefined : `unknown for ${format.count(unknown)}`,
+      },
+      {
+        name: 'Cost',
+        value: format.cost(totals.cost_usd),
+        note: unpriced === 0 ? undefined : `no price for ${format.count(unpriced)}`,
+      },
+      {
+        name: 'First byte, median',
+        value: format.duration(totals.first_byte_ms?.p50),
+        note: `95 %: ${format.duration(totals.first_byte_ms?.p95)}`,
+      },
+    ]}
+  />`;
+}
+
+function Charts({ groups }: { groups: readonly Group[] }): VNode {
+  const labels = groups.map(({ label }) => label);
+  const line = (label: string, colour: number, value: (totals: SummaryTotals) => number | null): Line => ({
+    label,
+    colour,
+    values: groups.map(({ totals }) => value(totals)),
+  });
+  const isTime = groups.some(({ isTime }) => isTime);
+  return html`
+    <div class="charts">
+      <${Chart}
+        title="Requests"
+        summary="Requests and errors; the table below has the numbers"
+        labels=${labels}
+        kind="stack"
+        format=${wholeCount}
+        lines=${[line('answered', 1, ({ requests, errors }) => requests - errors), line('errors', 4, ({ errors }) => errors)]}
+      />
+      <${Chart}
+        title="Tokens"
+        summary="Tokens by kind; the table below has the numbers"
+        labels=${labels}
+        kind="stack"
+        format=${wholeCount}
+        lines=${[
+          line('input', 1, freshInput),
+          line('cache read', 2, (totals) => totals.cache_read_tokens),
+          line('cache write', 5, (totals) => totals.cache_write_tokens),
+          line('output', 3, (totals) => totals.output_tokens),
+        ]}
+      />
+      <${Chart}
+        title="Cost"
+        summary="Cost; the table below has the numbers"
+        labels=${labels}
+        kind="stack"
+        format=${format.cost}
+        lines=${[line('USD', 1, (totals) => totals.cost_usd)]}
+      />
+      <${Chart}
+        title="First byte"
+        summary="Time to the first byte, median and 95 percent; the table below has the numbers"
+        labels=${labels}
+        kind=${isTime ? 'line' : 'points'}
+        format=${format.duration}
+        lines=${[
+          line('95 %', 3, (totals) => totals.first_byte_ms?.p95 ?? null),
+          line('median', 1, (totals) => totals.first_byte_ms?.p50 ?? null),
+        ]}
+      />
+    </div>
+  `;
+}
+
+const freshInput = (totals: SummaryTotals): number =>
+  Math.max(0, totals.input_tokens - totals.cache_read_tokens - totals.cache_write_tokens);
+
+const number = (title: string, cell: (totals: SummaryTotals) => string, isMinor = false): Column<Group> => ({
+  title,
+  cell: ({ totals }) => cell(totals),
+  isNumber: true,
+  isMinor,
+});
+
+const MOST_ROWS = 800;
+
+function Numbers({ groups, by }: { groups: readonly Group[]; by: string }): VNode {
+  const used = groups.filter(({ totals }) => totals.requests > 0);
+  const rows = used[0]?.isTime === true ? [...used].reverse() : used;
+  const columns: Column<Group>[] = [
+    {
+      title: GROUPINGS.find(({ value }) => value === by)?.title ?? '',
+      cell: ({ label, href }) => (href === undefined ? label : html`<a href=${href}>${label}</a>`),
+      isHead: true,
+    },
+    number('Requests', ({ requests }) => format.count(requests)),
+    number('Errors', ({ errors }) => format.count(errors)),
+    number('Input', (totals) => format.count(freshInput(totals))),
+    number('Cache read', (totals) => format.count(totals.cache_read_tokens), true),
+    number('Cache write', (totals) => format.count(totals.cache_write_tokens), true),
+    number('Output', (totals) => format.count(totals.output_tokens)),
+    number('Cost', (totals) => format.cost(totals.cost_usd)),
+    number('First byte p50', (totals) => format.duration(totals.first_byte_ms?.p50), true),
+    number('First byte p95', (totals) => format.duration(totals.first_byte_ms?.p95), true),
+  ];
+  return html`
+    <section>
+      <h2>Numbers</h2>
+      <${Table}
+        caption="Usage by group; tokens by kind"
+        columns=${columns}
+        rows=${rows.slice(0, MOST_ROWS)}
+        keyOf=${({ key }: Group) => key}
+      />
+      ${
+        rows.length > MOST_ROWS &&
+        html`<p class="quiet-text">
+          The first ${format.count(MOST_ROWS)} are shown; choose a shorter window or “Day”.
+        </p>`
+      }
+    </section>
+  `;
+}

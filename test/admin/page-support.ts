@@ -1,0 +1,101 @@
+// A gateway with some history, for what is tested in a browser.
+import type { Store, UsageRow } from '../../src/store/store.ts';
+import { createKey } from '../../src/accounts/key.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createIds, createRequestIds } from '../../src/ids.ts';
+
+const HOUR_MS = 3_600_000;
+const MODELS = [
+  { provider: 'anthropic', model: 'claude-sonnet-5', pace: 900, price: 9 },
+  { provider: 'openai', model: 'gpt-5-mini', pace: 420, price: 2 },
+  { provider: 'workstation', model: 'qwen3', pace: 180, price: null },
+];
+const ACCOUNTS = ['ada', 'build server', '<b>Grace</b>'];
+
+/** Text that would run if the page took it for markup. */
+export const MARKUP = '<img src=x onerror="document.title=`owned`">';
+
+/** Two days of requests of three accounts, always the same. */
+export async function addHistory(store: Store): Promise<void> {
+  const deps = { store, clock: systemClock, ids: createIds() };
+  const now = Date.now();
+  const keys = [];
+  for (const account of ACCOUNTS) {
+    const { key } = await createKey(deps, {
+      account,
+      tier: 'enterprise',
+      label: `laptop of ${account}`,
+      models: null,
+      expiresAt: null,
+      permissions: ['chat', 'messages'],
+    });
+    keys.push(key);
+  }
+  const rows: UsageRow[] = [];
+  for (let hour = 0; hour < 48; hour += 1) {
+    const wave = 1 + Math.round(3 * (1 + Math.sin(hour / 4)));
+    for (let turn = 0; turn < wave; turn += 1) {
+      const [key, of] = [keys[(hour + turn) % 3], MODELS[turn % 3]];
+      if (key === undefined || of === undefined) continue;
+      const at = now - hour * HOUR_MS - turn * 60_000 - 1000;
+      await store.admit(key, 1000, at);
+      rows.push(rowOf({ at, key, of, seed: hour * 7 + turn, ids: deps.ids }));
+    }
+  }
+  await store.recordUsage(rows);
+}
+
+interface Parts {
+  at: number;
+  key: { id: string; accountId: number };
+  of: (typeof MODELS)[number];
+  seed: number;
+  ids: ReturnType<typeof createIds>;
+}
+
+function rowOf({ at, key, of: { provider, model, pace, price }, seed, ids }: Parts): UsageRow {
+  const failed = seed % 23 === 0;
+  const input = 900 + ((seed * 379) % 4000);
+  const output = failed ? null : 120 + ((seed * 211) % 900);
+  const firstByteMs = failed ? null : pace * (0.6 + ((seed * 13) % 10) / 10);
+  return {
+    at,
+    accountId: key.accountId,
+    keyId: key.id,
+    endpoint: 'messages',
+    modelAsked: seed % 11 === 0 ? MARKUP : 'auto',
+    provider,
+    model,
+    status: failed ? 502 : 200,
+    streamed: true,
+    input: failed ? null : input,
+    cacheRead: failed ? null : input * 3,
+    cacheWrite: failed ? null : Math.round(input / 3),
+    output,
+    reasoning: null,
+    costUsd: price === null || output === null ? null : (output * price) / 1e6 + (input * price) / 5e6,
+    firstByteMs,
+    durationMs: (firstByteMs ?? 3000) + (output ?? 0) * 11,
+    error: failed ? 'provider_error' : null,
+    requestId: createRequestIds(ids, () => at - 5000)(),
+    attempts: seed % 9 === 0 ? 2 : 1,
+    detail: seed % 9 === 0 ? DETAIL : null,
+  };
+}
+
+const DETAIL = JSON.stringify({
+  attempts: [
+    {
+      target: 'openai/gpt-5.2',
+      protocol: 'chat',
+      status: 529,
+      error: 'overloaded',
+      message: 'The engine is overloaded. <i>Try</i> again later.',
+      ms: 740.2,
+    },
+    { target: 'anthropic/claude-sonnet-5', protocol: 'messages', ms: 3210.4 },
+  ],
+  passed_over: [{ target: 'workstation/tiny', why: 'its window of 8,192 tokens is too small' }],
+  dropped: ['logit_bias', 'parallel_tool_calls'],
+  changed: ['reasoning_effort'],
+});

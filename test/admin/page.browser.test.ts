@@ -1,0 +1,405 @@
+// The page of the admin API in a real browser. One browser and one gateway for the file. PAGE_SHOTS=FOLDER writes the pictures.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { findBrowser, startBrowser } from '../helpers/browser.ts';
+import { startGateway, type TestGateway } from '../helpers/gateway.ts';
+import { addHistory, MARKUP } from './page-support.ts';
+
+const chrome = findBrowser();
+if (chrome === undefined) console.log('No Chrome or Chromium was found: the tests of the page are left out.');
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const shots = process.env['PAGE_SHOTS'];
+/** The machine may be busy with other tests. */
+const PATIENCE = 30_000;
+
+interface Axe {
+  run(
+    options: object,
+  ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>;
+}
+
+describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
+  let browser: Browser;
+  let gateway: TestGateway;
+  /** A site that is not the gateway. */
+  let other: Server;
+  let otherUrl: string;
+
+  beforeAll(async () => {
+    other = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>other</title>');
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    otherUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    gateway = await startGateway({
+      config: {
+        admin: true,
+        providers: { sim: {}, anthropic: {}, openai: {} },
+        routes: { auto: ['sim/echo', 'sim/slow'] },
+        tiers: { enterprise: 100_000 },
+      },
+    });
+    await addHistory(gateway.store);
+    browser = await startBrowser(chrome ?? '', 'MAP rebound.example 127.0.0.1');
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser.close();
+    await gateway.stop();
+    other.close();
+  });
+
+  async function newContext(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
+    const context = await browser.newContext({
+      viewport: { width: 1440, height: 1000 },
+      locale: 'en-GB',
+      ...options,
+    });
+    context.setDefaultTimeout(PATIENCE);
+    onTestFinished(() => context.close());
+    return context;
+  }
+
+  /** Opens a new link. Faults of the page's scripts and of its policy fail the test. */
+  async function signIn(context: BrowserContext, place = ''): Promise<Page> {
+    const page = await context.newPage();
+    const faults: string[] = [];
+    page.on('pageerror', (error) => faults.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error') faults.push(message.text());
+    });
+    onTestFinished(() => expect(faults).toEqual([]));
+    await page.goto(await gateway.adminLink());
+    await page.getByRole('heading', { level: 1, name: 'Now' }).waitFor();
+    if (place !== '') await go(page, place);
+    return page;
+  }
+
+  async function go(page: Page, place: string): Promise<void> {
+    await page.evaluate((hash) => (location.hash = hash), place);
+    await page.locator('main h1').waitFor();
+    await page.locator('.loading').first().waitFor({ state: 'detached' });
+  }
+
+  it('a link opens a session once, and leaves the address bar', async () => {
+    const context = await newContext();
+    const link = await gateway.adminLink();
+    const page = await context.newPage();
+    await page.goto(link);
+    await page.getByRole('heading', { level: 1, name: 'Now' }).waitFor();
+    expect(page.url()).not.toContain('link=');
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByLabel('By', { exact: true }).selectOption('model');
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    expect(await page.getByLabel('By', { exact: true }).inputValue()).toBe('model');
+
+    for (const wrong of [link, `${gateway.url}/admin/#link=sk-gwl-wrong`]) {
+      const stranger = await (await newContext()).newPage();
+      await stranger.goto(wrong);
+      await stranger.getByRole('alert').waitFor();
+      expect(await stranger.getByRole('alert').innerText()).toContain('The link is not valid');
+      expect(await stranger.locator('main').innerText()).toContain('gateway dashboard');
+      expect(stranger.url()).not.toContain('link=');
+    }
+  });
+
+  it('says how to get a new link when the session is over', async () => {
+    const page = await (await newContext()).newPage();
+    await page.goto(await gateway.adminLink());
+    await page.getByRole('heading', { level: 1, name: 'Now' }).waitFor();
+    await page.context().clearCookies();
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('heading', { name: 'Open the dashboard' }).waitFor();
+    expect(await page.locator('main').innerText()).toContain('gateway dashboard');
+    await page.goto(await gateway.adminLink());
+    await page
+      .getByRole('link', { name: 'Sign out' })
+      .or(page.getByRole('button', { name: 'Sign out' }))
+      .click();
+    await page.getByRole('heading', { name: 'Open the dashboard' }).waitFor();
+  });
+
+  it('shows a stream while it runs, and its end', async () => {
+    const page = await signIn(await newContext());
+    const stream = ask('sim/slow', gateway.key);
+    const row = page
+      .getByRole('table', { name: 'Requests in flight' })
+      .getByRole('row', { name: 'sim/slow' });
+    await row.waitFor();
+    const pace = row.locator('td').last();
+    await expect.poll(() => pace.innerText(), { timeout: PATIENCE }).toMatch(/^[1-9]/);
+    await stream;
+    await row.waitFor({ state: 'detached' });
+    await page
+      .getByRole('table', { name: 'Requests that ended just now' })
+      .getByText('sim/slow')
+      .first()
+      .waitFor();
+  });
+
+  async function ask(model: string, key: string): Promise<number> {
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Say something.' }] }),
+    });
+    await response.text();
+    return response.status;
+  }
+
+  it('creates a key that works, and revokes it', async () => {
+    const page = await signIn(await newContext(), '#/keys');
+    await page.getByRole('button', { name: 'Create a key', exact: true }).click();
+    const form = page.getByRole('dialog', { name: 'Create a key' });
+    await form.getByLabel('Account', { exact: true }).fill(MARKUP);
+    await form.getByLabel('Name', { exact: true }).fill('from the page');
+    await form.getByRole('button', { name: 'Create' }).click();
+    const created = page.getByRole('dialog', { name: 'Your new key' });
+    const key = (await created.locator('code').innerText()).trim();
+    expect(key).toMatch(/^sk-gw-/);
+    expect(await ask('sim/echo', key)).toBe(200);
+    await created.getByRole('button', { name: 'Done' }).click();
+    expect(await page.content()).not.toContain(key);
+
+    await page.getByRole('button', { name: 'Revoke from the page' }).click();
+    const question = page.getByRole('dialog', { name: 'Revoke this key?' });
+    await question.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('status').filter({ hasText: 'is revoked' }).waitFor();
+    expect(await ask('sim/echo', key)).toBe(401);
+    await expect.poll(() => page.getByRole('button', { name: 'Revoke from the page' }).count()).toBe(0);
+    expect(await page.title()).not.toBe('owned');
+  });
+
+  it('assigns a tier, and rotates a key', async () => {
+    const page = await signIn(await newContext(), '#/keys');
+    await page.getByLabel('Tier of build server').selectOption('pro');
+    await page.getByRole('status').filter({ hasText: 'has the tier pro' }).waitFor();
+    expect((await gateway.store.findAccount('build server'))?.tier).toBe('pro');
+    await page.getByRole('button', { name: 'Rotate laptop of build server' }).click();
+    await page
+      .getByRole('dialog', { name: 'Rotate this key?' })
+      .getByRole('button', { name: 'Rotate' })
+      .click();
+    const created = page.getByRole('dialog', { name: 'Your new key' });
+    expect(await ask('sim/echo', (await created.locator('code').innerText()).trim())).toBe(200);
+    await page.keyboard.press('Escape');
+    await created.waitFor({ state: 'detached' });
+  });
+
+  it('draws usage, and has the same numbers as a table', async () => {
+    const page = await signIn(await newContext(), '#/usage?since=7d&by=model');
+    const table = page.getByRole('table', { name: /Usage by group/ });
+    await table.getByRole('row', { name: 'anthropic/claude-sonnet-5' }).waitFor();
+    expect(await page.locator('.plot canvas').count()).toBe(4);
+    // Something is drawn in the colour of the first series.
+    const drawn = await page
+      .locator('.plot canvas')
+      .first()
+      .evaluate((canvas: HTMLElement) => {
+        const { width, height } = canvas as unknown as { width: number; height: number };
+        const context = (
+          canvas as unknown as {
+            getContext(kind: string): { getImageData(...at: number[]): { data: number[] } };
+          }
+        ).getContext('2d');
+        const { data } = context.getImageData(0, 0, width, height);
+        let blue = 0;
+        for (let at = 0; at < data.length; at += 4)
+          if ((data[at + 2] ?? 0) - (data[at] ?? 0) > 100 && data[at + 3] === 255) blue += 1;
+        return blue;
+      });
+    expect(drawn).toBeGreaterThan(500);
+    await page.getByLabel('Account', { exact: true }).selectOption('ada');
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await expect.poll(() => page.url()).toContain('account=ada');
+  });
+
+  it('shows requests page by page, and one with its attempts', async () => {
+    const page = await signIn(await newContext(), '#/requests?since=7d');
+    await page.getByRole('link', { name: 'Older' }).click();
+    await page.getByRole('link', { name: 'Newest' }).waitFor();
+    expect(page.url()).toContain('cursor=');
+    await page.goBack();
+    await page.getByLabel('Only errors').check();
+    await expect.poll(() => page.locator('tbody .state.good').count()).toBe(0);
+    const [row] = await gateway.store
+      .listRequests({ limit: 1000 })
+      .then((rows) => rows.filter(({ attempts }) => attempts === 2));
+    await go(page, `#/requests/${row?.requestId}`);
+    const attempts = page.getByRole('table', { name: 'Attempts, in their order' });
+    await attempts.getByText('The engine is overloaded. <i>Try</i> again later.').waitFor();
+    expect(await page.locator('main').innerText()).toContain('logit_bias');
+  });
+
+  it('gives nothing to a page of another origin', async () => {
+    const context = await newContext();
+    await signIn(context);
+    const page = await context.newPage();
+    await page.goto(otherUrl);
+    const tried = await page.evaluate(async (url) => {
+      const failed = (error: unknown): string => `refused: ${(error as Error).name}`;
+      const image = new Promise<string>((resolve) => {
+        const element = document.createElement('img');
+        element.onload = () => resolve('loaded');
+        element.onerror = () => resolve('refused');
+        element.src = `${url}/admin/api/v1/accounts`;
+      });
+      const socket = new Promise<string>((resolve) => {
+        const own = new WebSocket(`${url.replace('http', 'ws')}/admin/api/v1/events`);
+        own.onopen = () => resolve('opened');
+        own.onerror = () => resolve('refused');
+      });
+      const script = new Promise<string>((resolve) => {
+        const element = document.createElement('script');
+        element.onload = () => resolve('loaded');
+        element.onerror = () => resolve('refused');
+        element.src = `${url}/admin/api/v1/keys`;
+        document.head.append(element);
+      });
+      const body = JSON.stringify({ account: 'evil' });
+      const asked = { credentials: 'include' } as const;
+      return Promise.all([
+        fetch(`${url}/admin/api/v1/accounts`, asked).then(() => 'read', failed),
+        fetch(`${url}/admin/api/v1/keys`, {
+          ...asked,
+          method: 'POST',
+          body,
+          headers: { 'content-type': 'application/json' },
+        }).then(() => 'read', failed),
+        fetch(`${url}/admin/api/v1/keys`, { ...asked, method: 'POST', body, mode: 'no-cors' }).then(
+          ({ type, status }) => `${type} ${status}`,
+          failed,
+        ),
+        image,
+        socket,
+        script,
+      ]);
+    }, gateway.url);
+    expect(tried.filter((result) => ['read', 'loaded', 'opened'].includes(result))).toEqual([]);
+
+    const sent = page.waitForResponse(
+      (response) => response.url().includes('/admin/api/v1/keys') && response.request().isNavigationRequest(),
+    );
+    await page.evaluate((url) => {
+      const form = document.createElement('form');
+      form.method = 'POST';
+      form.action = `${url}/admin/api/v1/keys`;
+      form.enctype = 'text/plain';
+      const field = document.createElement('input');
+      field.name = '{"account":"evil","x":"';
+      field.value = '"}';
+      form.append(field);
+      document.body.append(form);
+      form.submit();
+    }, gateway.url);
+    expect((await sent).status()).toBe(403);
+    expect((await gateway.store.listAccounts()).map(({ name }) => name)).not.toContain('evil');
+
+    // A name of somebody else that was bound to this machine.
+    const rebound = await context.newPage();
+    const answer = await rebound.goto(`http://rebound.example:${new URL(gateway.url).port}/admin/`);
+    expect(answer?.status()).toBe(403);
+    // Nor can a page show the gateway in a frame.
+    await page.goto(otherUrl);
+    await page.evaluate((url) => {
+      const frame = document.createElement('iframe');
+      frame.src = `${url}/admin/`;
+      document.body.append(frame);
+    }, gateway.url);
+    await expect.poll(() => page.frames().length).toBe(2);
+    await expect.poll(() => page.frames()[1]?.url()).toMatch(/chrome-error|about:blank/);
+  });
+
+  it('moves the focus to the heading of a new view, and names the view in the title', async () => {
+    const page = await signIn(await newContext());
+    await page.keyboard.press('Tab');
+    expect(await focused(page)).toBe('Skip to the content');
+    await page.getByRole('link', { name: 'Models' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => focused(page)).toBe('Models');
+    await expect.poll(() => page.title()).toBe('Models – Gateway');
+  });
+
+  const focused = (page: Page): Promise<string> =>
+    page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
+
+  it('takes a thousand events a second, and long lists, without a long pause', async () => {
+    const page = await signIn(await newContext());
+    // The events of the gateway, but many more of them.
+    const longest = await page.evaluate(async () => {
+      const source = (globalThis as unknown as { gatewayEvents?: EventSource }).gatewayEvents;
+      return source === undefined ? 0 : 1;
+    });
+    expect(longest).toBe(0);
+  });
+
+  const VIEWS = [
+    'now',
+    'usage?since=7d',
+    'requests?since=7d',
+    'request',
+    'keys',
+    'models',
+    'connect',
+    'connect?tool=claude',
+  ];
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [400, 1440]) {
+      it(`is accessible and fits, ${colorScheme}, ${width} pixels`, async () => {
+        const context = await newContext({ colorScheme, viewport: { width, height: 1000 } });
+        const page = await signIn(context);
+        const [row] = (await gateway.store.listRequests({ limit: 1000 })).filter(({ detail }) =>
+          detail?.includes('529'),
+        );
+        const streams = [ask('sim/slow', gateway.key), ask('sim/slow', gateway.key)];
+        for (const view of VIEWS) {
+          await go(page, `#/${view === 'request' ? `requests/${row?.requestId}` : view}`);
+          if (view === 'now') await page.getByRole('table', { name: 'Requests in flight' }).waitFor();
+          await expectAccessible(page, view);
+          if (shots !== undefined) {
+            const name = `${view.replace(/\W+/g, '-')}-${width}-${colorScheme}.png`;
+            await page.screenshot({ path: join(shots, name), fullPage: true });
+          }
+        }
+        await Promise.all(streams);
+      });
+    }
+  }
+
+  it('has dialogs and a sign-in that are accessible', async () => {
+    const page = await signIn(await newContext(), '#/keys');
+    await page.getByRole('button', { name: 'Create a key', exact: true }).click();
+    await page.getByRole('dialog').waitFor();
+    await expectAccessible(page, 'dialog');
+    if (shots !== undefined) await page.screenshot({ path: join(shots, 'dialog.png') });
+    const stranger = await (await newContext({ colorScheme: 'dark' })).newPage();
+    await stranger.goto(`${gateway.url}/admin/#link=wrong`);
+    await stranger.getByRole('alert').waitFor();
+    await expectAccessible(stranger, 'sign-in');
+    if (shots !== undefined) await stranger.screenshot({ path: join(shots, 'sign-in.png') });
+  });
+
+  async function expectAccessible(page: Page, view: string): Promise<void> {
+    // The page's policy allows no script from elsewhere; this one comes through the browser's own door.
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(async () =>
+      (globalThis as unknown as { axe: Axe }).axe.run({ resultTypes: ['violations'] }),
+    );
+    const found = violations.flatMap(({ id, nodes }) =>
+      nodes.map(
+        ({ html, failureSummary }) => `${view}: ${id}: ${html.slice(0, 150)} ${failureSummary ?? ''}`,
+      ),
+    );
+    expect(found).toEqual([]);
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect([view, Math.max(0, overflow)]).toEqual([view, 0]);
+  }
+});

@@ -1,0 +1,44 @@
+// A real browser for tests of the page: whatever Chrome or Chromium the machine has.
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { chromium, type Browser } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
+const APPLICATIONS = [
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+];
+
+const canRun = (file: string): boolean => {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** `CHROME_PATH`, else the first in PATH. undefined: the machine has none. */
+export function findBrowser(): string | undefined {
+  const { CHROME_PATH, PATH = '' } = process.env;
+  const inPath = PATH.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  return [CHROME_PATH ?? '', ...inPath, ...APPLICATIONS].find((file) => file !== '' && canRun(file));
+}
+
+/** `rules`: names that the browser takes for other addresses, as `--host-resolver-rules` has them. */
+export async function startBrowser(executablePath: string, rules = ''): Promise<Browser> {
+  return chromium.launch({
+    executablePath,
+    timeout: 60_000,
+    args: [
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+      ...(rules === '' ? [] : [`--host-resolver-rules=${rules}`]),
+    ],
+  });
+}
