@@ -27,7 +27,7 @@ export async function countTokens(
     deps.clock.now(),
   );
   const config = deps.config();
-  const release = deps.inFlightLimit.enter(config);
+  const release = deps.inFlightLimit.enter(config, exchange.arrivedInTime);
   try {
     const { maxValues } = config.limits;
     const inbound = readRequest(protocol, await exchange.readBody(), maxValues, counting.readEnvelope);

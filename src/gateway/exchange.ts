@@ -42,6 +42,8 @@ export interface Exchange {
   /** The whole body, decompressed, within the limit. Throws or rejects with GatewayError. */
   readBody(): Buffer | Promise<Buffer>;
   readonly sink: Sink;
+  /** Before the server began to shut down. */
+  readonly arrivedInTime: boolean;
   /** Set when the request is admitted: from then on the observers report how it ends. */
   admitted: boolean;
   /** Calls `task` when the last byte of the answer has left or the connection is closed; at once if that has happened already. */

@@ -4,10 +4,13 @@ import { GatewayError } from '../errors.ts';
 import { plural } from '../plural.ts';
 
 export interface InFlightLimit {
-  /** Counts a request, or throws 503. The returned function must be called once, when the request is over. */
-  enter(config: Config): () => void;
+  /**
+   * Counts a request, or throws 503. The returned function must be called once, when the request is over. A request that
+   * `arrivedInTime`, before `close`, is not refused for the shutdown: behind a proxy, a restart would not be free of failures.
+   */
+  enter(config: Config, arrivedInTime: boolean): () => void;
   readonly inFlight: number;
-  /** Refuses all further requests; resolves when none is in flight. */
+  /** Refuses requests that arrive from now on; resolves when none is in flight. */
   close(): Promise<void>;
   readonly closed: boolean;
 }
@@ -21,8 +24,8 @@ export function createInFlightLimit(): InFlightLimit {
   let closed = false;
   let onEmpty = (): void => undefined;
   return {
-    enter(config) {
-      if (closed) throw shuttingDown();
+    enter(config, arrivedInTime) {
+      if (closed && !arrivedInTime) throw shuttingDown();
       if (config.maintenance) {
         throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });
       }

@@ -36,7 +36,7 @@ export async function infer(
     clock.now(),
   );
   const { limits, strict, tiers } = deps.config();
-  const release = deps.inFlightLimit.enter(deps.config());
+  const release = deps.inFlightLimit.enter(deps.config(), exchange.arrivedInTime);
   try {
     const inbound = readRequest(
       protocol,

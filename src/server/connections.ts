@@ -16,8 +16,8 @@ export interface Connections {
   end(request: ClientRequest): void;
   /** Whether bytes that are no HTTP may be answered: no other answer is, or will be, written on the socket. */
   isSilent(socket: Socket): boolean;
-  /** Closes the connections without a request, and without a part of one. */
-  closeIdle(): void;
+  /** Closes the connections without a request, and without a part of one; the others when their last answer has left. */
+  closeAsIdle(): void;
   /** Closes idle connections that served a request, the oldest first, `most` of them. Returns how many. */
   closeServed(most: number): number;
   cancelAll(reason: Error): void;
@@ -48,6 +48,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const open = new Map<Socket, Connection>();
   let underWay = 0;
   let onEmpty = (): void => undefined;
+  let closing = false;
   const watchStalls = createStallWatch(open, () => underWay > 0, options);
 
   return {
@@ -71,7 +72,11 @@ export function createConnections(options: ConnectionsOptions): Connections {
       if (connection !== undefined) {
         const at = connection.requests.indexOf(request);
         if (at >= 0) connection.requests.splice(at, 1);
-        if (connection.requests.length === 0) connection.restedAt = socket.bytesRead;
+        if (connection.requests.length === 0) {
+          connection.restedAt = socket.bytesRead;
+          // The answer's head may be older than the end of the server, and promise to keep the connection.
+          if (closing) socket.destroySoon();
+        }
       }
       if (underWay === 0) onEmpty();
     },
@@ -80,7 +85,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
       // An error in a request's body is that request's answer; after a complete request it would be taken for its answer.
       return requests.every(({ response }) => !response.headersSent && !response.req.complete);
     },
-    closeIdle() {
+    closeAsIdle() {
+      closing = true;
       for (const [socket, { requests, restedAt }] of open) {
         if (requests.length === 0 && socket.bytesRead === restedAt) socket.destroy();
       }
@@ -183,6 +189,7 @@ export class ClientRequest implements SiteExchange {
   readonly sink: ClientResponse;
   readonly response: ServerResponse;
   readonly unexpected: boolean;
+  readonly arrivedInTime: boolean;
   admitted = false;
   readonly #request: IncomingMessage;
   readonly #connections: Connections;
@@ -199,6 +206,7 @@ export class ClientRequest implements SiteExchange {
     this.sink = new ClientResponse(response, options);
     this.response = response;
     this.unexpected = options.unexpected;
+    this.arrivedInTime = !options.closing();
     this.#request = request;
     this.#connections = options.connections;
     this.#maxBody = options.maxBody;

@@ -86,9 +86,10 @@ export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServ
       return { hosts: served, port: bound, skipped };
     },
     async stop(graceMs) {
-      const finished = Promise.all([deps.inFlightLimit.close(), connections.allAnswered()]);
       const closed = Promise.all(servers.map(closeListener));
-      connections.closeIdle();
+      await readArrived();
+      const finished = Promise.all([deps.inFlightLimit.close(), connections.allAnswered()]);
+      connections.closeAsIdle();
       await within(finished, graceMs);
       connections.cancelAll(shuttingDown());
       await within(finished, CUT_MS);
@@ -244,6 +245,15 @@ function closeListener(server: Server): Promise<void> {
   return new Promise((resolve) => {
     TcpServer.prototype.close.call(server, () => resolve());
   });
+}
+
+/**
+ * Resolves after every socket was read once more: the requests that clients sent before the listeners closed are served then. Closing
+ * a connection with unread bytes would reset it.
+ */
+function readArrived(): Promise<void> {
+  // The first may run before sockets are read.
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
 
 /** Waits for `done`, `ms` at most. A real timer: it keeps the process alive until the streams had their time. */

@@ -71,6 +71,7 @@ test('shutting down: streams end whole, requests on idle connections get a 503 a
   // The server has read both when it answers a third that came after them.
   await fetch(`${server.url}/health`);
   const stopping = server.stop();
+  await expect(fetch(`${server.url}/health`)).rejects.toThrow();
   chat.send(chatRequest.slice(20));
   messages.send(messagesRequest.slice(20));
   for (const client of [chat, messages]) {
@@ -80,11 +81,45 @@ test('shutting down: streams end whole, requests on idle connections get a 503 a
     expect(text).toMatch(/\r\nconnection: close\r\n/i);
     expect(text).toContain('overloaded_error');
   }
-  await expect(fetch(`${server.url}/health`)).rejects.toThrow();
   end.open();
   expect(isWhole({ frames: framesOf(await stream.text()) })).toBe(true);
   await stopping;
   expect(upstream.requests).toHaveLength(1);
+});
+
+test('shutting down: requests that were sent before are answered, on new and on used connections', async () => {
+  const { upstream, server } = await place();
+  upstream.playAlways({ body: wholeOf('chat', 'b') });
+  const clients = await Promise.all(Array.from({ length: 6 }, () => rawClient(server.url)));
+  const used = clients.slice(3);
+  for (const client of used) client.send(rawRequest(server, hello('m')));
+  for (const client of used) await client.until('"b"');
+  for (const client of clients) client.send(rawRequest(server, hello('m')));
+  // The server has read none of them yet.
+  await server.stop();
+  for (const client of clients) {
+    const answers = (await client.closed).match(/HTTP\/1\.1 \d+/g);
+    expect(answers).toEqual(Array(used.includes(client) ? 2 : 1).fill('HTTP/1.1 200'));
+  }
+});
+
+test('shutting down: a connection is closed when its stream ends, though the head of the answer promised to keep it', async () => {
+  const { upstream, server } = await place();
+  const [end, endOfOther] = [gate(), gate()];
+  const client = await rawClient(server.url);
+  for (const { opened } of [end, endOfOther])
+    upstream.play({ steps: [START.chat, content('chat', 'a'), opened, FINISH.chat, TERMINAL.chat] });
+  client.send(rawRequest(server, hello('m', { stream: true })));
+  await client.until('"a"');
+  const other = await send(server, { model: 'm', stream: true });
+  const stopping = server.stop();
+  end.open();
+  const text = await client.closed;
+  expect(text).toMatch(/\r\nconnection: keep-alive\r\n/i);
+  expect(text).toMatch(/\[DONE\]\s+0\s+$/);
+  endOfOther.open();
+  expect(isWhole({ frames: framesOf(await other.text()) })).toBe(true);
+  await stopping;
 });
 
 test('when the grace is over, streams are cut with an error event', async () => {
