@@ -58,7 +58,7 @@ export async function startServer(settings: readonly string[] = []): Promise<Tes
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   chmodSync(folder, 0o700);
   const data = join(folder, 'data');
-  const port = await freePort();
+  let port = await freePort();
   const libraries = join(dirname(bin.postgres), '..', 'lib');
   const links = libraryLinks(libraries, join(folder, 'lib'));
   if (user !== undefined) chownSync(links, user.uid, user.gid);
@@ -75,28 +75,37 @@ export async function startServer(settings: readonly string[] = []): Promise<Tes
       throw new Error(`${program} failed: ${result.stdout}${result.stderr}${String(result.error ?? '')}`);
   };
   run(bin.initdb, ['-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', '--no-sync']);
-  const options = [
-    `-p ${port}`,
-    ...['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'fsync=off', ...settings].map(
-      (setting) => `-c ${setting}`,
-    ),
-  ].join(' ');
+  const set = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'fsync=off', ...settings];
   const keeper = keepUntilEnd(`"${bin.pg_ctl}" -D "${data}" -m immediate stop; rm -rf "${folder}"`, user);
   const server: TestServer = {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    port,
+    get url() {
+      return `postgres://postgres@127.0.0.1:${port}/postgres`;
+    },
+    get port() {
+      return port;
+    },
     folder,
     stop: (mode) => run(bin.pg_ctl, ['-D', data, '-m', mode, '-w', 'stop']),
     start() {
+      const options = [`-p ${port}`, ...set.map((setting) => `-c ${setting}`)].join(' ');
+      const log = join(folder, 'log');
       // pg_ctl's own output must not hold a pipe open.
-      const args = ['-D', data, '-o', options, '-l', join(folder, 'log'), '-w', '-s', 'start'];
+      const args = ['-D', data, '-o', options, '-l', log, '-w', '-s', 'start'];
       const { status } = spawnSync(bin.pg_ctl, args, { ...user, env, cwd: folder, stdio: 'ignore' });
-      if (status !== 0) throw new Error(`pg_ctl start failed; see ${join(folder, 'log')}`);
+      if (status !== 0) throw new Error(`pg_ctl start failed: ${readFileSync(log, 'utf8').slice(-2000)}`);
     },
     remove: () => keeper.stdin?.destroy(),
   };
-  server.start();
-  return server;
+  for (let left = 2; ; left -= 1) {
+    try {
+      server.start();
+      return server;
+    } catch (error) {
+      // Another process may have taken the port meanwhile.
+      if (left === 0) throw error;
+      port = await freePort();
+    }
+  }
 }
 
 /** The package cannot hold links between its libraries, and its script that makes them may not have run. */
@@ -193,10 +202,10 @@ export async function settableClock(database: TestDatabase): Promise<(now: numbe
     CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
       AS 'SELECT to_timestamp(now / 1000) FROM clock.time';
     ALTER DATABASE ${name} SET search_path = public, clock, pg_catalog`);
-  let set: number | undefined;
+  let set: { now: number; done: Promise<unknown> } | undefined;
   return async (now) => {
-    if (now === set) return;
-    set = now;
-    await database.query('UPDATE clock.time SET now = $1', now);
+    // Callers of the same time wait for the one statement that sets it.
+    if (now !== set?.now) set = { now, done: database.query('UPDATE clock.time SET now = $1', now) };
+    await set.done;
   };
 }
