@@ -6,9 +6,11 @@ import type { FinishedTrace, Observer } from '../gateway/trace.ts';
 import { withoutKeys, type Logger } from '../log.ts';
 import { costOf } from '../routing/price.ts';
 import type { Store, UsageRow } from '../store/store.ts';
+import { WriteQueue } from '../store/write-queue.ts';
 import { detailOf } from './request-detail.ts';
 
-const FLUSH_MS = 100;
+/** Rows of one transaction. */
+const MAX_BATCH = 1000;
 /** Rows that wait while the store is unavailable; beyond it the oldest are discarded, and the log says how many. */
 const MAX_WAITING = 50_000;
 /** After this time without a row, the store does its housekeeping. */
@@ -17,6 +19,12 @@ const IDLE_MS = 1000;
 export interface UsageRecorder extends Observer {
   /** Writes the rows that wait, for shutdown. Gives the number of rows that could not be written. */
   flush(): Promise<number>;
+}
+
+/** A batch that fails is written again unchanged, because the store may have written it although its reply was lost. */
+interface NumberedRows {
+  number: number;
+  rows: readonly UsageRow[];
 }
 
 /** `onRow` gets each row when its request ends. */
@@ -29,53 +37,42 @@ export function createUsageRecorder(options: {
   const { store, clock, log, onRow } = options;
   const writer = randomUUID();
   let number = 0;
-  /** The rows that are written first. */
-  let batch: UsageRow[] = [];
   let waiting: UsageRow[] = [];
-  let scheduled = false;
-  let failing = false;
+  /** Written first. */
+  let failed: NumberedRows | undefined;
   let ending = false;
   let cancelIdle = (): void => undefined;
-  let writing: Promise<void> = Promise.resolve();
+  const unwritten = (): number => (failed?.rows.length ?? 0) + waiting.length;
 
-  /** A batch that fails is written again as it was, because the store may have written it although its reply was lost. */
-  async function write(): Promise<void> {
-    scheduled = false;
-    if (batch.length === 0) {
-      if (waiting.length === 0) return;
-      batch = waiting;
-      waiting = [];
-      number += 1;
-    }
-    try {
-      await store.recordUsage(batch, { writer, number });
-      batch = [];
-      failing = false;
-      if (waiting.length > 0) schedule(FLUSH_MS);
-      cancelIdle();
-      cancelIdle = clock.after(IDLE_MS, () => void store.idle().catch(() => undefined));
-    } catch (error) {
+  const queue = new WriteQueue<NumberedRows>({
+    take() {
+      if (failed !== undefined || waiting.length > 0) {
+        const batch = failed ?? { number: ++number, rows: waiting.splice(0, MAX_BATCH) };
+        failed = undefined;
+        return batch;
+      }
+      return undefined;
+    },
+    write: (batch) => store.recordUsage(batch.rows, { writer, number: batch.number }),
+    putBack(batch) {
+      failed = batch;
       dropSurplus();
-      if (!failing) log.error('usage rows cannot be written; they wait', { reason: String(error) });
-      failing = true;
-      if (!ending) schedule(IDLE_MS);
-    }
-  }
+    },
+    written() {
+      if (waiting.length > 0) queue.wake();
+      cancelIdle();
+      if (!ending) cancelIdle = clock.after(IDLE_MS, () => void store.idle().catch(() => undefined));
+    },
+    failure: 'usage rows cannot be written; they wait',
+    clock,
+    log,
+  });
 
   function dropSurplus(): void {
-    const surplus = Math.min(waiting.length, batch.length + waiting.length - MAX_WAITING);
-    if (surplus > 0) {
-      waiting = waiting.slice(surplus);
-      log.error('usage rows were discarded: the database was unavailable for too long', { rows: surplus });
-    }
-  }
-
-  function schedule(ms: number): void {
-    if (scheduled) return;
-    scheduled = true;
-    clock.after(ms, () => {
-      writing = writing.then(write);
-    });
+    const surplus = Math.min(waiting.length, unwritten() - MAX_WAITING);
+    if (surplus <= 0) return;
+    waiting = waiting.slice(surplus);
+    log.error('usage rows were discarded: the database was unavailable for too long', { rows: surplus });
   }
 
   return {
@@ -83,15 +80,13 @@ export function createUsageRecorder(options: {
       const row = usageRow(trace);
       waiting.push(row);
       onRow?.(row, trace);
-      schedule(FLUSH_MS);
+      queue.wake();
     },
     async flush() {
       ending = true;
       cancelIdle();
-      await writing;
-      await write();
-      if (batch.length === 0) await write();
-      return batch.length + waiting.length;
+      await queue.flush();
+      return unwritten();
     },
   };
 }

@@ -2,11 +2,10 @@
 // request path; a look-up also finds items that are not written yet.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import { createItemCipher, reasonOf, type ItemCipher } from './item-cipher.ts';
+import { createItemCipher, type ItemCipher } from './item-cipher.ts';
 import type { ItemBounds, Store, StoredItem } from './store.ts';
+import { WriteQueue } from './write-queue.ts';
 
-const FLUSH_MS = 100;
-const RETRY_MS = 1000;
 const MIB = 1024 * 1024;
 const BOUNDS: ItemBounds = { account: 64 * MIB, all: 1024 * MIB };
 /** Characters that may wait while the database is not available; above it the oldest items are dropped. */
@@ -132,21 +131,29 @@ interface QueueOptions {
   log: Logger;
 }
 
-/** Writes items in batches. A batch that fails waits with the newer items and is written again. */
+/** Items that wait to be written. A batch that fails waits with the newer items. */
 class ItemQueue {
-  readonly #options: QueueOptions;
+  readonly #log: Logger;
+  readonly #queue: WriteQueue<ReadonlyMap<string, Waiting>>;
   /** In order of arrival; a newer item replaces an older one with the same id. */
   #waiting = new Map<string, Waiting>();
   /** Characters in `#waiting`. */
   #size = 0;
   #inProgress: ReadonlyMap<string, Waiting> = new Map();
-  #writing: Promise<void> = Promise.resolve();
-  #scheduled = false;
-  #failing = false;
-  #ending = false;
 
-  constructor(options: QueueOptions) {
-    this.#options = options;
+  constructor({ write, clock, log }: QueueOptions) {
+    this.#log = log;
+    this.#queue = new WriteQueue({
+      take: () => this.#take(),
+      write: async (batch) => {
+        await write([...batch.values()]);
+        this.#inProgress = new Map();
+      },
+      putBack: (batch) => this.#putBack(batch),
+      failure: 'stored items cannot be written; they wait',
+      clock,
+      log,
+    });
   }
 
   put(items: readonly Waiting[]): void {
@@ -158,7 +165,7 @@ class ItemQueue {
       this.#waiting.set(name, item);
     }
     if (this.#size > MOST_WAITING) this.#measure();
-    this.#schedule(this.#failing ? RETRY_MS : FLUSH_MS);
+    this.#queue.wake();
   }
 
   /** The text of an item that is not in the database yet. */
@@ -169,62 +176,38 @@ class ItemQueue {
 
   /** Removes items that wait, after the write in progress. Resolves to their number. */
   async delete(accountId: number, ids: readonly string[]): Promise<number> {
-    await this.#writing;
+    await this.#queue.idle;
     const before = this.#waiting.size;
     for (const id of ids) this.#waiting.delete(nameOf(accountId, id));
     this.#measure();
     return before - this.#waiting.size;
   }
 
-  /** Resolves to the number of items that could not be written. A failed write is not repeated. */
+  /** Resolves to the number of items that could not be written. */
   async flush(): Promise<number> {
-    this.#ending = true;
-    await this.#writing;
-    await this.#write();
+    await this.#queue.flush();
     return this.#waiting.size;
   }
 
-  async #write(): Promise<void> {
-    this.#scheduled = false;
-    if (this.#waiting.size === 0) return;
-    const batch = this.#waiting;
-    this.#inProgress = batch;
+  #take(): ReadonlyMap<string, Waiting> | undefined {
+    if (this.#waiting.size === 0) return undefined;
+    this.#inProgress = this.#waiting;
     this.#waiting = new Map();
     this.#size = 0;
-    try {
-      await this.#options.write([...batch.values()]);
-      this.#failing = false;
-    } catch (error) {
-      this.#waiting = new Map([...batch, ...this.#waiting]);
-      this.#measure();
-      this.#reportFailure(error);
-      if (!this.#ending) this.#schedule(RETRY_MS);
-    } finally {
-      this.#inProgress = new Map();
-    }
+    return this.#inProgress;
   }
 
-  /** Only the first failure in a row is logged. */
-  #reportFailure(error: unknown): void {
-    const { log } = this.#options;
-    if (!this.#failing) log.error('stored items cannot be written; they wait', { reason: reasonOf(error) });
-    this.#failing = true;
+  #putBack(batch: ReadonlyMap<string, Waiting>): void {
+    this.#waiting = new Map([...batch, ...this.#waiting]);
+    this.#inProgress = new Map();
+    this.#measure();
   }
 
   #measure(): void {
     const { size, dropped } = dropOldest(this.#waiting);
     this.#size = size;
     if (dropped === 0) return;
-    const { log } = this.#options;
-    log.warn('stored items were dropped: too many wait for the database', { items: dropped });
-  }
-
-  #schedule(ms: number): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    this.#options.clock.after(ms, () => {
-      this.#writing = this.#writing.then(() => this.#write());
-    });
+    this.#log.warn('stored items were dropped: too many wait for the database', { items: dropped });
   }
 }
 

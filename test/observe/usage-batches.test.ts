@@ -6,6 +6,14 @@ import { createUsageRecorder } from '../../src/observe/usage-recorder.ts';
 import type { Batch, Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 
+const TRACE = {
+  failures: [],
+  passedOver: [],
+  key: {},
+  outcome: { status: 200, error: null },
+  modelAsked: 'm',
+} as unknown as FinishedTrace;
+
 it('is repeated with its number; newer rows follow with the next', async () => {
   const batches: [rows: number, batch: Batch | undefined][] = [];
   let failing = true;
@@ -18,18 +26,11 @@ it('is repeated with its number; newer rows follow with the next', async () => {
   };
   const clock = manualClock();
   const recorder = createUsageRecorder({ store: store as Store, clock, log: silentLog });
-  const trace = {
-    failures: [],
-    passedOver: [],
-    key: {},
-    outcome: { status: 200, error: null },
-    modelAsked: 'm',
-  } as unknown as FinishedTrace;
-  recorder.finished(trace);
-  recorder.finished(trace);
+  recorder.finished(TRACE);
+  recorder.finished(TRACE);
   clock.advance(100);
   await expect.poll(() => batches.length).toBe(1);
-  recorder.finished(trace);
+  recorder.finished(TRACE);
   failing = false;
   expect(await recorder.flush()).toBe(0);
   const writer = batches[0]?.[1]?.writer;
@@ -38,4 +39,25 @@ it('is repeated with its number; newer rows follow with the next', async () => {
     [2, { writer, number: 1 }],
     [1, { writer, number: 2 }],
   ]);
+});
+
+it('holds at most 1,000 rows: a long outage is not written as one transaction', async () => {
+  const written: number[] = [];
+  let failing = true;
+  const store: Pick<Store, 'recordUsage' | 'idle'> = {
+    recordUsage(rows) {
+      if (failing) return Promise.reject(new Error('away'));
+      written.push(rows.length);
+      return Promise.resolve();
+    },
+    idle: () => Promise.resolve(),
+  };
+  const clock = manualClock();
+  const recorder = createUsageRecorder({ store: store as Store, clock, log: silentLog });
+  for (let at = 0; at < 2500; at += 1) recorder.finished(TRACE);
+  clock.advance(100);
+  await Promise.resolve();
+  failing = false;
+  expect(await recorder.flush()).toBe(0);
+  expect(written).toEqual([1000, 1000, 500]);
 });
