@@ -10,6 +10,10 @@ export interface Column<Row> {
   isHead?: boolean;
   /** Not on narrow screens. */
   isMinor?: boolean;
+  /** Only on wide screens. */
+  isExtra?: boolean;
+  /** Of any length: clients and providers choose it. */
+  isName?: boolean;
   /** The title is for screen readers alone. */
   isTitleHidden?: boolean;
 }
@@ -24,8 +28,10 @@ interface TableProps<Row> {
   rowClass?: (row: Row) => string | undefined;
 }
 
-const classOf = <Row>({ isNumber, isMinor }: Column<Row>): string | undefined =>
-  [isNumber && 'number', isMinor && 'minor'].filter(Boolean).join(' ') || undefined;
+const classOf = <Row>({ isNumber, isMinor, isExtra, isName }: Column<Row>): string | undefined =>
+  [isNumber && 'number', isMinor && 'minor', isExtra && 'extra', isName && 'name']
+    .filter(Boolean)
+    .join(' ') || undefined;
 
 export function Table<Row>({ caption, showCaption, columns, rows, keyOf, rowClass }: TableProps<Row>): VNode {
   return html`

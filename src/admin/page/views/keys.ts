@@ -124,7 +124,7 @@ function Accounts({ accounts, tiers, onChange, createKey }: AccountsProps): VNod
     <//>`;
   }
   const columns: Column<Account>[] = [
-    { title: 'Account', cell: ({ account }) => account, isHead: true },
+    { title: 'Account', cell: ({ account }) => account, isHead: true, isName: true },
     {
       title: 'Tier',
       cell: ({ account, tier }) =>
@@ -183,11 +183,11 @@ function Keys({ keys, open }: { keys: readonly Key[]; open: (dialog: Open) => vo
     <//>`;
   }
   const columns: Column<Key>[] = [
-    { title: 'Key', cell: ({ prefix }) => html`<code>${prefix}…</code>`, isHead: true },
-    { title: 'Name', cell: ({ name }) => name ?? html`<${Unknown} word="no name" />` },
-    { title: 'Account', cell: ({ account }) => account },
+    { title: 'Key', cell: ({ prefix }) => html`<code class="nowrap">${prefix}…</code>`, isHead: true },
+    { title: 'Name', cell: ({ name }) => name ?? html`<${Unknown} word="no name" />`, isName: true },
+    { title: 'Account', cell: ({ account }) => account, isName: true },
     { title: 'May use', cell: ({ permissions }) => permissions.join(', '), isMinor: true },
-    { title: 'Models', cell: ({ models }) => modelsText(models), isMinor: true },
+    { title: 'Models', cell: ({ models }) => modelsText(models), isMinor: true, isName: true },
     {
       title: 'Last used',
       cell: (key) => (key.last_used_at === null ? 'never' : html`<${Time} at=${key.last_used_at} />`),

@@ -68,9 +68,8 @@ function Pace({ history }: { history: readonly Sample[] }): VNode {
 }
 
 const UNDER_WAY: readonly Column<LiveRequest>[] = [
-  { title: 'Request', cell: ({ id }) => html`<code class="id">${id}</code>`, isHead: true },
-  { title: 'Account', cell: ({ account }) => account },
-  { title: 'Asked for', cell: (request) => request.model_asked },
+  { title: 'Asked for', cell: (request) => request.model_asked, isHead: true, isName: true },
+  { title: 'Account', cell: ({ account }) => account, isName: true },
   { title: 'Target', cell: ({ target }) => target ?? html`<${Unknown} word="none yet" />`, isMinor: true },
   {
     title: 'State',
@@ -78,6 +77,7 @@ const UNDER_WAY: readonly Column<LiveRequest>[] = [
       html`<${State} tone=${state === 'answering' ? 'good' : 'plain'}>${state}<//
         >${attempts > 1 ? ` attempt ${attempts}` : ''}`,
   },
+  { title: 'Request', cell: ({ id }) => html`<code class="id">${id}</code>`, isMinor: true },
   { title: 'Age', cell: (request) => format.duration(request.age_ms), isNumber: true },
   { title: 'Tokens', cell: (request) => format.count(request.output_tokens), isNumber: true },
   { title: 'Tokens/s', cell: (request) => format.rate(request.tokens_per_second), isNumber: true },
@@ -116,8 +116,8 @@ function UnderWay(): VNode {
 }
 
 const HOURS: readonly Column<Usage>[] = [
-  { title: 'Account', cell: ({ account }) => account, isHead: true },
-  { title: 'Tier', cell: ({ tier }) => tier },
+  { title: 'Account', cell: ({ account }) => account, isHead: true, isName: true },
+  { title: 'Tier', cell: ({ tier }) => tier, isMinor: true },
   { title: 'Used', cell: ({ used }) => format.count(used), isNumber: true },
   {
     title: 'Limit',
@@ -167,7 +167,7 @@ function Hours(): VNode {
 type TargetNow = Target & Partial<LiveTarget>;
 
 const TARGETS: readonly Column<TargetNow>[] = [
-  { title: 'Target', cell: ({ provider, model }) => `${provider}/${model}`, isHead: true },
+  { title: 'Target', cell: ({ provider, model }) => `${provider}/${model}`, isHead: true, isName: true },
   { title: 'State', cell: ({ state }) => html`<${State} tone=${HEALTH_TONES[state]}>${state}<//>` },
   {
     title: 'Asked again',
@@ -239,8 +239,8 @@ function Health(): VNode {
 
 const ENDED: readonly Column<RequestJson>[] = [
   { title: 'Ended', cell: ({ at }) => html`<${Time} at=${at} whole />`, isHead: true },
-  { title: 'Account', cell: ({ account }) => account ?? html`<${Unknown} />` },
-  { title: 'Model', cell: (request) => request.model_asked ?? request.endpoint },
+  { title: 'Account', cell: ({ account }) => account ?? html`<${Unknown} />`, isName: true },
+  { title: 'Model', cell: (request) => request.model_asked ?? request.endpoint, isName: true },
   {
     title: 'Status',
     cell: ({ status, error }) =>

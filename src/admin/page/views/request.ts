@@ -97,18 +97,20 @@ function attemptsOf({ detail, provider, model, duration_ms, status }: RequestJso
   return [{ target: `${provider}/${model ?? ''}`, protocol: '', status, ms: duration_ms }];
 }
 
+/** The attempt without an error is the last one: its end is that of the request. */
+function Result({ of: { error, status }, request }: { of: Attempt; request: RequestJson }): VNode {
+  const fault = error ?? request.error;
+  if (fault === null) return html`<${State} tone="good">answered<//>`;
+  return html`<${State} tone="bad">${fault}<//>${status !== undefined && ` status ${status}`}`;
+}
+
 function Attempts({ request }: { request: RequestJson }): VNode {
   const attempts = attemptsOf(request);
   const longest = Math.max(1, ...attempts.map(({ ms }) => ms));
   const columns: Column<Attempt>[] = [
     { title: 'Target', cell: ({ target }) => target, isHead: true },
     { title: 'Protocol', cell: ({ protocol }) => protocol, isMinor: true },
-    {
-      title: 'Result',
-      cell: ({ error, status }) =>
-        html`<${State} tone=${error === undefined ? 'good' : 'bad'}>${error ?? 'answered'}<//
-          >${status !== undefined && error !== undefined ? ` status ${status}` : ''}`,
-    },
+    { title: 'Result', cell: (attempt) => html`<${Result} of=${attempt} request=${request} />` },
     { title: 'Message', cell: ({ message }) => message ?? '' },
     {
       title: 'Took',

@@ -132,21 +132,31 @@ function Newer({ isFirst, show }: { isFirst: boolean; show: () => void }): VNode
 }
 
 const COLUMNS: readonly Column<RequestJson>[] = [
-  { title: 'Ended', cell: ({ at }) => html`<${Time} at=${at} whole />`, isHead: true },
+  {
+    title: 'Ended',
+    cell: ({ at, id }) =>
+      id === null
+        ? html`<${Time} at=${at} whole />`
+        : html`<a href=${hrefOf('requests', {}, id)}><${Time} at=${at} whole /></a>`,
+    isHead: true,
+  },
   {
     title: 'Request',
-    cell: ({ id }) =>
-      id === null
-        ? html`<${Unknown} />`
-        : html`<a href=${hrefOf('requests', {}, id)}><code class="id">${id}</code></a>`,
+    cell: ({ id }) => (id === null ? html`<${Unknown} />` : html`<code class="id">${id}</code>`),
+    isExtra: true,
   },
-  { title: 'Account', cell: ({ account }) => account ?? html`<${Unknown} word="removed account" />` },
-  { title: 'Asked for', cell: (request) => request.model_asked ?? html`<${Unknown} />` },
+  {
+    title: 'Account',
+    cell: ({ account }) => account ?? html`<${Unknown} word="removed account" />`,
+    isName: true,
+  },
+  { title: 'Asked for', cell: (request) => request.model_asked ?? html`<${Unknown} />`, isName: true },
   {
     title: 'Target',
     cell: ({ provider, model }) =>
       provider === null ? html`<${Unknown} word="none" />` : `${provider}/${model ?? ''}`,
     isMinor: true,
+    isName: true,
   },
   {
     title: 'Status',

@@ -179,8 +179,12 @@ function Numbers({ groups, by }: { groups: readonly Group[]; by: string }): VNod
   const columns: Column<Group>[] = [
     {
       title: GROUPINGS.find(({ value }) => value === by)?.title ?? '',
-      cell: ({ label, href }) => (href === undefined ? label : html`<a href=${href}>${label}</a>`),
+      cell: ({ label, href, isTime }) =>
+        href === undefined
+          ? html`<span class=${isTime ? 'nowrap' : undefined}>${label}</span>`
+          : html`<a href=${href}>${label}</a>`,
       isHead: true,
+      isName: groups[0]?.isTime !== true,
     },
     number('Requests', ({ requests }) => format.count(requests)),
     number('Errors', ({ errors }) => format.count(errors)),
