@@ -50,6 +50,7 @@ it('every page under docs that a document points to exists', () => {
     'docs/configuration.md',
     'docs/http.md',
     'docs/clients.md',
+    'docs/deploy/README.md',
   ];
   for (const document of documents) {
     const links = [...readFileSync(fileOf(document), 'utf8').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)];
