@@ -29,6 +29,7 @@ import { createGatewayServer, type GatewayServer } from './server/server.ts';
 import { SIM_MODELS, startSim, type Sim } from './sim/sim.ts';
 import { createSealedItems } from './store/sealed-items.ts';
 import type { Store } from './store/store.ts';
+import { createUsageSpool, type UsageSpool } from './store/usage-spool.ts';
 
 type AdminEffective = Parameters<typeof createAdminDoor>[0]['effective'];
 type AdminConnect = Parameters<typeof createAdminDoor>[0]['connect'];
@@ -38,6 +39,8 @@ interface AppOptions {
   /** Reads the configuration again; rejects if it is invalid. */
   reload: () => Promise<Config>;
   store: Store;
+  /** For files of a database that is not a file itself. */
+  dataFolder: string;
   log: Logger;
   clock: Clock;
   ids: Ids;
@@ -84,6 +87,8 @@ const WINDOWS_EVERY_MS = 60_000;
 const HEALTH_EVERY_MS = 1000;
 /** For the spans that wait when the gateway ends. */
 const LAST_SPANS_MS = 5000;
+/** For the files of other gateways on the data folder. */
+const DRAIN_EVERY_MS = 60_000;
 const PRUNE_EVERY_MS = HOUR_MS;
 /** What was changed through the admin API stays for this time. */
 const AUDIT_KEEP_MS = 400 * 24 * HOUR_MS;
@@ -94,6 +99,7 @@ interface Parts {
   server: GatewayServer;
   admin: AdminDoor;
   usage: UsageRecorder;
+  spool: UsageSpool;
   traces: TraceExporter | undefined;
   live: Live;
   state: { config: Config; stopped: boolean };
@@ -196,7 +202,8 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   routing.addProviders([sim]);
   const live = createLive({ health: routing.health, clock });
   const onRow: Live['recorded'] = (row, trace) => live.recorded(row, trace);
-  const usage = createUsageRecorder({ store, clock, log, onRow });
+  const spool = createUsageSpool({ store, dataFolder: options.dataFolder, clock, log });
+  const usage = createUsageRecorder({ store, spool, clock, log, onRow });
   const items = createSealedItems({
     store,
     keepMs: () => state.config.responses.keep,
@@ -248,7 +255,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     connect: options.connect ?? (() => Promise.resolve([])),
   });
   const server = createGatewayServer(deps, admin);
-  return { deps, server, admin, usage, traces, live, state };
+  return { deps, server, admin, usage, spool, traces, live, state };
 }
 
 function noEffective(): Promise<never> {
@@ -290,6 +297,7 @@ function startHousekeeping(parts: Parts): Promise<void> {
   const measured = discovered.then(() => measureWindows(parts.deps));
   repeat(WINDOWS_EVERY_MS, () => measureWindows(parts.deps), parts, WINDOWS_EVERY_MS);
   repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }), parts);
+  repeat(DRAIN_EVERY_MS, () => parts.spool.drain(), parts);
   repeat(PRUNE_EVERY_MS, () => store.prune(clock.now(), parts.state.config.usage.keep), parts);
   repeat(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()), parts);
   repeat(PRUNE_EVERY_MS, () => store.pruneAudit(clock.now() - AUDIT_KEEP_MS), parts);

@@ -1,44 +1,42 @@
 // Collects usage rows off the request path and writes them to the store in batches. A crash loses at most one interval of rows. While
-// the store is unavailable, rows wait, up to a bound, and the log says so once.
+// the store is unavailable, rows wait in memory up to a bound, then in a spool file, and the log says so once.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { FinishedTrace, Observer } from '../gateway/trace.ts';
 import { withoutKeys, type Logger } from '../log.ts';
 import { costOf } from '../routing/price.ts';
 import type { Store, UsageRow } from '../store/store.ts';
+import type { NumberedRows, UsageSpool } from '../store/usage-spool.ts';
 import { WriteQueue } from '../store/write-queue.ts';
 import { detailOf } from './request-detail.ts';
 
 /** Rows of one transaction. */
 const MAX_BATCH = 1000;
-/** Rows that wait while the store is unavailable; beyond it the oldest are discarded, and the log says how many. */
+/** Rows that wait in memory while the store is unavailable. If the spool takes no more, the oldest are discarded, and the log says
+ *  how many. */
 const MAX_WAITING = 50_000;
 /** After this time without a row, the store does its housekeeping. */
 const IDLE_MS = 1000;
 
 export interface UsageRecorder extends Observer {
-  /** Writes the rows that wait, for shutdown. Gives the number of rows that could not be written. */
+  /** Writes the rows that wait to the store, or else to the spool, for shutdown. Gives the number of rows that could not be written. */
   flush(): Promise<number>;
-}
-
-/** A batch that fails is written again unchanged, because the store may have written it although its reply was lost. */
-interface NumberedRows {
-  number: number;
-  rows: readonly UsageRow[];
 }
 
 /** `onRow` gets each row when its request ends. */
 export function createUsageRecorder(options: {
-  store: Store;
+  store: Pick<Store, 'recordUsage' | 'idle'>;
+  spool: UsageSpool;
   clock: Clock;
   log: Logger;
   onRow?: (row: UsageRow, trace: FinishedTrace) => void;
+  maxWaiting?: number;
 }): UsageRecorder {
-  const { store, clock, log, onRow } = options;
-  const writer = randomUUID();
+  const { store, spool, clock, log, onRow, maxWaiting = MAX_WAITING } = options;
+  let writer = randomUUID();
   let number = 0;
   let waiting: UsageRow[] = [];
-  /** Written first. */
+  /** Written first, and unchanged: the store may have written it although its reply was lost. */
   let failed: NumberedRows | undefined;
   let ending = false;
   let cancelIdle = (): void => undefined;
@@ -46,19 +44,19 @@ export function createUsageRecorder(options: {
 
   const queue = new WriteQueue<NumberedRows>({
     take() {
-      if (failed !== undefined || waiting.length > 0) {
-        const batch = failed ?? { number: ++number, rows: waiting.splice(0, MAX_BATCH) };
-        failed = undefined;
-        return batch;
-      }
-      return undefined;
+      const batch = failed ?? (waiting.length > 0 ? numbered(waiting.splice(0, MAX_BATCH)) : undefined);
+      failed = undefined;
+      return batch;
     },
     write: (batch) => store.recordUsage(batch.rows, { writer, number: batch.number }),
-    putBack(batch) {
+    async putBack(batch) {
       failed = batch;
+      if (unwritten() <= maxWaiting) return;
+      await moveToSpool();
       dropSurplus();
     },
-    written() {
+    written(recovered) {
+      if (recovered) void spool.drain();
       if (waiting.length > 0) queue.wake();
       cancelIdle();
       if (!ending) cancelIdle = clock.after(IDLE_MS, () => void store.idle().catch(() => undefined));
@@ -68,8 +66,26 @@ export function createUsageRecorder(options: {
     log,
   });
 
+  const numbered = (rows: readonly UsageRow[]): NumberedRows => ({ number: ++number, rows });
+
+  /** A writer numbers no further batches after those in a file: the store would take the file's for older ones that it has. */
+  async function moveToSpool(): Promise<void> {
+    const before = number;
+    const batches = failed === undefined ? [] : [failed];
+    for (let at = 0; at < waiting.length; at += MAX_BATCH)
+      batches.push(numbered(waiting.slice(at, at + MAX_BATCH)));
+    const saved = batches.slice(0, await spool.save(writer, batches));
+    number = before;
+    if (saved.length === 0) return;
+    const rows = saved.reduce((sum, batch) => sum + batch.rows.length, 0);
+    waiting.splice(0, rows - (failed?.rows.length ?? 0));
+    failed = undefined;
+    writer = randomUUID();
+    number = 0;
+  }
+
   function dropSurplus(): void {
-    const surplus = Math.min(waiting.length, unwritten() - MAX_WAITING);
+    const surplus = Math.min(waiting.length, unwritten() - maxWaiting);
     if (surplus <= 0) return;
     waiting = waiting.slice(surplus);
     log.error('usage rows were discarded: the database was unavailable for too long', { rows: surplus });
@@ -86,6 +102,8 @@ export function createUsageRecorder(options: {
       ending = true;
       cancelIdle();
       await queue.flush();
+      if (unwritten() > 0) await moveToSpool();
+      await spool.close();
       return unwritten();
     },
   };

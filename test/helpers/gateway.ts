@@ -90,6 +90,7 @@ export async function startGateway({
     config,
     reload: async () => load(),
     store,
+    dataFolder: directory,
     log,
     clock,
     ids,

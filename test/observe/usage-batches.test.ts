@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { FinishedTrace } from '../../src/gateway/trace.ts';
 import { silentLog } from '../../src/log.ts';
 import { createUsageRecorder } from '../../src/observe/usage-recorder.ts';
+import type { UsageSpool } from '../../src/store/usage-spool.ts';
 import type { Batch, Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 
@@ -13,6 +14,12 @@ const TRACE = {
   outcome: { status: 200, error: null },
   modelAsked: 'm',
 } as unknown as FinishedTrace;
+
+const NO_SPOOL: UsageSpool = {
+  save: () => Promise.resolve(0),
+  drain: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
 
 it('is repeated with its number; newer rows follow with the next', async () => {
   const batches: [rows: number, batch: Batch | undefined][] = [];
@@ -25,7 +32,7 @@ it('is repeated with its number; newer rows follow with the next', async () => {
     idle: () => Promise.resolve(),
   };
   const clock = manualClock();
-  const recorder = createUsageRecorder({ store: store as Store, clock, log: silentLog });
+  const recorder = createUsageRecorder({ store, spool: NO_SPOOL, clock, log: silentLog });
   recorder.finished(TRACE);
   recorder.finished(TRACE);
   clock.advance(100);
@@ -53,7 +60,7 @@ it('holds at most 1,000 rows: a long outage is not written as one transaction', 
     idle: () => Promise.resolve(),
   };
   const clock = manualClock();
-  const recorder = createUsageRecorder({ store: store as Store, clock, log: silentLog });
+  const recorder = createUsageRecorder({ store, spool: NO_SPOOL, clock, log: silentLog });
   for (let at = 0; at < 2500; at += 1) recorder.finished(TRACE);
   clock.advance(100);
   await Promise.resolve();

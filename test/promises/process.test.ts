@@ -1,7 +1,9 @@
 // P22, P24 and P28, of the real process: nothing is left of what is over, what is lost is counted, and neither a request nor
 // a closed log ends it.
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { openStore } from '../../src/store/open.ts';
 import { ask, send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
 import { home } from '../helpers/process.ts';
@@ -64,17 +66,45 @@ test('P28: a log that nobody reads any more', async () => {
   expect(await server.ended).toMatchObject({ code: 0 });
 });
 
-test('P24: usage that could not be written is counted in the last line of the log and in the last words', async () => {
+/** Two streams that end while the database is away. */
+async function endedWithoutDatabase(takeAway: (database: string) => void) {
   const { upstream, shell, server, to } = await place();
   const end = gate();
   for (let at = 0; at < 2; at += 1)
     upstream.play({ steps: [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat] });
   const streams = await Promise.all([1, 2].map(() => send(to, { model: 'm', stream: true })));
-  rmSync(shell.database);
+  takeAway(shell.database);
   await expect.poll(async () => (await fetch(`${server.url}/health`)).status).toBe(503);
   end.open();
   await Promise.all(streams.map((stream) => stream.text()));
   await server.logged('usage rows cannot be written');
+  return { shell, server };
+}
+
+test('P24: usage of an outage in which the gateway ends is written by the next one', async () => {
+  const { shell, server } = await endedWithoutDatabase((database) =>
+    renameSync(database, `${database}.away`),
+  );
+  server.child.kill('SIGTERM');
+  const { code, stderr } = await server.ended;
+  expect(code).toBe(0);
+  expect(stderr).toContain('usage rows wait in a spool file');
+  expect(stderr).not.toContain('lost');
+  renameSync(`${shell.database}.away`, shell.database);
+  const next = await shell.serve();
+  await next.logged('the usage rows of a spool file were written');
+  next.child.kill('SIGTERM');
+  await next.ended;
+  const store = await openStore(shell.database);
+  expect(await store.listRequests({ limit: 10 })).toHaveLength(2);
+  await store.close();
+});
+
+test('P24: usage that no place takes is counted in the last line of the log and in the last words', async () => {
+  const { shell, server } = await endedWithoutDatabase((database) => rmSync(database));
+  // No place for a spool file either; no mode stops root.
+  rmSync(dirname(shell.database), { recursive: true });
+  writeFileSync(dirname(shell.database), '');
   server.child.kill('SIGTERM');
   const { code, stderr } = await server.ended;
   const [last, words] = stderr.trimEnd().split('\n').slice(-2);

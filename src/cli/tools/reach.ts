@@ -9,6 +9,7 @@ import { decodeModel, listIn } from '../../protocols/shared/model-list.ts';
 import { readBody } from '../../providers/read-body.ts';
 import type { Store } from '../../store/store.ts';
 import { version, type Context } from '../context.ts';
+import { dataFolderOf } from '../running.ts';
 import { unknown } from '../with-store.ts';
 
 /** A name that a tool may send, as the gateway lists it. */
@@ -109,6 +110,7 @@ async function startOwn({ config, load, store, context }: Parts) {
     config: own(config),
     reload,
     store,
+    dataFolder: await dataFolderOf(config, env),
     log,
     clock,
     ids,

@@ -11,6 +11,7 @@ import { say } from '../../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../../ui/style.ts';
 import { effective, openDatabase, readConfig, startWarnings } from '../../with-store.ts';
 import { plural } from '../../../plural.ts';
+import { dataFolderOf } from '../../running.ts';
 import { openControl } from './control.ts';
 
 interface Options {
@@ -177,6 +178,7 @@ async function serveUntilSignal(parts: {
     effective: source.effective,
     connect: async (to) => (await import('../../tools/connect-facts.ts')).connectFacts(to, env),
     store,
+    dataFolder: await dataFolderOf(config, env),
     log: logger,
     clock,
     ids,
