@@ -236,7 +236,8 @@ function createRates(clock: Clock): Rates {
     const before = last.get(trace);
     if (before !== undefined && now - before.at < LEAST_MS) return round(before.rate);
     const sinceFirst = now - (trace.firstByteAt ?? now);
-    const average = sinceFirst <= 0 ? 0 : (1000 * tokens) / sinceFirst;
+    // Soon after the first piece, the time since then says nothing of the pace.
+    const average = (1000 * tokens) / Math.max(sinceFirst, LEAST_MS);
     const rate =
       before === undefined
         ? average

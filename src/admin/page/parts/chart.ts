@@ -118,6 +118,8 @@ function optionsOf(
   return {
     width: element.clientWidth,
     height,
+    // Room for the half of the last label.
+    padding: isLive ? [8, 8, 0, 0] : [8, LABEL_WIDTH / 2, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { show: kind !== 'stack' }, show: !isLive },
     scales: {
