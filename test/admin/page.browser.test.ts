@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { findBrowser, startBrowser } from '../helpers/browser.ts';
 import { startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { addHistory, MARKUP } from './page-support.ts';
@@ -30,6 +31,8 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
   /** A site that is not the gateway. */
   let other: Server;
   let otherUrl: string;
+  /** Milliseconds by which the gateway's clock is ahead. */
+  let ahead = 0;
 
   beforeAll(async () => {
     other = createServer((_, response) => {
@@ -38,6 +41,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     await new Promise((resolve) => other.once('listening', resolve));
     otherUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
     gateway = await startGateway({
+      clock: { ...systemClock, monotonic: () => systemClock.monotonic() + ahead },
       config: {
         admin: true,
         providers: { sim: {}, anthropic: {}, openai: {} },
@@ -100,7 +104,9 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
     expect(await page.getByLabel('By', { exact: true }).inputValue()).toBe('model');
 
-    for (const wrong of [link, `${gateway.url}/admin/#link=sk-gwl-wrong`]) {
+    const expired = await gateway.adminLink();
+    ahead += 61_000;
+    for (const wrong of [link, expired, `${gateway.url}/admin/#link=sk-gwl-wrong`]) {
       const stranger = await (await newContext()).newPage();
       await stranger.goto(wrong);
       await stranger.getByRole('alert').waitFor();
@@ -419,6 +425,18 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
       await Promise.all(streams);
     });
   }
+
+  it('fits into 360 and 2,560 pixels', async () => {
+    const page = await signIn(await newContext());
+    for (const view of VIEWS.filter((name) => name !== 'request')) {
+      await go(page, `#/${view}`);
+      for (const width of [360, 2560]) {
+        await page.setViewportSize({ width, height: 900 });
+        const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect([view, width, Math.max(0, excess)]).toEqual([view, width, 0]);
+      }
+    }
+  });
 
   async function shoot(page: Page, name: string): Promise<void> {
     if (shots === undefined) return;
