@@ -18,6 +18,7 @@ import { createUsageRecorder } from '../../src/observe/usage-recorder.ts';
 import { StoreError, type Store } from '../../src/store/store.ts';
 import { createUsageSpool } from '../../src/store/usage-spool.ts';
 import { manualClock } from '../helpers/clock.ts';
+import { home } from '../helpers/process.ts';
 import { newKey } from '../store/contract.ts';
 import { opened, temporaryFile } from '../store/support.ts';
 
@@ -252,4 +253,26 @@ it('files grow to their bound: what does not fit is counted as not written', asy
   away = false;
   await gateway().spool.drain();
   expect(await written()).toEqual(upTo(2000));
+});
+
+it('a gateway that is killed while it writes a file: the next one writes the rest, and nothing twice', async () => {
+  const shell = home();
+  const first = await shell.serve();
+  first.child.kill('SIGTERM');
+  await first.ended;
+  file = shell.database;
+  store = await opened(file, { clock: systemClock });
+  const { recorder, finish } = gateway();
+  away = true;
+  finish(0, 10_000);
+  expect(await recorder.flush()).toBe(0);
+  const killed = await shell.serve();
+  await expect.poll(async () => (await store.listRequests({ limit: 1 })).length, { interval: 1 }).toBe(1);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  const next = await shell.serve();
+  await expect.poll(spoolFiles, { timeout: 15_000 }).toEqual([]);
+  expect(await written()).toEqual(upTo(10_000));
+  next.child.kill('SIGTERM');
+  await next.ended;
 });

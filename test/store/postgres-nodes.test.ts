@@ -96,6 +96,48 @@ it('takes no count back where the limit falls, and asks again where it rises', a
   expect(await store.admit(key, 4, 0)).toMatchObject({ outcome: 'admitted', used: 4 });
 });
 
+it('gives each hour its limit where the hour ends under load', async () => {
+  const database = await temporaryDatabase();
+  const setTime = await settableClock(database);
+  const stores = await nodes(database.url, 4);
+  const [key] = await makeKeys(stores[0]);
+  if (key === undefined) throw new Error('no key');
+  // So close to the hour's end that a node soon asks again of an hour that it believes to be full.
+  await setTime(HOUR + HOUR_MS - 20);
+  const admitted = new Map<number, number>();
+  const wave = (): Promise<unknown>[] =>
+    stores.flatMap((store) =>
+      Array.from({ length: 60 }, async () => {
+        const count = await store.admit(key, 60, 0);
+        if (count.outcome === 'admitted') admitted.set(count.hour, (admitted.get(count.hour) ?? 0) + 1);
+      }),
+    );
+  const before = wave();
+  await setTime(HOUR + HOUR_MS);
+  await Promise.all([...before, ...wave()]);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await Promise.all(wave());
+  expect(admitted.get(HOUR + HOUR_MS)).toBe(60);
+  expect(admitted.get(HOUR) ?? 0).toBeLessThanOrEqual(60);
+  for (const [hour, count] of admitted) expect(await stores[0]?.used(key.accountId, hour)).toBe(count);
+});
+
+it('a stall of the server queues requests, and refuses none', async () => {
+  const database = await temporaryDatabase();
+  const [store] = await nodes(database.url, 1);
+  const key = await store?.createKey(newKey());
+  if (store === undefined || key === undefined) throw new Error('no store');
+  await database.query('BEGIN');
+  await database.query('LOCK TABLE hours IN ACCESS EXCLUSIVE MODE');
+  let settled = 0;
+  const asked = Array.from({ length: 50 }, () => store.admit(key, 100, 0).finally(() => (settled += 1)));
+  await database.query('SELECT pg_sleep(0.2)');
+  expect(settled).toBe(0);
+  await database.query('COMMIT');
+  const used = (await Promise.all(asked)).map((count) => (count.outcome === 'admitted' ? count.used : 0));
+  expect(used).toEqual(Array.from({ length: 50 }, (_, at) => at + 1));
+});
+
 it('a server that crashes in mid-load admits never more than the limit, and is used again when it is back', async () => {
   const server = await startServer();
   onTestFinished(() => server.remove());
