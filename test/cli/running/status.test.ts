@@ -4,8 +4,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import { socketFolders } from '../../../src/control/place.ts';
+import { openStore } from '../../../src/store/open.ts';
 import type { GatewayStatus } from '../../../src/control/status.ts';
 import { home, type Home } from '../../helpers/process.ts';
 
@@ -61,6 +63,18 @@ const configOf = ({ url }: Provider): object => ({
   database: './gateway/gateway.db',
 });
 
+/** A server publishes its targets' health every second. */
+async function published(database: string): Promise<void> {
+  const store = await openStore(database, { clock: systemClock });
+  try {
+    await vi.waitFor(async () => {
+      expect(await store.listHealth(Date.now())).toHaveLength(1);
+    }, 30_000);
+  } finally {
+    await store.close();
+  }
+}
+
 describe('status', () => {
   it('describes the gateway that runs, its providers and the hour of each account', async () => {
     const at = home();
@@ -92,6 +106,7 @@ describe('status', () => {
     expect(stdout).toContain(server.url);
     expect(stdout).toMatch(/own +own\/limited cooling for 59m/);
     expect(stdout).toMatch(/a +2 +300/);
+    await published(at.database);
     process.kill(server.child.pid ?? 0, 'SIGKILL');
     await server.ended;
     const afterwards = await at.run('status');
