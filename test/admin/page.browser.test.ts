@@ -25,7 +25,7 @@ interface Axe {
   ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>;
 }
 
-describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
+describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }, () => {
   let browser: Browser;
   let gateway: TestGateway;
   /** A site that is not the gateway. */
