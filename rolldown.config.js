@@ -18,7 +18,7 @@ const ascii = {
 };
 
 const SERVING =
-  /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/admin\/door\.ts$|\/undici\//;
+  /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|write-batch)\.ts$|\/undici\//;
 /** Commands that do not serve read these. */
 const SHARED =
   /\/src\/(?:canonical\/request|accounts\/(?:key|json|name|admin-token|request-json|usage-report)|sim\/behaviours)\.ts$/;
