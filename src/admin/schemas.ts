@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { nameFault } from '../accounts/name.ts';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
+import { GROUPINGS } from '../store/store.ts';
 
 const time = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
 const count = z.int().min(0);
@@ -134,7 +135,7 @@ export const Usage = z.object({
 });
 
 export const UsageSummary = z.object({
-  by: z.enum(['account', 'key', 'model', 'provider', 'hour', 'day']),
+  by: z.enum(GROUPINGS),
   since: time.meta({ description: 'The beginning of the first hour' }),
   until: time,
   totals: totals,

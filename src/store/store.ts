@@ -176,7 +176,8 @@ export interface Totals {
   firstByte: readonly number[];
 }
 
-export type Grouping = 'account' | 'key' | 'model' | 'provider' | 'hour' | 'day';
+export const GROUPINGS = ['account', 'key', 'model', 'provider', 'hour', 'day'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
 
 /** The totals of one group of one account. `group` names the group: `{account}`, `{key}`, `{model, provider}`, `{provider}`, `{hour}`
  *  or `{day}` (the ISO time at which it begins, UTC). */

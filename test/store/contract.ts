@@ -4,19 +4,20 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
 import { NO_FIRST_BYTES } from '../../src/store/first-byte.ts';
-import type {
-  Account,
-  Key,
-  NewAdminToken,
-  NewKey,
-  RequestIdQuery,
-  RequestQuery,
-  Store,
-  StoredItem,
-  StoredRecord,
-  UsageRow,
+import {
+  GROUPINGS,
+  type Account,
+  type Key,
+  type NewAdminToken,
+  type NewKey,
+  type RequestIdQuery,
+  type RequestQuery,
+  type Store,
+  type StoredItem,
+  type StoredRecord,
+  type UsageRow,
 } from '../../src/store/store.ts';
-import { byName, GROUPINGS, hourOf, NO_TOTALS, plainSums, usageRows } from './plain-sums.ts';
+import { byName, hourOf, NO_TOTALS, plainSums, usageRows } from './plain-sums.ts';
 import { keyOf } from './support.ts';
 
 export const HOUR = Date.parse('2026-11-21T14:00:00Z');

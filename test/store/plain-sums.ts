@@ -4,8 +4,6 @@ import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
 import { FIRST_BYTE_LIMITS, NO_FIRST_BYTES } from '../../src/store/first-byte.ts';
 import type { GroupedTotals, Grouping, Totals, UsageRow } from '../../src/store/store.ts';
 
-export const GROUPINGS: readonly Grouping[] = ['account', 'key', 'model', 'provider', 'hour', 'day'];
-
 export const NO_TOTALS: Totals = {
   requests: 0,
   errors: 0,

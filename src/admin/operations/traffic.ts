@@ -7,20 +7,12 @@ import { summarizeUsage } from '../../accounts/usage-summary.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/scalars.ts';
-import type { AuditRow as StoredAuditRow, Grouping } from '../../store/store.ts';
+import { GROUPINGS, type AuditRow as StoredAuditRow } from '../../store/store.ts';
 import { operation, type Operation } from '../operation.ts';
 import { decodeCursor, encodeCursor, Problem } from '../reply.ts';
 import { anyName, AuditRow, page, PAGE, Request, Usage, UsageSummary } from '../schemas.ts';
 import { unknownAccount } from './accounts.ts';
 
-const GROUPINGS = [
-  'account',
-  'key',
-  'model',
-  'provider',
-  'hour',
-  'day',
-] as const satisfies readonly Grouping[];
 /** Clocks of several machines differ. */
 const SLACK_MS = 10 * 60_000;
 const LONGEST_REQUEST_MS = 24 * HOUR_MS;

@@ -1,5 +1,6 @@
 // Accounts: look-up, tier, name, and removal with everything that belongs to an account. The number of a removed account is never
 // used again: requests in progress still write under it, and sealed items name it.
+import { toAccount, type AccountRow } from '../rows.ts';
 import type { Account } from '../store.ts';
 import type { Changes } from './changes.ts';
 import type { Connection } from './connection.ts';
@@ -9,13 +10,6 @@ import { LOCKS } from './migrations.ts';
 const SCAN_STEP = 20_000;
 /** An item is up to megabytes long. */
 const ITEMS_STEP = 50;
-
-interface AccountRow {
-  id: number;
-  name: string;
-  tier: string;
-  created_at: number;
-}
 
 const FIND = { text: 'SELECT * FROM accounts WHERE name = $1' };
 const LIST = {
@@ -101,8 +95,4 @@ export async function removeLeftData(connection: Connection): Promise<void> {
 
 function optional([row]: readonly AccountRow[]): Account | undefined {
   return row === undefined ? undefined : toAccount(row);
-}
-
-function toAccount({ id, name, tier, created_at: createdAt }: AccountRow): Account {
-  return { id, name, tier, createdAt };
 }

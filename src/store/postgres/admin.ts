@@ -1,20 +1,8 @@
 // Tokens of the admin API, and what was changed through it.
-import type { AdminScope, AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../store.ts';
+import { existing, TOKEN, toToken, type TokenRow } from '../rows.ts';
+import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../store.ts';
 import type { Connection } from './connection.ts';
 
-interface TokenRow {
-  id: string;
-  prefix: string;
-  label: string | null;
-  scope: AdminScope;
-  created_at: number;
-  last_used_at: number | null;
-  expires_at: number | null;
-  revoked_at: number | null;
-}
-
-const TOKEN =
-  'SELECT id, prefix, label, scope, created_at, last_used_at, expires_at, revoked_at FROM admin_tokens';
 const ADD = {
   text: `INSERT INTO admin_tokens (id, hash, prefix, label, scope, created_at, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
@@ -60,9 +48,7 @@ export function createAdmin(connection: Connection) {
     },
     async beginAudit({ at, actor, address, action, detail }: AuditEntry): Promise<number> {
       const { rows } = await connection.run<{ id: number }>(BEGIN, at, actor, address, action, detail);
-      const [row] = rows;
-      if (row === undefined) throw new Error('a row that was just written is not there');
-      return row.id;
+      return existing(rows[0]).id;
     },
     async endAudit(id: number, status: number): Promise<void> {
       await connection.run(END, id, status);
@@ -71,18 +57,5 @@ export function createAdmin(connection: Connection) {
     async pruneAudit(before: number): Promise<void> {
       await connection.run(PRUNE, before);
     },
-  };
-}
-
-function toToken(row: TokenRow): AdminToken {
-  return {
-    id: row.id,
-    prefix: row.prefix,
-    label: row.label,
-    scope: row.scope,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
   };
 }

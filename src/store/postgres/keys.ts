@@ -1,29 +1,11 @@
 // Keys of accounts. Every request looks up its key by hash. Found keys are cached until a change is announced, for a second where
 // changes are not announced; an admission finds out about a change in any case.
 import type { Clock } from '../../clock.ts';
-import type { Key, NewKey, Permission, ReplacedKey, ReplacementKey } from '../store.ts';
+import { existing, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
+import type { Key, NewKey, ReplacedKey, ReplacementKey } from '../store.ts';
 import type { Changes } from './changes.ts';
 import type { Connection, Session } from './connection.ts';
 
-interface KeyRow {
-  id: string;
-  account_id: number;
-  account: string;
-  tier: string;
-  prefix: string;
-  label: string | null;
-  permissions: string;
-  models: string | null;
-  created_at: number;
-  last_used_at: number | null;
-  expires_at: number | null;
-  revoked_at: number | null;
-}
-
-const KEY = `
-  SELECT keys.id, account_id, accounts.name AS account, accounts.tier, prefix, label, permissions, models,
-    keys.created_at, last_used_at, expires_at, revoked_at
-  FROM keys JOIN accounts ON accounts.id = account_id`;
 const BY_HASH = { name: 'find-key', urgent: true, text: `${KEY} WHERE hash = $1` };
 const BY_ID = { text: `${KEY} WHERE keys.id = $1` };
 const ALL = { text: `${KEY} ORDER BY keys.created_at, keys.number` };
@@ -78,18 +60,7 @@ export function createKeys(connection: Connection, changes: Changes, clock: Cloc
     createKey: (key: NewKey): Promise<Key> =>
       connection.transaction(async (session) => {
         await session.run(ADD_ACCOUNT, key.account, key.tier, key.createdAt);
-        await session.run(
-          ADD_KEY,
-          key.id,
-          Buffer.from(key.hash, 'hex'),
-          key.account,
-          key.prefix,
-          key.label,
-          key.permissions.join(','),
-          key.models === null ? null : JSON.stringify(key.models),
-          key.createdAt,
-          key.expiresAt,
-        );
+        await session.run(ADD_KEY, ...keyValues(key));
         return existing(await byId(session, key.id));
       }),
     listKeys: async (account?: string): Promise<Key[]> =>
@@ -119,27 +90,5 @@ export function createKeys(connection: Connection, changes: Changes, clock: Cloc
       await connection.run(EXTEND, id, expiresAt);
       changes.changed();
     },
-  };
-}
-
-function existing<Value>(value: Value | undefined): Value {
-  if (value === undefined) throw new Error('a row that was just written is not there');
-  return value;
-}
-
-function toKey(row: KeyRow): Key {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    account: row.account,
-    tier: row.tier,
-    prefix: row.prefix,
-    label: row.label,
-    permissions: row.permissions === '' ? [] : (row.permissions.split(',') as Permission[]),
-    models: row.models === null ? null : (JSON.parse(row.models) as string[]),
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
   };
 }

@@ -1,4 +1,5 @@
 // Export and import, each on a connection and in a transaction of its own. A backup is pg_dump's work.
+import { RECORD_TYPES, SOURCES } from '../rows.ts';
 import { StoreError, type StoredRecord } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { storeError } from './errors.ts';
@@ -8,36 +9,22 @@ const BATCH = 1000;
 
 type Row = Record<string, unknown>;
 
-interface Source {
-  table: string;
-  /** Column of the table by member of the record. */
-  columns: Readonly<Record<string, string>>;
+/** What differs from the columns of the tables. */
+interface Form {
   order: string;
-  /** Members that are not stored as they are. */
+  /** Members that are not stored as they are exported. */
   read?: (row: Row) => Row;
   write?: (row: Row) => Row;
 }
 
-const same = (names: string): Record<string, string> =>
-  Object.fromEntries(
-    names.split(' ').map((name) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
-  );
-
-/** In the order in which they are written: accounts before what belongs to them. */
-const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
-  account: { table: 'accounts', columns: same('id name tier createdAt'), order: 'id' },
+const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
+  account: { order: 'id' },
   removed_account: {
-    table: 'removed_accounts',
-    columns: same('id dataLeft'),
     order: 'id',
     read: (row) => ({ ...row, dataLeft: row['dataLeft'] === true ? 1 : 0 }),
     write: (row) => ({ ...row, data_left: row['data_left'] === 1 }),
   },
   key: {
-    table: 'keys',
-    columns: same(
-      'id accountId hash prefix label permissions models createdAt lastUsedAt expiresAt revokedAt',
-    ),
     order: 'created_at, number',
     read: (row) => ({
       ...row,
@@ -53,22 +40,12 @@ const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
     }),
   },
   hour: {
-    table: 'hours',
-    columns: same('accountId hour requests'),
     order: 'account_id, hour',
     write: (row) => ({ ...row, prev: row['requests'], wanted: 0, most: 0 }),
   },
-  usage: {
-    table: 'usage',
-    columns: same(
-      'at accountId keyId endpoint modelAsked provider model status streamed input cacheRead cacheWrite output reasoning ' +
-        'costUsd firstByteMs durationMs error requestId attempts detail',
-    ),
-    order: 'id',
-  },
+  usage: { order: 'id' },
 };
-const TYPES = Object.keys(SOURCES) as StoredRecord['type'][];
-const TABLES = TYPES.map((type) => SOURCES[type].table);
+const TABLES = RECORD_TYPES.map((type) => SOURCES[type].table);
 /** Also of removed accounts: no new account gets the number of one. */
 const NEXT_ACCOUNT = `SELECT setval(pg_get_serial_sequence('accounts', 'id'), greatest(1,
   (SELECT max(id) FROM accounts), (SELECT max(id) FROM removed_accounts)))`;
@@ -78,8 +55,9 @@ export async function* exportRecords(connection: Connection): AsyncGenerator<Sto
   const client = await alone(connection);
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    for (const type of TYPES) {
-      const { table, columns, order, read } = SOURCES[type];
+    for (const type of RECORD_TYPES) {
+      const { table, columns } = SOURCES[type];
+      const { order, read } = FORMS[type];
       const names = Object.entries(columns).map(([member, column]) => `${column} AS "${member}"`);
       await client.query(
         `DECLARE records CURSOR FOR SELECT ${names.join(', ')} FROM ${table} ORDER BY ${order}`,
@@ -111,7 +89,7 @@ export async function importRecords(
       if ((await client.query(`SELECT 1 FROM ${table} LIMIT 1`)).rows.length > 0) return false;
     }
     for await (const batch of batches) {
-      for (const type of TYPES) {
+      for (const type of RECORD_TYPES) {
         const rows = batch.filter((record) => record.type === type).map(toTableRow);
         if (rows.length > 0) await client.query(insertOf(type, rows[0] ?? {}), [JSON.stringify(rows)]);
       }
@@ -137,7 +115,8 @@ async function alone(connection: Connection): ReturnType<Connection['connectAlon
 }
 
 function toTableRow(record: StoredRecord): Row {
-  const { columns, write } = SOURCES[record.type];
+  const { columns } = SOURCES[record.type];
+  const { write } = FORMS[record.type];
   const members = new Map<string, unknown>(Object.entries(record));
   const row = Object.fromEntries(
     Object.entries(columns).map(([member, column]) => {

@@ -2,6 +2,7 @@
 // used again: requests in progress still write under it, and sealed items name it.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { DAY_MS } from '../../clock.ts';
+import { toAccount, type AccountRow } from '../rows.ts';
 import type { Account } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
@@ -12,14 +13,7 @@ const SCAN_STEP = 5000;
 /** An item is up to megabytes long. */
 const ITEMS_STEP = 50;
 
-interface AccountRow {
-  id: number;
-  name: string;
-  tier: string;
-  created_at: number;
-}
-
-/** IDs of usage rows, or days of sums. null: there is none. */
+/** IDs of usage rows, or days of sums. null: the table is empty. */
 interface Span {
   first: number | null;
   last: number | null;
@@ -147,8 +141,4 @@ export async function removeLeftData(connection: AccountConnection): Promise<voi
 
 function optional(row: AccountRow | undefined): Account | undefined {
   return row === undefined ? undefined : toAccount(row);
-}
-
-function toAccount({ id, name, tier, created_at: createdAt }: AccountRow): Account {
-  return { id, name, tier, createdAt };
 }

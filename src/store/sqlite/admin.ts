@@ -1,30 +1,7 @@
 // Tokens of the admin API, and what was changed through it.
-import type { AdminScope, AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../store.ts';
+import { TOKEN, toToken, type TokenRow } from '../rows.ts';
+import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../store.ts';
 import type { Db } from './driver.ts';
-
-interface TokenRow {
-  id: string;
-  prefix: string;
-  label: string | null;
-  scope: AdminScope;
-  created_at: number;
-  last_used_at: number | null;
-  expires_at: number | null;
-  revoked_at: number | null;
-}
-
-interface AuditTableRow {
-  id: number;
-  at: number;
-  actor: string;
-  address: string;
-  action: string;
-  detail: string;
-  status: number | null;
-}
-
-const TOKEN =
-  'SELECT id, prefix, label, scope, created_at, last_used_at, expires_at, revoked_at FROM admin_tokens';
 
 export function prepareAdmin(db: Db) {
   const add = db.prepare(
@@ -43,7 +20,7 @@ export function prepareAdmin(db: Db) {
   });
   const begin = db.prepare('INSERT INTO audit (at, actor, address, action, detail) VALUES (?, ?, ?, ?, ?)');
   const end = db.prepare('UPDATE audit SET status = ? WHERE id = ?');
-  const audit = db.prepare<[before: number, most: number], AuditTableRow>(
+  const audit = db.prepare<[before: number, most: number], AuditRow>(
     'SELECT * FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?',
   );
   const prune = db.prepare('DELETE FROM audit WHERE at < ?');
@@ -51,9 +28,9 @@ export function prepareAdmin(db: Db) {
     createToken({ id, hash, prefix, label, scope, createdAt, expiresAt }: NewAdminToken): void {
       add.run(id, Buffer.from(hash, 'hex'), prefix, label, scope, createdAt, expiresAt);
     },
-    findToken: (hash: string): AdminToken | undefined => toToken(byHash.get(Buffer.from(hash, 'hex'))),
-    listTokens: (): AdminToken[] => list.all().flatMap((row) => toToken(row) ?? []),
-    revokeToken: (id: string, at: number): AdminToken | undefined => toToken(revokeFound.immediate(id, at)),
+    findToken: (hash: string): AdminToken | undefined => optional(byHash.get(Buffer.from(hash, 'hex'))),
+    listTokens: (): AdminToken[] => list.all().map(toToken),
+    revokeToken: (id: string, at: number): AdminToken | undefined => optional(revokeFound.immediate(id, at)),
     touchToken: (id: string, at: number): void => void touch.run(at, id, at),
     beginAudit: ({ at, actor, address, action, detail }: AuditEntry): number =>
       Number(begin.run(at, actor, address, action, detail).lastInsertRowid),
@@ -63,16 +40,6 @@ export function prepareAdmin(db: Db) {
   };
 }
 
-function toToken(row: TokenRow | undefined): AdminToken | undefined {
-  if (row === undefined) return undefined;
-  return {
-    id: row.id,
-    prefix: row.prefix,
-    label: row.label,
-    scope: row.scope,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
-  };
+function optional(row: TokenRow | undefined): AdminToken | undefined {
+  return row === undefined ? undefined : toToken(row);
 }

@@ -1,27 +1,8 @@
 // Accounts and their keys. Every request looks up its key by hash, so found keys are cached until another process may have
 // written (docs/decisions/0006).
-import type { Key, NewKey, Permission, ReplacedKey, ReplacementKey } from '../store.ts';
+import { existing, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
+import type { Key, NewKey, ReplacedKey, ReplacementKey } from '../store.ts';
 import type { Db } from './driver.ts';
-
-interface KeyRow {
-  id: string;
-  account_id: number;
-  account: string;
-  tier: string;
-  prefix: string;
-  label: string | null;
-  permissions: string;
-  models: string | null;
-  created_at: number;
-  last_used_at: number | null;
-  expires_at: number | null;
-  revoked_at: number | null;
-}
-
-const KEY = `
-  SELECT keys.id, account_id, accounts.name AS account, accounts.tier, prefix, label, permissions, models,
-    keys.created_at, last_used_at, expires_at, revoked_at
-  FROM keys JOIN accounts ON accounts.id = account_id`;
 
 export function prepareKeys(db: Db) {
   const findById = db.prepare<[string], KeyRow>(`${KEY} WHERE keys.id = ?`);
@@ -41,19 +22,7 @@ export function prepareKeys(db: Db) {
   );
   const create = db.transaction((key: NewKey): KeyRow => {
     addAccount.run(key.account, key.tier, key.createdAt);
-    const models = key.models === null ? null : JSON.stringify(key.models);
-    const hash = Buffer.from(key.hash, 'hex');
-    addKey.run(
-      key.id,
-      hash,
-      key.account,
-      key.prefix,
-      key.label,
-      key.permissions.join(','),
-      models,
-      key.createdAt,
-      key.expiresAt,
-    );
+    addKey.run(...keyValues(key));
     return existing(findById.get(key.id));
   });
   const revokeFound = db.transaction((id: string, at: number): KeyRow | undefined => {
@@ -145,27 +114,5 @@ function prepareFind(db: Db) {
       return key;
     },
     forget: () => cached.clear(),
-  };
-}
-
-function existing<Row>(row: Row | undefined): Row {
-  if (row === undefined) throw new Error('a row that was just written is not there');
-  return row;
-}
-
-function toKey(row: KeyRow): Key {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    account: row.account,
-    tier: row.tier,
-    prefix: row.prefix,
-    label: row.label,
-    permissions: row.permissions === '' ? [] : (row.permissions.split(',') as Permission[]),
-    models: row.models === null ? null : (JSON.parse(row.models) as string[]),
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
   };
 }

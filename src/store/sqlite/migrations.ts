@@ -205,7 +205,7 @@ export const MIGRATIONS: readonly Migration[] = [
     name: '0010-usage-sums',
     // Sums by hour and day for each kind of report, in place of those by hour that a trigger updated for every row. Rows with an ID
     // above `usage_summed` are added later, those of an older gateway too. A new row gets the highest ID plus 1, so the boundary
-    // must not be above the highest ID: the trigger lowers it if the last rows are deleted. Kinds: usage/sums.ts.
+    // must not be above the highest ID: the trigger lowers it if the last rows are deleted. Kinds: ../usage-sums.ts.
     sql: `
       DROP TRIGGER usage_by_hour;
       DROP TABLE usage_hours;

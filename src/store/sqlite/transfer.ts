@@ -1,6 +1,7 @@
 // Export, import and backup. Each has a connection of its own: a snapshot or a transaction that lasts must not hold what other work
 // of the process reads and writes.
 import { closeSync, openSync, rmSync } from 'node:fs';
+import { RECORD_TYPES, SOURCES } from '../rows.ts';
 import { StoreError, type Permission, type StoredRecord } from '../store.ts';
 import type { Db, Driver } from './driver.ts';
 import { storeError } from './errors.ts';
@@ -12,39 +13,18 @@ const ALL_PAGES = 0x7fffffff;
 type Value = string | number | null | Buffer;
 type Row = Record<string, Value>;
 
-interface Source {
-  table: string;
-  /** Column of the table by member of the record. */
-  columns: Readonly<Record<string, string>>;
+/** What differs from the columns of the tables. */
+interface Form {
   order: string;
-  /** Members that are not stored as they are. */
+  /** Members that are not stored as they are exported. */
   read?: Readonly<Record<string, (value: Value) => unknown>>;
   write?: Readonly<Record<string, (value: unknown) => Value>>;
 }
 
-/** In the order in which they are written: accounts before what belongs to them. */
-const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
-  account: {
-    table: 'accounts',
-    columns: { id: 'id', name: 'name', tier: 'tier', createdAt: 'created_at' },
-    order: 'id',
-  },
-  removed_account: { table: 'removed_accounts', columns: { id: 'id', dataLeft: 'data_left' }, order: 'id' },
+const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
+  account: { order: 'id' },
+  removed_account: { order: 'id' },
   key: {
-    table: 'keys',
-    columns: {
-      id: 'id',
-      accountId: 'account_id',
-      hash: 'hash',
-      prefix: 'prefix',
-      label: 'label',
-      permissions: 'permissions',
-      models: 'models',
-      createdAt: 'created_at',
-      lastUsedAt: 'last_used_at',
-      expiresAt: 'expires_at',
-      revokedAt: 'revoked_at',
-    },
     order: 'created_at, rowid',
     read: {
       hash: (value) => (value as Buffer).toString('hex'),
@@ -57,49 +37,20 @@ const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
       models: (value) => (value === null ? null : JSON.stringify(value)),
     },
   },
-  hour: {
-    table: 'hours',
-    columns: { accountId: 'account_id', hour: 'hour', requests: 'requests' },
-    order: 'account_id, hour',
-  },
+  hour: { order: 'account_id, hour' },
   usage: {
-    table: 'usage',
-    columns: {
-      at: 'at',
-      accountId: 'account_id',
-      keyId: 'key_id',
-      endpoint: 'endpoint',
-      modelAsked: 'model_asked',
-      provider: 'provider',
-      model: 'model',
-      status: 'status',
-      streamed: 'streamed',
-      input: 'input',
-      cacheRead: 'cache_read',
-      cacheWrite: 'cache_write',
-      output: 'output',
-      reasoning: 'reasoning',
-      costUsd: 'cost_usd',
-      firstByteMs: 'first_byte_ms',
-      durationMs: 'duration_ms',
-      error: 'error',
-      requestId: 'request_id',
-      attempts: 'attempts',
-      detail: 'detail',
-    },
     order: 'id',
     read: { streamed: (value) => value === 1 },
     write: { streamed: (value) => (value === true ? 1 : 0) },
   },
 };
-const TYPES = Object.keys(SOURCES) as StoredRecord['type'][];
 
 /** Batches of all records, as of the moment of the first. Rejects with StoreError. */
 export async function* exportRecords(driver: Driver, file: string): AsyncGenerator<StoredRecord[]> {
   const db = opened(driver, file, { readonly: true });
   try {
     db.exec('BEGIN');
-    for (const type of TYPES) yield* recordsOf(db, type);
+    for (const type of RECORD_TYPES) yield* recordsOf(db, type);
   } catch (error) {
     throw storeError(error, file);
   } finally {
@@ -108,7 +59,8 @@ export async function* exportRecords(driver: Driver, file: string): AsyncGenerat
 }
 
 function* recordsOf(db: Db, type: StoredRecord['type']): Generator<StoredRecord[]> {
-  const { table, columns, order, read = {} } = SOURCES[type];
+  const { table, columns } = SOURCES[type];
+  const { order, read = {} } = FORMS[type];
   const names = Object.entries(columns).map(([member, column]) => `${column} AS ${member}`);
   let batch: StoredRecord[] = [];
   const rows = db.prepare<[], Row>(`SELECT ${names.join(', ')} FROM ${table} ORDER BY ${order}`);
@@ -147,14 +99,14 @@ export async function importRecords(
 
 /** Numbers of removed accounts count too: no account may get one of them. */
 function isEmpty(db: Db): boolean {
-  return TYPES.every(
+  return RECORD_TYPES.every(
     (type) => db.prepare(`SELECT 1 FROM ${SOURCES[type].table} LIMIT 1`).get() === undefined,
   );
 }
 
 function prepareInsert(db: Db): (record: StoredRecord) => void {
   const inserts = new Map(
-    TYPES.map((type) => {
+    RECORD_TYPES.map((type) => {
       const { table, columns } = SOURCES[type];
       const places = Object.keys(columns).map(() => '?');
       const sql = `INSERT INTO ${table} (${Object.values(columns).join(', ')}) VALUES (${places.join(', ')})`;
@@ -162,7 +114,8 @@ function prepareInsert(db: Db): (record: StoredRecord) => void {
     }),
   );
   return (record) => {
-    const { columns, write = {} } = SOURCES[record.type];
+    const { columns } = SOURCES[record.type];
+    const { write = {} } = FORMS[record.type];
     const members = new Map(Object.entries(record));
     const values = Object.keys(columns).map((member) => {
       const value: unknown = members.get(member) ?? null;

@@ -3,22 +3,13 @@ import { Option, type Command } from 'commander';
 import { readUsage, type AccountUsage } from '../../../accounts/usage-report.ts';
 import { HOUR_MS } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
-import type { Account, Grouping, StoreReader } from '../../../store/store.ts';
+import { GROUPINGS, type Account, type Grouping, type StoreReader } from '../../../store/store.ts';
 import { CliError, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson, printLines } from '../../ui/style.ts';
 import { LOCAL, UTC, type Zone } from '../../ui/zone.ts';
 import { limitOf, unknownAccount, withReadStore } from '../../with-store.ts';
 import { parseSince } from '../../args/values.ts';
-
-const GROUPINGS = [
-  'account',
-  'key',
-  'model',
-  'provider',
-  'hour',
-  'day',
-] as const satisfies readonly Grouping[];
 
 interface Options {
   since?: number;

@@ -1,13 +1,13 @@
 // Usage rows: written in batches, each once, with the sums of their hours and days; deleted in small steps. A commit of usage does not
 // wait for the disk: a crash of the server may take the last rows, and no admission.
 import { randomUUID } from 'node:crypto';
+import { MAX_MODEL_LENGTH } from '../../rows.ts';
 import type { Batch, UsageRow } from '../../store.ts';
+import { hourOf } from '../../usage-sums.ts';
 import type { Connection, Value } from '../connection.ts';
 import { storable } from '../transfer.ts';
-import { addToSums, createUsageSums, hourOf } from './sums.ts';
+import { addToSums, createUsageSums } from './sums.ts';
 
-/** A client chooses the model's name, and may choose a long one. */
-const MAX_NAME_LENGTH = 256;
 const PRUNE_STEP = 5000;
 /** How long a process that does not reach the database may hold back a batch. */
 const WRITERS_KEPT_MS = 30 * 86_400_000;
@@ -104,9 +104,9 @@ function toTableRow(row: UsageRow): Record<string, string | number | boolean | n
     account_id: row.accountId,
     key_id: row.keyId,
     endpoint: row.endpoint,
-    model_asked: storable(row.modelAsked.slice(0, MAX_NAME_LENGTH)),
+    model_asked: storable(row.modelAsked.slice(0, MAX_MODEL_LENGTH)),
     provider: row.provider,
-    model: row.model === null ? null : storable(row.model.slice(0, MAX_NAME_LENGTH)),
+    model: row.model === null ? null : storable(row.model.slice(0, MAX_MODEL_LENGTH)),
     status: row.status,
     streamed: row.streamed,
     input: row.input,

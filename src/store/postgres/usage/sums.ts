@@ -1,46 +1,30 @@
 // Sums of usage rows by hour and by day, so that a report reads sums and not requests. The statement that writes a batch of rows adds
-// it to the sums. `requests` counts admissions in sums by account, hour and day, and usage rows in sums by key, model and provider,
-// because admissions name none of these.
+// it to the sums.
 import { DAY_MS, HOUR_MS } from '../../../clock.ts';
-import { FIRST_BYTE_LIMITS, FIRST_BYTE_RANGES, NO_FIRST_BYTES } from '../../first-byte.ts';
+import { FIRST_BYTE_LIMITS } from '../../first-byte.ts';
 import type { GroupedTotals, Grouping, Totals } from '../../store.ts';
+import {
+  COLUMNS,
+  COUNTS,
+  dayOf,
+  daysFrom,
+  FIRST_BYTES,
+  hourOf,
+  KINDS,
+  KNOWN,
+  membersOf,
+  nameOf,
+  reportOf,
+  toTotals,
+  type Dialect,
+} from '../../usage-sums.ts';
 import type { Connection, Value } from '../connection.ts';
 import { LOCKS } from '../migrations.ts';
 
-/** What a row of `usage_sums` is a sum of. The numbers are the values of the column `kind`: for sums by hour, and by day. */
-interface Kind {
-  hour: number;
-  day: number;
-  /** The columns of usage rows that name a sum besides its account. */
-  name: string;
-  provider: string;
-}
-
-const BY_ACCOUNT: Kind = { hour: 1, day: 11, name: "''", provider: "''" };
-const BY_KEY: Kind = { hour: 2, day: 12, name: 'key_id', provider: "''" };
-const BY_MODEL: Kind = { hour: 3, day: 13, name: 'model', provider: 'provider' };
-const KINDS = [BY_ACCOUNT, BY_KEY, BY_MODEL];
-
-const FIRST_BYTES = Array.from({ length: FIRST_BYTE_RANGES }, (_, range) => `first_byte_${range}`);
-const MEASURES = [
-  'errors',
-  'unknown',
-  'unpriced',
-  'priced',
-  'input',
-  'cache_read',
-  'cache_write',
-  'output',
-  'cost_usd',
-];
-const COUNTS = ['requests', ...MEASURES, ...FIRST_BYTES];
-const COLUMNS = ['kind', 'at', 'account_id', 'name', 'provider', ...COUNTS].join(', ');
-const sumOf = (count: string): string =>
-  count === 'cost_usd' ? `sum(${count}) AS ${count}` : `sum(${count})::bigint AS ${count}`;
-const SUMS = COUNTS.map(sumOf).join(', ');
+const sum = (count: string): string => `sum(${count})${count === 'cost_usd' ? '' : '::bigint'}`;
+const SUMS = COUNTS.map((count) => `${sum(count)} AS ${count}`).join(', ');
 const ADD = COUNTS.map((count) => `${count} = usage_sums.${count} + excluded.${count}`).join(', ');
 
-const KNOWN = 'input IS NOT NULL AND output IS NOT NULL';
 const ifKnown = (tokens: string): string => `coalesce(sum(${tokens}) FILTER (WHERE ${KNOWN}), 0)::bigint`;
 const firstByte = (range: number): string => {
   const from = FIRST_BYTE_LIMITS[range - 1];
@@ -76,89 +60,7 @@ export const addToSums = (rows: string): string => `
   GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
   ON CONFLICT (kind, at, account_id, name, provider) DO UPDATE SET ${ADD}`;
 
-interface Group {
-  kind: Kind;
-  /** Members of the name of a group, and the columns that they are read from. */
-  members: Readonly<Record<string, string>>;
-  by: string;
-  order: string;
-  /** `requests` counts admissions; otherwise usage rows. */
-  admitted: boolean;
-  /** Sums by hour are needed, whatever the window. */
-  hours?: true;
-}
-
-const GROUPS: Record<Grouping, Group> = {
-  account: {
-    kind: BY_ACCOUNT,
-    members: { account: '(SELECT name FROM accounts WHERE id = account_id)' },
-    by: 'account_id',
-    order: '2 NULLS FIRST',
-    admitted: true,
-  },
-  key: {
-    kind: BY_KEY,
-    members: { key: 'name' },
-    by: 'account_id, name',
-    order: '1, requests DESC, 2',
-    admitted: false,
-  },
-  model: {
-    kind: BY_MODEL,
-    members: { model: "nullif(name, '')", provider: "nullif(provider, '')" },
-    by: 'account_id, name, provider',
-    order: '1, requests DESC, 2 NULLS FIRST, 3 NULLS FIRST',
-    admitted: false,
-  },
-  provider: {
-    kind: BY_MODEL,
-    members: { provider: "nullif(provider, '')" },
-    by: 'account_id, provider',
-    order: '1, requests DESC, 2 NULLS FIRST',
-    admitted: false,
-  },
-  hour: {
-    kind: BY_ACCOUNT,
-    members: { hour: 'at' },
-    by: 'account_id, at',
-    order: '1, 2',
-    admitted: true,
-    hours: true,
-  },
-  day: {
-    kind: BY_ACCOUNT,
-    members: { day: `at - at % ${DAY_MS}` },
-    by: `account_id, at - at % ${DAY_MS}`,
-    order: '1, 2',
-    admitted: true,
-  },
-};
-
-const ALL: Pick<Group, 'kind' | 'admitted'> = { kind: BY_ACCOUNT, admitted: true };
-
-/** The query for the totals of each group (undefined: of everything), of one account or of all. $1: the start of an hour. From $2
- *  on, sums by day are read. */
-function reportOf(group: Group | undefined, ofAccount: boolean): string {
-  const { kind, admitted } = group ?? ALL;
-  const filter = ofAccount ? 'AND account_id = $3' : '';
-  const counted = [...MEASURES, ...FIRST_BYTES].join(', ');
-  const requests = admitted ? '0' : 'requests';
-  const sums = `at, account_id, name, provider, ${requests} AS requests, ${counted} FROM usage_sums`;
-  const sources = [
-    `SELECT ${sums} WHERE kind = ${kind.hour} AND at >= $1 AND at < $2 ${filter}`,
-    `SELECT ${sums} WHERE kind = ${kind.day} AND at >= $2 ${filter}`,
-    ...(admitted
-      ? [
-          `SELECT hour, account_id, '', '', requests, ${[...MEASURES, ...FIRST_BYTES].map(() => '0').join(', ')}
-           FROM hours WHERE hour >= $1 ${filter}`,
-        ]
-      : []),
-  ];
-  const from = `FROM (${sources.join(' UNION ALL ')}) AS sums`;
-  if (group === undefined) return `SELECT ${SUMS} ${from}`;
-  const named = Object.entries(group.members).map(([name, expression]) => `${expression} AS "${name}"`);
-  return `SELECT account_id, ${named.join(', ')}, ${SUMS} ${from} GROUP BY ${group.by} ORDER BY ${group.order}`;
-}
+const DIALECT: Dialect = { since: '$1', days: '$2', account: '$3', sum };
 
 type Row = Record<string, number | string | null>;
 
@@ -174,16 +76,21 @@ const SUBTRACT = {
 const REMOVE_EMPTY = { text: 'DELETE FROM usage_sums WHERE kind = $1 AND at = $2 AND requests = 0' };
 
 export function createUsageSums(connection: Connection) {
-  function report(group: Group | undefined, accountId: number | undefined, since: number): Promise<Row[]> {
+  function report(
+    grouping: Grouping | undefined,
+    accountId: number | undefined,
+    since: number,
+  ): Promise<Row[]> {
     const first = hourOf(since);
-    const days = group?.hours ? Number.MAX_SAFE_INTEGER : Math.ceil(first / DAY_MS) * DAY_MS;
-    const values: Value[] = accountId === undefined ? [first, days] : [first, days, accountId];
-    return connection.read<Row>({ text: reportOf(group, accountId !== undefined) }, ...values);
+    const values: Value[] = [first, daysFrom(grouping, first)];
+    if (accountId !== undefined) values.push(accountId);
+    const text = reportOf(grouping, accountId !== undefined, DIALECT);
+    return connection.read<Row>({ text }, ...values);
   }
 
   /** Deletes the sums of one kind and one hour or day. A day that loses some of its hours loses their counts. */
   async function pruneStep(before: number): Promise<boolean> {
-    const day = before - (before % DAY_MS);
+    const day = dayOf(before);
     return connection.transaction(async (session) => {
       await session.run(LOCK);
       const oldest = async (kind: number, end: number): Promise<number | null> =>
@@ -208,16 +115,16 @@ export function createUsageSums(connection: Connection) {
 
   return {
     totals: async (accountId: number | undefined, since: number): Promise<Totals> =>
-      toTotals((await report(undefined, accountId, since))[0] ?? {}),
+      toTotals(valuesOf((await report(undefined, accountId, since))[0], COUNTS)),
     totalsBy: async (
       grouping: Grouping,
       accountId: number | undefined,
       since: number,
     ): Promise<GroupedTotals[]> =>
-      (await report(GROUPS[grouping], accountId, since)).map((row) => ({
+      (await report(grouping, accountId, since)).map((row) => ({
         accountId: Number(row['account_id']),
-        group: nameOf(grouping, row),
-        totals: toTotals(row),
+        group: nameOf(grouping, valuesOf(row, membersOf(grouping))),
+        totals: toTotals(valuesOf(row, COUNTS)),
       })),
     async pruneSums(before: number): Promise<void> {
       while (!connection.closed && (await pruneStep(before)));
@@ -225,31 +132,6 @@ export function createUsageSums(connection: Connection) {
   };
 }
 
-export function hourOf(time: number): number {
-  return time - (time % HOUR_MS);
-}
-
-function nameOf(grouping: Grouping, row: Row): Record<string, string | null> {
-  return Object.fromEntries(
-    Object.keys(GROUPS[grouping].members).map((member) => {
-      const value = row[member] ?? null;
-      return [member, typeof value === 'number' ? new Date(value).toISOString() : value];
-    }),
-  );
-}
-
-function toTotals(row: Row): Totals {
-  const count = (name: string): number => Number(row[name] ?? 0);
-  return {
-    requests: count('requests'),
-    errors: count('errors'),
-    unknown: count('unknown'),
-    unpriced: count('unpriced'),
-    inputTokens: count('input'),
-    cacheReadTokens: count('cache_read'),
-    cacheWriteTokens: count('cache_write'),
-    outputTokens: count('output'),
-    costUsd: count('priced') > 0 ? count('cost_usd') : null,
-    firstByte: row['priced'] == null ? NO_FIRST_BYTES : FIRST_BYTES.map(count),
-  };
+function valuesOf(row: Row | undefined, names: readonly string[]): Row[string][] {
+  return names.map((name) => row?.[name] ?? null);
 }

@@ -1,12 +1,12 @@
 // Usage rows: written in batches, added to the sums of their hours and days, deleted in small steps.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { MAX_MODEL_LENGTH } from '../../rows.ts';
 import type { Batch, UsageRow } from '../../store.ts';
+import { hourOf } from '../../usage-sums.ts';
 import type { Connection } from '../connection.ts';
 import type { Db } from '../driver.ts';
-import { hourOf, prepareUsageSums } from './sums.ts';
+import { prepareUsageSums } from './sums.ts';
 
-/** A client chooses the model's name, and may choose a long one. */
-const MAX_NAME_LENGTH = 256;
 const PRUNE_STEP = 500;
 
 interface Window {
@@ -86,9 +86,9 @@ function valuesOf(row: UsageRow): (string | number | null)[] {
     row.accountId,
     row.keyId,
     row.endpoint,
-    row.modelAsked.slice(0, MAX_NAME_LENGTH),
+    row.modelAsked.slice(0, MAX_MODEL_LENGTH),
     row.provider,
-    row.model?.slice(0, MAX_NAME_LENGTH) ?? null,
+    row.model?.slice(0, MAX_MODEL_LENGTH) ?? null,
     row.status,
     row.streamed ? 1 : 0,
     row.input,

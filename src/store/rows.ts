@@ -1,0 +1,135 @@
+// Rows that both engines store in the same columns: accounts, keys and tokens of the admin API; and the columns of what is exported.
+import type { Account, AdminScope, AdminToken, Key, NewKey, Permission, StoredRecord } from './store.ts';
+
+/** A client chooses the model's name, and may choose a long one. */
+export const MAX_MODEL_LENGTH = 256;
+
+export interface AccountRow {
+  id: number;
+  name: string;
+  tier: string;
+  created_at: number;
+}
+
+export function toAccount({ id, name, tier, created_at: createdAt }: AccountRow): Account {
+  return { id, name, tier, createdAt };
+}
+
+export interface KeyRow {
+  id: string;
+  account_id: number;
+  account: string;
+  tier: string;
+  prefix: string;
+  label: string | null;
+  permissions: string;
+  models: string | null;
+  created_at: number;
+  last_used_at: number | null;
+  expires_at: number | null;
+  revoked_at: number | null;
+}
+
+/** Selects each KeyRow. */
+export const KEY = `
+  SELECT keys.id, account_id, accounts.name AS account, accounts.tier, prefix, label, permissions, models,
+    keys.created_at, last_used_at, expires_at, revoked_at
+  FROM keys JOIN accounts ON accounts.id = account_id`;
+
+export function toKey(row: KeyRow): Key {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    account: row.account,
+    tier: row.tier,
+    prefix: row.prefix,
+    label: row.label,
+    permissions: row.permissions === '' ? [] : (row.permissions.split(',') as Permission[]),
+    models: row.models === null ? null : (JSON.parse(row.models) as string[]),
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  };
+}
+
+/** The values of a new key: id, hash, account, prefix, label, permissions, models, times. */
+export function keyValues(key: NewKey): (string | number | Buffer | null)[] {
+  return [
+    key.id,
+    Buffer.from(key.hash, 'hex'),
+    key.account,
+    key.prefix,
+    key.label,
+    key.permissions.join(','),
+    key.models === null ? null : JSON.stringify(key.models),
+    key.createdAt,
+    key.expiresAt,
+  ];
+}
+
+export interface TokenRow {
+  id: string;
+  prefix: string;
+  label: string | null;
+  scope: AdminScope;
+  created_at: number;
+  last_used_at: number | null;
+  expires_at: number | null;
+  revoked_at: number | null;
+}
+
+/** Selects each TokenRow. */
+export const TOKEN =
+  'SELECT id, prefix, label, scope, created_at, last_used_at, expires_at, revoked_at FROM admin_tokens';
+
+export function toToken(row: TokenRow): AdminToken {
+  return {
+    id: row.id,
+    prefix: row.prefix,
+    label: row.label,
+    scope: row.scope,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  };
+}
+
+/** The row of a statement that writes or reads exactly one. */
+export function existing<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw new Error('a row that was just written is not there');
+  return row;
+}
+
+const columns = (members: string): Record<string, string> =>
+  Object.fromEntries(
+    members.split(' ').map((name) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
+  );
+
+interface Source {
+  table: string;
+  /** Column of the table by member of the record. */
+  columns: Readonly<Record<string, string>>;
+}
+
+/** Where the records of an export are stored, in the order in which they are written: accounts before what belongs to them. */
+export const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
+  account: { table: 'accounts', columns: columns('id name tier createdAt') },
+  removed_account: { table: 'removed_accounts', columns: columns('id dataLeft') },
+  key: {
+    table: 'keys',
+    columns: columns(
+      'id accountId hash prefix label permissions models createdAt lastUsedAt expiresAt revokedAt',
+    ),
+  },
+  hour: { table: 'hours', columns: columns('accountId hour requests') },
+  usage: {
+    table: 'usage',
+    columns: columns(
+      'at accountId keyId endpoint modelAsked provider model status streamed input cacheRead cacheWrite output reasoning ' +
+        'costUsd firstByteMs durationMs error requestId attempts detail',
+    ),
+  },
+};
+export const RECORD_TYPES = Object.keys(SOURCES) as StoredRecord['type'][];

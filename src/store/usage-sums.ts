@@ -1,0 +1,192 @@
+// What the usage reports of both engines have in common: the sums that are stored, their columns, the groups of a report, and its
+// query. `requests` counts admissions in sums by account, hour and day, and usage rows in sums by key, model and provider, because
+// admissions name none of these.
+import { DAY_MS, HOUR_MS } from '../clock.ts';
+import { FIRST_BYTE_RANGES, NO_FIRST_BYTES } from './first-byte.ts';
+import type { Grouping, Totals } from './store.ts';
+
+/** What a row of `usage_sums` is a sum of. The numbers are the values of the column `kind`: for sums by hour, and by day. */
+interface Kind {
+  hour: number;
+  day: number;
+  /** The columns of usage rows that name a sum besides its account. */
+  name: string;
+  provider: string;
+}
+
+export const BY_ACCOUNT: Kind = { hour: 1, day: 11, name: "''", provider: "''" };
+const BY_KEY: Kind = { hour: 2, day: 12, name: 'key_id', provider: "''" };
+const BY_MODEL: Kind = { hour: 3, day: 13, name: 'model', provider: 'provider' };
+export const KINDS = [BY_ACCOUNT, BY_KEY, BY_MODEL];
+
+export const FIRST_BYTES = Array.from({ length: FIRST_BYTE_RANGES }, (_, range) => `first_byte_${range}`);
+export const MEASURES = [
+  'errors',
+  'unknown',
+  'unpriced',
+  'priced',
+  'input',
+  'cache_read',
+  'cache_write',
+  'output',
+  'cost_usd',
+];
+export const COUNTS = ['requests', ...MEASURES, ...FIRST_BYTES];
+export const COLUMNS = ['kind', 'at', 'account_id', 'name', 'provider', ...COUNTS].join(', ');
+/** Usage is known: a condition on usage rows. */
+export const KNOWN = 'input IS NOT NULL AND output IS NOT NULL';
+
+interface Group {
+  kind: Kind;
+  /** Members of the name of a group, and the columns that they are read from. */
+  members: Readonly<Record<string, string>>;
+  by: string;
+  /** Column 1 is the account's number, the members follow. */
+  order: string;
+  /** `requests` counts admissions; otherwise usage rows. */
+  admitted: boolean;
+  /** Sums by hour are needed, whatever the window. */
+  hours?: true;
+}
+
+const GROUPS: Record<Grouping, Group> = {
+  account: {
+    kind: BY_ACCOUNT,
+    members: { account: '(SELECT name FROM accounts WHERE id = account_id)' },
+    by: 'account_id',
+    order: '2 NULLS FIRST',
+    admitted: true,
+  },
+  key: {
+    kind: BY_KEY,
+    members: { key: 'name' },
+    by: 'account_id, name',
+    order: '1, requests DESC, 2',
+    admitted: false,
+  },
+  model: {
+    kind: BY_MODEL,
+    members: { model: "nullif(name, '')", provider: "nullif(provider, '')" },
+    by: 'account_id, name, provider',
+    order: '1, requests DESC, 2 NULLS FIRST, 3 NULLS FIRST',
+    admitted: false,
+  },
+  provider: {
+    kind: BY_MODEL,
+    members: { provider: "nullif(provider, '')" },
+    by: 'account_id, provider',
+    order: '1, requests DESC, 2 NULLS FIRST',
+    admitted: false,
+  },
+  hour: {
+    kind: BY_ACCOUNT,
+    members: { hour: 'at' },
+    by: 'account_id, at',
+    order: '1, 2',
+    admitted: true,
+    hours: true,
+  },
+  day: {
+    kind: BY_ACCOUNT,
+    members: { day: `at - at % ${DAY_MS}` },
+    by: `account_id, at - at % ${DAY_MS}`,
+    order: '1, 2',
+    admitted: true,
+  },
+};
+
+const ALL: Pick<Group, 'kind' | 'admitted'> = { kind: BY_ACCOUNT, admitted: true };
+
+/** What differs between the engines. */
+export interface Dialect {
+  /** Parameters of the query: the start of an hour; the time from which on sums by day are read; the account. */
+  since: string;
+  days: string;
+  account: string;
+  /** The sum of a column. */
+  sum: (count: string) => string;
+  /** Sums by hour of rows that are not in the stored sums, with the columns of every kind. `filter`: AND and a condition. */
+  newer?: (filter: string) => string;
+}
+
+/** The query for the totals of each group (undefined: of everything), of one account or of all. Its columns: the account's number and
+ *  the members of the group's name (not without a group), then COUNTS. */
+export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dialect: Dialect): string {
+  const { since, days, account, sum, newer } = dialect;
+  const group = grouping && GROUPS[grouping];
+  const { kind, admitted } = group ?? ALL;
+  const filter = ofAccount ? `AND account_id = ${account}` : '';
+  const measured = [...MEASURES, ...FIRST_BYTES];
+  const requests = admitted ? '0' : 'requests';
+  const counted = `${requests} AS requests, ${measured.join(', ')}`;
+  const stored = `SELECT at, account_id, name, provider, ${counted} FROM usage_sums`;
+  const sources = [
+    `${stored} WHERE kind = ${kind.hour} AND at >= ${since} AND at < ${days} ${filter}`,
+    `${stored} WHERE kind = ${kind.day} AND at >= ${days} ${filter}`,
+  ];
+  if (newer !== undefined) {
+    sources.push(
+      `SELECT hour, account_id, ${kind.name}, ${kind.provider}, ${counted} FROM (${newer(filter)}) AS newer`,
+    );
+  }
+  if (admitted) {
+    sources.push(
+      `SELECT hour, account_id, '', '', requests, ${measured.map(() => '0').join(', ')}
+       FROM hours WHERE hour >= ${since} ${filter}`,
+    );
+  }
+  const from = `FROM (${sources.join(' UNION ALL ')}) AS sums`;
+  const totals = COUNTS.map((count) => `${sum(count)} AS ${count}`).join(', ');
+  if (group === undefined) return `SELECT ${totals} ${from}`;
+  const named = Object.entries(group.members).map(([name, expression]) => `${expression} AS "${name}"`);
+  return `SELECT account_id, ${named.join(', ')}, ${totals} ${from} GROUP BY ${group.by} ORDER BY ${group.order}`;
+}
+
+/** The time from which on a report reads sums by day. `first`: the start of its first hour. */
+export function daysFrom(grouping: Grouping | undefined, first: number): number {
+  if (grouping !== undefined && GROUPS[grouping].hours) return Number.MAX_SAFE_INTEGER;
+  return Math.ceil(first / DAY_MS) * DAY_MS;
+}
+
+export const membersOf = (grouping: Grouping): string[] => Object.keys(GROUPS[grouping].members);
+
+type Value = number | string | null;
+
+/** `values`: in the order of the members. */
+export function nameOf(grouping: Grouping, values: readonly Value[]): Record<string, string | null> {
+  return Object.fromEntries(
+    membersOf(grouping).map((member, index) => {
+      const value = values[index] ?? null;
+      return [member, typeof value === 'number' ? new Date(value).toISOString() : value];
+    }),
+  );
+}
+
+const MEASURED = 1 + MEASURES.length;
+const AT = Object.fromEntries(COUNTS.map((count, index) => [count, index]));
+
+/** `counts`: in the order of COUNTS; empty if there is nothing to sum up. */
+export function toTotals(counts: readonly Value[]): Totals {
+  const count = (name: string): number => Number(counts[AT[name] ?? -1] ?? 0);
+  const firstByte = counts.slice(MEASURED).map(Number);
+  return {
+    requests: count('requests'),
+    errors: count('errors'),
+    unknown: count('unknown'),
+    unpriced: count('unpriced'),
+    inputTokens: count('input'),
+    cacheReadTokens: count('cache_read'),
+    cacheWriteTokens: count('cache_write'),
+    outputTokens: count('output'),
+    costUsd: count('priced') > 0 ? count('cost_usd') : null,
+    firstByte: firstByte.length === 0 ? NO_FIRST_BYTES : firstByte,
+  };
+}
+
+export function hourOf(time: number): number {
+  return time - (time % HOUR_MS);
+}
+
+export function dayOf(time: number): number {
+  return time - (time % DAY_MS);
+}
