@@ -63,8 +63,12 @@ async function ask(client: ProtocolName, model: string, body: JsonObject): Promi
 }
 
 /** What an answer means, without what is each answer's own: ids, the time, and what a protocol cannot carry. */
+/** A refusal that the provider does not explain in the stream is marked by a sentence of the gateway. */
+const isOfTheModel = (part: Reply['parts'][number]): boolean =>
+  !(part.type === 'text' && part.text === 'The model refused to answer.');
+
 function meaning(reply: Reply): object {
-  const parts = reply.parts.map((part) => {
+  const parts = reply.parts.filter(isOfTheModel).map((part) => {
     if (part.type === 'tool_call')
       return { name: part.name, arguments: JSON.parse(part.arguments) as unknown };
     if (part.type === 'reasoning') return { thought: part.text };

@@ -36,10 +36,7 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
 }
 
 function isRefusal({ parts, stop }: Reply): boolean {
-  return (
-    refusalWords(stop, hasText(parts)) !== '' ||
-    parts.some((part) => part.type === 'text' && part.refusal === true)
-  );
+  return refusalWords(stop) !== '' || parts.some((part) => part.type === 'text' && part.refusal === true);
 }
 
 /** `ending`: what becomes of the last item where the answer was cut. */
@@ -90,12 +87,8 @@ function asRefusal(part: ReplyPart, { reason, explanation }: Reply['stop']): Rep
 
 /** The words of a refusal that stand nowhere in the answer yet. */
 function explanationOf(parts: readonly ReplyPart[], stop: Reply['stop']): string {
-  return parts.some((part) => part.type === 'text' && part.refusal === true)
-    ? ''
-    : refusalWords(stop, hasText(parts));
+  return parts.some((part) => part.type === 'text' && part.refusal === true) ? '' : refusalWords(stop);
 }
-
-const hasText = (parts: readonly ReplyPart[]): boolean => parts.some(({ type }) => type === 'text');
 
 interface MessageContent {
   add(part: TextPart): void;

@@ -13,13 +13,13 @@ const COMPLETED: Ending = { status: 'completed' };
 const CUT: Ending = { status: 'incomplete', reason: 'max_output_tokens' };
 const FILTERED: Ending = { status: 'incomplete', reason: 'content_filter' };
 
-/** Stands in the `refusal` part where the model refused without a word: clients look for the part. */
-const WORDLESS = 'The model refused to answer.';
+/** Stands in the `refusal` part where the model refused without an explanation: clients look for the part. */
+const UNEXPLAINED = 'The model refused to answer.';
 
-/** The words of a model's refusal; '' for an answer that was cut by a filter or by the model, which has the status `incomplete`. */
-export function refusalWords({ reason, raw, explanation = '' }: StopReason, hasText: boolean): string {
+/** The words of a model's refusal; '' for an answer that a filter cut, which has the status `incomplete`. */
+export function refusalWords({ reason, raw, explanation = '' }: StopReason): string {
   if (reason !== 'refusal') return '';
-  return explanation === '' && raw === 'refusal' && !hasText ? WORDLESS : explanation;
+  return explanation === '' && raw === 'refusal' ? UNEXPLAINED : explanation;
 }
 
 /** `refused`: the answer holds the model's refusal in words, which says it better than a filter's status. */

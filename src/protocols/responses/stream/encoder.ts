@@ -212,11 +212,8 @@ class ResponsesWriter implements StreamEncoder {
 
   /** The words of a refusal, also where they streamed as text: clients look for the part. */
   #explain(stop: StopReason): string {
-    const hasText = [...this.#output, this.#item?.value('completed')].some(
-      (item) => item?.type === 'message',
-    );
-    const words = refusalWords(stop, hasText);
-    if (words === '' || this.#refused) return '';
+    const words = this.#refused ? '' : refusalWords(stop);
+    if (words === '') return '';
     const block: Block = { kind: 'refusal', held: '', length: 0, citations: [], ended: false };
     return this.#write(block, words);
   }

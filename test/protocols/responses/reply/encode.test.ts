@@ -89,6 +89,16 @@ const ROWS: Record<string, Row> = {
       output: [{ content: [{ type: 'refusal', refusal: 'The model refused to answer.' }] }],
     },
   },
+  "a model's refusal after half an answer": {
+    parts: [text('Hm.')],
+    stop: { reason: 'refusal', raw: 'refusal' },
+    expected: {
+      status: 'completed',
+      output: [
+        { content: [outputText('Hm.'), { type: 'refusal', refusal: 'The model refused to answer.' }] },
+      ],
+    },
+  },
   "a filter's stop without a word": {
     parts: [text('half')],
     stop: { reason: 'refusal', raw: 'content_filter' },

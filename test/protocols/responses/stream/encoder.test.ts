@@ -100,6 +100,15 @@ describe('a stream', () => {
         ['refusal', 'No.'],
       ],
     ],
+    [
+      'after half an answer says so',
+      'Hm.',
+      { raw: 'refusal' },
+      [
+        ['output_text', 'Hm.'],
+        ['refusal', 'The model refused to answer.'],
+      ],
+    ],
     ['without any text says so', '', { raw: 'refusal' }, [['refusal', 'The model refused to answer.']]],
   ])('of a refusal %s', (_title, said, stop, expected) => {
     const text: StreamEvent[] =
