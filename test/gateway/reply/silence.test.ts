@@ -84,9 +84,17 @@ it.each<[string, string, Script]>([
   expect(final).toMatchObject({ output_text: 'grüß 😀 dich', model: 'served-by-7', status: 'completed' });
 });
 
-it('a relayed answer is stored under the id that its reader has', async () => {
+const WITHOUT_OUTPUT = STREAM.responses.replace(
+  /("type":"response\.completed".*?"output":)\[.*\](,"(?:parallel_tool_calls|usage)")/,
+  '$1[]$2',
+);
+
+it.each([
+  ['is stored under the id that its reader has', STREAM.responses],
+  ['whose last event has no output is stored with its items', WITHOUT_OUTPUT],
+])('a relayed answer %s', async (_, stream) => {
   const at = await place();
-  const { events } = await heardOf(at, 'responses/m', { steps: [STREAM.responses] });
+  const { events } = await heardOf(at, 'responses/m', { steps: [stream] });
   const [id] = idsOf(events);
   at.upstream.play({ body: WHOLE.responses });
   await at.client.responses.create({ model: 'responses/m', input: 'more', previous_response_id: String(id) });

@@ -5,10 +5,11 @@
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { ReplyContext } from '../../protocol.ts';
 import type { Frame } from '../../sse/splitter.ts';
-import { stringOf } from '../reply/decode.ts';
+import { listOf, stringOf } from '../reply/decode.ts';
 import { isStored, noteReplyIds } from '../reply/response.ts';
 import { typeOf } from './decoder.ts';
 import type { Numbered } from './open-item.ts';
+import { OutputSoFar } from './output-so-far.ts';
 
 /** Not inside a string, where its quotes would be escaped. */
 const NUMBER = /"sequence_number": ?\d+/;
@@ -21,6 +22,8 @@ export class AdoptedFrames {
   readonly #context: ReplyContext;
   /** The Response of the last event that had one. */
   #response: JsonObject | undefined;
+  /** Some servers leave the output to the items' own events. */
+  readonly #output = new OutputSoFar();
 
   /** `id`: of the Response that was opened. */
   constructor(frames: Numbered, id: string, context: ReplyContext) {
@@ -33,13 +36,18 @@ export class AdoptedFrames {
     if (frame.event.endsWith(DELTA)) return latin1(this.#numbered(frame.text));
     const { value } = frame;
     if (!isObject(value)) return frame.bytes;
-    if (isObject(value.response)) this.#response = value.response;
-    if (typeOf(value, frame.event) === 'response.created') return NOTHING;
-    return latin1(this.#named(this.#numbered(frame.text), value.response));
+    const type = typeOf(value, frame.event);
+    const { response, item, output_index: index } = value;
+    if (isObject(response)) this.#response = response;
+    if (isObject(item) && typeof index === 'number') this.#output.item(index, item, type.endsWith('.done'));
+    if (type === 'response.created') return NOTHING;
+    return latin1(this.#named(this.#numbered(frame.text), response));
   }
 
   answer(): JsonObject | undefined {
-    return this.#response && { ...this.#response, id: this.#id };
+    if (this.#response === undefined) return undefined;
+    const output = listOf(this.#response.output).length > 0 ? this.#response.output : this.#output.list();
+    return { ...this.#response, id: this.#id, output };
   }
 
   #numbered(text: string): string {
