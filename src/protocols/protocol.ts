@@ -244,10 +244,10 @@ export interface StoredAnswers {
    * stored.
    */
   inline(
-    value: JsonObject,
+    body: RelayedBody,
     found: { texts: ReadonlyMap<string, string>; opened: ReadonlyMap<string, string> },
     use: 'translated' | 'relayed',
-  ): JsonObject;
+  ): Buffer;
   /** The one provider that knows all these ids itself; undefined: there is none. */
   heldBy(ids: readonly string[], texts: ReadonlyMap<string, string>): string | undefined;
   toStore(answer: AnswerToStore): readonly NewStored[];

@@ -134,8 +134,6 @@ export class StoredReferences {
   }
 
   #read(use: 'translated' | 'relayed'): Inbound {
-    const { protocol, value } = this.#inbound;
-    const body = this.#stored.inline(value, this.#found, use);
-    return readRequest(protocol, Buffer.from(JSON.stringify(body)));
+    return readRequest(this.#inbound.protocol, this.#stored.inline(this.#inbound, this.#found, use));
   }
 }

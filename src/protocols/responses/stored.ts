@@ -3,7 +3,8 @@
 // https://platform.openai.com/docs/guides/conversation-state
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { GatewayError } from '../../errors.ts';
-import type { AnswerToStore, NewStored, References, StoredAnswers } from '../protocol.ts';
+import { cutsOf, splice } from '../json/splice.ts';
+import type { AnswerToStore, NewStored, References, RelayedBody, StoredAnswers } from '../protocol.ts';
 import { SEAL_MARK } from './sealed-reasoning.ts';
 
 const REASONING_PREFIX = 'rs_';
@@ -60,11 +61,11 @@ function isReference(item: JsonObject): item is JsonObject & { id: string } {
 }
 
 function inline(
-  value: JsonObject,
+  { bytes, members, value }: RelayedBody,
   { texts, opened }: { texts: ReadonlyMap<string, string>; opened: ReadonlyMap<string, string> },
   use: 'translated' | 'relayed',
-): JsonObject {
-  const { previous_response_id: previous, ...rest } = value;
+): Buffer {
+  const { previous_response_id: previous } = value;
   const before = typeof previous === 'string' && previous !== '' ? itemsBefore(previous, texts) : [];
   const own = inputItems(value).map((item) => {
     if (!isObject(item)) return item;
@@ -73,8 +74,17 @@ function inline(
     const json = typeof item.encrypted_content === 'string' ? opened.get(item.encrypted_content) : undefined;
     return json === undefined ? item : { ...item, encrypted_content: json };
   });
-  const input = [...before, ...own];
-  return { ...rest, input: use === 'relayed' ? input.filter((item) => !isOnlyOurs(item)) : input };
+  const items = [...before, ...own];
+  const input = JSON.stringify(use === 'relayed' ? items.filter((item) => !isOnlyOurs(item)) : items);
+  // The rest stays byte for byte: JSON.parse rounds the long integers of a tool's schema.
+  const start = members.open + 1;
+  const written = members.get('input');
+  const edit =
+    written === undefined ? { start, end: start, text: `"input":${input},` } : { ...written, text: input };
+  const spans = members.list.map(({ nameStart, end }) => ({ start: nameStart, end }));
+  const linked = members.list.findIndex(({ name }) => name === 'previous_response_id');
+  const cuts = linked === -1 ? [] : cutsOf(spans, [linked]).map((range) => ({ ...range, text: '' }));
+  return splice(bytes, [edit, ...cuts]);
 }
 
 /** Reasoning that another protocol's provider signed, or that is not stored any more: no provider of this protocol reads it. */

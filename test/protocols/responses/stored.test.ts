@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { GatewayError } from '../../../src/errors.ts';
+import { scanMembers } from '../../../src/protocols/json/splice.ts';
 import { stored } from '../../../src/protocols/responses/stored.ts';
 
 const QUESTION = { type: 'message', role: 'user', content: 'Look.' };
@@ -23,9 +24,19 @@ function textsOf(holder?: string): Map<string, string> {
   return new Map(items.map(({ id, text }) => [id, text]));
 }
 
+function inlined(
+  value: JsonObject,
+  found: Parameters<typeof stored.inline>[1],
+  use: 'translated' | 'relayed',
+): JsonObject {
+  const bytes = Buffer.from(JSON.stringify(value));
+  const body = { bytes, members: scanMembers(bytes, Infinity), value, stream: false };
+  return JSON.parse(stored.inline(body, found, use).toString()) as JsonObject;
+}
+
 function faultOf(value: JsonObject): GatewayError {
   try {
-    stored.inline(value, NONE, 'translated');
+    inlined(value, NONE, 'translated');
   } catch (error) {
     if (error instanceof GatewayError) return error;
   }
@@ -81,14 +92,14 @@ describe('a request without its references', () => {
   it('takes an answer for no item, whatever id a provider has chosen', () => {
     const found = { ...NONE, texts: textsOf() };
     const reference = { input: [{ type: 'item_reference', id: 'resp_1' }] };
-    expect(() => stored.inline(reference, found, 'translated')).toThrow("Item with id 'resp_1' not found.");
+    expect(() => inlined(reference, found, 'translated')).toThrow("Item with id 'resp_1' not found.");
     const bare = { ...REASONING, id: 'resp_1' };
-    expect(stored.inline({ input: [bare] }, found, 'translated').input).toEqual([bare]);
+    expect(inlined({ input: [bare] }, found, 'translated').input).toEqual([bare]);
   });
 
   it('holds the input and the output of the previous answer, then its own input', () => {
     const value = { model: 'm', previous_response_id: 'resp_1', input: 'And now?' };
-    expect(stored.inline(value, { ...NONE, texts: textsOf() }, 'translated')).toEqual({
+    expect(inlined(value, { ...NONE, texts: textsOf() }, 'translated')).toEqual({
       model: 'm',
       input: [
         { type: 'message', role: 'user', content: 'Look.' },
@@ -105,7 +116,7 @@ describe('a request without its references', () => {
       { type: 'reasoning', id: 'rs_9', summary: [], encrypted_content: 'gw1.abc' },
     ];
     const found = { texts: textsOf(), opened: new Map([['gw1.abc', THINKING]]) };
-    expect(stored.inline({ input }, found, 'translated').input).toEqual([
+    expect(inlined({ input }, found, 'translated').input).toEqual([
       MESSAGE,
       { type: 'reasoning', id: 'rs_9', summary: [], encrypted_content: THINKING },
     ]);
@@ -114,7 +125,7 @@ describe('a request without its references', () => {
   it('holds the stored thinking of reasoning that came back without it', () => {
     const gone = { ...REASONING, id: 'rs_gone' };
     const found = { ...NONE, texts: textsOf() };
-    expect(stored.inline({ input: [REASONING, gone] }, found, 'translated').input).toEqual([
+    expect(inlined({ input: [REASONING, gone] }, found, 'translated').input).toEqual([
       { ...REASONING, encrypted_content: THINKING },
       gone,
     ]);
@@ -122,17 +133,30 @@ describe('a request without its references', () => {
 
   it('goes to a provider of the protocol without reasoning that only the gateway can read', () => {
     const value = { previous_response_id: 'resp_1', input: [{ ...REASONING, encrypted_content: 'gAAAA' }] };
-    expect(stored.inline(value, { ...NONE, texts: textsOf() }, 'relayed').input).toEqual([
+    expect(inlined(value, { ...NONE, texts: textsOf() }, 'relayed').input).toEqual([
       { type: 'message', role: 'user', content: 'Look.' },
       MESSAGE,
       { ...REASONING, encrypted_content: 'gAAAA' },
     ]);
   });
 
+  it.each([
+    ['a question', '"input":"And now?",', ',{"type":"message","role":"user","content":"And now?"}'],
+    ['no input', '', ''],
+  ])('leaves all but the input byte for byte: %s', (_, input, own) => {
+    const rest = '"tools":[{"maximum": 18446744073709551615, "10":1.0}]';
+    const bytes = Buffer.from(`{${input}"previous_response_id":"resp_1", ${rest}}`);
+    const value = JSON.parse(bytes.toString()) as JsonObject;
+    const body = { bytes, members: scanMembers(bytes, Infinity), value, stream: false };
+    const text = stored.inline(body, { ...NONE, texts: textsOf() }, 'translated').toString();
+    expect(text.endsWith(`${rest}}`)).toBe(true);
+    expect(text).toContain(`${JSON.stringify(MESSAGE)}${own}]`);
+  });
+
   it('keeps a place for reasoning that is not stored any more, so that it is reported', () => {
     const input = [{ type: 'item_reference', id: 'rs_gone' }, QUESTION];
-    const inlined = stored.inline({ input }, NONE, 'translated').input as JsonObject[];
-    expect(inlined[0]).toMatchObject({ type: 'reasoning', id: 'rs_gone' });
+    const [gone] = inlined({ input }, NONE, 'translated').input as JsonObject[];
+    expect(gone).toMatchObject({ type: 'reasoning', id: 'rs_gone' });
   });
 
   it('is refused in the words that clients know if an item or an answer is not stored', () => {
