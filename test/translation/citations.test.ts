@@ -238,3 +238,63 @@ it('the category of a refusal, which chat has no place for, is reported', () => 
   losses.reply(protocols.messages.provider.decodeReply(message([], 'refusal', over)));
   expect(losses.list()).toEqual(['the category bio']);
 });
+
+describe('the responses protocol', () => {
+  const text = 'One, two and three';
+  const flat = ANNOTATIONS.map(({ url_citation: place }) => ({
+    type: 'url_citation',
+    ...(place as JsonObject),
+  }));
+  const item = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text, annotations: flat, logprobs: [] }],
+  };
+  const answer = { id: 'resp_1', object: 'response', status: 'completed', model: 'm', output: [item] };
+  const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+  const stream = [
+    { type: 'response.created', response: { ...answer, status: 'in_progress', output: [] } },
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
+    { type: 'response.output_text.delta', ...at, delta: text },
+    ...flat.map((annotation, annotation_index) => ({
+      type: 'response.output_text.annotation.added',
+      ...at,
+      annotation_index,
+      annotation,
+    })),
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: answer },
+  ]
+    .map((value) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`)
+    .join('');
+
+  it.each([
+    ['messages', message(ANSWER, 'end_turn'), events(ANSWER, 'end_turn')],
+    [
+      'chat',
+      completion({ content: text, annotations: ANNOTATIONS }, 'stop'),
+      chunks({ content: text, annotations: ANNOTATIONS }, 'stop'),
+    ],
+  ] as const)('its clients get the pages of a %s provider as annotations', (provider, whole, streamed) => {
+    expect(crossed('responses', provider, whole)).toHaveProperty('output.0.content', [
+      { type: 'output_text', text, annotations: flat, logprobs: [] },
+    ]);
+    const got = crossedStream('responses', provider, streamed);
+    expect(got.at(-1)).toHaveProperty('response.output.0.content.0.annotations', flat);
+    const added = got.filter(({ type }) => type === 'response.output_text.annotation.added');
+    expect(added.map(({ annotation }) => annotation)).toEqual(flat);
+  });
+
+  it('its annotations are those of a chat client, and a list behind the text of a messages client', () => {
+    expect(crossed('chat', 'responses', answer)).toHaveProperty('choices.0.message.annotations', ANNOTATIONS);
+    expect(JSON.stringify(crossedStream('chat', 'responses', stream))).toContain(JSON.stringify(ANNOTATIONS));
+    const list = `${text}\n\nSources:\n[1] A: https://a.example\n[2] https://b.example`;
+    expect(crossed('messages', 'responses', answer).content).toEqual([{ type: 'text', text: list }]);
+    const pieces = crossedStream('messages', 'responses', stream).map(
+      ({ delta }) => (delta as { text?: string } | undefined)?.text ?? '',
+    );
+    expect(pieces.join('')).toBe(list);
+  });
+});
