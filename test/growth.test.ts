@@ -22,7 +22,7 @@ import { rawJson } from '../src/protocols/json/raw-json.ts';
 import { measureJson, rangesOf, scanMembers } from '../src/protocols/json/splice.ts';
 import { PartialObject } from '../src/protocols/json/partial-object.ts';
 import { CallInput } from '../src/protocols/messages/stream/tool-calls.ts';
-import { cleanBody } from '../src/protocols/messages/request/rewrite.ts';
+import { cleanBody } from '../src/protocols/messages/relay.ts';
 import { isOverflow, overflowTokens } from '../src/protocols/shared/context-overflow.ts';
 import { protocols } from '../src/protocols/registry.ts';
 import { createSplitter } from '../src/protocols/sse/splitter.ts';

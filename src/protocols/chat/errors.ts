@@ -5,8 +5,7 @@ import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
 import { gatewayErrorOf, overflowMessage } from '../shared/client-error.ts';
 import { createErrorReader } from '../shared/provider-error.ts';
-import type { Frame } from '../sse/frame.ts';
-import { strayObject } from '../sse/stray-json.ts';
+import { type Frame, strayObject } from '../sse/frame.ts';
 import { isGiven, strictChunk } from './lenient.ts';
 
 interface WireError {

@@ -1,19 +1,16 @@
 // The chat-completions protocol, as the gateway uses it.
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
-import { readEnvelope } from './request/envelope.ts';
+import { readEnvelope, hints } from './request/envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
-import { hints } from './request/hints.ts';
-import { rewrite } from './request/rewrite.ts';
-import { createClassifier, keepAlive } from './stream/relay.ts';
+import { rewrite, createClassifier, keepAlive } from './relay.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
-import { encodeReply } from './reply/encode.ts';
+import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { historyRules } from './request/server-rules.ts';
-import { holds, lossesOfRewriting } from './reply/losses.ts';
 import { wirePath } from './fields.ts';
 
 const path = '/chat/completions';

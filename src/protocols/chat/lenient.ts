@@ -2,7 +2,7 @@
 // reasoning under several names, zero values instead of absent members. If nothing is odd, the same object is returned.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { readItems, type ReasoningPiece } from './reply/reasoning.ts';
-import { decodeUsage } from './reply/usage.ts';
+import { decodeUsage } from './reply/ending.ts';
 
 /** Levels that are searched: no server's zero value is deeper. */
 const DEPTH = 8;

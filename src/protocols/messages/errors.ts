@@ -5,8 +5,7 @@ import type { ErrorKind, GatewayError, OverflowTokens, ProviderFailure } from '.
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import { gatewayErrorOf } from '../shared/client-error.ts';
 import { createErrorReader } from '../shared/provider-error.ts';
-import type { Frame } from '../sse/frame.ts';
-import { strayObject } from '../sse/stray-json.ts';
+import { type Frame, strayObject } from '../sse/frame.ts';
 
 const TYPE = {
   invalid_request: 'invalid_request_error',

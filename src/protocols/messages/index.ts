@@ -1,9 +1,8 @@
 // The messages protocol (POST /v1/messages), as the gateway uses it.
 import { isObject } from '../../canonical/json.ts';
 import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '../protocol.ts';
-import { hints, recognizes } from './request/hints.ts';
-import { rewrite } from './request/rewrite.ts';
-import { readCountEnvelope, readEnvelope } from './request/envelope.ts';
+import { hints, recognizes, readCountEnvelope, readEnvelope } from './request/envelope.ts';
+import { rewrite, createClassifier } from './relay.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import {
   authHeaders,
@@ -14,15 +13,13 @@ import {
   requestHeaders,
 } from './headers.ts';
 import { pauseTurn } from './pause-turn.ts';
-import { createClassifier } from './stream/relay.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
-import { encodeReply } from './reply/encode.ts';
+import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder, PING } from './stream/encoder.ts';
 import { historyRules } from './request/encode-messages.ts';
-import { holds, lossesOfRewriting } from './reply/losses.ts';
 import { wirePath } from './fields.ts';
 
 const path = '/messages';

@@ -9,7 +9,7 @@ import { overflowMessage } from '../shared/client-error.ts';
 import { responseOf } from './reply/response.ts';
 import { createErrorReader } from '../shared/provider-error.ts';
 import type { Frame } from '../sse/splitter.ts';
-import { strayObject } from '../sse/stray-json.ts';
+import { strayObject } from '../sse/frame.ts';
 
 interface WireError {
   type: string;

@@ -1,23 +1,28 @@
 // The responses protocol (POST /v1/responses), as the gateway uses it.
-import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
+import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '../protocol.ts';
 import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { wirePath } from './fields.ts';
 import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders } from './headers.ts';
-import { holds, lossesOfRewriting } from './reply/losses.ts';
+import { holds, lossesOfRewriting, encodeReply } from './reply/encode.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
-import { encodeReply } from './reply/encode.ts';
-import { tokenCounting } from './count-tokens.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';
-import { readEnvelope } from './request/envelope.ts';
-import { hints, recognizes } from './request/hints.ts';
-import { rewrite } from './request/rewrite.ts';
+import { readEnvelope, hints, recognizes } from './request/envelope.ts';
+import { rewrite, createClassifier, keepAlive } from './relay.ts';
 import { stored } from './stored.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
-import { createClassifier, keepAlive } from './stream/relay.ts';
+import { isObject } from '../../canonical/json.ts';
 
 const path = '/responses';
+
+/** POST /responses/input_tokens: how many tokens a request has, without an answer to it. */
+const tokenCounting: TokenCounting = {
+  path: '/responses/input_tokens',
+  readEnvelope,
+  isCount: (value) => isObject(value) && typeof value.input_tokens === 'number',
+  encode: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+};
 
 const client: ClientSide = {
   path,

@@ -1,5 +1,6 @@
-// One server-sent event, read no further than needed.
-import type { JsonValue } from '../../canonical/json.ts';
+// One server-sent event, read no further than needed; and JSON without `data:` before it, which readers of events ignore: servers that
+// fail in mid-stream write their errors in this form, some with `error:` before it.
+import { type JsonValue, isObject, type JsonObject } from '../../canonical/json.ts';
 
 /** One event, unchanged. `bytes` includes its blank line, so that all frames together are the stream again. */
 export interface Frame {
@@ -153,4 +154,28 @@ export function isWholeFrame(frame: Frame): boolean {
 /** With its blank line: a reader ignores a frame without one, and would take what follows for a part of it. */
 export function endedFrame({ bytes, text, event, data, value }: Frame): Frame {
   return { bytes: Buffer.concat([bytes, Buffer.from('\n\n')]), text: `${text}\n\n`, event, data, value };
+}
+
+const BRACE = 123;
+const FIELD = 'error:';
+/** Where the stream goes on as it should. */
+const NEXT_FIELD = /^(?:data|event|id|retry):/m;
+
+/** One look at the first character for every frame that is not like that. */
+export function strayObject(frame: Frame): JsonObject | undefined {
+  const { text } = frame;
+  const hasField = text.startsWith(FIELD);
+  if (!hasField && text.charCodeAt(0) !== BRACE) return undefined;
+  const [stray = ''] = frame.bytes.toString('utf8', hasField ? FIELD.length : 0).split(NEXT_FIELD);
+  try {
+    const value: unknown = JSON.parse(stray);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the data of a frame ends as an object does. */
+export function closesObject(text: string): boolean {
+  return text.charCodeAt(text.length - 3) === 125 || text.trimEnd().endsWith('}');
 }

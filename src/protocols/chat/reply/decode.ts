@@ -1,22 +1,21 @@
-// A provider's whole chat completion, read into the canonical reply.
+// A provider's whole chat completion, read into the canonical reply. The content is text, or a list of chunks (Mistral's, and servers
+// that draw). A chunk that no other protocol knows is carried unchanged, so that its loss can be reported.
 import { createHash } from 'node:crypto';
 import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
-import type { Citation, TextPart, ToolCallPart } from '../../../canonical/request.ts';
+import type { Citation, TextPart, ToolCallPart, NativePart } from '../../../canonical/request.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { stopOfWord } from '../../shared/finish-words.ts';
-import { keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
+import { keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { decodeAnnotation, pagesBeside } from './citations.ts';
 import { strictReply } from '../lenient.ts';
 import { failureIn, failureOf } from '../errors.ts';
 import { malformed, throwFailure } from '../../shared/provider-error.ts';
-import { decodeStop, failureOfSilence } from './stop-reason.ts';
-import { failureOfFinish, hasContent } from '../stream/relay.ts';
+import { decodeStop, failureOfSilence, decodeUsage } from './ending.ts';
+import { failureOfFinish, hasContent } from '../relay.ts';
 import { addUnlikeArguments, argumentsText } from '../stream/tool-calls.ts';
-import { readBeside, readContent, sourcesAlone } from './content.ts';
-import { reasoningParts } from './reasoning.ts';
-import { decodeUsage } from './usage.ts';
+import { reasoningParts, thinkingChunkText } from './reasoning.ts';
 
 interface Checked {
   value: JsonObject;
@@ -164,4 +163,44 @@ function decodeCall(item: JsonObject, seed: string): ToolCallPart {
 /** For servers that give a call no id: the same call of the same reply gets the same one. */
 function madeId(seed: string): string {
   return `call_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`;
+}
+
+export type ReplyContent =
+  { kind: 'text' | 'refusal' | 'thinking'; text: string } | { kind: 'native'; part: NativePart };
+
+function native(kind: string, value: JsonObject): ReplyContent {
+  return { kind: 'native', part: { type: 'native', protocol: 'chat', kind, value } };
+}
+
+function readChunk(chunk: JsonValue): ReplyContent | undefined {
+  if (typeof chunk === 'string') return { kind: 'text', text: chunk };
+  if (!isObject(chunk)) return undefined;
+  if (chunk.type === 'thinking') return { kind: 'thinking', text: thinkingChunkText(chunk) };
+  if (chunk.type === 'refusal' && typeof chunk.refusal === 'string') {
+    return { kind: 'refusal', text: chunk.refusal };
+  }
+  if (typeof chunk.text === 'string') return { kind: 'text', text: chunk.text };
+  return native(typeof chunk.type === 'string' ? chunk.type : 'unknown', chunk);
+}
+
+/** `message.content` or `delta.content`. */
+export function readContent(content: JsonValue | undefined): ReplyContent[] {
+  if (content === undefined || content === null || content === '') return [];
+  if (!Array.isArray(content)) return readContent([content]);
+  return content.map(readChunk).filter((piece) => piece !== undefined);
+}
+
+/** Members beside the content that are content too: pictures and sound, and what a server wants back with the turn. */
+const BESIDE = ['images', 'audio', 'extra_content'] as const;
+
+export function readBeside(message: JsonObject): ReplyContent[] {
+  return BESIDE.filter((name) => typeof message[name] === 'object' && message[name] !== null).map((name) =>
+    native(name, { [name]: message[name] ?? null }),
+  );
+}
+
+/** Sources of an answer without text. */
+export function sourcesAlone(annotations: JsonValue | undefined): NativePart[] {
+  if (!Array.isArray(annotations) || annotations.length === 0) return [];
+  return [{ type: 'native', protocol: 'chat', kind: 'annotations', value: { annotations } }];
 }

@@ -1,14 +1,13 @@
-// The canonical reply as a whole chat completion.
+// The canonical reply as a whole chat completion, and what a chat completion has no place for.
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { Reply } from '../../../canonical/reply.ts';
 import type { NativePart, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import type { Ids } from '../../../ids.ts';
-import type { ReplyContext } from '../../protocol.ts';
+import type { ReplyContext, ReplyHolds } from '../../protocol.ts';
 import { chatExtra } from '../request/encode-tools.ts';
 import { encodeCitation } from './citations.ts';
 import { isSealed, reasoningDetail, thinkingBlock } from './reasoning.ts';
-import { encodeFinish, encodeServiceTier } from './stop-reason.ts';
-import { encodeUsage } from './usage.ts';
+import { encodeFinish, encodeServiceTier, encodeUsage } from './ending.ts';
 
 /** An id of this protocol is unchanged; an id of another protocol gets the form of this one. */
 export function fitReplyId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
@@ -119,4 +118,22 @@ function newlines(text: string): number {
 export function gapBetween(before: string, after: string): string {
   const reversed = [...before.slice(-2)].reverse().join('');
   return '\n'.repeat(Math.max(0, 2 - newlines(reversed) - newlines(after)));
+}
+
+export const holds: ReplyHolds = {
+  protocol: 'chat',
+  // Where it has such members, they are not written anew.
+  nativeParts: false,
+  losesExtras: () => false,
+  stopCategory: false,
+  pages: true,
+  // Few clients keep the members in which it is handed out.
+  signedThinking: false,
+};
+
+export function lossesOfRewriting({ n, logprobs }: JsonObject): string[] {
+  const lost: string[] = [];
+  if (typeof n === 'number' && n > 1) lost.push('the choices after the first');
+  if (logprobs === true) lost.push('the log probabilities');
+  return lost;
 }

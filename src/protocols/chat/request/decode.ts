@@ -2,7 +2,7 @@
 // the fate that the ledger assigns to it.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { LOCATION_MEMBERS, type GenerationRequest, type ResponseFormat } from '../../../canonical/request.ts';
-import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
+import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { cacheMark } from './decode-content.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { decodeMessages } from './decode-messages.ts';

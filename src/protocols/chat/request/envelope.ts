@@ -1,9 +1,10 @@
-// What the gateway reads of a chat request, relayed or not. On the path of every request: one shallow pass, no schema library.
-// Exactly what CONTRACT section 3 calls "Validated" is checked here, and nothing else.
+// What the gateway reads of a chat request, relayed or not: its envelope, and what routing and recording ask of it. On the path of
+// every request: one shallow pass, no schema library. Exactly what CONTRACT section 3 calls "Validated" is checked here, and nothing else.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import { readModelName, refuse } from '../../shared/client-error.ts';
-import type { Envelope } from '../../protocol.ts';
+import type { Envelope, Hints } from '../../protocol.ts';
+import { hashOfBeginning, hashOfKey, lastTurn, estimateBody } from '../../shared/hints.ts';
 
 const ROLES: ReadonlySet<unknown> = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);
 
@@ -119,3 +120,19 @@ function checkOptions(value: JsonObject): void {
     if (option !== undefined && option !== null && !check(option)) refuse(name, message);
   }
 }
+
+export function asksForUsage({ stream_options: options }: JsonObject): boolean {
+  return isObject(options) && options.include_usage === true;
+}
+
+export const hints: Hints = {
+  estimate: estimateBody,
+  conversation({ prompt_cache_key: key, messages }) {
+    return typeof key === 'string' && key !== '' ? hashOfKey(key) : hashOfBeginning('', messages);
+  },
+  hasOpenToolTurn({ messages }) {
+    const last = lastTurn(messages);
+    return isObject(last) && (last.role === 'tool' || last.role === 'function');
+  },
+  asksForUsage,
+};

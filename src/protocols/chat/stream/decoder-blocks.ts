@@ -4,7 +4,7 @@ import type { StreamEvent } from '../../../canonical/events.ts';
 import type { NativePart } from '../../../canonical/request.ts';
 import type { Ids } from '../../../ids.ts';
 import { decodeAnnotation, pagesBeside } from '../reply/citations.ts';
-import { readBeside, readContent, sourcesAlone, type ReplyContent } from '../reply/content.ts';
+import { readBeside, readContent, sourcesAlone, type ReplyContent } from '../reply/decode.ts';
 import {
   addedText,
   continues,

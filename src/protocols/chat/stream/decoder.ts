@@ -11,10 +11,9 @@ import type { Frame } from '../../sse/frame.ts';
 import { strictChunk } from '../lenient.ts';
 import { BROKEN_OFF, failureIn, failureOf, failureOfEvent, failureOfStray, NO_ANSWER } from '../errors.ts';
 import { malformed } from '../../shared/provider-error.ts';
-import { decodeStop, failureOfSilence } from '../reply/stop-reason.ts';
-import { decodeUsage } from '../reply/usage.ts';
+import { decodeStop, failureOfSilence, decodeUsage } from '../reply/ending.ts';
 import { Blocks } from './decoder-blocks.ts';
-import { failureOfFinish, isDone } from './relay.ts';
+import { failureOfFinish, isDone } from '../relay.ts';
 
 const NONE: StreamEvent[] = [];
 

@@ -9,10 +9,9 @@ import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { encodeCitation } from '../reply/citations.ts';
 import { chatExtra } from '../request/encode-tools.ts';
 import { encodeStreamFailure } from '../errors.ts';
-import { encodeFinish, encodeServiceTier } from '../reply/stop-reason.ts';
+import { encodeFinish, encodeServiceTier, encodeUsage } from '../reply/ending.ts';
 import { fitReplyId, gapBetween, separates } from '../reply/encode.ts';
 import { isSealed, reasoningDetail, thinkingBlock, type SealedThought } from '../reply/reasoning.ts';
-import { encodeUsage } from '../reply/usage.ts';
 
 const DONE = 'data: [DONE]\n\n';
 const ROLE = '{"role":"assistant","content":"","refusal":null}';

@@ -4,9 +4,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { StreamEvent } from '../../../canonical/events.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Ids } from '../../../ids.ts';
-import { rawObjectJson } from '../../json/raw-json.ts';
+import { rawObjectJson, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
 import { PartialObject } from '../../json/partial-object.ts';
-import { mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
 
 interface Call {
   id: string;

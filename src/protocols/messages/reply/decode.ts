@@ -5,13 +5,11 @@ import type { ToolCallPart } from '../../../canonical/request.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Usage } from '../../../canonical/usage.ts';
 import { FailureError } from '../../../errors.ts';
-import { keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
-import { rawObjectJson } from '../../json/raw-json.ts';
+import { keepSource, mayDiffer, type ArgumentsPath, rawObjectJson } from '../../json/raw-json.ts';
 import { failureOf } from '../errors.ts';
 import { text } from '../wire-types.ts';
 import { decodeCitations } from './citations.ts';
-import { decodeStop, failureOfSilence, failureOfStop, isStop } from './stop-reason.ts';
-import { decodeUsage } from './usage.ts';
+import { decodeStop, failureOfSilence, failureOfStop, isStop, decodeUsage } from './ending.ts';
 
 function broken(reason: string, message: string): never {
   throw new FailureError({ kind: 'failed', message, reason });

@@ -1,13 +1,12 @@
-// The canonical reply as a whole message.
+// The canonical reply as a whole message, and what a message has no place for.
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
-import type { ReplyContext, ReplyOptions } from '../../protocol.ts';
+import type { ReplyContext, ReplyOptions, ReplyHolds } from '../../protocol.ts';
 import { argumentsToObject, fitToolId } from '../../shared/tool-names.ts';
 import type { WireMessage } from '../wire-types.ts';
 import { createSourceList, encodeCitations } from './citations.ts';
-import { encodeStop } from './stop-reason.ts';
-import { encodeUsage, estimateUsage } from './usage.ts';
+import { encodeStop, encodeUsage, estimateUsage } from './ending.ts';
 
 /** The `input` object of a call; the free text of a custom call goes where its stand-in tool has its one property. */
 function encodeInput(call: ToolCallPart): JsonObject {
@@ -108,4 +107,18 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
     stop_details: stop.stop_details,
     usage: encodeUsage(usage, reply.serviceTier),
   } satisfies WireMessage;
+}
+
+export const holds: ReplyHolds = {
+  protocol: 'messages',
+  nativeParts: true,
+  // What Gemini's chat endpoint wants back with a call.
+  losesExtras: (extra) => extra.extra_content !== undefined,
+  stopCategory: true,
+  pages: false,
+  signedThinking: true,
+};
+
+export function lossesOfRewriting({ container }: JsonObject): string[] {
+  return container !== undefined && container !== null ? ['the container'] : [];
 }

@@ -10,7 +10,7 @@ import {
   type GenerationRequest,
   type ResponseFormat,
 } from '../../../canonical/request.ts';
-import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-arguments.ts';
+import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { isEffort } from '../../shared/effort.ts';
 import type { ReplyOptions } from '../../protocol.ts';
 import { decodeCache, decodeParts } from './decode-content.ts';

@@ -1,10 +1,11 @@
-// What the gateway checks of every request of this protocol, and what the request asks of a model, in one shallow pass:
-// on the hot path of relayed requests, so hand-written. Everything else is the provider's to judge.
+// What the gateway reads of a messages request, relayed or not: its envelope, what routing asks of it, and whether a body is one of
+// this protocol. On the path of every request: one shallow pass, no schema library. Everything else is the provider's to judge.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
-import type { Envelope } from '../../protocol.ts';
+import type { Envelope, Hints } from '../../protocol.ts';
 import { readModelName, refuse } from '../../shared/client-error.ts';
 import { addedTool } from '../wire-types.ts';
+import { hashOfBeginning, lastTurn, estimateBody } from '../../shared/hints.ts';
 
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|advisor|mcp_toolset)/;
 
@@ -116,4 +117,48 @@ export function readEnvelope(value: JsonObject): Envelope {
   const envelope = readCountEnvelope(value);
   if (typeof value.max_tokens !== 'number') refuse('max_tokens', 'is required: a whole number of at least 0');
   return envelope;
+}
+
+/** System text is long, and many conversations share its beginning: they differ at its end and in the first user message. */
+const SYSTEM_END = 2000;
+
+export const hints: Hints = {
+  estimate: estimateBody,
+  conversation({ system, messages }) {
+    return hashOfBeginning((JSON.stringify(system) ?? '').slice(-SYSTEM_END), messages);
+  },
+  hasOpenToolTurn({ messages }) {
+    const last = lastTurn(messages);
+    return (
+      isObject(last) &&
+      Array.isArray(last.content) &&
+      last.content.some((part) => isObject(part) && part.type === 'tool_result')
+    );
+  },
+  // Streams of this protocol always report usage.
+  asksForUsage: () => true,
+};
+
+const OWN_MEMBERS = [
+  'system',
+  'stop_sequences',
+  'thinking',
+  'top_k',
+  'output_config',
+  'mcp_servers',
+  'container',
+];
+const OWN_PARTS: readonly unknown[] = ['image', 'document', 'tool_use', 'tool_result', 'thinking'];
+
+/** A body does not name its protocol. It is recognised by what only messages has: members, else the form of a tool, else kinds of content. */
+export function recognizes(value: JsonObject): boolean {
+  if (value.messages === undefined && value.input !== undefined) return false;
+  if (OWN_MEMBERS.some((name) => value[name] !== undefined)) return true;
+  const { tools, messages } = value;
+  const [tool] = Array.isArray(tools) ? tools : [];
+  if (isObject(tool)) return tool.function === undefined && tool.custom === undefined;
+  const parts = (Array.isArray(messages) ? messages : []).flatMap((message) =>
+    isObject(message) && Array.isArray(message.content) ? message.content : [],
+  );
+  return parts.some((part) => isObject(part) && OWN_PARTS.includes(part.type));
 }

@@ -7,17 +7,24 @@ import type { Usage } from '../../../canonical/usage.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { Ids } from '../../../ids.ts';
 import type { StreamDecoder } from '../../protocol.ts';
-import { keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
+import { keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { DeltaTemplate } from '../../sse/delta-template.ts';
 import { Blocks } from './decoder-blocks.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';
 import { createSpliceWatch, SPLICED, unfoldStart } from './message-start.ts';
-import { isUnreadable, MALFORMED } from './relay.ts';
+import { isUnreadable, MALFORMED } from '../relay.ts';
 import { addUnlikeInputs } from '../reply/decode.ts';
 import { list, text } from '../wire-types.ts';
-import { decodeStop, failureOfSilence, failureOfStop, isStop } from '../reply/stop-reason.ts';
-import { readUsage, toUsage, type UsageTally } from '../reply/usage.ts';
+import {
+  decodeStop,
+  failureOfSilence,
+  failureOfStop,
+  isStop,
+  readUsage,
+  toUsage,
+  type UsageTally,
+} from '../reply/ending.ts';
 
 const NONE: StreamEvent[] = [];
 const START = ['content_block'];

@@ -8,7 +8,7 @@ import { encodeStreamFailure } from '../errors.ts';
 import { messageId } from '../reply/encode.ts';
 import type { WireMessage } from '../wire-types.ts';
 import { createSourceList, type SourceList } from '../reply/citations.ts';
-import { encodeStop } from '../reply/stop-reason.ts';
+import { encodeStop, encodeDeltaUsage, encodeUsage, estimateUsage } from '../reply/ending.ts';
 import {
   createBlockWriter,
   nativeBlock,
@@ -17,7 +17,6 @@ import {
   wholeBlock,
   type Pending,
 } from './encoder-blocks.ts';
-import { encodeDeltaUsage, encodeUsage, estimateUsage } from '../reply/usage.ts';
 
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';

@@ -3,7 +3,7 @@
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { list, text } from '../wire-types.ts';
-import { isStop } from '../reply/stop-reason.ts';
+import { isStop } from '../reply/ending.ts';
 
 /** The same content as separate frames: an empty start, the blocks, the stop. */
 export function unfoldStart(value: JsonObject): JsonObject[] {

@@ -10,8 +10,7 @@ import { rawObjectJson } from '../../json/raw-json.ts';
 import { failureOf } from '../errors.ts';
 import { toolDirectory } from '../request/tools.ts';
 import { decodeAnnotations } from './citations.ts';
-import { decodeStop } from './stop-reason.ts';
-import { decodeUsage } from './usage.ts';
+import { decodeStop, decodeUsage } from './ending.ts';
 
 function broken(reason: string, message: string): never {
   throw new FailureError({ kind: 'failed', message, reason });

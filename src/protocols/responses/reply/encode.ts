@@ -1,8 +1,8 @@
-// Encodes the canonical reply as a whole Response for clients of this protocol.
-import { type JsonObject } from '../../../canonical/json.ts';
+// The canonical reply as a whole Response, and what a Response has no place for.
+import type { JsonObject } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { TextPart } from '../../../canonical/request.ts';
-import type { ReplyContext } from '../../protocol.ts';
+import type { ReplyContext, ReplyHolds } from '../../protocol.ts';
 import { toolDirectory } from '../request/tools.ts';
 import { encodeCitation } from './citations.ts';
 import {
@@ -17,8 +17,7 @@ import {
   type ItemStatus,
 } from './items.ts';
 import { completedAt, responseId, responseOf, type ResponseHead, type ResponseState } from './response.ts';
-import { encodeStop, refusalWords } from './stop-reason.ts';
-import { encodeUsage, estimateUsage } from './usage.ts';
+import { encodeStop, refusalWords, encodeUsage, estimateUsage } from './ending.ts';
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const id = responseId(reply.id, context);
@@ -123,4 +122,20 @@ function characters(parts: readonly ReplyPart[]): number {
     else if (part.type !== 'native') sum += part.text.length;
   }
   return sum;
+}
+
+export const holds: ReplyHolds = {
+  protocol: 'responses',
+  nativeParts: true,
+  // What Gemini's chat endpoint wants back with a call.
+  losesExtras: (extra) => extra.extra_content !== undefined,
+  stopCategory: false,
+  pages: true,
+  signedThinking: true,
+};
+
+/** Log probabilities are asked for by `include`. */
+export function lossesOfRewriting({ include }: { include?: unknown }): string[] {
+  const asked = Array.isArray(include) && include.includes('message.output_text.logprobs');
+  return asked ? ['the log probabilities'] : [];
 }

@@ -8,7 +8,7 @@ import type {
   Reasoning,
   ResponseFormat,
 } from '../../../canonical/request.ts';
-import { isReordered, keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-arguments.ts';
+import { isReordered, keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
 import type { ReplyOptions } from '../../protocol.ts';
 import { isEffort } from '../../shared/effort.ts';
 import { addNativeFields, nativeField } from '../fields.ts';

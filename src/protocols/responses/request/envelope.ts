@@ -1,9 +1,11 @@
-// What the gateway reads of a responses request, relayed or not. On the path of every request: one shallow pass, no schema library.
+// What the gateway reads of a responses request, relayed or not: its envelope, what routing asks of it, and whether a body is one of
+// this protocol. On the path of every request: one shallow pass, no schema library.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
-import type { Envelope } from '../../protocol.ts';
+import type { Envelope, Hints } from '../../protocol.ts';
 import { readModelName, refuse } from '../../shared/client-error.ts';
 import { isHosted } from './tools.ts';
+import { hashOfBeginning, hashOfKey, estimateBody } from '../../shared/hints.ts';
 
 export function readEnvelope(value: JsonObject): Envelope {
   const model = readModelName(value);
@@ -118,3 +120,33 @@ function checkOptions(value: JsonObject): void {
     if (option !== undefined && option !== null && !check(option)) refuse(name, message);
   }
 }
+
+/** What only this protocol has; a body with `messages` is another's. */
+const OWN_MEMBERS = ['input', 'instructions', 'previous_response_id', 'max_output_tokens'];
+
+export function recognizes(value: JsonObject): boolean {
+  return value.messages === undefined && OWN_MEMBERS.some((name) => value[name] !== undefined);
+}
+
+/** Results of tools, and the texts of the system that some clients put behind them. */
+function isResult(item: JsonValue | undefined): boolean {
+  return isObject(item) && typeof item.type === 'string' && item.type.endsWith('_output');
+}
+
+function isSystem(item: JsonValue | undefined): boolean {
+  return isObject(item) && (item.role === 'system' || item.role === 'developer');
+}
+
+export const hints: Hints = {
+  estimate: estimateBody,
+  conversation({ prompt_cache_key: key, instructions, input }) {
+    if (typeof key === 'string' && key !== '') return hashOfKey(key);
+    const before = typeof instructions === 'string' ? instructions : '';
+    return hashOfBeginning(before, typeof input === 'string' ? [{ role: 'user', content: input }] : input);
+  },
+  hasOpenToolTurn({ input }) {
+    return Array.isArray(input) && isResult(input.findLast((item) => !isSystem(item)));
+  },
+  // Its streams always tell their usage.
+  asksForUsage: () => true,
+};

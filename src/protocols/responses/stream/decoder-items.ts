@@ -14,7 +14,7 @@ import {
   stringOf,
   SUMMARY_GAP,
 } from '../reply/decode.ts';
-import type { Content } from '../reply/stop-reason.ts';
+import type { Content } from '../reply/ending.ts';
 
 interface Item {
   type: string;

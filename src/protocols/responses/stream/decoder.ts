@@ -9,8 +9,7 @@ import { NumberedDelta } from '../../sse/numbered-delta.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';
 import { failureOfResponse, listOf, stringOf } from '../reply/decode.ts';
-import { decodeStop } from '../reply/stop-reason.ts';
-import { decodeUsage } from '../reply/usage.ts';
+import { decodeStop, decodeUsage } from '../reply/ending.ts';
 import { ItemDecoder } from './decoder-items.ts';
 
 const NONE: StreamEvent[] = [];

@@ -24,8 +24,7 @@ import {
   type ResponseHead,
   type ResponseState,
 } from '../reply/response.ts';
-import { encodeStop, refusalWords } from '../reply/stop-reason.ts';
-import { encodeUsage, estimateUsage } from '../reply/usage.ts';
+import { encodeStop, refusalWords, encodeUsage, estimateUsage } from '../reply/ending.ts';
 import { toolDirectory, type ToolDirectory } from '../request/tools.ts';
 import { AdoptedFrames } from './adopted-frames.ts';
 import { CallItem, MessageItem, Numbered, ReasoningItem, WholeItem, type OpenItem } from './open-item.ts';

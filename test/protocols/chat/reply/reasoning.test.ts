@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { createCollector } from '../../../../src/canonical/collect.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
-import { cleanBody } from '../../../../src/protocols/messages/request/rewrite.ts';
+import { cleanBody } from '../../../../src/protocols/messages/relay.ts';
 import { chunk, context, decode, DONE, finish } from '../frames.ts';
 
 /** `text`, `text/signature`, `[data]`, `"content"`. */

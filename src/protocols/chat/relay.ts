@@ -1,15 +1,18 @@
-// Classifies the frames of a relayed chat stream, and parses as few of them as possible.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Usage } from '../../../canonical/usage.ts';
-import type { FrameClass, StreamClassifier } from '../../protocol.ts';
-import { failureOfWord } from '../../shared/finish-words.ts';
-import type { Frame } from '../../sse/splitter.ts';
-import { closesObject } from '../../sse/stray-json.ts';
-import { failureIn, failureOf, failureOfEvent, failureOfStray } from '../errors.ts';
-import { malformed } from '../../shared/provider-error.ts';
-import { isFilled, strictChunk } from '../lenient.ts';
-import { failureOfSilence } from '../reply/stop-reason.ts';
-import { decodeUsage } from '../reply/usage.ts';
+// A chat request and its stream, relayed: the body is rewritten in its bytes, and the provider is asked for the usage of a stream,
+// whether the client asked or not; frames are classified, and as few as possible are parsed.
+import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { Usage } from '../../canonical/usage.ts';
+import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
+import { failureOfWord } from '../shared/finish-words.ts';
+import type { Frame } from '../sse/splitter.ts';
+import { closesObject } from '../sse/frame.ts';
+import { failureIn, failureOf, failureOfEvent, failureOfStray } from './errors.ts';
+import { malformed } from '../shared/provider-error.ts';
+import { isFilled, strictChunk } from './lenient.ts';
+import { failureOfSilence, decodeUsage } from './reply/ending.ts';
+import type { Edit, Members } from '../json/splice.ts';
+import { rewriteBody } from '../json/request-bytes.ts';
+import { asksForUsage } from './request/envelope.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
@@ -171,4 +174,17 @@ const NOT_JSON: FrameClass = Object.freeze({
 
 export function createClassifier({ usageAsked }: { usageAsked: boolean }): StreamClassifier {
   return new ChatClassifier(usageAsked);
+}
+
+export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {
+  const asks = body.stream && target.traits.streamUsage && !asksForUsage(body.value);
+  return rewriteBody(body, target, asks ? { ask: (members) => usageQuestion(body, members) } : {});
+}
+
+function usageQuestion({ value }: RelayedBody, members: Members): Edit {
+  const given = value.stream_options;
+  const asked = JSON.stringify({ ...(isObject(given) ? given : {}), include_usage: true });
+  const member = members.get('stream_options');
+  if (member !== undefined) return { start: member.start, end: member.end, text: asked };
+  return { start: members.close, end: members.close, text: `,"stream_options":${asked}` };
 }

@@ -1,13 +1,13 @@
 // What is seen in frames that pass, and what is taken out of a body that passes.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { signAsGateway } from '../../../../src/canonical/thinking-signature.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../../src/canonical/json.ts';
-import { messages } from '../../../../src/protocols/messages/index.ts';
-import { cleanBody } from '../../../../src/protocols/messages/request/rewrite.ts';
-import type { FrameClass } from '../../../../src/protocols/protocol.ts';
-import type { Frame } from '../../../../src/protocols/sse/frame.ts';
-import { frame, frameOf } from '../support.ts';
+import { signAsGateway } from '../../../src/canonical/thinking-signature.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../src/canonical/json.ts';
+import { messages } from '../../../src/protocols/messages/index.ts';
+import { cleanBody } from '../../../src/protocols/messages/relay.ts';
+import type { FrameClass } from '../../../src/protocols/protocol.ts';
+import type { Frame } from '../../../src/protocols/sse/frame.ts';
+import { frame, frameOf } from './support.ts';
 
 const start: JsonObject = {
   type: 'message_start',

@@ -1,11 +1,12 @@
-// Classifies the frames of a relayed stream. Deltas are known by their event name and are not parsed. What the gateway may have to
-// add itself depends on the stream so far: the Response as it began, its whole items, and the one that is open.
-import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import type { Usage } from '../../../canonical/usage.ts';
-import type { GatewayError, ProviderFailure } from '../../../errors.ts';
-import type { FrameClass, StreamClassifier } from '../../protocol.ts';
-import type { Frame } from '../../sse/splitter.ts';
-import { closesObject } from '../../sse/stray-json.ts';
+// A responses request and its stream, relayed. Every byte of the body stays but the model's name, and reasoning that its provider
+// can't read. Deltas are known by their event name and are not parsed. What the gateway may have to add to a stream depends on the
+// stream so far: the Response as it began, its whole items, and the one that is open.
+import { isObject, type JsonObject } from '../../canonical/json.ts';
+import type { Usage } from '../../canonical/usage.ts';
+import type { GatewayError, ProviderFailure } from '../../errors.ts';
+import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
+import type { Frame } from '../sse/splitter.ts';
+import { closesObject } from '../sse/frame.ts';
 import {
   failureOf,
   failureOfEvent,
@@ -14,11 +15,13 @@ import {
   encodeStreamError,
   errorEvent,
   responseError,
-} from '../errors.ts';
-import { failureOfResponse, listOf } from '../reply/decode.ts';
-import { decodeUsage } from '../reply/usage.ts';
-import { BROKEN_OFF, isDone, MALFORMED, NO_ANSWER, typeOf } from './decoder.ts';
-import { OutputSoFar } from './output-so-far.ts';
+} from './errors.ts';
+import { failureOfResponse, listOf } from './reply/decode.ts';
+import { decodeUsage } from './reply/ending.ts';
+import { BROKEN_OFF, isDone, MALFORMED, NO_ANSWER, typeOf } from './stream/decoder.ts';
+import { OutputSoFar } from './stream/output-so-far.ts';
+import { cutsOf, rangesOf, splice } from '../json/splice.ts';
+import { rewriteBody } from '../json/request-bytes.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
@@ -203,4 +206,28 @@ export function createClassifier(): StreamClassifier {
 
 function failed(failure: ProviderFailure): FrameClass {
   return { kind: 'error', failure };
+}
+
+export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {
+  return rewriteBody(
+    body,
+    target,
+    target.withoutThinking === undefined ? {} : { cleaned: withoutReasoning(body) },
+  );
+}
+
+/** If nothing would be left, the body stays: the provider says what is wrong with it. */
+function withoutReasoning({ bytes, members, value }: RelayedBody): Buffer {
+  const { input } = value;
+  const list = members.get('input');
+  if (!Array.isArray(input) || list === undefined) return bytes;
+  const indexes = input.flatMap((item, index) =>
+    isObject(item) && item.type === 'reasoning' ? [index] : [],
+  );
+  if (indexes.length === 0 || indexes.length === input.length) return bytes;
+  const cuts = cutsOf(rangesOf(bytes, list.start, list.end), indexes);
+  return splice(
+    bytes,
+    cuts.map((span) => ({ ...span, text: '' })),
+  );
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
-import { GatewayError } from '../../../../src/errors.ts';
-import type { StreamClassifier } from '../../../../src/protocols/protocol.ts';
-import type { JsonObject } from '../../../../src/canonical/json.ts';
-import { responses } from '../../../../src/protocols/responses/index.ts';
-import { dataOf } from '../../../../src/protocols/responses/stream/output-so-far.ts';
+import { GatewayError } from '../../../src/errors.ts';
+import type { StreamClassifier } from '../../../src/protocols/protocol.ts';
+import type { JsonObject } from '../../../src/canonical/json.ts';
+import { responses } from '../../../src/protocols/responses/index.ts';
+import { dataOf } from '../../../src/protocols/responses/stream/output-so-far.ts';
 import {
   added,
   bare,
@@ -17,7 +17,7 @@ import {
   framesOf,
   message,
   textDelta,
-} from '../frames.ts';
+} from './frames.ts';
 
 const DONE = 'data: [DONE]\n\n';
 const open = { ...message(''), status: 'in_progress', content: [] };

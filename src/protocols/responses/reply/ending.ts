@@ -1,0 +1,108 @@
+// How an answer ended: the status of a Response with its details, and its tokens. input_tokens include what was cached, the
+// canonical input does not.
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import type { StopReason } from '../../../canonical/reply.ts';
+import { stopOfWord } from '../../shared/finish-words.ts';
+import { totalInput, type Usage } from '../../../canonical/usage.ts';
+
+export interface Ending {
+  status: 'completed' | 'incomplete';
+  /** Of `incomplete`. */
+  reason?: 'max_output_tokens' | 'content_filter';
+}
+
+const COMPLETED: Ending = { status: 'completed' };
+const CUT: Ending = { status: 'incomplete', reason: 'max_output_tokens' };
+const FILTERED: Ending = { status: 'incomplete', reason: 'content_filter' };
+
+/** Stands in the `refusal` part where the model refused without an explanation: clients look for the part. */
+const UNEXPLAINED = 'The model refused to answer.';
+
+/** The words of a model's refusal; '' for an answer that a filter cut, which has the status `incomplete`. */
+export function refusalWords({ reason, raw, explanation = '' }: StopReason): string {
+  if (reason !== 'refusal') return '';
+  return explanation === '' && raw === 'refusal' ? UNEXPLAINED : explanation;
+}
+
+/** `refused`: the answer holds the model's refusal in words, which says it better than a filter's status. */
+export function encodeStop({ reason }: StopReason, refused: boolean): Ending {
+  switch (reason) {
+    case 'length':
+    case 'context_window':
+      return CUT;
+    case 'refusal':
+      return refused ? COMPLETED : FILTERED;
+    case 'end':
+    case 'stop_sequence':
+    case 'tool_calls':
+    case 'pause':
+    case 'other':
+      return COMPLETED;
+  }
+}
+
+/** What an answer consists of, as far as its ending depends on it. */
+export interface Content {
+  hasCalls: boolean;
+  /** The model's refusal; '' where it gave none. */
+  refusal: string;
+}
+
+export function decodeStop(response: JsonObject, { hasCalls, refusal }: Content): StopReason {
+  const { status, incomplete_details: details } = response;
+  if (status === 'incomplete') {
+    const word = isObject(details) && typeof details.reason === 'string' ? details.reason : '';
+    const known = stopOfWord(word);
+    if (known === 'refusal' && refusal !== '') return { reason: 'refusal', raw: word, explanation: refusal };
+    // Whatever the word is, the answer is not whole.
+    return { reason: known === undefined || known === 'end' ? 'length' : known, raw: word || 'incomplete' };
+  }
+  const raw = typeof status === 'string' ? { raw: status } : {};
+  if (refusal !== '') return { reason: 'refusal', ...raw, explanation: refusal };
+  return { reason: hasCalls ? 'tool_calls' : 'end', ...raw };
+}
+
+/** Counts are whole: a fraction is no count, and the store of usage takes none. */
+function tokens(value: JsonValue | undefined): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** Undefined where the provider gives no counts, half of them, or zeros alone. Details are optional: local servers have none. */
+export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
+  if (!isObject(value)) return undefined;
+  const whole = tokens(value.input_tokens);
+  const output = tokens(value.output_tokens);
+  if (whole === undefined || output === undefined || whole + output === 0) return undefined;
+  const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
+  const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
+  const cacheRead = tokens(inputDetails.cached_tokens);
+  const cacheWrite = tokens(inputDetails.cache_write_tokens);
+  const reasoning = tokens(outputDetails.reasoning_tokens);
+  const usage: Usage = { input: Math.max(0, whole - (cacheRead ?? 0) - (cacheWrite ?? 0)), output };
+  if (cacheRead !== undefined) usage.cacheRead = cacheRead;
+  if (cacheWrite !== undefined) usage.cacheWrite = cacheWrite;
+  if (reasoning !== undefined) usage.reasoning = reasoning;
+  return usage;
+}
+
+/** The details are always there: clients read through them without asking. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const input = totalInput(usage);
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      cached_tokens: usage.cacheRead ?? 0,
+      cache_write_tokens: usage.cacheWrite ?? 0,
+    },
+    output_tokens: usage.output,
+    output_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
+    total_tokens: input + usage.output,
+  };
+}
+
+const CHARACTERS_A_TOKEN = 4;
+
+/** For a provider that counts nothing: readers with schemas take an end without numbers for an unknown event. */
+export function estimateUsage(input: number, outputCharacters: number): Usage {
+  return { input, output: Math.ceil(outputCharacters / CHARACTERS_A_TOKEN), estimated: true };
+}
