@@ -32,7 +32,7 @@ export interface CoveredGateway {
   shell: Home;
   server: Server;
   /** What ran since the last call. */
-  filesRun(): Promise<FilesRun>;
+  filesRun: () => Promise<FilesRun>;
 }
 
 export async function coveredGateway(config: object): Promise<CoveredGateway> {
