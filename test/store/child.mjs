@@ -32,6 +32,18 @@ const tasks = {
     await store.close();
     process.stdin.destroy();
   },
+  /** Asks at once for many admissions of each key. */
+  async batch() {
+    const [count, limit] = rest.map(Number);
+    const store = await openStore(file);
+    say('ready');
+    await new Promise((resolve) => process.stdin.once('data', resolve));
+    const asked = JSON.parse(rest[2]).flatMap((one) =>
+      Array.from({ length: count }, () => store.admit(one, limit, 0)),
+    );
+    say((await Promise.all(asked)).length);
+    await store.close();
+  },
   /** Admits and says so, one after the other, so many times at most, until it is killed or fails. */
   async oneByOne() {
     const store = await openStore(file);

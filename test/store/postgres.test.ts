@@ -1,9 +1,10 @@
-// PostgreSQL does what every engine must do.
-import { afterAll } from 'vitest';
+// PostgreSQL does what every engine must do, also through PgBouncer in transaction mode.
+import { afterAll, describe } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
-import { createDatabase, settableClock, type TestDatabase } from '../helpers/postgres.ts';
+import { hasBouncer, startBouncer, type Bouncer } from '../helpers/pgbouncer.ts';
+import { createDatabase, settableClock, sharedServer, type TestDatabase } from '../helpers/postgres.ts';
 import { storeContract } from './contract.ts';
 
 const clock = manualClock();
@@ -32,9 +33,9 @@ async function emptyDatabase(): Promise<Used> {
   return unused;
 }
 
-async function open(): Promise<Store> {
+async function open(reach: (url: string) => string): Promise<Store> {
   const used = await emptyDatabase();
-  const store = await openStore(used.database.url, { clock });
+  const store = await openStore(reach(used.database.url), { clock });
   return {
     ...store,
     async close() {
@@ -44,10 +45,22 @@ async function open(): Promise<Store> {
   };
 }
 
-storeContract('postgres', open, async (now) => {
+async function setTime(now: number): Promise<void> {
   for (const used of databases) if (used.open) await used.setTime(now);
   // What is known of an hour is forgotten.
   clock.advance(10_000);
+}
+
+storeContract('postgres', () => open((url) => url), setTime);
+
+describe.runIf(hasBouncer)('through PgBouncer', () => {
+  let bouncer: Promise<Bouncer> | undefined;
+  const through = async (): Promise<Store> => {
+    const pool = await (bouncer ??= sharedServer().then(startBouncer));
+    return open((url) => pool.through(url));
+  };
+  storeContract('postgres', through, setTime);
+  afterAll(async () => (await bouncer)?.stop());
 });
 
 afterAll(() => Promise.all(databases.map(({ database }) => database.drop())));

@@ -8,6 +8,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
+import type { AdmissionKey } from '../../src/store/store.ts';
+import { settableClock, temporaryDatabase } from '../helpers/postgres.ts';
+import { HOUR, newKey } from './contract.ts';
 import { admit, contentsOf, faultOf, opened, temporaryFile } from './support.ts';
 
 const CHILD = fileURLToPath(new URL('child.mjs', import.meta.url));
@@ -19,7 +22,7 @@ beforeAll(async () => {
   await build({
     input: { open: fileURLToPath(new URL('../../src/store/open.ts', import.meta.url)) },
     platform: 'node',
-    external: ['better-sqlite3', 'better-sqlite3-napi'],
+    external: ['better-sqlite3', 'better-sqlite3-napi', 'pg'],
     output: { dir: folder, entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' },
   });
 });
@@ -139,4 +142,66 @@ describe('a process that dies', () => {
     const store = await opened(file);
     expect(await store.used(1, 0)).toBeGreaterThanOrEqual(told.length);
   });
+
+  // GATEWAY_TEST_ROUNDS: so many times.
+  it('with a batch under way on PostgreSQL: never more than the limit, and only that batch is counted in vain', async () => {
+    const [LIMIT, LOST, NODES] = [60, 20, 3];
+    const rounds = Number(process.env['GATEWAY_TEST_ROUNDS'] ?? 1);
+    const database = await temporaryDatabase();
+    await (
+      await settableClock(database)
+    )(HOUR);
+    const stores = await Promise.all(Array.from({ length: NODES }, () => opened(database.url)));
+    const [store] = stores;
+    // `pg_stat_activity` stays the same in a transaction.
+    const waiting = async (): Promise<number> => {
+      const [row] = await database.query<{ count: number }>(
+        "SELECT count(*)::int FROM pg_locks WHERE relation = 'hours'::regclass AND NOT granted",
+      );
+      return row?.count ?? 0;
+    };
+    const active = async (): Promise<number> => {
+      const [row] = await database.query<{ count: number }>(
+        `SELECT count(*)::int FROM pg_stat_activity
+         WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`,
+      );
+      return row?.count ?? 0;
+    };
+    for (let round = 0; round < rounds; round += 1) {
+      const keys: AdmissionKey[] = [];
+      for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+        const key = await store?.createKey(newKey({ id: `key_${name}${round}`, account: name + round }));
+        if (key !== undefined) keys.push(key);
+      }
+      const admitted = new Map(keys.map(({ accountId }) => [accountId, 0]));
+      const ask = (count: number): Promise<unknown> =>
+        Promise.all(
+          stores.flatMap((node) =>
+            keys.flatMap((key) =>
+              Array.from({ length: count }, async () => {
+                if ((await node.admit(key, LIMIT, 0)).outcome === 'admitted')
+                  admitted.set(key.accountId, (admitted.get(key.accountId) ?? 0) + 1);
+              }),
+            ),
+          ),
+        );
+      const child = start(['batch', database.url, LOST, LIMIT, JSON.stringify(keys)]);
+      expect(await child.first).toBe('ready');
+      await ask(10);
+      await database.query('BEGIN');
+      await database.query('LOCK TABLE hours IN ACCESS EXCLUSIVE MODE');
+      child.process.stdin?.end('go');
+      await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
+      child.process.kill('SIGKILL');
+      expect(await child.ended).toBe('SIGKILL');
+      await database.query('COMMIT');
+      await ask(100 / NODES);
+      await expect.poll(active, { timeout: 10_000 }).toBe(0);
+      for (const [accountId, count] of admitted) {
+        expect(await store?.used(accountId, HOUR)).toBe(LIMIT);
+        expect(count).toBeLessThanOrEqual(LIMIT);
+        expect(count).toBeGreaterThanOrEqual(LIMIT - LOST);
+      }
+    }
+  }, 120_000);
 });
