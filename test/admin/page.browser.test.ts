@@ -4,11 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { findBrowser, startBrowser } from '../helpers/browser.ts';
-import { startGateway, type TestGateway } from '../helpers/gateway.ts';
+import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
+import { gate, startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
+import { content, FINISH, START, TERMINAL } from '../gateway/wire.ts';
 import { addHistory, MARKUP } from './page-support.ts';
 
 const chrome = findBrowser();
@@ -19,15 +21,26 @@ const shots = process.env['PAGE_SHOTS'];
 /** The machine may be busy with other tests. */
 const PATIENCE = 30_000;
 
+const HEADINGS: Readonly<Record<string, string>> = {
+  now: 'Now',
+  usage: 'Usage',
+  requests: 'Requests',
+  keys: 'Keys and accounts',
+  models: 'Models',
+  connect: 'Connect',
+};
+
 interface Axe {
   run(
     options: object,
   ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }>;
 }
 
-describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }, () => {
+describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
   let browser: Browser;
   let gateway: TestGateway;
+  /** The provider `held`, which answers `m` with a stream that ends when a test lets it. */
+  let upstream: ScriptedProvider;
   /** A site that is not the gateway. */
   let other: Server;
   let otherUrl: string;
@@ -40,11 +53,17 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     otherUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    upstream = await startScriptedProvider();
     gateway = await startGateway({
       clock: { ...systemClock, monotonic: () => systemClock.monotonic() + ahead },
       config: {
         admin: true,
-        providers: { sim: {}, anthropic: {}, openai: {} },
+        providers: {
+          sim: {},
+          anthropic: {},
+          openai: {},
+          held: provider(`${upstream.url}/v1`, 'chat', ['m']),
+        },
         routes: { auto: ['sim/echo', 'sim/slow'] },
         tiers: { enterprise: 100_000 },
       },
@@ -56,6 +75,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
   afterAll(async () => {
     await browser.close();
     await gateway.stop();
+    await upstream.close();
     other.close();
   });
 
@@ -70,24 +90,57 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
     return context;
   }
 
-  /** Opens a new link. Faults of the page's scripts and of its policy fail the test. */
-  async function signIn(context: BrowserContext, place = ''): Promise<Page> {
+  /** Faults of the page's scripts and of its policy. */
+  const faults: string[] = [];
+
+  function expectNoFaults(): void {
+    onTestFinished(() => expect(faults.splice(0)).toEqual([]));
+  }
+
+  /** Opens a new link in a new tab. */
+  async function signIn(context: BrowserContext): Promise<Page> {
     const page = await context.newPage();
-    const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(String(error)));
     page.on('console', (message) => {
       if (message.type() === 'error') faults.push(message.text());
     });
-    onTestFinished(() => expect(faults).toEqual([]));
+    expectNoFaults();
     await page.goto(await gateway.adminLink());
-    await page.getByRole('heading', { level: 1, name: 'Now' }).waitFor();
-    if (place !== '') await go(page, place);
+    await heading(page, 'Now').waitFor();
     return page;
   }
 
+  const heading = (page: Page, name: string | RegExp): Locator =>
+    page.getByRole('heading', { level: 1, name, exact: true });
+
+  let shared: Page | undefined;
+
+  /** Loads a view in the tab that most tests share: a tab of its own costs each of them half a second of processor time. */
+  async function open(place: string, width = 1440): Promise<Page> {
+    if (shared === undefined) {
+      const context = await browser.newContext({ locale: 'en-GB' });
+      context.setDefaultTimeout(PATIENCE);
+      shared = await signIn(context);
+    } else {
+      expectNoFaults();
+      await shared.goto('about:blank');
+    }
+    await shared.setViewportSize({ width, height: 1000 });
+    await shared.emulateMedia({ colorScheme: 'light' });
+    await shared.goto(`${gateway.url}/admin/#/${place}`);
+    await arrive(shared, place);
+    return shared;
+  }
+
   async function go(page: Page, place: string): Promise<void> {
-    await page.evaluate((hash) => (location.hash = hash), place);
-    await page.locator('main h1').waitFor();
+    await page.evaluate((hash) => (location.hash = hash), `#/${place}`);
+    await arrive(page, place);
+  }
+
+  /** The view is there, and so is its data. */
+  async function arrive(page: Page, place: string): Promise<void> {
+    const [view = ''] = place.split('?');
+    await heading(page, view.startsWith('requests/') ? /^Request / : (HEADINGS[view] ?? '')).waitFor();
     await page.locator('.loading').first().waitFor({ state: 'detached' });
   }
 
@@ -106,8 +159,9 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
 
     const expired = await gateway.adminLink();
     ahead += 61_000;
+    const stranger = await (await newContext()).newPage();
     for (const wrong of [link, expired, `${gateway.url}/admin/#link=sk-gwl-wrong`]) {
-      const stranger = await (await newContext()).newPage();
+      await stranger.goto('about:blank');
       await stranger.goto(wrong);
       await stranger.getByRole('alert').waitFor();
       expect(await stranger.getByRole('alert').innerText()).toContain('The link is not valid');
@@ -133,22 +187,34 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
   });
 
   it('shows a stream while it runs, and its end', async () => {
-    const page = await signIn(await newContext());
-    const stream = ask('sim/slow', gateway.key);
-    const row = page
-      .getByRole('table', { name: 'Requests in flight' })
-      .getByRole('row', { name: 'sim/slow' });
+    const page = await open('now');
+    const stream = startStream();
+    const row = page.getByRole('table', { name: 'Requests in flight' }).getByRole('row', { name: 'held/m' });
     await row.waitFor();
-    const pace = row.locator('td').last();
-    await expect.poll(() => pace.innerText(), { timeout: PATIENCE }).toMatch(/^[1-9]/);
-    await stream;
+    const tokens = row.locator('td').nth(-2);
+    await expect.poll(() => tokens.innerText(), { timeout: PATIENCE }).toMatch(/^[1-9]/);
+    await stream.end();
     await row.waitFor({ state: 'detached' });
     await page
       .getByRole('table', { name: 'Requests that ended just now' })
-      .getByText('sim/slow')
+      .getByText('held/m')
       .first()
       .waitFor();
   });
+
+  /** A stream that has said something, and says no more until its end. */
+  function startStream(): { end: () => Promise<void> } {
+    const held = gate();
+    const pieces = Array.from({ length: 20 }, () => content('chat', 'word '));
+    upstream.play({ steps: [START.chat, ...pieces, held.opened, FINISH.chat, TERMINAL.chat] });
+    const answer = ask('held/m', gateway.key);
+    const end = async (): Promise<void> => {
+      held.open();
+      await answer;
+    };
+    onTestFinished(end);
+    return { end };
+  }
 
   async function ask(model: string, key: string): Promise<number> {
     const response = await fetch(`${gateway.url}/v1/chat/completions`, {
@@ -161,7 +227,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
   }
 
   it('creates a key that works, and revokes it', async () => {
-    const page = await signIn(await newContext(), '#/keys');
+    const page = await open('keys');
     await page.getByRole('button', { name: 'Create a key', exact: true }).click();
     const form = page.getByRole('dialog', { name: 'Create a key' });
     await form.getByLabel('Account', { exact: true }).fill(MARKUP);
@@ -184,7 +250,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
   });
 
   it('assigns a tier, and rotates a key', async () => {
-    const page = await signIn(await newContext(), '#/keys');
+    const page = await open('keys');
     await page.getByLabel('Tier of build server').selectOption('pro');
     await page.getByRole('status').filter({ hasText: 'has the tier pro' }).waitFor();
     expect((await gateway.store.findAccount('build server'))?.tier).toBe('pro');
@@ -200,7 +266,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
   });
 
   it('draws usage, and has the same numbers as a table', async () => {
-    const page = await signIn(await newContext(), '#/usage?since=7d&by=model');
+    const page = await open('usage?since=7d&by=model');
     const table = page.getByRole('table', { name: /Usage by group/ });
     await table.getByRole('row', { name: 'anthropic/claude-sonnet-5' }).waitFor();
     expect(await page.locator('.plot canvas').count()).toBe(4);
@@ -228,7 +294,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
   });
 
   it('shows requests page by page, and one with its attempts', async () => {
-    const page = await signIn(await newContext(), '#/requests?since=7d');
+    const page = await open('requests?since=7d');
     await page.getByRole('link', { name: 'Older' }).click();
     await page.getByRole('link', { name: 'Newest' }).waitFor();
     expect(page.url()).toContain('cursor=');
@@ -238,7 +304,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
     const [row] = await gateway.store
       .listRequests({ limit: 1000 })
       .then((rows) => rows.filter(({ attempts }) => attempts === 2));
-    await go(page, `#/requests/${row?.requestId}`);
+    await go(page, `requests/${row?.requestId}`);
     const attempts = page.getByRole('table', { name: 'Attempts, in their order' });
     await attempts.getByText('The engine is overloaded. <i>Try</i> again later.').waitFor();
     expect(await page.locator('main').innerText()).toContain('logit_bias');
@@ -324,7 +390,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
   });
 
   it('moves the focus to the heading of a new view, and names the view in the title', async () => {
-    const page = await signIn(await newContext());
+    const page = await open('now');
     await page.keyboard.press('Tab');
     expect(await focused(page)).toBe('Skip to the content');
     await page.getByRole('link', { name: 'Models' }).focus();
@@ -339,7 +405,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
   it('draws once for each frame of the screen, however many events come', async () => {
     const context = await newContext();
     const page = await signIn(context);
-    const [requests, events] = [20, 3000];
+    const [requests, events] = [5, 1000];
     const texts = Array.from({ length: events }, (_, turn) => [
       `event: now\ndata: ${JSON.stringify(frameOf(requests, turn))}\n\n`,
       `event: requests\ndata: {"requests":[],"missed":1}\n\n`,
@@ -357,8 +423,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
     );
     await page.reload();
     await page
-      .getByText(`${events + requests - 1} ms`, { exact: true })
-      .or(page.getByText(/^3s$/))
+      .getByText(new RegExp(`^${events - 1} ?ms$`))
       .first()
       .waitFor();
     await page.getByRole('link', { name: 'Models' }).click();
@@ -401,50 +466,52 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
     'connect?tool=claude',
   ];
 
-  for (const width of [400, 1440]) {
-    it(`is accessible and fits into ${width} pixels, dark and light`, async () => {
-      const context = await newContext({ viewport: { width, height: 1000 } });
-      const page = await signIn(context);
-      await page.evaluate(axe);
-      const rows = await gateway.store.listRequests({ limit: 1000 });
-      const request = rows.find(({ detail }) => detail?.includes('529'))?.requestId;
-      const streams = [ask('sim/slow', gateway.key), ask('sim/slow', gateway.key)];
-      for (const view of VIEWS) {
-        await go(page, `#/${view === 'request' ? `requests/${request}` : view}`);
-        if (view === 'now') await page.getByRole('table', { name: 'Requests in flight' }).waitFor();
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme });
-          await expectAccessible(
-            page,
-            `${view}, ${colorScheme}`,
-            colorScheme === 'dark' ? ['color-contrast'] : undefined,
-          );
-          await shoot(page, `${view}-${width}-${colorScheme}`);
-        }
-      }
-      await Promise.all(streams);
-    });
-  }
+  it.each([
+    [400, 'light'],
+    [1440, 'dark'],
+  ] as const)('is accessible and fits into %i pixels, %s', async (width, colorScheme) => {
+    const streams = [startStream(), startStream()];
+    const page = await open('now', width);
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(axe);
+    const rows = await gateway.store.listRequests({ limit: 1000 });
+    const request = rows.find(({ detail }) => detail?.includes('529'))?.requestId;
+    for (const view of VIEWS) {
+      await go(page, view === 'request' ? `requests/${request}` : view);
+      if (view === 'now') await page.getByRole('table', { name: 'Requests in flight' }).waitFor();
+      await expectAccessible(page, `${view}, ${width}`);
+      await shoot(page, `${view}-${width}`);
+    }
+    for (const stream of streams) await stream.end();
+  });
 
   it('fits into 360 and 2,560 pixels', async () => {
-    const page = await signIn(await newContext());
+    const page = await open('now');
     for (const view of VIEWS.filter((name) => name !== 'request')) {
-      await go(page, `#/${view}`);
+      await go(page, view);
       for (const width of [360, 2560]) {
         await page.setViewportSize({ width, height: 900 });
-        const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        expect([view, width, Math.max(0, excess)]).toEqual([view, width, 0]);
+        await expectToFit(page, `${view}, ${width}`);
       }
     }
   });
 
+  async function expectToFit(page: Page, view: string): Promise<void> {
+    const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect([view, Math.max(0, excess)]).toEqual([view, 0]);
+  }
+
   async function shoot(page: Page, name: string): Promise<void> {
     if (shots === undefined) return;
-    await page.screenshot({ path: join(shots, `${name.replace(/\W+/g, '-')}.png`), fullPage: true });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const file = `${name}-${colorScheme}`.replace(/\W+/g, '-');
+      await page.screenshot({ path: join(shots, `${file}.png`), fullPage: true });
+    }
   }
 
   it('has dialogs and a sign-in that are accessible', async () => {
-    const page = await signIn(await newContext(), '#/keys');
+    const page = await open('keys');
     await page.getByRole('button', { name: 'Create a key', exact: true }).click();
     await page.getByRole('dialog').waitFor();
     await page.evaluate(axe);
@@ -458,15 +525,10 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
     await shoot(stranger, 'sign-in');
   });
 
-  /** `rules`: only these. The script comes through the browser's own door: the page's policy allows none from elsewhere. */
-  async function expectAccessible(page: Page, view: string, rules?: string[]): Promise<void> {
-    const { violations } = await page.evaluate(
-      async (values) =>
-        (globalThis as unknown as { axe: Axe }).axe.run({
-          resultTypes: ['violations'],
-          ...(values !== null && { runOnly: { type: 'rule', values } }),
-        }),
-      rules ?? null,
+  /** The script comes through the browser's own door: the page's policy allows none from elsewhere. */
+  async function expectAccessible(page: Page, view: string): Promise<void> {
+    const { violations } = await page.evaluate(async () =>
+      (globalThis as unknown as { axe: Axe }).axe.run({ resultTypes: ['violations'] }),
     );
     const found = violations.flatMap(({ id, nodes }) =>
       nodes.map(
@@ -474,7 +536,6 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000, retry: 2 }
       ),
     );
     expect(found).toEqual([]);
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    expect([view, Math.max(0, overflow)]).toEqual([view, 0]);
+    await expectToFit(page, view);
   }
 });
