@@ -102,20 +102,8 @@ function event(type: string, members: JsonObject): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
 }
 
-const reader = createErrorReader();
-
-export const { decodeError, failureOfEvent } = reader;
-
-/** Inside a stream and a Response no header says how long to wait: the words do. */
-const WAIT = /try again in (\d+(?:\.\d+)?) ?(m?s)\b/i;
-
-/** A parsed value that is known to be an error. */
-export function failureOf(value: unknown): ProviderFailure {
-  const failure = reader.failureOf(value);
-  const [, digits, unit] = WAIT.exec(failure.message.slice(0, 2000)) ?? [];
-  if (digits !== undefined) failure.retryAfterMs = Math.ceil(Number(digits) * (unit === 'ms' ? 1 : 1000));
-  return failure;
-}
+/** `failureOf`: of a parsed value that is known to be an error. */
+export const { decodeError, failureOf, failureOfEvent } = createErrorReader();
 
 /** Whether the data of an event is an error, in this protocol's form or in another server's own; `event`: the event's name. */
 export function isError(value: JsonObject, event: string): boolean {

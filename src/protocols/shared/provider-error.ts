@@ -297,6 +297,10 @@ function toFailure(
   if (code !== '' && (numericCodes || !/^\d+$/.test(code))) failure.code = code;
   if (details !== undefined) failure.details = details;
   if (written !== undefined) failure.failedGeneration = written;
+  if (kind === 'rate_limited' || kind === 'overloaded') {
+    const wait = waitInWords(message);
+    if (wait !== undefined) failure.retryAfterMs = wait;
+  }
   if (kind === 'context_overflow') {
     const whole = typeof source === 'string' ? source : errorJson(source);
     const tokens = overflowTokens(message, whole.slice(0, MOST_NUMBERS));
@@ -321,6 +325,22 @@ function retryAfterMs(headers: Headers): number | undefined {
 function retryDelayMs(body: string): number | undefined {
   const seconds = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000);
+}
+
+/** Characters of a message in which a wait is looked for. */
+const MOST_WAIT = 2000;
+const WAIT = /try again in ((?:\d{1,9}(?:\.\d{1,9})?(?:ms|[hms]) ?){1,4})/i;
+const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** "Please try again in 1m12.5s": inside a stream no header says how long to wait, and some servers send none beside a 429 either. */
+function waitInWords(message: string): number | undefined {
+  const words = WAIT.exec(message.slice(0, MOST_WAIT))?.[1];
+  if (words === undefined) return undefined;
+  let wait = 0;
+  for (const [, digits, unit] of words.matchAll(/([\d.]+)(ms|[hms])/gi)) {
+    wait += Number(digits) * UNIT_MS[unit?.toLowerCase() as keyof typeof UNIT_MS];
+  }
+  return Math.ceil(wait);
 }
 
 export function malformed(message: string): ProviderFailure {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { STATUS, GatewayError, type ErrorKind, type FailureKind } from '../../../src/errors.ts';
+import { failureOf } from '../../../src/protocols/chat/errors.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 
 const encode = (kind: ErrorKind, options = {}) =>
@@ -259,6 +260,24 @@ describe('how long to wait', () => {
     [undefined, {}],
   ])('%s', (ms, headers) => {
     expect(decode(429, '{}', headers).retryAfterMs).toBe(ms);
+  });
+  test.each([
+    ['Please try again in 20s.', 20_000],
+    ['Please try again in 6.2s. Visit https://a.example', 6200],
+    ['Please try again in 120ms.', 120],
+    ['Please try again in 1m12.5s.', 72_500],
+    ['Please try again in 1h0m.', 3_600_000],
+    ['Please try again in a while.', undefined],
+    ['Please try again in 20 seasons.', undefined],
+  ])('in the words: %s', (message, ms) => {
+    const body = { error: { message, type: 'tokens', code: 'rate_limit_exceeded' } };
+    expect(decode(429, body).retryAfterMs).toBe(ms);
+    expect(failureOf(body).retryAfterMs).toBe(ms);
+  });
+  test('a header is more exact than the words', () => {
+    const body = { error: { message: 'Please try again in 20s.' } };
+    expect(decode(429, body, { 'retry-after': '3' }).retryAfterMs).toBe(3000);
+    expect(decode(400, body).retryAfterMs).toBeUndefined();
   });
   test("Google's delay stands in the body", () => {
     const body = [
