@@ -244,6 +244,8 @@ export interface Batch {
 export interface Store {
   /** The name of the database in messages: the file's path, or the URL without its password. */
   readonly location: string;
+  /** When the database was made: differs from that of another database at the same location. */
+  readonly createdAt: number;
   /** The key of stored items, which all gateways on the database share: 32 bytes. Throws StoreError. */
   itemKey(): Buffer;
 

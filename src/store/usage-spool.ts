@@ -12,11 +12,21 @@ import { StoreError, type Store, type UsageRow } from './store.ts';
 
 const VERSION = 1;
 const MAX_BYTES = 64 * 1024 * 1024;
+const TYPE = 'usage-spool';
 const SUFFIX = '.jsonl';
 /** Of a file that is being written. */
 const PART = '.part';
 /** After this time the process that wrote a part is taken for dead. */
 const ABANDONED_MS = 60_000;
+
+/** The first line of a file. */
+interface Head {
+  type: typeof TYPE;
+  version: typeof VERSION;
+  /** `createdAt` of the database. */
+  database: number;
+  writer: string;
+}
 
 /** Of one writer, ascending. */
 export interface NumberedRows {
@@ -35,7 +45,7 @@ export interface UsageSpool {
 }
 
 interface SpoolOptions {
-  store: Pick<Store, 'location' | 'recordUsage'>;
+  store: Pick<Store, 'location' | 'createdAt' | 'recordUsage'>;
   /** For a database that is not a file: files of SQLite lie beside it. */
   dataFolder: string;
   clock: Clock;
@@ -57,7 +67,7 @@ export function createUsageSpool(options: SpoolOptions): UsageSpool {
       if (closed) return;
       if (leftAlone.has(file)) continue;
       try {
-        const counts = await drainFile(file, record);
+        const counts = await drainFile(file, store.createdAt, record);
         await rm(file, { force: true });
         failing = false;
         log.info('the usage rows of a spool file were written', { file, ...counts });
@@ -95,7 +105,8 @@ export function createUsageSpool(options: SpoolOptions): UsageSpool {
         makeFolder(place.folder);
         const used = filesOf(place, Infinity).reduce((sum, { size }) => sum + size, 0);
         const base = path.join(place.folder, place.prefix + writer);
-        const saved = await saveFile(base, writer, batches, maxBytes - used);
+        const head: Head = { type: TYPE, version: VERSION, database: store.createdAt, writer };
+        const saved = await saveFile(base, head, batches, maxBytes - used);
         const rows = batches.slice(0, saved).reduce((sum, batch) => sum + batch.rows.length, 0);
         if (saved > 0) log.warn('usage rows wait in a spool file', { file: base + SUFFIX, rows });
         return saved;
@@ -154,14 +165,14 @@ function drainable(place: Place, now: number): { file: string }[] {
 /** Other processes see the file when it is complete. Resolves to the number of batches in it. */
 async function saveFile(
   base: string,
-  writer: string,
+  head: Head,
   batches: readonly NumberedRows[],
   room: number,
 ): Promise<number> {
   const part = base + PART;
   const handle = await open(part, 'wx', 0o600);
   try {
-    const saved = await append(handle, writer, batches, room);
+    const saved = await append(handle, head, batches, room);
     await handle.sync();
     await handle.close();
     if (saved > 0) await rename(part, base + SUFFIX);
@@ -176,7 +187,7 @@ async function saveFile(
 
 async function append(
   handle: FileHandle,
-  writer: string,
+  head: Head,
   batches: readonly NumberedRows[],
   room: number,
 ): Promise<number> {
@@ -188,7 +199,7 @@ async function append(
     return left >= 0;
   };
   let saved = 0;
-  if (!(await write(lineOf({ type: 'usage-spool', version: VERSION, writer })))) return 0;
+  if (!(await write(lineOf(head)))) return 0;
   for (const { number, rows } of batches) {
     if (!(await write(rows.map((row) => lineOf({ batch: number, row })).join('')))) break;
     saved += 1;
@@ -201,6 +212,7 @@ const lineOf = (value: object): string => `${JSON.stringify(value)}\n`;
 /** A line that a crash cut off is skipped. */
 async function drainFile(
   file: string,
+  database: number,
   record: (writer: string, batch: NumberedRows) => Promise<void>,
 ): Promise<{ rows: number; unreadable: number }> {
   const handle = await open(file);
@@ -215,7 +227,7 @@ async function drainFile(
   try {
     for await (const line of handle.readLines()) {
       if (writer === undefined) {
-        writer = writerOf(line);
+        writer = writerOf(line, database);
         continue;
       }
       const entry = entryOf(line);
@@ -233,11 +245,15 @@ async function drainFile(
   return counts;
 }
 
-/** Throws if the first line is not that of this version. */
-function writerOf(line: string): string {
-  const { type, version, writer } = parsed(line) ?? {};
-  if (type === 'usage-spool' && version === VERSION && typeof writer === 'string') return writer;
-  throw new Error(`it is not a spool file of version ${VERSION}`);
+/** Throws if the first line is not that of this version, or of another database. */
+function writerOf(line: string, database: number): string {
+  const head = parsed(line) ?? {};
+  const { writer } = head;
+  if (head['type'] !== TYPE || head['version'] !== VERSION || typeof writer !== 'string') {
+    throw new Error(`it is not a spool file of version ${VERSION}`);
+  }
+  if (head['database'] === database) return writer;
+  throw new Error('it is of another database, which was at the same place');
 }
 
 function entryOf(line: string): { batch: number; row: UsageRow } | undefined {

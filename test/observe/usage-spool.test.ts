@@ -38,9 +38,10 @@ beforeEach(async () => {
 });
 
 /** The real database, while it is not away. `lost`: it takes this batch nevertheless, and only its reply does not arrive. */
-function reachable(lost?: number): Pick<Store, 'location' | 'recordUsage' | 'idle'> {
+function reachable(lost?: number): Pick<Store, 'location' | 'createdAt' | 'recordUsage' | 'idle'> {
   return {
     location: file,
+    createdAt: store.createdAt,
     async recordUsage(rows, batch) {
       if (!away || batch?.number === lost) await store.recordUsage(rows, batch);
       if (away) throw new StoreError('unavailable', 'away');
@@ -189,6 +190,24 @@ it('a line that a crash cut off costs its row alone', async () => {
   await gateway().spool.drain();
   expect(await written()).toEqual(upTo(3));
   expect(logged.at(-1)).toContain('"rows":3,"unreadable":1');
+});
+
+it('a new database in the place of a deleted one does not get the rows of the old one', async () => {
+  const { recorder, finish } = gateway();
+  away = true;
+  finish(0, 3);
+  await recorder.flush();
+  away = false;
+  await store.close();
+  for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+  store = await opened(file, { clock: systemClock });
+  // Accounts of the new database get the numbers of the old one's.
+  await store.createKey(newKey({ account: 'of the new database' }));
+  const { spool } = gateway();
+  await spool.drain();
+  expect(await written()).toEqual([]);
+  expect(spoolFiles()).toHaveLength(1);
+  expect(logged.at(-1)).toContain('it is of another database');
 });
 
 it('a file of a process that died while it wrote it is read a minute later, and no other', async () => {

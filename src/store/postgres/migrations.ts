@@ -160,20 +160,30 @@ const TABLES = {
   text: `SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename = 'migrations' DESC, 1`,
 };
 const APPLIED = { text: 'SELECT name FROM migrations ORDER BY name COLLATE "C"' };
+const CREATED = { text: 'SELECT applied_at FROM migrations ORDER BY name COLLATE "C" LIMIT 1' };
 const SECRET = { text: 'SELECT value FROM secrets WHERE name = $1' };
 
-/** Brings the schema up to date, and resolves to the key of stored items, which all gateways on the database share. If several
- *  do so at once, the first applies the steps and the others find them. */
+/** What all gateways on the database share. */
+export interface Identity {
+  /** The key of stored items. */
+  itemKey: Buffer;
+  createdAt: number;
+}
+
+/** Brings the schema up to date. If several processes do so at once, the first applies the steps and the others find them. */
 export async function migrate(
   connection: Connection,
   now: number,
   migrations: readonly Migration[] = MIGRATIONS,
-): Promise<Buffer> {
+): Promise<Identity> {
   if ((await countApplied(connection, connection, migrations)) < migrations.length) {
     await connection.transaction((session) => applySteps(session, connection, migrations, now));
   }
   const [secret] = await connection.read<{ value: Buffer }>(SECRET, ITEM_KEY);
-  if (secret?.value.length === ITEM_KEY_BYTES) return secret.value;
+  if (secret?.value.length === ITEM_KEY_BYTES) {
+    const [created] = await connection.read<{ applied_at: number }>(CREATED);
+    return { itemKey: secret.value, createdAt: created?.applied_at ?? 0 };
+  }
   const how = `it holds no key of stored items; run: INSERT INTO secrets VALUES ('${ITEM_KEY}', sha256(gen_random_uuid()::text::bytea))`;
   throw new StoreError('unavailable', `the database ${connection.server.location} is not used: ${how}`);
 }

@@ -9,7 +9,7 @@ import { createChanges } from './changes.ts';
 import { connect, loadDriver, type Connection } from './connection.ts';
 import { createItems } from './items.ts';
 import { createKeys } from './keys.ts';
-import { migrate } from './migrations.ts';
+import { migrate, type Identity } from './migrations.ts';
 import { createRequests } from './requests.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 import { readUrl } from './url.ts';
@@ -28,21 +28,21 @@ export async function openPostgres(url: string, clock: Clock): Promise<Store> {
   const server = readUrl(url);
   const connection = await connect(await loadDriver(), server);
   try {
-    const itemKey = await migrate(connection, clock.now());
-    return createStore(connection, itemKey, clock);
+    return createStore(connection, await migrate(connection, clock.now()), clock);
   } catch (error) {
     await connection.close();
     throw error;
   }
 }
 
-function createStore(connection: Connection, itemKey: Buffer, clock: Clock): Store {
+function createStore(connection: Connection, { itemKey, createdAt }: Identity, clock: Clock): Store {
   const changes = createChanges(connection, clock);
   const admissions = createAdmissions(connection, changes, clock);
   const usage = createUsage(connection);
   let pinging: Promise<void> | undefined;
   return {
     location: connection.server.location,
+    createdAt,
     itemKey: () => itemKey,
     admit(key, limit) {
       changes.listen();

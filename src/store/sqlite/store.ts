@@ -14,13 +14,26 @@ import { prepareRequests } from './requests.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 import { prepareUsage, prune, sumUp } from './usage/rows.ts';
 
+const CREATED = 'SELECT applied_at FROM migrations ORDER BY name LIMIT 1';
+
 export async function openSqlite(file: string, clock: Clock): Promise<Store> {
   const driver = await loadDriver();
-  const connection = await connect({ driver, file, clock, prepare });
+  let createdAt = 0;
+  const connection = await connect({
+    ...{ driver, file, clock },
+    // Once more when another file takes the path.
+    prepare(db) {
+      createdAt = db.prepare<[], number>(CREATED).pluck().get() ?? 0;
+      return prepare(db);
+    },
+  });
   const run = connection.run;
   const admissions = createAdmissions(connection);
   return {
     location: file,
+    get createdAt() {
+      return createdAt;
+    },
     itemKey: () => readItemKey(`${file}.key`),
 
     admit: (key, limit, now) => admissions.admit(key, limit, now),
