@@ -10,6 +10,13 @@ export function cpuMicros(pid: number): number {
   return sum(tree(pid).map((each) => precise(each) ?? ticks(each)));
 }
 
+/** Microseconds since the start of the machine, of all cores. What another machine on the same hardware took is not idle. */
+export function machineMicros(): { idle: number } {
+  const fields = read('/proc/stat')?.split('\n', 1)[0]?.split(/ +/).slice(1) ?? [];
+  // Idle, and idle while a disk is waited for.
+  return { idle: (Number(fields[3] ?? 0) + Number(fields[4] ?? 0)) * TICK_US };
+}
+
 /** Resident memory in KiB. */
 export function residentKib(pid: number): number {
   return sum(

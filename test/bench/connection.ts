@@ -9,6 +9,8 @@ import { LAST_WORD, textOf } from './replies.ts';
 export interface Connection {
   /** Resolves when the answer is complete; rejects where it is not what it should be. One at a time. */
   send(request: Buffer): Promise<void>;
+  /** When the first byte of the last answer's body came. */
+  firstByteAt(): number;
   close(): void;
 }
 
@@ -38,6 +40,7 @@ export async function openConnection(route: Route, check: 'whole' | 'end'): Prom
   let settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
   let head = '';
   let body: Buffer[] = [];
+  let firstByteAt = 0;
 
   function fail(reason: string): void {
     settle?.reject(new Error(reason));
@@ -60,6 +63,7 @@ export async function openConnection(route: Route, check: 'whole' | 'end'): Prom
       head = text;
     },
     body(bytes) {
+      if (firstByteAt === 0) firstByteAt = performance.now();
       if (check === 'whole' || body.length < 2) body.push(bytes);
       else body = [body.at(-1) ?? bytes, bytes];
     },
@@ -76,8 +80,10 @@ export async function openConnection(route: Route, check: 'whole' | 'end'): Prom
           return;
         }
         settle = { resolve, reject };
+        firstByteAt = 0;
         socket.write(request);
       }),
+    firstByteAt: () => firstByteAt,
     close: () => socket.destroy(),
   };
 }

@@ -26,5 +26,11 @@ export interface Result {
   fault?: string;
   /** Milliseconds from the request's first byte to the answer's last. */
   p50: number;
+  p99: number;
+  /** Of a paced job: all of them. */
+  times?: number[];
+  /** Of streams: medians of the milliseconds to the first byte of the body, and from one text frame to the next. */
+  firstByte: number;
+  betweenFrames: number;
   seconds: number;
 }

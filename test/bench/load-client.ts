@@ -3,6 +3,7 @@ import type { Job, Result } from './jobs.ts';
 import { ownProgram, start } from './processes.ts';
 
 export interface LoadClient {
+  pid: number;
   run(job: Job): Promise<Result>;
   stop(): Promise<void>;
 }
@@ -13,6 +14,7 @@ export function startLoad(): LoadClient {
   running.child.on('message', (result: Result) => waiting?.resolve(result));
   running.child.on('exit', () => waiting?.reject(new Error(`the load client ended: ${running.stderr()}`)));
   return {
+    pid: running.pid,
     run: (job) =>
       new Promise((resolve, reject) => {
         waiting = { resolve, reject };

@@ -1,12 +1,15 @@
 // The load client: a process that takes jobs from the harness. It compares nothing and knows no target.
 import { openConnection, requestBytes, type Connection } from './connection.ts';
 import type { Job, Result, Route } from './jobs.ts';
+import { quantile } from './rows.ts';
+import { unitsOf } from './scenarios.ts';
 
 /** Connections opened at the same time; more overflow a listener's queue. */
 const OPENING = 64;
 
 interface Tally {
   times: number[];
+  firstBytes: number[];
   failed: number;
   fault?: string;
 }
@@ -63,6 +66,7 @@ async function timed(connection: Connection, bytes: Buffer, tally: Tally): Promi
   try {
     await connection.send(bytes);
     tally.times.push(performance.now() - start);
+    tally.firstBytes.push(connection.firstByteAt() - start);
     return true;
   } catch (error) {
     tally.failed += 1;
@@ -76,7 +80,7 @@ function until(at: number): Promise<void> {
 }
 
 async function perform(job: Job): Promise<Result> {
-  const tally: Tally = { times: [], failed: 0 };
+  const tally: Tally = { times: [], firstBytes: [], failed: 0 };
   const start = performance.now();
   try {
     // The table's key and the job's are the same; TypeScript can't follow that through a union.
@@ -85,12 +89,20 @@ async function perform(job: Job): Promise<Result> {
     tally.failed += 1;
     tally.fault ??= error instanceof Error ? error.message : String(error);
   }
-  const times = tally.times.sort((left, right) => left - right);
+  const frames = unitsOf(job.route.kind);
+  const { times, firstBytes } = tally;
   return {
     completed: times.length,
     failed: tally.failed,
     ...(tally.fault === undefined ? {} : { fault: tally.fault }),
-    p50: times[Math.floor(times.length / 2)] ?? NaN,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    ...(job.do === 'paced' && { times }),
+    firstByte: quantile(firstBytes, 0.5),
+    betweenFrames: quantile(
+      times.map((time, index) => (time - (firstBytes[index] ?? NaN)) / (frames - 1)),
+      0.5,
+    ),
     seconds: (performance.now() - start) / 1000,
   };
 }

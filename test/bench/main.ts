@@ -1,15 +1,18 @@
 // The benchmark: `npm run bench -- --help`.
 import { cpus } from 'node:os';
 import { startLoad } from './load-client.ts';
-import { measureFamily, measureLatency, measureStart, measureStreams, type Bench } from './measure.ts';
+import { compare, measureWorkers } from './compare.ts';
+import { measureLatency, measureRate, measureTokens } from './latency.ts';
+import { measureFamilies, type Bench } from './measure.ts';
+import { measureStart, measureStreams } from './memory.ts';
 import { HELP, readOptions, type Options } from './options.ts';
 import { FULL, QUICK } from './plan.ts';
 import { pinned, pinSelf } from './processes.ts';
 import { summarize, type Row, type Summary } from './rows.ts';
-import { SCENARIOS, type Scenario } from './scenarios.ts';
+import { COMPARISONS, SCENARIOS, type Scenario } from './scenarios.ts';
 import { soak } from './soak.ts';
-import { table } from './table.ts';
-import { createWorkplace, startTarget, type Started, type TargetName } from './targets.ts';
+import { tables } from './table.ts';
+import { createWorkplace } from './targets.ts';
 
 process.exitCode = await main();
 
@@ -20,35 +23,39 @@ async function main(): Promise<number> {
     return 0;
   }
   pinSelf();
-  const { targets, stubPort, dispose } = await createWorkplace(options.gateway);
-  const load = startLoad();
   const say = (what: string): void => void process.stderr.write(`${what}\n`);
-  const bench: Bench = { load, targets, stubPort, say, warm: new Set(), plan: options.quick ? QUICK : FULL };
+  const workplace = await createWorkplace(options.gateway, say);
+  const load = startLoad();
+  const bench: Bench = { ...workplace, load, say, warm: new Set(), plan: options.quick ? QUICK : FULL };
   try {
     return options.soak === undefined ? await measureAll(bench, options) : await soakOnce(bench, options);
   } finally {
     await load.stop();
-    await dispose();
+    await workplace.dispose();
   }
 }
 
 async function measureAll(bench: Bench, options: Options): Promise<number> {
-  const rows: Row[] = [];
   const wanted = (id: string): boolean =>
     options.only.length === 0 || options.only.some((part) => id.includes(part));
-  const families = byFamily(SCENARIOS.filter(({ id }) => wanted(id)));
-  if (families.length > 0) {
-    await withAll(bench, async (started) => {
-      for (const family of families) rows.push(...(await measureFamily(family, started, bench)));
-    });
+  const rows = await measureFamilies(byFamily(SCENARIOS.filter(({ id }) => wanted(id))), bench);
+  for (const comparison of COMPARISONS) {
+    if (!wanted(comparison.id)) continue;
+    const row = await compare(comparison, bench);
+    if (row !== undefined) rows.push(row);
   }
-  if (wanted('latency')) {
-    await withAll(bench, async (started) => rows.push(await measureLatency(started, bench)));
-  }
-  for (const client of bench.plan.streamClients) {
-    if (wanted(`streams ${client}`)) rows.push(await measureStreams(client, bench));
-  }
-  if (wanted('start') || wanted('idle')) rows.push(...(await measureStart(bench)));
+  const others: [ids: string[], measure: () => Promise<Row[]>][] = [
+    [['workers small chat', 'workers throughput'], () => measureWorkers(bench)],
+    [both('latency', 'latency p99', 'latency in commits'), () => measureLatency(bench)],
+    [both('rate'), () => measureRate(bench)],
+    [both('first token', 'each token'), () => measureTokens(bench)],
+    ...bench.plan.streamClients.map((client): (typeof others)[number] => [
+      both(`streams ${client}`),
+      () => measureStreams(client, bench),
+    ]),
+    [both('start', 'idle', 'steady'), () => measureStart(bench)],
+  ];
+  for (const [ids, measure] of others) if (ids.some(wanted)) rows.push(...(await measure()));
   const summaries = rows.map(summarize);
   report(summaries, options);
   const has = (verdict: Summary['verdict']): boolean =>
@@ -76,20 +83,12 @@ function report(summaries: readonly Summary[], { json, quick }: Options): void {
   console.log(
     `Node ${machine.node}, ${machine.cpu}, ${pins}; medians (minimum–maximum), ratios round by round\n`,
   );
-  console.log(table(summaries));
+  console.log(tables(summaries));
 }
 
-async function withAll(
-  { targets }: Bench,
-  measure: (started: Record<TargetName, Started>) => Promise<unknown>,
-): Promise<void> {
-  const started = {
-    bare: await startTarget(targets.bare),
-    floor: await startTarget(targets.floor),
-    gateway: await startTarget(targets.gateway),
-  };
-  await measure(started);
-  for (const { running } of Object.values(started)) await running.stop();
+/** Names of rows of the gateway on SQLite, and on PostgreSQL. */
+function both(...ids: string[]): string[] {
+  return ids.flatMap((id) => [id, `postgres ${id}`]);
 }
 
 /** Scenarios whose references are the same: the same request, client and reply. */

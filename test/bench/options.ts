@@ -8,6 +8,8 @@ export const HELP = `npm run bench -- [options]
 Processor time, latency and memory of the gateway beside two references:
   bare    node:http and undici, bodies streamed through, nothing parsed
   floor   the body buffered, parsed and written anew, one row upserted in SQLite
+and beside itself: on PostgreSQL (GATEWAY_TEST_POSTGRES, or the server of the tests), observed (metrics on, the page open),
+with two workers.
 
   --quick              about a minute, less exact
   --only TEXT          rows whose name holds TEXT; may be given again

@@ -1,10 +1,10 @@
 // How long and how often: the two sizes of a run.
 import { WIRES, type Wire } from './replies.ts';
-import { TARGET_NAMES, type TargetName } from './targets.ts';
+import type { TargetName } from './targets.ts';
 
 /** Measurements of each target in turn. The machine's own slow and fast times last for seconds: of short rounds more find all
  *  targets in the same. */
-interface Rounds {
+export interface Rounds {
   count: number;
   /** Of one target. An answer that has begun is always finished. */
   forMs: number;
@@ -23,6 +23,17 @@ export interface Plan {
   warmRequests: number;
   warmChunks: number;
   warmMs: number;
+  /** Processes of each target of a comparison: two processes of the same code differ by some per cent. */
+  processes: number;
+  /** Of each process: rounds of a usual length, and of a second. */
+  compared: Rounds;
+  comparedLong: Rounds;
+  /** The highest rate is searched in each round. */
+  rateRounds: number;
+  rateMs: number;
+  tokenRounds: number;
+  /** Before memory is steady. */
+  steadyRequests: number;
   startRounds: number;
   streamRounds: number;
   streamClients: readonly Wire[];
@@ -36,10 +47,17 @@ export const FULL: Plan = {
   warmRequests: 20_000,
   warmChunks: 200_000,
   warmMs: 15_000,
+  processes: 3,
+  compared: { count: 41, forMs: 125 },
+  comparedLong: { count: 11, forMs: 1000 },
+  rateRounds: 7,
+  rateMs: 500,
+  tokenRounds: 9,
+  steadyRequests: 50_000,
   startRounds: 15,
   streamRounds: 3,
   streamClients: WIRES,
-  streamTargets: TARGET_NAMES,
+  streamTargets: ['bare', 'floor', 'gateway', 'postgres'],
 };
 
 /** A minute. Streams last for seconds and their gate is no ratio: only the gateway's. */
@@ -50,6 +68,13 @@ export const QUICK: Plan = {
   warmRequests: 4000,
   warmChunks: 4000,
   warmMs: 800,
+  processes: 1,
+  compared: { count: 4, forMs: 125 },
+  comparedLong: { count: 2, forMs: 1000 },
+  rateRounds: 1,
+  rateMs: 200,
+  tokenRounds: 1,
+  steadyRequests: 5000,
   startRounds: 1,
   streamRounds: 1,
   streamClients: ['chat'],

@@ -5,9 +5,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** `measured` has its core alone; everything else shares the other. */
-export type Core = 'measured' | 'load';
-const CORES: Record<Core, string> = { measured: '0', load: '1' };
+/** `measured` has its core alone; everything else shares the other. `both`: for what has several processes. */
+export type Core = 'measured' | 'load' | 'both';
+const CORES: Record<Core, string> = { measured: '0', load: '1', both: '0,1' };
 
 export const pinned = cpus().length > 1 && spawnSync('taskset', ['--version']).status === 0;
 

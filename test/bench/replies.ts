@@ -3,7 +3,7 @@
 export const WIRES = ['chat', 'messages', 'responses'] as const;
 export type Wire = (typeof WIRES)[number];
 /** Also the names of the stub's models. */
-export const KINDS = ['whole', 'paced', 'burst', 'slow'] as const;
+export const KINDS = ['whole', 'paced', 'burst', 'slow', 'tokens'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** How a stream's frames leave: `frames` a write, `everyMs` apart. */
@@ -19,6 +19,8 @@ export const PACES: Record<Exclude<Kind, 'whole'>, Pace> = {
   // What arrives together when a fast model's tokens share a TCP segment.
   burst: { chunks: 400, frames: 8, everyMs: 4 },
   slow: { chunks: 10, frames: 1, everyMs: 500 },
+  // The pace at which public benchmarks of gateways measure the delay of a token.
+  tokens: { chunks: 50, frames: 1, everyMs: 20 },
 };
 
 /** The last word of every answer; what a load client looks for. */

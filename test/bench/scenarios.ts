@@ -1,13 +1,16 @@
 // What is measured, and how much it may cost: rows of data. PERFORMANCE's release gates stand here.
 import type { Size } from './bodies.ts';
 import { PACES, type Kind, type Wire } from './replies.ts';
+import type { TargetName } from './targets.ts';
 
 export interface Gate {
   /** A ratio to a reference's median, or to nothing: then the limits are the row's own unit. */
-  against: 'bare' | 'floor' | null;
+  against: TargetName | null;
   release: number;
   /** What we are out for. */
   goal: number;
+  /** The figure must be so high at least. */
+  least?: boolean;
 }
 
 /** Processor time of one request, or of one text frame of a stream. */
@@ -47,9 +50,12 @@ const ALL: readonly Route[] = [
 const FIRST_TWO = ALL.filter((route) => !route.includes('responses'));
 const RELAYED = FIRST_TWO.filter(([client, provider]) => client === provider);
 
-const bare = (release: number, goal: number): Gate => ({ against: 'bare', release, goal });
-const floor = (release: number, goal: number): Gate => ({ against: 'floor', release, goal });
-const absolute = (release: number, goal: number): Gate => ({ against: null, release, goal });
+const to =
+  (against: Gate['against']) =>
+  (release: number, goal: number): Gate => ({ against, release, goal });
+const bare = to('bare');
+const floor = to('floor');
+const absolute = to(null);
 
 const FAMILIES: readonly Family[] = [
   {
@@ -108,12 +114,62 @@ export const SCENARIOS: readonly Scenario[] = FAMILIES.flatMap(
     }),
 );
 
+/** Small requests of a gateway in two forms, which take turns. */
+export interface Comparison {
+  id: string;
+  /** The last is the subject. */
+  targets: readonly TargetName[];
+  gate: Gate;
+  /** Of a second each: for what happens twice a second. */
+  long?: boolean;
+  connections: number;
+}
+
+export const COMPARISONS: readonly Comparison[] = [
+  {
+    id: 'postgres small chat',
+    targets: ['bare', 'gateway', 'postgres'],
+    gate: to('gateway')(1.6, 1.3),
+    connections: 16,
+  },
+  {
+    id: 'observed small chat',
+    targets: ['gateway', 'observed'],
+    gate: to('gateway')(1.03, 1.01),
+    long: true,
+    connections: 16,
+  },
+];
+
+/** Two workers beside one, on all cores. */
+export const WORKERS = {
+  cost: {
+    id: 'workers small chat',
+    targets: ['one worker', 'two workers'],
+    gate: to('one worker')(1.2, 1.05),
+    long: true,
+    connections: 32,
+  } satisfies Comparison,
+  throughput: {
+    id: 'workers throughput',
+    unit: 'of the ceiling',
+    gate: { ...absolute(0.9, 1), least: true },
+  },
+};
+
 /** Rows that are not processor time. */
 export const OTHER_ROWS = {
   latency: { unit: 'µs added, p50 at 100/s', gate: bare(1.5, 1.1) },
+  latencyTail: { unit: 'µs added, p99 at 100/s' },
+  /** What PostgreSQL adds to the latency of SQLite, in commits of one row at the same rate. */
+  commits: { unit: 'commits of latency', gate: absolute(1.5, 1) },
   streams: { unit: 'KiB a slow stream', gate: absolute(70, 50) },
   start: { unit: 'ms to the first 200', gate: absolute(300, 200) },
   idle: { unit: 'MiB when idle', gate: absolute(90, 75) },
+  steady: { unit: 'MiB after requests' },
+  rate: { unit: 'requests/s, p99 < 20 ms' },
+  firstToken: { unit: 'µs added to the first token' },
+  eachToken: { unit: 'µs added per token at 20 ms' },
 } as const;
 
 export function unitOf({ kind }: Scenario): string {

@@ -30,9 +30,13 @@ const ROUTES = KINDS.flatMap((kind) =>
   WIRES.flatMap((wire) => WIRES.map((provider) => ({ kind, wire, provider }))),
 );
 
-export async function soak({ requests, minutes }: SoakLength, { load, targets, say }: Bench): Promise<Soak> {
-  const started = await startTarget(targets.gateway);
-  const { target, port, running } = started;
+export async function soak(
+  { requests, minutes }: SoakLength,
+  { load, target: make, say }: Bench,
+): Promise<Soak> {
+  const gateway = await make('gateway');
+  if (gateway === undefined) throw new Error('there is no gateway to measure');
+  const { target, port, pid, stop } = await startTarget(gateway);
   const at = performance.now();
   const elapsed = (): number => (performance.now() - at) / 60_000;
   const samples: number[] = [];
@@ -55,12 +59,12 @@ export async function soak({ requests, minutes }: SoakLength, { load, targets, s
     const result = await load.run({ do: 'closed', route, connections: CONNECTIONS, forMs: SLICE_MS });
     done += result.completed;
     fault = result.fault;
-    const mib = residentKib(running.pid) / 1024;
+    const mib = residentKib(pid) / 1024;
     samples.push(mib);
     say(`soak: ${done} requests, ${elapsed().toFixed(1)} min, ${mib.toFixed(0)} MiB`);
   }
   const took = elapsed();
-  await running.stop();
+  await stop();
   const quarter = Math.floor(samples.length / 4);
   const before = spread(samples.slice(quarter, quarter * 2));
   const after = spread(samples.slice(quarter * 3));

@@ -1,39 +1,61 @@
-// The table that a person reads.
+// The tables that a person reads: one for each set of targets that rows compare.
 import type { Spread, Summary, Verdict } from './rows.ts';
 
-const HEADINGS = ['', 'unit', 'bare', 'floor', 'gateway', '× bare', '× floor', 'gate', 'goal', ''];
-const WORDS: Record<Verdict, string> = { goal: 'ok, goal met', ok: 'ok', over: 'OVER', failed: 'FAILED' };
+const WORDS: Record<Verdict, string> = {
+  goal: 'ok, goal met',
+  ok: 'ok',
+  over: 'OVER',
+  undecided: 'undecided',
+  failed: 'FAILED',
+  none: '',
+};
 
-export function table(summaries: readonly Summary[]): string {
-  const lines = [HEADINGS, ...summaries.map(cells)];
-  const widths = HEADINGS.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
-  const isText = (column: number): boolean => column < 2 || column === HEADINGS.length - 1;
-  const drawn = lines.map((line) =>
-    line
-      .map((cell, column) =>
-        isText(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-      )
-      .join('  ')
-      .trimEnd(),
-  );
+export function tables(summaries: readonly Summary[]): string {
+  const groups = new Map<string, Summary[]>();
+  for (const summary of summaries) {
+    const key = summary.targets.join();
+    groups.set(key, [...(groups.get(key) ?? []), summary]);
+  }
+  const notes = summaries.flatMap(({ id, note }) => (note === undefined ? [] : [`${id}: ${note}`]));
   const faults = summaries.flatMap(({ id, faults }) =>
     Object.entries(faults).map(([target, fault]) => `${id}: ${target}: ${fault}`),
   );
-  return [...drawn, ...faults].join('\n');
+  return [...[...groups.values()].map(table), [...notes, ...faults].join('\n')]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
-function cells({ id, unit, spreads, ratios, gate, verdict }: Summary): string[] {
-  const limit = (value: number): string => `≤ ${value}${gate.against === null ? '' : ` × ${gate.against}`}`;
+function table(summaries: readonly Summary[]): string {
+  const targets = summaries[0]?.targets ?? [];
+  const others = targets.slice(0, -1);
+  const headings = ['', 'unit', ...targets, ...others.map((name) => `× ${name}`), 'gate', 'goal', ''];
+  const lines = [headings, ...summaries.map(cells)];
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
+  const isText = (column: number): boolean => column < 2 || column === headings.length - 1;
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) =>
+          isText(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function cells({ id, unit, targets, spreads, ratios, gate, verdict }: Summary): string[] {
+  const limit = (value: number | undefined): string => {
+    if (gate === undefined || value === undefined) return '';
+    return `${gate.least === true ? '≥' : '≤'} ${value}${gate.against === null ? '' : ` × ${gate.against}`}`;
+  };
   return [
     id,
     unit,
-    range(spreads.bare),
-    range(spreads.floor),
-    range(spreads.gateway),
-    times(ratios.bare),
-    times(ratios.floor),
-    limit(gate.release),
-    limit(gate.goal),
+    ...targets.map((name) => range(spreads[name])),
+    ...targets.slice(0, -1).map((name) => times(ratios[name])),
+    limit(gate?.release),
+    limit(gate?.goal),
     WORDS[verdict],
   ];
 }
@@ -44,7 +66,8 @@ function range(spread: Spread | undefined): string {
 }
 
 function figure(value: number): string {
-  return value.toFixed(Math.abs(value) < 100 ? 1 : 0);
+  const size = Math.abs(value);
+  return value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0);
 }
 
 function times(value: number | undefined): string {

@@ -7,7 +7,6 @@ import { createServer, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import pg from 'pg';
-import { onTestFinished } from 'vitest';
 
 interface Programs {
   initdb: string;
@@ -184,6 +183,8 @@ async function once(url: string, text: string): Promise<void> {
 
 /** A new database that goes away with its test. */
 export async function temporaryDatabase(server?: string): Promise<TestDatabase> {
+  // Not at the top: the benchmark uses this file, too, and is no test.
+  const { onTestFinished } = await import('vitest');
   const database = await createDatabase(server);
   onTestFinished(() => database.drop());
   return database;
