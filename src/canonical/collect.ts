@@ -1,8 +1,7 @@
 // Converts a stream's events into a whole reply, and a whole reply into events, so that every client gets the form of answer that it
 // asked for.
 import type { ProviderFailure } from '../errors.ts';
-import type { StreamEvent } from './events.ts';
-import type { Reply, ReplyPart } from './reply.ts';
+import type { StreamEvent, Reply, ReplyPart } from './reply.ts';
 import type { ToolCallPart } from './request.ts';
 
 export interface Collector {

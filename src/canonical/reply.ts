@@ -1,6 +1,7 @@
-// A whole answer. Collecting a stream's events gives the same value.
-import type { NativePart, ReasoningPart, TextPart, ToolCallPart } from './request.ts';
-import type { Usage } from './usage.ts';
+// A whole answer, its tokens, and the events of a streamed one: collecting a stream's events gives the same value as the whole.
+import type { NativePart, ReasoningPart, TextPart, ToolCallPart, Citation } from './request.ts';
+import type { ProviderFailure } from '../errors.ts';
+import type { JsonObject } from './json.ts';
 
 export type ReplyPart = TextPart | ReasoningPart | ToolCallPart | NativePart;
 
@@ -29,3 +30,43 @@ export interface Reply {
   usage?: Usage;
   serviceTier?: string;
 }
+
+export interface Usage {
+  /** Fresh input tokens: neither read from nor written to a prompt cache. */
+  input: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  /** The part of `cacheWrite` that is stored for an hour, if the provider reports it. */
+  cacheWrite1h?: number;
+  /** Output tokens, reasoning included. */
+  output: number;
+  /** The part of `output` spent on reasoning. */
+  reasoning?: number;
+  /** Estimated by the gateway, not counted by the provider. */
+  estimated?: true;
+}
+
+export function totalInput(usage: Usage): number {
+  return usage.input + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0);
+}
+
+export type StreamEvent =
+  | { type: 'start'; id: string; model: string; created?: number; usage?: Usage; serviceTier?: string }
+  | { type: 'text_start'; index: number; refusal?: true }
+  | { type: 'text_delta'; index: number; text: string }
+  | { type: 'citation'; index: number; citation: Citation }
+  | { type: 'text_end'; index: number }
+  | { type: 'reasoning_start'; index: number }
+  | { type: 'reasoning_delta'; index: number; text: string }
+  | { type: 'reasoning_end'; index: number; signature?: string }
+  /** A redacted reasoning block, whole. */
+  | { type: 'redacted'; index: number; data: string }
+  | { type: 'tool_start'; index: number; id: string; name: string; custom?: true; extra?: JsonObject }
+  /** A piece of the arguments' JSON text (or of the free text of a custom call). */
+  | { type: 'tool_delta'; index: number; text: string }
+  | { type: 'tool_end'; index: number; extra?: JsonObject }
+  /** A block that only one protocol knows, whole. */
+  | { type: 'native'; index: number; part: NativePart }
+  /** `lost`: parts of the answer that a stream cannot hold at this point. */
+  | { type: 'end'; stop: StopReason; usage?: Usage; serviceTier?: string; lost?: readonly string[] }
+  | { type: 'error'; failure: ProviderFailure };

@@ -1,10 +1,9 @@
 // An answer put back into the form that the client knows: its own tool names, its custom tools, its structured output, and an
 // end at the stop sequences that the provider was not asked for.
 import { createCollector, replay } from './collect.ts';
-import type { StreamEvent } from './events.ts';
+import type { StreamEvent, Reply } from './reply.ts';
 import { createCustomToolInput } from './custom-tool-input.ts';
 import type { CustomToolInput } from './custom-tool-input.ts';
-import type { Reply } from './reply.ts';
 import { sequencesOf, StopCutter } from './stop-sequences.ts';
 
 /** Made with the encoded request, used on its reply. */

@@ -9,7 +9,7 @@ import { listModels } from '../providers/discover.ts';
 import { type Target, protocolFor } from '../routing/catalog.ts';
 import { LIST_MS, type Inventory } from './inventory.ts';
 import { NEVER_CANCELLED } from '../cancellation.ts';
-import type { StreamEvent } from '../canonical/events.ts';
+import type { StreamEvent } from '../canonical/reply.ts';
 import { PROTOCOL_NAMES, type GenerationRequest, type ProtocolName } from '../canonical/request.ts';
 import { openFrames } from '../gateway/outbound/provider-frames.ts';
 import { headersFor } from '../gateway/outbound/build-request.ts';

@@ -4,10 +4,9 @@ import { GatewayError } from '../errors.ts';
 import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { RoutingQuery } from '../routing/routing.ts';
-import { routingQuery } from './inbound/routing-query.ts';
+import { routingQuery, readRequest, type Inbound } from './inbound/read-request.ts';
 import { ClientGone, type Exchange, type GatewayDeps } from './exchange.ts';
 import { buildRequest } from './outbound/build-request.ts';
-import { readRequest, type Inbound } from './inbound/read-request.ts';
 import { readBody } from '../providers/read-body.ts';
 
 const TIMEOUT_MS = 5000;

@@ -4,15 +4,14 @@ import { authenticate } from '../accounts/key.ts';
 import { type Admission, GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
-import { readRequest } from './inbound/read-request.ts';
+import { readRequest, relayedTo, resolveTargets, routingQuery } from './inbound/read-request.ts';
 import { resolveReferences } from './inbound/stored-references.ts';
-import { relayedTo, resolveTargets, routingQuery } from './inbound/routing-query.ts';
 import { buildFirst } from './outbound/build-request.ts';
 import { askTargets, type AskOptions } from './outbound/fallback.ts';
 import { beginSpans } from './outbound/trace-context.ts';
-import { estimatedInput, respond } from './reply/respond.ts';
-import { keepAliveInSilence } from './reply/silence.ts';
+import { estimatedInput, respond, keepAliveInSilence } from './reply/respond.ts';
 import { recallThinking } from './thinking-memory.ts';
+import { protocolFor, type Target } from '../routing/catalog.ts';
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/routing.ts';
 import { finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
 
@@ -51,8 +50,11 @@ export async function infer(
     const query = routingQuery(inbound, key, forwarded.longContext);
     const resolution = await resolveTargets(query, cancellation, deps);
     const { targets, lone } = relayedTo(resolution, inbound);
-    const recalled = await recallThinking(inbound, targets, key.accountId, deps);
-    const references = await resolveReferences(inbound, key.accountId, deps);
+    const recalled = losesThinking(protocol, targets, query)
+      ? await recallThinking(inbound, key.accountId, deps)
+      : undefined;
+    const references =
+      client.stored && (await resolveReferences(inbound, client.stored, key.accountId, deps));
     const build = { forwarded, strict, recalled, references };
     const { first, rest, refused } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, tiers, clock, deps.log);
@@ -133,6 +135,12 @@ async function answer(
     silence.end();
     finishTrace(trace, deps.clock, deps.observers);
   }
+}
+
+/** In a tool loop, a provider of another protocol wants thinking back that the client's protocol has no field for. */
+function losesThinking({ name, client }: Protocol, targets: readonly Target[], query: RoutingQuery): boolean {
+  if (client.holds.signedThinking) return false;
+  return targets.some((target) => protocolFor(target, name) !== name) && query.openToolTurn;
 }
 
 /** Mostly none: no array is made then. */

@@ -1,12 +1,11 @@
 // Stores signed thinking for clients whose protocol has no field for it. The key is the first tool call of the turn; when the results
 // of the calls arrive, the thinking is put back before them, so that a model can continue to think in a tool loop.
-import type { StreamEvent } from '../canonical/events.ts';
+import type { StreamEvent, Reply } from '../canonical/reply.ts';
 import type { GenerationRequest, Message, Part, ReasoningPart } from '../canonical/request.ts';
-import type { Reply } from '../canonical/reply.ts';
 import { isSealed } from '../canonical/thinking-signature.ts';
 import { bareId } from '../canonical/tool-pairing.ts';
 import type { Logger } from '../log.ts';
-import { protocolFor, type Target } from '../routing/catalog.ts';
+import type { Target } from '../routing/catalog.ts';
 import type { NewItem, SealedItems } from '../store/sealed-items.ts';
 import type { Inbound } from './inbound/read-request.ts';
 
@@ -77,16 +76,12 @@ const MOST_TURNS = 1000;
 /** Stored turns by the id of their first call. */
 export type RecalledThinking = ReadonlyMap<string, StoredTurn>;
 
-/** The stored thinking of the open tool turn, if the client's protocol has no field for thinking and a target's has one. */
+/** The stored thinking of the open tool turn. */
 export async function recallThinking(
   inbound: Inbound,
-  targets: readonly Target[],
   accountId: number,
   deps: { items: SealedItems; log: Logger },
 ): Promise<RecalledThinking | undefined> {
-  const { name, client } = inbound.protocol;
-  if (client.holds.signedThinking || !client.hints.hasOpenToolTurn(inbound.value)) return undefined;
-  if (targets.every((target) => protocolFor(target, name) === name)) return undefined;
   const ids = openTurns(inbound.decode()).slice(-MOST_TURNS).map(firstCallId);
   const known = ids.filter((id) => id !== undefined);
   if (known.length === 0) return undefined;
@@ -119,13 +114,12 @@ function firstCallId({ parts }: Message): string | undefined {
   return call === undefined ? undefined : bareId(call.id);
 }
 
-/** The request with the thinking that this target signed; the same object if nothing is stored. */
+/** The request with the thinking that this target signed; the same object if there is none. */
 export function withRecalledThinking(
   request: GenerationRequest,
-  recalled: RecalledThinking | undefined,
+  recalled: RecalledThinking,
   { family, upstream }: Target,
 ): GenerationRequest {
-  if (recalled === undefined) return request;
   const open = new Set(openTurns(request));
   let changed = false;
   const messages = request.messages.map((message) => {

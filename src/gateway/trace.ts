@@ -2,7 +2,7 @@
 import type { RefusedRequest } from '../accounts/request-json.ts';
 import type { Clock } from '../clock.ts';
 import type { ProtocolName } from '../canonical/request.ts';
-import type { Usage } from '../canonical/usage.ts';
+import type { Usage } from '../canonical/reply.ts';
 import type { ProviderFailure } from '../errors.ts';
 import type { Protocol, ReplyIds } from '../protocols/protocol.ts';
 import type { Target } from '../routing/catalog.ts';

@@ -4,7 +4,7 @@
 import type { Attributes, Context, SpanOptions } from '@opentelemetry/api';
 import type { ContactSpan, FinishedTrace, Observer, RequestSpans } from '../gateway/trace.ts';
 import { withoutKeys, type Logger } from '../log.ts';
-import { totalInput } from '../canonical/usage.ts';
+import { totalInput } from '../canonical/reply.ts';
 import { protocols } from '../protocols/registry.ts';
 
 const NAME = 'local-llm-gateway';

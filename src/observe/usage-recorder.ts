@@ -1,14 +1,15 @@
-// Collects usage rows off the request path and writes them to the store in batches. A crash loses at most one interval of rows. While
-// the store is unavailable, rows wait in memory up to a bound, then in a spool file, and the log says so once.
+// Records finished requests in the store, off their path: usage rows in batches, and what an account's later requests may need of an
+// answer. A crash loses at most one interval of rows. While the store is unavailable, rows wait in memory up to a bound, then in a
+// spool file, and the log says so once.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { FinishedTrace, Observer } from '../gateway/trace.ts';
-import { withoutKeys, type Logger } from '../log.ts';
-import { costOf } from '../routing/price.ts';
+import type { Logger } from '../log.ts';
 import type { Store, UsageRow } from '../store/store.ts';
 import type { NumberedRows, UsageSpool } from '../store/usage-spool.ts';
 import { WriteQueue } from '../store/write-queue.ts';
-import { detailOf } from './request-detail.ts';
+import { usageRow } from './request-record.ts';
+import type { SealedItems } from '../store/sealed-items.ts';
 
 /** Rows of one transaction. */
 const MAX_BATCH = 1000;
@@ -109,31 +110,11 @@ export function createUsageRecorder(options: {
   };
 }
 
-function usageRow(trace: FinishedTrace): UsageRow {
-  const { key, contact, outcome } = trace;
-  const { usage } = outcome;
-  const target = contact?.target;
+/** `enabled`: whether the configuration has items stored now. */
+export function createItemRecorder(items: SealedItems, enabled: () => boolean): Observer {
   return {
-    at: trace.endedAt,
-    accountId: key.accountId,
-    keyId: key.id,
-    endpoint: trace.endpoint,
-    modelAsked: withoutKeys(trace.modelAsked),
-    provider: target?.provider.name ?? null,
-    model: target === undefined ? null : withoutKeys(target.model),
-    status: outcome.status,
-    streamed: trace.streamed,
-    input: usage?.input ?? null,
-    cacheRead: usage?.cacheRead ?? null,
-    cacheWrite: usage?.cacheWrite ?? null,
-    output: usage?.output ?? null,
-    reasoning: usage?.reasoning ?? null,
-    costUsd: usage === undefined ? null : (costOf(target?.price, usage) ?? null),
-    firstByteMs: trace.firstByteMs,
-    durationMs: trace.durationMs,
-    error: outcome.error,
-    requestId: trace.requestId,
-    attempts: trace.attempts,
-    detail: detailOf(trace),
+    finished({ key, outcome }) {
+      if (outcome.items !== undefined && enabled()) items.put(key.accountId, outcome.items);
+    },
   };
 }

@@ -1,14 +1,12 @@
 // The interface of a wire protocol. Each folder beside this file implements it, with the same file names.
 import type { GatewayError, ProviderFailure, Admission } from '../errors.ts';
-import type { StreamEvent } from '../canonical/events.ts';
+import type { StreamEvent, Reply, Usage } from '../canonical/reply.ts';
 import type { HistoryRules } from '../canonical/history.ts';
 import type { JsonObject } from '../canonical/json.ts';
 import type { Needs, Traits } from '../canonical/traits.ts';
-import type { Reply } from '../canonical/reply.ts';
 import type { ThinkingCut } from '../canonical/thinking-signature.ts';
 import type { CanonicalField, ProtocolName, GenerationRequest, Warning } from '../canonical/request.ts';
 import type { ReverseMapping } from '../canonical/reverse-mapping.ts';
-import type { Usage } from '../canonical/usage.ts';
 import type { Ids } from '../ids.ts';
 import type { Members } from './json/splice.ts';
 import type { Frame } from './sse/splitter.ts';

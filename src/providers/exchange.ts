@@ -293,3 +293,9 @@ class ConnectionError extends FailureError {
 export function closedBeforeReply(error: unknown): boolean {
   return error instanceof ConnectionError && error.retry;
 }
+
+/** Some servers answer whole where a stream was asked for, or the other way round. */
+export function isWholeReply(reply: ProviderReply, streamAsked: boolean): boolean {
+  const type = reply.header('content-type') ?? '';
+  return streamAsked ? type.includes('json') : !type.includes('event-stream');
+}

@@ -1,7 +1,9 @@
-// The order in which targets are tried. Pure: all that decides stands in the candidates.
+// The order in which targets are tried. Pure: all that decides stands in the candidates. And which target answered a conversation
+// last: it has the prompt cache and accepts the thinking signatures.
 import type { RouteConfig } from '../config/config.ts';
 import type { Target } from './catalog.ts';
 import type { TargetState } from './health.ts';
+import { allCooling } from './refusals.ts';
 
 export interface Candidate {
   target: Target;
@@ -21,7 +23,7 @@ interface Preference {
 }
 
 /** Milliseconds until a target should be asked: 0 if it is healthy, or due for a probe that no other request makes. */
-export function waitOf({ breaker, probing, openMs, coolingMs }: TargetState): number {
+function waitOf({ breaker, probing, openMs, coolingMs }: TargetState): number {
   const open = breaker !== 'closed' && probing ? Math.max(openMs, PROBE_MS) : openMs;
   return Math.max(open, coolingMs);
 }
@@ -61,4 +63,79 @@ function compare(a: readonly number[], b: readonly number[]): number {
     if (left !== right) return left < right ? -1 : 1;
   }
   return 0;
+}
+
+/** The candidates that stand before the best one in the configured order, and why they were not preferred. */
+export function beforeIn(
+  candidates: readonly Candidate[],
+  best: Candidate,
+): { target: Target; why: string }[] {
+  return candidates
+    .slice(0, candidates.indexOf(best))
+    .map((candidate) => ({ target: candidate.target, why: drawbackOf(candidate, best) }));
+}
+
+function drawbackOf({ state, weak, pace }: Candidate, best: Candidate): string {
+  if (state.breaker !== 'closed') return 'it is failing';
+  if (state.coolingMs > 0) return `it cools down for ${Math.ceil(state.coolingMs / 1000)} s`;
+  if (weak.length > 0 && best.weak.length === 0) return `it lacks ${weak.join(', ')}`;
+  return pace > best.pace ? 'another one was faster' : 'the conversation stays with its last target';
+}
+
+/** The longest time that a request waits for a target that cools. */
+const LONGEST_WAIT_MS = 10_000;
+
+/**
+ * Milliseconds to wait before a target is asked. Failing targets are tried if nothing better is left; targets that cool after a rate
+ * limit or overload are waited for. Throws if the wait is long.
+ */
+export function waitForAll(ordered: readonly Candidate[]): number {
+  let soonest = Infinity;
+  for (const { state } of ordered) {
+    if (state.coolingMs === 0) return 0;
+    soonest = Math.min(soonest, waitOf(state));
+  }
+  if (soonest >= LONGEST_WAIT_MS) throw allCooling(soonest);
+  return soonest;
+}
+
+interface AffinityEntry {
+  asked: string;
+  /** The target's key. */
+  key: string;
+  family: string;
+}
+
+interface Conversation {
+  accountId: number;
+  conversation: string | undefined;
+  model: string;
+}
+
+export interface Affinity {
+  recall(of: Conversation): AffinityEntry | undefined;
+  remember(of: Conversation, target: Target): void;
+}
+
+const MOST_CONVERSATIONS = 10_000;
+
+export function createAffinity(most = MOST_CONVERSATIONS): Affinity {
+  // In order of last use: the first is forgotten first.
+  const entries = new Map<string, AffinityEntry>();
+  return {
+    recall({ accountId, conversation }) {
+      return conversation === undefined ? undefined : entries.get(`${accountId}:${conversation}`);
+    },
+    remember({ accountId, conversation, model }, target) {
+      if (conversation === undefined) return;
+      const id = `${accountId}:${conversation}`;
+      entries.delete(id);
+      entries.set(id, { asked: model, key: target.key, family: target.family });
+      if (entries.size <= most) return;
+      for (const oldest of entries.keys()) {
+        entries.delete(oldest);
+        return;
+      }
+    },
+  };
 }

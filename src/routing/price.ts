@@ -1,6 +1,6 @@
 // Prices in USD per million tokens, from the configuration file or the price book, and what an answer costs by them. An unknown
 // price is undefined, never 0.
-import { type Usage, totalInput } from '../canonical/usage.ts';
+import { type Usage, totalInput } from '../canonical/reply.ts';
 import { createRequire } from 'node:module';
 import type { MatchLogic, ModelInfo, ModelPrice } from '@pydantic/genai-prices';
 import type { ModelConfig } from '../config/config.ts';

@@ -2,26 +2,24 @@
 // conversation last. On the path of every request: names are maps, and a single target takes the short way.
 import type { Clock } from '../clock.ts';
 import type { Needs } from '../canonical/traits.ts';
-import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
+import type { ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
-import { isLoopback } from '../loopback.ts';
-import { order, waitOf, type Candidate } from './order.ts';
+import { beforeIn, createAffinity, order, waitForAll, type Affinity, type Candidate } from './order.ts';
 import {
   createCatalog,
   type Catalog,
   type Entry,
-  type Target,
   admits,
   createListing,
   type Listing,
   type ModelEntry,
 } from './catalog.ts';
 import { createModelInfo } from './model-info.ts';
-import { checkCapabilities } from './capability-check.ts';
 import { createHealth, type Health } from './health.ts';
-import { mergeProviders, type Providers } from './targets.ts';
-import { allCooling, noneAdmitted, noneFits, unknownModel } from './refusals.ts';
-import { createAffinity, type Affinity } from './affinity.ts';
+import { forgetChanged, isOnLoopback, mergeProviders, type Providers, type Target } from './targets.ts';
+import { noneAdmitted, noneFits, unknownModel } from './refusals.ts';
+import { protocols } from '../protocols/registry.ts';
+import { plural } from '../plural.ts';
 
 export interface RoutingQuery {
   protocol: ProtocolName;
@@ -33,7 +31,7 @@ export interface RoutingQuery {
   /** A hash of the conversation's beginning; undefined: it can't be recognised. Read only if there are several targets. */
   readonly conversation: string | undefined;
   /** The request ends with results of tools that the model called: its thinking must stay with its family. */
-  openToolTurn: boolean;
+  readonly openToolTurn: boolean;
   /** A beta header asks for the long window of models that have two; it is forwarded to providers of the same protocol. */
   longContext?: boolean;
   /** The request's estimated tokens: called only if a window matters, at most once. */
@@ -89,9 +87,6 @@ export interface Routing {
   /** Loads prices and further windows; to be called after the server listens, since it takes long. */
   loadPrices(): Promise<void>;
 }
-
-/** The longest time that a request waits for a target that cools. */
-const LONGEST_WAIT_MS = 10_000;
 
 export function createRouting(options: { config: Config; clock: Clock }): Routing {
   const { clock } = options;
@@ -205,20 +200,6 @@ function resolve(query: RoutingQuery, names: Names, affinity: Affinity, health: 
 
 const NO_TARGETS: readonly PassedOver[] = [];
 
-/** The candidates that stand before the best one in the configured order, and why they were not preferred. */
-function beforeIn(candidates: readonly Candidate[], best: Candidate): PassedOver[] {
-  return candidates
-    .slice(0, candidates.indexOf(best))
-    .map((candidate) => ({ target: candidate.target, why: drawbackOf(candidate, best) }));
-}
-
-function drawbackOf({ state, weak, pace }: Candidate, best: Candidate): string {
-  if (state.breaker !== 'closed') return 'it is failing';
-  if (state.coolingMs > 0) return `it cools down for ${Math.ceil(state.coolingMs / 1000)} s`;
-  if (weak.length > 0 && best.weak.length === 0) return `it lacks ${weak.join(', ')}`;
-  return pace > best.pace ? 'another one was faster' : 'the conversation stays with its last target';
-}
-
 function findEntry({ model, allowed }: RoutingQuery, { catalog, listing, leftOut }: Names): Entry {
   const entry = catalog.find(model);
   if (entry !== undefined) return entry;
@@ -271,20 +252,6 @@ const WELL: Candidate['state'] = {
   inFlight: 0,
 };
 
-/**
- * Milliseconds to wait before a target is asked. Failing targets are tried if nothing better is left; targets that cool after a rate
- * limit or overload are waited for. Throws if the wait is long.
- */
-function waitForAll(ordered: readonly Candidate[]): number {
-  let soonest = Infinity;
-  for (const { state } of ordered) {
-    if (state.coolingMs === 0) return 0;
-    soonest = Math.min(soonest, waitOf(state));
-  }
-  if (soonest >= LONGEST_WAIT_MS) throw allCooling(soonest);
-  return soonest;
-}
-
 const NONE: ReadonlyMap<string, readonly string[]> = new Map();
 
 function weaknesses(candidates: readonly Candidate[]): Resolution['weak'] {
@@ -294,29 +261,76 @@ function weaknesses(candidates: readonly Candidate[]): Resolution['weak'] {
 
 /** Marks a target of another family, which must not get the open turn's thinking. */
 function guardThinking(query: RoutingQuery, family: string | undefined, target: Target): Target {
-  if (!query.openToolTurn || family === undefined || family === target.family) return target;
+  if (family === undefined || family === target.family || !query.openToolTurn) return target;
   return { ...target, withoutThinking: 'foreign' };
 }
 
-/** Its addresses belong to this machine. */
-function isOnLoopback({ baseUrls }: ProviderConfig): boolean {
-  return Object.values(baseUrls).every((url) => isLoopback(new URL(url).hostname));
+interface Fit {
+  fits: boolean;
+  /** What it can't take, for the client's error: `images`. */
+  lacks: string[];
+  /** What would be left out, emulated, or is perhaps too much. */
+  weak: string[];
 }
 
-/** Forgets the health of providers that are gone or have another address or key. */
-function forgetChanged(before: Providers, now: Providers, health: Health): void {
-  for (const provider of before.all) {
-    const same = now.all.find(({ name }) => name === provider.name);
-    if (!sameServer(provider, same)) health.forget((key) => key.startsWith(`${provider.name}/`));
-  }
+type Ability = (target: Target, client: ProtocolName) => boolean | undefined;
+
+// Undefined: unknown, and taken as possible.
+const MUST: readonly [keyof Needs, Ability, string][] = [
+  ['image', ({ traits }) => traits.vision, 'images'],
+  ['document', ({ traits }) => traits.documents, 'documents'],
+  ['audio', ({ traits }) => traits.audio, 'audio'],
+  ['tools', ({ traits }) => traits.tools, 'tools'],
+];
+const SHOULD: readonly [keyof Needs, Ability, string][] = [
+  ['thinking', ({ traits }) => traits.thinking, 'thinking'],
+  ['structuredOutput', ({ traits }) => traits.structuredOutput, 'structured output'],
+  ['serverTools', serverTools, 'server tools'],
+];
+
+const NOTHING: string[] = [];
+const FIT: Fit = { fits: true, lacks: NOTHING, weak: NOTHING };
+
+/**
+ * `estimate`: the request's estimated tokens, undefined if nothing was estimated; too many alone never skip a target. `window`: the
+ * tokens that the target takes, if known.
+ */
+function checkCapabilities(
+  target: Target,
+  client: ProtocolName,
+  needs: Needs,
+  estimate: number | undefined,
+  window = target.traits.contextWindow,
+): Fit {
+  const lacks = missing(MUST, needs, target, client);
+  const weak = missing(SHOULD, needs, target, client);
+  const over = estimate !== undefined && window !== undefined && estimate > window;
+  if (lacks.length === 0 && weak.length === 0 && !over) return FIT;
+  return {
+    fits: lacks.length === 0,
+    lacks,
+    weak: over ? [...weak, `room for about ${plural(estimate, 'token')} (its window is ${window})`] : weak,
+  };
 }
 
-function sameServer(before: ProviderConfig, now: ProviderConfig | undefined): boolean {
-  return (
-    now !== undefined &&
-    before.apiKey === now.apiKey &&
-    PROTOCOL_NAMES.every((name) => before.baseUrls[name] === now.baseUrls[name])
-  );
+function missing(
+  rows: readonly [keyof Needs, Ability, string][],
+  needs: Needs,
+  target: Target,
+  client: ProtocolName,
+): string[] {
+  let found = NOTHING;
+  for (const [need, ability, words] of rows)
+    if (needs[need] && ability(target, client) === false)
+      found = found.length === 0 ? [words] : [...found, words];
+  return found;
 }
 
-export type { ModelEntry };
+/** Unknown, so possible, if the client's protocol has server tools and they are relayed to a provider that states nothing about them. */
+function serverTools({ traits, provider }: Target, client: ProtocolName): boolean | undefined {
+  if (traits.serverTools) return true;
+  const isStated = provider.traits.serverTools !== undefined;
+  return !isStated && protocols[client].client.hasServerTools && provider.protocols.includes(client)
+    ? undefined
+    : false;
+}

@@ -4,6 +4,9 @@ import type { ThinkingCut } from '../canonical/thinking-signature.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
 import { withoutKeys } from '../log.ts';
+import { PROTOCOL_NAMES } from '../canonical/request.ts';
+import { isLoopback } from '../loopback.ts';
+import type { Health } from './health.ts';
 import type { ModelInfo } from './model-info.ts';
 import type { Price } from './price.ts';
 
@@ -103,4 +106,25 @@ function withAddress(provider: ProviderConfig, found: ProviderConfig | undefined
     auth,
     defaultModel: provider.defaultModel ?? found.defaultModel,
   };
+}
+
+/** Its addresses belong to this machine. */
+export function isOnLoopback({ baseUrls }: ProviderConfig): boolean {
+  return Object.values(baseUrls).every((url) => isLoopback(new URL(url).hostname));
+}
+
+/** Forgets the health of providers that are gone or have another address or key. */
+export function forgetChanged(before: Providers, now: Providers, health: Health): void {
+  for (const provider of before.all) {
+    const same = now.all.find(({ name }) => name === provider.name);
+    if (!sameServer(provider, same)) health.forget((key) => key.startsWith(`${provider.name}/`));
+  }
+}
+
+function sameServer(before: ProviderConfig, now: ProviderConfig | undefined): boolean {
+  return (
+    now !== undefined &&
+    before.apiKey === now.apiKey &&
+    PROTOCOL_NAMES.every((name) => before.baseUrls[name] === now.baseUrls[name])
+  );
 }

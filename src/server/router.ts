@@ -1,4 +1,5 @@
-// Which route a path and a method lead to, and what answers there. Matched on the path alone, never on the query or a header.
+// Which requests are for this gateway, and where they lead: by the Host header, since a web page whose own name resolves to this machine
+// must get nothing (DNS rebinding), and by path and method, never by the query or another header.
 import { didYouMean } from '../config/did-you-mean.ts';
 import { GatewayError } from '../errors.ts';
 import { countTokens } from '../gateway/count-tokens.ts';
@@ -9,6 +10,8 @@ import { allProtocols } from '../protocols/registry.ts';
 import { health, metrics, probe } from './routes/health.ts';
 import { listModels, showModel } from './routes/models.ts';
 import { removeStored, showStored, type StoredAnswerRoute } from './routes/stored-answers.ts';
+import { isIP } from 'node:net';
+import { isLoopback } from '../loopback.ts';
 
 export type Route =
   | { name: 'generate'; protocol: Protocol; relayedPath?: string }
@@ -175,4 +178,54 @@ function unknownPath(path: string, origin: string): string {
 
 function isKnown(path: string): boolean {
   return PATHS.has(path) || path.startsWith(MODEL);
+}
+
+const WILDCARDS = new Set(['0.0.0.0', '::']);
+
+/** The Host header among flat names and values; undefined if there is none, or several: readers differ in which one counts. */
+export function hostOf(rawHeaders: readonly string[]): string | undefined {
+  let host: string | undefined;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length !== 4 || name.toLowerCase() !== 'host') continue;
+    if (host !== undefined) return undefined;
+    host = rawHeaders[at + 1];
+  }
+  return host;
+}
+
+interface Listen {
+  hosts: readonly string[];
+  names: readonly string[];
+}
+
+/** Whether the Host of a request is one of this gateway. */
+export type HostCheck = (rawHeaders: readonly string[], listen: Listen) => boolean;
+
+/** Remembers the last Host that passed, since a client sends the same one in each request. */
+export function createHostCheck(): HostCheck {
+  let known: string | undefined;
+  let knownFor: Listen | undefined;
+  return (rawHeaders, listen) => {
+    const host = hostOf(rawHeaders);
+    if (host !== undefined && host === known && listen === knownFor) return true;
+    if (!isOwnHost(host, listen)) return false;
+    known = host;
+    knownFor = listen;
+    return true;
+  };
+}
+
+/** `host`: the header's value, with or without a port. */
+function isOwnHost(host: string | undefined, listen: Listen): boolean {
+  const name = hostName(host ?? '');
+  if (name === undefined) return false;
+  if (isLoopback(name)) return true;
+  if (isIP(name) !== 0 && listen.hosts.some((own) => WILDCARDS.has(own))) return true;
+  return [...listen.hosts, ...listen.names].some((own) => own.toLowerCase() === name);
+}
+
+function hostName(host: string): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/@\s]+))(?::\d{1,5})?$/i.exec(host.trim());
+  return (match?.[1] ?? match?.[2])?.toLowerCase();
 }

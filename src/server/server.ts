@@ -10,8 +10,7 @@ import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
 import { afterReading, refuseBadHttp } from './bad-request.ts';
 import { ClientRequest, createConnections, type Connections } from './connections.ts';
-import { createHostCheck, hostOf, type HostCheck } from './host.ts';
-import { answer, route } from './router.ts';
+import { createHostCheck, hostOf, type HostCheck, answer, route } from './router.ts';
 
 export interface Listening {
   /** Addresses in the order of the configuration. */

@@ -1,10 +1,8 @@
 // The simulated model: a pure function from a request to a reply, and from a reply to the events of a stream.
 import { createHash } from 'node:crypto';
-import type { StreamEvent } from '../canonical/events.ts';
+import type { StreamEvent, Reply, ReplyPart, StopReason, Usage } from '../canonical/reply.ts';
 import { signAsGateway } from '../canonical/thinking-signature.ts';
-import type { Reply, ReplyPart, StopReason } from '../canonical/reply.ts';
 import type { GenerationRequest, Tool } from '../canonical/request.ts';
-import type { Usage } from '../canonical/usage.ts';
 import { toolCallsFor } from './calls.ts';
 import { describePart, promptOf, type Prompt } from './prompt.ts';
 import { valueFor } from './schema-value.ts';

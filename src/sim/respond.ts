@@ -1,7 +1,6 @@
 // Sends the reply of one simulated model to one client: as JSON or as a stream, with pauses, or with a cut connection.
 import type { ServerResponse } from 'node:http';
-import type { StreamEvent } from '../canonical/events.ts';
-import type { Reply } from '../canonical/reply.ts';
+import type { StreamEvent, Reply } from '../canonical/reply.ts';
 import type { GenerationRequest } from '../canonical/request.ts';
 import type { Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';

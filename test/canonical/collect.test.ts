@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCollector, replay } from '../../src/canonical/collect.ts';
-import type { StreamEvent } from '../../src/canonical/events.ts';
-import type { Reply } from '../../src/canonical/reply.ts';
+import type { StreamEvent, Reply } from '../../src/canonical/reply.ts';
 import { replies } from './arbitrary.ts';
 
 function collect(events: readonly StreamEvent[]): ReturnType<ReturnType<typeof createCollector>['result']> {

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCollector, replay } from '../../src/canonical/collect.ts';
-import type { StreamEvent } from '../../src/canonical/events.ts';
-import type { Reply, ReplyPart, StopReason } from '../../src/canonical/reply.ts';
+import type { StreamEvent, Reply, ReplyPart, StopReason } from '../../src/canonical/reply.ts';
 import { createEventRestorer, restoreReply } from '../../src/canonical/reverse-mapping.ts';
 import type { ReverseMapping } from '../../src/canonical/reverse-mapping.ts';
 import { replies, texts } from './arbitrary.ts';

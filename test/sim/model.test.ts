@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import type { StreamEvent } from '../../src/canonical/events.ts';
+import type { StreamEvent, Reply, ReplyPart } from '../../src/canonical/reply.ts';
 import { isGatewaySignature } from '../../src/canonical/thinking-signature.ts';
-import type { Reply, ReplyPart } from '../../src/canonical/reply.ts';
 import type {
   Part,
   Reasoning,

@@ -2,7 +2,7 @@
 // of messages. What a visible character follows is kept to the last space.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { StreamEvent } from '../../src/canonical/events.ts';
+import type { StreamEvent } from '../../src/canonical/reply.ts';
 import { isObject, type JsonObject } from '../../src/canonical/json.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { collected, context, eventsIn, mover, send, written } from './pipeline.ts';

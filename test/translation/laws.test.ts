@@ -3,9 +3,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { StreamEvent } from '../../src/canonical/events.ts';
+import type { StreamEvent, Reply } from '../../src/canonical/reply.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
-import type { Reply } from '../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import type { StreamClassifier } from '../../src/protocols/protocol.ts';
 import { protocols } from '../../src/protocols/registry.ts';

@@ -1,7 +1,6 @@
 // A provider's bytes all the way to the client's, without sockets: what the gateway does between splitting and writing.
 import { createCollector } from '../../src/canonical/collect.ts';
-import type { StreamEvent } from '../../src/canonical/events.ts';
-import type { Reply } from '../../src/canonical/reply.ts';
+import type { StreamEvent, Reply } from '../../src/canonical/reply.ts';
 import type { ProtocolName, GenerationRequest } from '../../src/canonical/request.ts';
 import type { ReverseMapping } from '../../src/canonical/reverse-mapping.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';

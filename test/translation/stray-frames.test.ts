@@ -1,6 +1,6 @@
 // Frames that hold no JSON: what a protocol does not know, pings and ends written carelessly are passed over, errors never are.
 import { describe, expect, it } from 'vitest';
-import type { StreamEvent } from '../../src/canonical/events.ts';
+import type { StreamEvent } from '../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { PumpStep } from '../../src/gateway/reply/pump.ts';

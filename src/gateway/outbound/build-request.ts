@@ -77,10 +77,9 @@ export function buildRequest(
   }
   const decoded = inbound.decode();
   const { withoutThinking } = target;
-  const asked =
-    withoutThinking === undefined
-      ? withRecalledThinking(decoded, recalled, target)
-      : cutThinking(decoded, withoutThinking);
+  let asked = decoded;
+  if (withoutThinking !== undefined) asked = cutThinking(decoded, withoutThinking);
+  else if (recalled !== undefined) asked = withRecalledThinking(decoded, recalled, target);
   const { maxOutputTokens: limit = Infinity } = asked;
   const fitting = room === undefined ? asked : { ...asked, maxOutputTokens: Math.min(limit, room) };
   const repaired = repairHistory(fitting, { rules: protocol.provider.historyRules, traits: target.traits });

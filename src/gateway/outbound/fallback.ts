@@ -6,10 +6,11 @@ import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
 import { withoutKeys, type Logger } from '../../log.ts';
 import type { ProviderClient } from '../../providers/client.ts';
-import type { ProviderCall, ProviderReply } from '../../providers/exchange.ts';
+import { isWholeReply, type ProviderCall, type ProviderReply } from '../../providers/exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Health, HealthTicket } from '../../routing/health.ts';
-import { isWholeReply, readUntilCommit, readWholeReply, type CommittedReply } from './first-frame.ts';
+import { readUntilCommit, type CommittedReply } from './first-frame.ts';
+import { readWholeReply } from './whole-reply.ts';
 import {
   errorOf,
   mayTryNext,
@@ -124,7 +125,7 @@ async function ask(
   const startedAt = deps.clock.monotonic();
   trace.contactedAt = startedAt;
   trace.contacts += 1;
-  beginContact(trace, request, startedAt);
+  if (trace.spans !== undefined) beginContact(trace.spans, request, startedAt);
   try {
     const reply = await readReply(request, asking);
     health.succeeded(deps.clock.monotonic() - startedAt);

@@ -1,24 +1,13 @@
-// How a 200 reply begins: a whole body that is an answer, or a stream up to its first frame with content or a finish. Anything
-// else is a failure of the target, before anything was written.
-import { isAscii } from 'node:buffer';
+// How the stream of a 200 reply begins: up to its first frame with content or a finish. Anything else is a failure of the target,
+// before anything was written.
 import { FailureError, type ProviderFailure } from '../../errors.ts';
-import type { Reply } from '../../canonical/reply.ts';
-import type { Usage } from '../../canonical/usage.ts';
+import type { Reply, StreamEvent } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';
-import type { StreamEvent } from '../../canonical/events.ts';
 import type { FrameClass, StreamClassifier, StreamDecoder } from '../../protocols/protocol.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
-import type { ProviderReply } from '../../providers/exchange.ts';
-import { type FrameSource, checkReply } from './provider-frames.ts';
+import type { FrameSource } from './provider-frames.ts';
+import type { WholeReply } from './whole-reply.ts';
 import type { BuiltRequest } from './build-request.ts';
-
-export interface WholeReply {
-  kind: 'whole';
-  /** As it came. */
-  body: Buffer | string;
-  value: unknown;
-  usage: Usage | undefined;
-}
 
 export type CommittedReply =
   | WholeReply
@@ -40,34 +29,6 @@ export type StreamOpening = {
     }
   | { kind: 'translated'; decoder: StreamDecoder; events: readonly StreamEvent[] }
 );
-
-/** Some servers answer whole where a stream was asked for, or the other way round. */
-export function isWholeReply(reply: ProviderReply, streamAsked: boolean): boolean {
-  const type = reply.header('content-type') ?? '';
-  return streamAsked ? type.includes('json') : !type.includes('event-stream');
-}
-
-/** Throws FailureError for bytes that are no answer, or one of more than `maxValues` JSON values. */
-export function readWholeReply(bytes: Buffer, { protocol }: BuiltRequest, maxValues: number): WholeReply {
-  const ascii = isAscii(bytes);
-  const text = bytes.toString(ascii ? 'latin1' : 'utf8');
-  checkReply(bytes, maxValues, ascii ? text : undefined);
-  const value = parseReply(text);
-  const { usage } = protocol.relay.inspectReply(value);
-  // A string leaves in one write with its head; other bytes than ASCII go on as they came.
-  return { kind: 'whole', body: ascii ? text : bytes, value, usage };
-}
-
-function parseReply(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    const reason = text === '' ? 'empty' : 'malformed';
-    const message =
-      reason === 'empty' ? 'the provider sent an empty answer' : 'the provider sent no valid JSON';
-    throw new FailureError({ kind: 'failed', message, reason });
-  }
-}
 
 interface OpeningOptions {
   request: BuiltRequest;

@@ -5,14 +5,12 @@ import { FrameTooLarge, createSplitter, type Frame, type Run } from '../../proto
 import { endedFrame, isWholeFrame } from '../../protocols/sse/frame.ts';
 import { type ProviderFailure, FailureError } from '../../errors.ts';
 import type { ReplyBody } from '../../providers/read-body.ts';
-import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
-import { measureJson } from '../../protocols/json/splice.ts';
 import { createCollector } from '../../canonical/collect.ts';
-import type { StreamEvent } from '../../canonical/events.ts';
-import type { Reply } from '../../canonical/reply.ts';
+import type { StreamEvent, Reply } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';
 import type { BuiltRequest } from './build-request.ts';
 import { plural } from '../../plural.ts';
+import { unparsable } from './whole-reply.ts';
 
 export interface ReplyLimits {
   /** Bytes of a whole reply, and of one event of a stream. */
@@ -129,31 +127,6 @@ function firstUnparsable(frames: readonly Frame[], maxValues: number): ProviderF
     if (failure !== undefined) return failure;
   }
   return undefined;
-}
-
-/** No shorter JSON has more than MAX_LEVELS levels: each takes two brackets. */
-const SHORT = 2 * MAX_LEVELS;
-
-/**
- * Why a provider's JSON must not be parsed; undefined: it may be. Bytes within their limit can hold millions of values or levels,
- * each of which takes a hundred times its bytes in memory. `ascii`: the bytes as text, if they are ASCII.
- */
-export function unparsable(bytes: Buffer, maxValues: number, ascii?: string): ProviderFailure | undefined {
-  // Each value takes a character, and a separator after it.
-  if (bytes.length <= SHORT && bytes.length <= 2 * maxValues) return undefined;
-  const { tooDeep, values } = measureJson(bytes, MAX_LEVELS, ascii);
-  if (tooDeep) return tooLarge(`is nested deeper than ${MAX_LEVELS} levels`);
-  return values > maxValues ? tooLarge(`holds more than ${plural(maxValues, 'JSON value')}`) : undefined;
-}
-
-/** Throws FailureError for a reply that is not parsed. */
-export function checkReply(bytes: Buffer, maxValues: number, ascii?: string): void {
-  const failure = unparsable(bytes, maxValues, ascii);
-  if (failure !== undefined) throw new FailureError(failure);
-}
-
-function tooLarge(how: string): ProviderFailure {
-  return { kind: 'failed', message: `the provider's answer ${how}`, reason: 'too_large' };
 }
 
 /**

@@ -50,8 +50,7 @@ function newSpanId(): string {
 }
 
 /** To be called for each request to a target, before it is sent. */
-export function beginContact({ spans }: Trace, { target, url }: BuiltRequest, startedAt: number): void {
-  if (spans === undefined) return;
+export function beginContact(spans: RequestSpans, { target, url }: BuiltRequest, startedAt: number): void {
   spans.contacts.push({
     spanId: newSpanId(),
     target,

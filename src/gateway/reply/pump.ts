@@ -3,7 +3,7 @@
 import { GatewayError, type ProviderFailure } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import type { JsonObject } from '../../canonical/json.ts';
-import type { Usage } from '../../canonical/usage.ts';
+import type { Usage } from '../../canonical/reply.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { NewItem } from '../../store/sealed-items.ts';
 import type { StreamNotices } from '../../protocols/protocol.ts';

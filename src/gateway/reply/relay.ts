@@ -1,7 +1,7 @@
 // The same protocol on both sides: frames are forwarded as they came, but for usage that only the gateway asked for.
 import type { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../canonical/json.ts';
-import type { Usage } from '../../canonical/usage.ts';
+import type { Usage } from '../../canonical/reply.ts';
 import type { ClientSide, StreamClassifier, StreamEncoder } from '../../protocols/protocol.ts';
 import { createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';

@@ -1,4 +1,5 @@
-// Answers the client with a provider's reply: relayed if both have one protocol, else translated.
+// Answers the client with a provider's reply: relayed if both have one protocol, else translated. While the provider is silent, the
+// stream opens with keep-alives.
 import { type Admission, FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
 import { wellFormed, isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Clock } from '../../clock.ts';
@@ -263,4 +264,46 @@ export function headerList(names: readonly string[]): string {
     list += next;
   }
   return list;
+}
+
+/** Counted from the time at which the request was read. */
+const OPEN_AFTER_MS = 10_000;
+
+interface Silence {
+  /** To be called when the answer starts or the request is over. Gives the encoder that opened the stream, if one did. */
+  end(): OpenedStream | undefined;
+}
+
+const NO_SILENCE: Silence = { end: () => undefined };
+
+/**
+ * If the protocol's encoder writes keep-alives, the stream opens with one of them: clients of such a protocol accept nothing before
+ * its first event. Else with the protocol's constant keep-alive.
+ */
+export function keepAliveInSilence(
+  request: { inbound: Inbound; first: Contact; admission: Admission; exchange: Exchange; readAt: number },
+  trace: Trace,
+  deps: RespondDeps,
+): Silence {
+  const { inbound, first, admission, exchange, readAt } = request;
+  const { clock } = deps;
+  if (!inbound.stream) return NO_SILENCE;
+  const { client } = inbound.protocol;
+  let opened: OpenedStream | undefined;
+  const waitMs = Math.max(OPEN_AFTER_MS - (clock.monotonic() - readAt), 0);
+  const cancel = clock.after(waitMs, () => {
+    if (exchange.cancellation.reason !== undefined) return;
+    const context = replyContext(inbound, trace, deps);
+    const encoder = client.createStreamEncoder(context);
+    if (encoder.keepAlive !== undefined) opened = { encoder, context };
+    const notices = noticesOf(client, opened?.encoder);
+    exchange.sink.open(responseHeaders(trace.contact ?? first, trace, client, admission, clock), notices);
+    exchange.sink.write(notices.keepAlive());
+  });
+  return {
+    end() {
+      cancel();
+      return opened;
+    },
+  };
 }

@@ -1,7 +1,7 @@
 // What `GET /metrics` shows of admitted requests. Each target has an object of plain counters, so that the end of a request costs a
 // look-up and some additions; text is made when it is asked for. The number of series is bounded: a model's name is a label only if
 // it is in the catalog, since clients may send any name to a provider without a list.
-import { totalInput, type Usage } from '../../canonical/usage.ts';
+import { totalInput, type Usage } from '../../canonical/reply.ts';
 import type { FinishedTrace } from '../../gateway/trace.ts';
 import type { Target } from '../../routing/catalog.ts';
 import { costOf } from '../../routing/price.ts';

@@ -1,7 +1,7 @@
 // A chat request and its stream, relayed: the body is rewritten in its bytes, and the provider is asked for the usage of a stream,
 // whether the client asked or not; frames are classified, and as few as possible are parsed.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import type { Usage } from '../../canonical/usage.ts';
+import type { Usage } from '../../canonical/reply.ts';
 import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
 import { failureOfWord } from '../shared/finish-words.ts';
 import type { Frame } from '../sse/splitter.ts';

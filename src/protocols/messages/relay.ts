@@ -4,7 +4,7 @@
 // error may be in it.
 import { isObject, type JsonObject, type JsonValue, append } from '../../canonical/json.ts';
 import type { ProviderFailure } from '../../errors.ts';
-import type { Usage } from '../../canonical/usage.ts';
+import type { Usage } from '../../canonical/reply.ts';
 import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';

@@ -1,6 +1,6 @@
 // The headers of this protocol: who a request comes from, what of a client's goes on, and the account's hour.
 import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader } from '../protocol.ts';
-import { API_KEY, BEARER, requestLimitHeaders } from '../shared/headers.ts';
+import { API_KEY, BEARER, NOTHING_FORWARDED, requestLimitHeaders } from '../shared/headers.ts';
 
 export { bearerHeaders as authHeaders } from '../shared/headers.ts';
 
@@ -15,8 +15,6 @@ export const returnedHeaders = ['x-codex-turn-state'] as const;
 /** Characters of a value: Codex writes ids, and the provider's own state. */
 const MOST = 8192;
 
-const NOTHING: ForwardedHeaders = { headers: [], query: '', longContext: false };
-
 export function forwardedHeaders(given: ClientHeaders): ForwardedHeaders {
   let headers: string[] | undefined;
   for (const name of FORWARDED) {
@@ -24,7 +22,7 @@ export function forwardedHeaders(given: ClientHeaders): ForwardedHeaders {
     if (typeof value !== 'string' || value === '' || value.length > MOST) continue;
     (headers ??= []).push(name, value);
   }
-  return headers === undefined ? NOTHING : { headers, query: '', longContext: false };
+  return headers === undefined ? NOTHING_FORWARDED : { headers, query: '', longContext: false };
 }
 
 const HOUR_MINUTES = 60;

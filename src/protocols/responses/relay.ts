@@ -2,7 +2,7 @@
 // can't read. Deltas are known by their event name and are not parsed. What the gateway may have to add to a stream depends on the
 // stream so far: the Response as it began, its whole items, and the one that is open.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
-import type { Usage } from '../../canonical/usage.ts';
+import type { Usage } from '../../canonical/reply.ts';
 import type { GatewayError, ProviderFailure } from '../../errors.ts';
 import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
 import type { Frame } from '../sse/splitter.ts';

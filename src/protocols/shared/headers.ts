@@ -1,10 +1,17 @@
 // Headers that clients of several protocols send or read.
 import type { Admission } from '../../errors.ts';
-import type { KeyHeader } from '../protocol.ts';
+import type { ForwardedHeaders, KeyHeader } from '../protocol.ts';
 
 // Every endpoint takes a key in both headers, each protocol's own first.
 export const BEARER: KeyHeader = { name: 'authorization', bearer: true, shown: 'Authorization: Bearer KEY' };
 export const API_KEY: KeyHeader = { name: 'x-api-key', bearer: false, shown: 'x-api-key: KEY' };
+
+export const NOTHING_FORWARDED: ForwardedHeaders = { headers: [], query: '', longContext: false };
+
+/** For a protocol none of whose headers is meant for a provider. */
+export function noneForwarded(): ForwardedHeaders {
+  return NOTHING_FORWARDED;
+}
 
 /** The standard header that sends a key to a provider, as a flat list: name, value. */
 export function bearerHeaders(apiKey: string): string[] {

@@ -10,7 +10,7 @@ import {
   type ListedModel,
 } from '../../protocols/shared/model-list.ts';
 import { faultOfModelName } from '../../protocols/shared/client-error.ts';
-import type { ModelEntry } from '../../routing/routing.ts';
+import type { ModelEntry } from '../../routing/catalog.ts';
 
 /** Characters of a name in an error. */
 const MOST_SHOWN = 200;

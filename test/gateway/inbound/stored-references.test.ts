@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../src/canonical/json.ts';
 import { readRequest } from '../../../src/gateway/inbound/read-request.ts';
 import { resolveReferences } from '../../../src/gateway/inbound/stored-references.ts';
 import { createLog } from '../../../src/log.ts';
+import { stored } from '../../../src/protocols/responses/stored.ts';
 import { responses } from '../../../src/protocols/responses/index.ts';
 import type { SealedItems } from '../../../src/store/sealed-items.ts';
 
@@ -14,7 +15,7 @@ const QUESTION = { role: 'user', content: 'Look.' };
 
 function resolve(body: JsonObject): ReturnType<typeof resolveReferences> {
   const inbound = readRequest(responses, Buffer.from(JSON.stringify({ model: 'm', ...body })));
-  return resolveReferences(inbound, 1, { items, log });
+  return resolveReferences(inbound, stored, 1, { items, log });
 }
 
 it('reasoning without its content goes on without it', async () => {

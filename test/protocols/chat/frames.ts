@@ -1,5 +1,5 @@
 // Frames and streams for the tests of this folder, written as a provider would.
-import type { StreamEvent } from '../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import type { GenerationRequest } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';

@@ -1,5 +1,5 @@
 // Small builders for the tests of this folder.
-import type { StreamEvent } from '../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import type { GenerationRequest } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../../src/canonical/traits.ts';

@@ -1,8 +1,7 @@
 // Canonical answers as this protocol's clients get them, whole and streamed, checked against the official types.
 import { replay } from '../../../src/canonical/collect.ts';
-import type { StreamEvent } from '../../../src/canonical/events.ts';
+import type { StreamEvent, Reply, ReplyPart, StopReason } from '../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
-import type { Reply, ReplyPart, StopReason } from '../../../src/canonical/reply.ts';
 import type { Ids } from '../../../src/ids.ts';
 import type { ReplyContext } from '../../../src/protocols/protocol.ts';
 import { responses } from '../../../src/protocols/responses/index.ts';

@@ -1,5 +1,5 @@
 // Frames of a provider of this protocol, as it or a careless server writes them.
-import type { StreamEvent } from '../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { responses } from '../../../src/protocols/responses/index.ts';
 import { createSplitter, type Frame } from '../../../src/protocols/sse/splitter.ts';

@@ -2,9 +2,8 @@
 // that draw). A chunk that no other protocol knows is carried unchanged, so that its loss can be reported.
 import { createHash } from 'node:crypto';
 import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
+import type { Reply, ReplyPart, Usage } from '../../../canonical/reply.ts';
 import type { Citation, TextPart, ToolCallPart, NativePart } from '../../../canonical/request.ts';
-import type { Usage } from '../../../canonical/usage.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { stopOfWord } from '../../shared/finish-words.ts';
 import { keepSource, type ArgumentsPath } from '../../json/raw-json.ts';

@@ -1,9 +1,8 @@
 // How an answer ended: its stop reason, and its tokens. Chat's prompt_tokens include what was cached, the canonical input does not.
 import { type JsonValue, isObject, type JsonObject } from '../../../canonical/json.ts';
-import type { StopReason } from '../../../canonical/reply.ts';
+import { type StopReason, totalInput, type Usage } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { shown, stopOfWord } from '../../shared/finish-words.ts';
-import { totalInput, type Usage } from '../../../canonical/usage.ts';
 
 /** The failure of an answer without content and with an unknown finish reason: it is not treated as a normal end. */
 export function failureOfSilence(finish: string): ProviderFailure | undefined {

@@ -1,6 +1,6 @@
 // The blocks of a chat stream that is decoded. The wire has none: a block is open as long as deltas of its kind follow one another.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { StreamEvent } from '../../../canonical/events.ts';
+import type { StreamEvent } from '../../../canonical/reply.ts';
 import type { NativePart } from '../../../canonical/request.ts';
 import type { Ids } from '../../../ids.ts';
 import { decodeAnnotation, pagesBeside } from '../reply/citations.ts';

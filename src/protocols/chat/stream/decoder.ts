@@ -1,8 +1,7 @@
 // A provider's chat stream as canonical events: one synchronous machine, fed frame by frame (PROTOCOL 4.3).
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { StreamEvent } from '../../../canonical/events.ts';
+import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
 import type { Traits } from '../../../canonical/traits.ts';
-import type { Usage } from '../../../canonical/usage.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { Ids } from '../../../ids.ts';
 import type { StreamDecoder } from '../../protocol.ts';

@@ -1,10 +1,8 @@
 // Canonical events as a chat stream (PROTOCOL 4.6), shaped by what the official readers need: every chunk has id and choices,
 // calls are numbered from 0, their arguments are never empty, and only comments keep the line alive.
-import type { StreamEvent } from '../../../canonical/events.ts';
+import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
 import type { JsonObject } from '../../../canonical/json.ts';
-import type { StopReason } from '../../../canonical/reply.ts';
 import type { Citation } from '../../../canonical/request.ts';
-import type { Usage } from '../../../canonical/usage.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { encodeCitation } from '../reply/citations.ts';
 import { chatExtra } from '../request/encode-tools.ts';

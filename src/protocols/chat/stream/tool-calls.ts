@@ -1,7 +1,7 @@
 // Tool calls of a chat stream, in a file of their own because servers differ here most: indexes that repeat or are missing,
 // names that come late or again, arguments that are objects, or whole a second time. One call in, one canonical block out.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { StreamEvent } from '../../../canonical/events.ts';
+import type { StreamEvent } from '../../../canonical/reply.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Ids } from '../../../ids.ts';
 import { rawObjectJson, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';

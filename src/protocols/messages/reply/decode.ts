@@ -1,9 +1,8 @@
 // A provider's whole message, read into the canonical reply.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
+import type { Reply, ReplyPart, Usage } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
-import type { Usage } from '../../../canonical/usage.ts';
 import { FailureError } from '../../../errors.ts';
 import { keepSource, mayDiffer, type ArgumentsPath, rawObjectJson } from '../../json/raw-json.ts';
 import { failureOf } from '../errors.ts';

@@ -1,11 +1,10 @@
 // How an answer ended: the wire's stop reasons and ours, and its tokens. The three kinds of input stand apart; in a stream later
 // counts replace earlier ones, and never add up.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import type { StopReason } from '../../../canonical/reply.ts';
+import type { StopReason, Usage } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { failureOfWord, shown, stopOfWord } from '../../shared/finish-words.ts';
 import { text, type WireStop, type WireUsage } from '../wire-types.ts';
-import type { Usage } from '../../../canonical/usage.ts';
 
 /** Other protocols have no such reason; it is unchanged if client and provider use this protocol. */
 const COMPACTION = 'compaction';

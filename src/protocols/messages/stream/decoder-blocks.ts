@@ -1,5 +1,5 @@
 // The content blocks of a stream that is decoded: which wire index is which canonical block, and which of them are open.
-import type { StreamEvent } from '../../../canonical/events.ts';
+import type { StreamEvent } from '../../../canonical/reply.ts';
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { Ids } from '../../../ids.ts';

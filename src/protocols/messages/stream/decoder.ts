@@ -1,9 +1,7 @@
 // A provider's messages stream as canonical events: one synchronous machine, fed frame by frame. It understands servers that
 // speak the protocol nearly right (no block stops, doubled starts, content before the start); other faults fail the stream.
-import type { StreamEvent } from '../../../canonical/events.ts';
+import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import type { StopReason } from '../../../canonical/reply.ts';
-import type { Usage } from '../../../canonical/usage.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { Ids } from '../../../ids.ts';
 import type { StreamDecoder } from '../../protocol.ts';

@@ -1,6 +1,5 @@
 // Canonical events as a messages stream: one synchronous machine over the writer of blocks.
-import type { StreamEvent } from '../../../canonical/events.ts';
-import type { Usage } from '../../../canonical/usage.ts';
+import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { fitToolId } from '../../shared/tool-names.ts';
 import { CallInput } from './tool-calls.ts';

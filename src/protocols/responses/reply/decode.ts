@@ -1,10 +1,9 @@
 // Decodes a provider's whole Response into the canonical reply.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
+import type { Reply, ReplyPart, Usage } from '../../../canonical/reply.ts';
 import type { Citation, ReasoningPart, TextPart, ToolCallPart } from '../../../canonical/request.ts';
 import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
-import type { Usage } from '../../../canonical/usage.ts';
 import { FailureError, type ProviderFailure } from '../../../errors.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';
 import { failureOf } from '../errors.ts';

@@ -1,9 +1,8 @@
 // How an answer ended: the status of a Response with its details, and its tokens. input_tokens include what was cached, the
 // canonical input does not.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { StopReason } from '../../../canonical/reply.ts';
+import { type StopReason, totalInput, type Usage } from '../../../canonical/reply.ts';
 import { stopOfWord } from '../../shared/finish-words.ts';
-import { totalInput, type Usage } from '../../../canonical/usage.ts';
 
 export interface Ending {
   status: 'completed' | 'incomplete';

@@ -1,6 +1,6 @@
 // The items of a provider's stream as canonical blocks. Each piece is known by the item's index and the part's; what a `.done`
 // event says in full is compared with the pieces that came, and only the rest of it is given out.
-import type { StreamEvent } from '../../../canonical/events.ts';
+import type { StreamEvent } from '../../../canonical/reply.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { ProviderFailure } from '../../../errors.ts';

@@ -1,8 +1,7 @@
 // A provider's stream of this protocol as canonical events: one synchronous machine, fed frame by frame. What local servers leave
 // out is taken from what they do send: pieces from `.done` events, items from `output_item.done`, all of it from the last event.
-import type { StreamEvent } from '../../../canonical/events.ts';
+import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Usage } from '../../../canonical/usage.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { StreamDecoder } from '../../protocol.ts';
 import { NumberedDelta } from '../../sse/numbered-delta.ts';

@@ -1,12 +1,10 @@
 // Canonical events as a stream of this protocol. One item is on the wire at a time, with indexes 0, 1, 2 …: what belongs to
 // others waits until it closes. An item closes when the next one begins or the answer ends, since only then is it known whether
 // it was cut.
-import type { StreamEvent } from '../../../canonical/events.ts';
+import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
 import type { JsonObject } from '../../../canonical/json.ts';
-import type { StopReason } from '../../../canonical/reply.ts';
 import type { Citation, NativePart, ReasoningPart } from '../../../canonical/request.ts';
 import { isSealed } from '../../../canonical/thinking-signature.ts';
-import type { Usage } from '../../../canonical/usage.ts';
 import type { GatewayError } from '../../../errors.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import type { Frame } from '../../sse/splitter.ts';

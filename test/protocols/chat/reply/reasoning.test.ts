@@ -1,6 +1,6 @@
 // Reasoning with its signatures, however a compatible server writes it (PROTOCOL 3.2, 4.3): whole, in a history and in streams.
 import { describe, expect, test } from 'vitest';
-import type { StreamEvent } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { createCollector } from '../../../../src/canonical/collect.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { StreamEvent } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { DEFAULT_TRAITS } from '../../../../src/canonical/traits.ts';
 import { chat } from '../../../../src/protocols/chat/index.ts';

@@ -1,6 +1,6 @@
 // Every way in which servers are known to speak this protocol's stream, and what is made of it.
 import { describe, expect, it } from 'vitest';
-import type { StreamEvent } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { DEFAULT_TRAITS } from '../../../../src/canonical/traits.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';

@@ -3,7 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCollector } from '../../../../src/canonical/collect.ts';
-import type { StreamEvent } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { FailureKind } from '../../../../src/errors.ts';
 import { DEFAULT_TRAITS } from '../../../../src/canonical/traits.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { describe, expect, test } from 'vitest';
-import type { StreamEvent } from '../../../../src/canonical/events.ts';
+import type { StreamEvent } from '../../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import { GatewayError } from '../../../../src/errors.ts';
 import { responses } from '../../../../src/protocols/responses/index.ts';

@@ -1,8 +1,40 @@
-// What is to be noted of a request, in the JSON of its usage row: attempts, targets that were passed over, what was left out, the
-// error's message. Never a key or a body. Most requests have nothing to be noted.
+// What is recorded of a finished request: its usage row, with what is to be noted in JSON (attempts, targets that were passed over,
+// what was left out, the error's message; most requests have nothing to be noted), and its log record. Never a key or a body.
 import type { AttemptDetail, RequestDetail } from '../accounts/request-json.ts';
-import { withoutKeys } from '../log.ts';
-import type { FinishedTrace } from '../gateway/trace.ts';
+import { costOf } from '../routing/price.ts';
+import type { UsageRow } from '../store/store.ts';
+import { withoutKeys, type Logger } from '../log.ts';
+import type { FinishedTrace, Observer } from '../gateway/trace.ts';
+import { totalInput } from '../canonical/reply.ts';
+
+export function usageRow(trace: FinishedTrace): UsageRow {
+  const { key, contact, outcome } = trace;
+  const { usage } = outcome;
+  const target = contact?.target;
+  return {
+    at: trace.endedAt,
+    accountId: key.accountId,
+    keyId: key.id,
+    endpoint: trace.endpoint,
+    modelAsked: withoutKeys(trace.modelAsked),
+    provider: target?.provider.name ?? null,
+    model: target === undefined ? null : withoutKeys(target.model),
+    status: outcome.status,
+    streamed: trace.streamed,
+    input: usage?.input ?? null,
+    cacheRead: usage?.cacheRead ?? null,
+    cacheWrite: usage?.cacheWrite ?? null,
+    output: usage?.output ?? null,
+    reasoning: usage?.reasoning ?? null,
+    costUsd: usage === undefined ? null : (costOf(target?.price, usage) ?? null),
+    firstByteMs: trace.firstByteMs,
+    durationMs: trace.durationMs,
+    error: outcome.error,
+    requestId: trace.requestId,
+    attempts: trace.attempts,
+    detail: detailOf(trace),
+  };
+}
 
 /** Characters of the whole text. */
 const MOST = 2048;
@@ -22,7 +54,7 @@ const MOST_FIELD_DETAILS = 500;
 const LONGEST_KEY = 1000;
 
 /** null: nothing is to be noted. */
-export function detailOf(trace: FinishedTrace): string | null {
+function detailOf(trace: FinishedTrace): string | null {
   const { failures, passedOver, contact, outcome, message, estimatedInput } = trace;
   const onlyFields =
     failures.length + passedOver.length === 0 &&
@@ -111,3 +143,49 @@ function cut(text: string, most: number): string {
 }
 
 const round = (ms: number): number => Math.round(ms * 10) / 10;
+
+export function createRequestLog(log: Logger): Observer {
+  return {
+    finished(trace) {
+      const { error } = trace.outcome;
+      if (error === null || error === 'client_closed') log.info('answered', fieldsOf(trace));
+      else log.warn('failed', fieldsOf(trace));
+    },
+  };
+}
+
+function fieldsOf(trace: FinishedTrace) {
+  const { key, contact, outcome, estimatedInput } = trace;
+  const { usage } = outcome;
+  return {
+    request: trace.requestId,
+    account: key.account,
+    key: key.id,
+    endpoint: trace.endpoint,
+    model: trace.modelAsked,
+    target: contact?.target.key,
+    stream: trace.streamed,
+    status: outcome.status,
+    error: outcome.error ?? undefined,
+    input: usage === undefined ? estimatedInput : totalInput(usage),
+    output: usage?.output,
+    estimated: estimatedInput === undefined ? undefined : true,
+    first_byte_ms: trace.firstByteMs === null ? undefined : Math.round(trace.firstByteMs),
+    ms: Math.round(trace.durationMs),
+    attempts: trace.attempts > 1 ? trace.attempts : undefined,
+    upstream_id: trace.upstreamId,
+    reply_id: trace.replyIds?.ours,
+    upstream_reply_id: trace.replyIds?.theirs,
+    dropped: listOf(contact?.dropped),
+    changed: listOf(contact?.changed),
+    lost: outcome.lost,
+  };
+}
+
+/** Fields of the client that one record names. */
+const MAX_NAMED = 50;
+
+function listOf(names: readonly string[] = []): readonly string[] | undefined {
+  if (names.length <= MAX_NAMED) return names.length === 0 ? undefined : names;
+  return [...names.slice(0, MAX_NAMED), `… and ${names.length - MAX_NAMED} more`];
+}

@@ -1,7 +1,6 @@
 // What tells conversations apart, for staying where one was answered.
 import { describe, expect, it } from 'vitest';
-import { routingQuery } from '../../../src/gateway/inbound/routing-query.ts';
-import { readRequest } from '../../../src/gateway/inbound/read-request.ts';
+import { routingQuery, readRequest } from '../../../src/gateway/inbound/read-request.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
 import type { Protocol } from '../../../src/protocols/protocol.ts';
