@@ -26,7 +26,7 @@ function timeOf(run: () => unknown, enough: number): number {
  * gives the work on it. Stops at the first step that grows too fast: the next one could take hours.
  */
 export function fasterThanLinear(prepare: (characters: number) => () => unknown): string | undefined {
-  let last = Math.max(NOISE, timeOf(prepare(SMALL), 0));
+  let last = Math.max(NOISE, timeOf(prepare(SMALL), NOISE));
   for (const size of STEPS) {
     const most = MOST_PER_STEP * last;
     const time = timeOf(prepare(size), most);

@@ -303,7 +303,7 @@ describe.each(ALL)('%s frames that are forwarded unsplit', (protocol) => {
         expect(classifier.classify(frame)).toEqual({ kind: 'quiet' });
         expect(classifier.usage()).toBeUndefined();
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     );
   });
 
