@@ -116,6 +116,8 @@ export class Trace implements Admitted {
   watched = false;
   pieces = 0;
   pieceBytes = 0;
+  /** Its index among the requests under way. */
+  place = 0;
   /** Why the request failed, as the client got it. */
   message: string | undefined = undefined;
   firstByteAt: number | undefined = undefined;

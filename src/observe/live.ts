@@ -85,7 +85,6 @@ const CONVERSATION_DIGITS = 8;
 interface Ended {
   row: UsageRow;
   account: string;
-  conversation: string | undefined;
 }
 
 /** The last `most` values. */
@@ -115,9 +114,42 @@ class Ring<Value> {
   }
 }
 
+/**
+ * The requests under way. A Set would copy its table now and then, and the old table, which only a full collection frees, holds the
+ * requests of that time and all that they refer to (docs/decisions/0014).
+ */
+class UnderWay {
+  readonly #traces: (Trace | undefined)[] = [];
+  count = 0;
+
+  add(trace: Trace): void {
+    trace.place = this.count;
+    this.#traces[this.count] = trace;
+    this.count += 1;
+  }
+
+  /** The last one takes its place. */
+  remove(trace: Trace): void {
+    if (this.#traces[trace.place] !== trace) return;
+    this.count -= 1;
+    const last = this.#traces[this.count];
+    this.#traces[this.count] = undefined;
+    if (last === undefined || last === trace) return;
+    last.place = trace.place;
+    this.#traces[last.place] = last;
+  }
+
+  /** Oldest first. */
+  list(): Trace[] {
+    return this.#traces.filter((trace) => trace !== undefined).sort((a, b) => a.startedAt - b.startedAt);
+  }
+}
+
 export function createLive({ health, clock }: { health: Health; clock: Clock }): Live {
-  const underWay = new Set<Trace>();
-  const ended = new Ring<Ended>(MOST_ENDED);
+  const underWay = new UnderWay();
+  const conversations = new Conversations();
+  /** Of each follower. */
+  const followed: Ring<Ended>[] = [];
   const refusals = new Ring<RefusedRequest>(MOST_REFUSED);
   const totals = { requests: 0, errors: 0, output_tokens: 0, cost_usd: 0 };
   const rates = createRates(clock);
@@ -127,12 +159,13 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     return {
       at: isoTime(clock.now()),
       totals: { ...totals, refused: refusals.total },
-      in_flight: underWay.size,
-      requests: [...underWay]
+      in_flight: underWay.count,
+      requests: underWay
+        .list()
         .slice(0, MOST_SHOWN)
         .map((trace) => liveRequest(trace, clock.monotonic(), rates)),
       targets: health.states().map(liveTarget),
-      conversations: conversationsOf(ended.after(0)),
+      conversations: conversations.list(),
     };
   }
 
@@ -153,10 +186,11 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
       trace.watched = watchers > 0;
     },
     finished(trace) {
-      underWay.delete(trace);
+      underWay.remove(trace);
     },
     recorded(row, { key, conversation }) {
-      ended.push({ row, account: key.account, conversation });
+      conversations.add(row, key.account, conversation);
+      for (const ended of followed) ended.push({ row, account: key.account });
       totals.requests += 1;
       if (row.error !== null) totals.errors += 1;
       totals.output_tokens += row.output ?? 0;
@@ -165,21 +199,23 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     wasRefused: (request) => refusals.push(request),
     recent: () => ({
       refused: refusals.after(0).map(refusedJson),
-      under_way: [...underWay].map(({ requestId }) => requestId),
+      under_way: underWay.list().map(({ requestId }) => requestId),
     }),
     watch(send) {
       watchers += 1;
-      for (const trace of underWay) trace.watched = true;
+      for (const trace of underWay.list()) trace.watched = true;
       const stop = repeat(() => send(frame()));
       return () => {
         stop();
         watchers -= 1;
-        if (watchers === 0) for (const trace of underWay) trace.watched = false;
+        if (watchers === 0) for (const trace of underWay.list()) trace.watched = false;
       };
     },
     follow(send) {
-      let seen = { ended: ended.total, refused: refusals.total };
-      return repeat(() => {
+      const ended = new Ring<Ended>(MOST_ENDED);
+      followed.push(ended);
+      let seen = { ended: 0, refused: refusals.total };
+      const stop = repeat(() => {
         const { ended: before, refused: refusedBefore } = seen;
         seen = { ended: ended.total, refused: refusals.total };
         const requests = [
@@ -189,6 +225,11 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
         const missed = seen.ended - before + seen.refused - refusedBefore - requests.length;
         if (requests.length > 0) send({ requests: requests.sort(byTime), missed });
       });
+      return () => {
+        stop();
+        const at = followed.indexOf(ended);
+        if (at >= 0) followed.splice(at, 1);
+      };
     },
   };
 }
@@ -260,25 +301,79 @@ function liveTarget([key, state]: [string, TargetState]): LiveTarget {
   };
 }
 
-function conversationsOf(ended: readonly Ended[]): LiveConversation[] {
-  // In order of the last request: the latest is the last.
-  const found = new Map<string, LiveConversation>();
-  for (const { row, account, conversation } of ended) {
-    const model = row.model ?? row.modelAsked;
-    const key = `${row.accountId} ${conversation ?? `model ${model}`}`;
-    const before = found.get(key);
-    found.delete(key);
-    found.set(key, {
-      conversation: conversation?.slice(0, CONVERSATION_DIGITS) ?? null,
-      account,
-      model,
-      requests: (before?.requests ?? 0) + 1,
-      input_tokens:
-        (before?.input_tokens ?? 0) + (row.input ?? 0) + (row.cacheRead ?? 0) + (row.cacheWrite ?? 0),
-      output_tokens: (before?.output_tokens ?? 0) + (row.output ?? 0),
-      cost_usd: row.costUsd === null ? (before?.cost_usd ?? null) : (before?.cost_usd ?? 0) + row.costUsd,
-      last_at: isoTime(row.at),
-    });
+/** What the sums of a conversation need of a request. */
+interface Part {
+  accountId: number;
+  account: string;
+  conversation: string | undefined;
+  model: string;
+  input: number;
+  output: number;
+  /** NaN: no price is known. */
+  costUsd: number;
+  at: number;
+}
+
+/**
+ * The last requests, for the sums of their conversations. Each takes the object of the request that it replaces: a new object would
+ * live long enough to be copied twice by the garbage collector.
+ */
+class Conversations {
+  readonly #parts: Part[] = [];
+  #total = 0;
+
+  add(row: UsageRow, account: string, conversation: string | undefined): void {
+    const part = (this.#parts[this.#total % MOST_ENDED] ??= newPart());
+    part.accountId = row.accountId;
+    part.account = account;
+    part.conversation = conversation;
+    part.model = row.model ?? row.modelAsked;
+    part.input = (row.input ?? 0) + (row.cacheRead ?? 0) + (row.cacheWrite ?? 0);
+    part.output = row.output ?? 0;
+    part.costUsd = row.costUsd ?? NaN;
+    part.at = row.at;
+    this.#total += 1;
   }
-  return [...found.values()].slice(-MOST_CONVERSATIONS).reverse();
+
+  /** The latest first. */
+  list(): LiveConversation[] {
+    const oldest = this.#total % this.#parts.length;
+    // In order of the last request: the latest is the last.
+    const found = new Map<string, LiveConversation>();
+    for (const part of [...this.#parts.slice(oldest), ...this.#parts.slice(0, oldest)]) {
+      const key = `${part.accountId} ${part.conversation ?? `model ${part.model}`}`;
+      const before = found.get(key);
+      found.delete(key);
+      found.set(key, withPart(before, part));
+    }
+    return [...found.values()].slice(-MOST_CONVERSATIONS).reverse();
+  }
+}
+
+function newPart(): Part {
+  return {
+    accountId: 0,
+    account: '',
+    conversation: undefined,
+    model: '',
+    input: 0,
+    output: 0,
+    costUsd: NaN,
+    at: NaN,
+  };
+}
+
+function withPart(before: LiveConversation | undefined, part: Part): LiveConversation {
+  const { account, conversation, model, input, output, costUsd, at } = part;
+  const costBefore = before?.cost_usd ?? null;
+  return {
+    conversation: conversation?.slice(0, CONVERSATION_DIGITS) ?? null,
+    account,
+    model,
+    requests: (before?.requests ?? 0) + 1,
+    input_tokens: (before?.input_tokens ?? 0) + input,
+    output_tokens: (before?.output_tokens ?? 0) + output,
+    cost_usd: Number.isNaN(costUsd) ? costBefore : (costBefore ?? 0) + costUsd,
+    last_at: isoTime(at),
+  };
 }

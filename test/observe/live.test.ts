@@ -106,3 +106,26 @@ it('sums up conversations, else the account and model, the latest first', () => 
   ]);
   expect(frame?.totals).toMatchObject({ requests: 3, errors: 0, output_tokens: 6, cost_usd: 1 });
 });
+
+it('sums up the last 1,000 requests alone', () => {
+  const { live } = started();
+  const row = usageRow({ input: 1, cacheRead: null, cacheWrite: null, output: 1, costUsd: null });
+  for (let at = 0; at < 1500; at += 1) live.recorded(row, trace('a', 0, at < 700 ? 'first' : 'second'));
+  let frame: LiveFrame | undefined;
+  live.watch((next) => (frame = next))();
+  expect(frame?.conversations).toMatchObject([
+    { conversation: 'second', requests: 800 },
+    { conversation: 'first', requests: 200 },
+  ]);
+});
+
+it('lists requests by their age, in whatever order others end', () => {
+  const { live } = started();
+  const traces = [1, 2, 3, 4, 5].map((at) => trace(`req_${at}`, at));
+  const [first, second, , fourth] = traces;
+  for (const one of traces) live.started(one);
+  for (const one of [first, fourth, second, second]) if (one !== undefined) live.finished(one);
+  expect(live.recent().under_way).toEqual(['req_3', 'req_5']);
+  live.started(trace('req_6', 6));
+  expect(live.recent().under_way).toEqual(['req_3', 'req_5', 'req_6']);
+});
