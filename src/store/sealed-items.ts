@@ -17,8 +17,9 @@ const SEALED = 'gw1.';
 /** Whose ids they are: a provider's choice of an id must not replace an item of another kind. */
 export type ItemKind = 'answer' | 'thinking';
 
-/** Characters. No provider has longer ids; an item with a longer one is not stored. */
+/** Bytes, because a row of an index of PostgreSQL holds 2,700. No provider has longer ids; an item with a longer one is not stored. */
 const MOST_ID = 1000;
+const isStorable = (id: string): boolean => id.length <= MOST_ID && Buffer.byteLength(id) <= MOST_ID;
 
 export interface NewItem {
   kind: ItemKind;
@@ -77,7 +78,7 @@ export function createSealedItems(options: SealedItemsOptions): SealedItems {
   return {
     put(accountId, items) {
       const at = clock.now();
-      const storable = items.filter(({ id }) => id.length <= MOST_ID);
+      const storable = items.filter(({ id }) => isStorable(id));
       queue.put(storable.map(({ kind, id, text }) => ({ accountId, id: storedId(kind, id), text, at })));
     },
     async find(accountId, kind, ids) {
@@ -86,7 +87,7 @@ export function createSealedItems(options: SealedItemsOptions): SealedItems {
       for (const id of new Set(ids)) {
         const text = queue.textOf(accountId, storedId(kind, id));
         if (text !== undefined) texts.set(id, text);
-        else if (id.length <= MOST_ID) written.push(storedId(kind, id));
+        else if (isStorable(id)) written.push(storedId(kind, id));
       }
       if (written.length === 0) return texts;
       for (const item of await store.findItems(accountId, written, clock.now())) {

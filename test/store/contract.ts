@@ -1,5 +1,5 @@
 // What every engine must do, whichever keeps the data. `open` gives a store on a new, empty database.
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
@@ -885,6 +885,18 @@ export function storeContract(
     });
   });
 
+  describe(`${name}: health`, () => {
+    it('lists what is avoided, and a name of any length delays no other', async () => {
+      const target = (name: string) => ({ target: `p/${name}`, state: 'failing', until: HOUR }) as const;
+      // A client chooses the model's name.
+      const long = randomBytes(5000).toString('hex');
+      await store.publishHealth([target('a'), target(long), target('b')], []);
+      await store.publishHealth([], ['p/a', `p/${long}`]);
+      expect(await store.listHealth(HOUR - 1)).toEqual([target('b')]);
+      expect(await store.listHealth(HOUR)).toEqual([]);
+    });
+  });
+
   describe(`${name}: after its end`, () => {
     it('rejects what comes after close, and closes twice without complaint', async () => {
       await store.close();
@@ -936,6 +948,15 @@ export function storeContract(
       expect(await store.deleteItems(2, ['a', 'b'])).toBe(1);
       expect(await idsOf(2, ['a'])).toEqual([]);
       expect(await idsOf(1, ['a'])).toEqual(['a']);
+    });
+
+    it('stores ids of 1,000 bytes', async () => {
+      const ids = [randomBytes(500).toString('hex'), randomBytes(500).toString('hex')];
+      await store.storeItems(
+        ids.map((id) => item(id)),
+        BOUNDS,
+      );
+      expect(await idsOf(1, ids)).toEqual(ids);
     });
 
     it('replaces an item of the same id', async () => {

@@ -1,4 +1,5 @@
 // Items of accounts: sealed with a key beside the database, found while they still wait, and by their account alone.
+import { randomInt } from 'node:crypto';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -80,6 +81,19 @@ describe('sealed items', () => {
     await items.flush();
     writeFileSync(`${file}.key`, Buffer.alloc(32).toString('base64'));
     expect(await found(sealedItems(store, file), 1, 'a')).toBeUndefined();
+  });
+
+  it('are not stored under an id of more than 1,000 bytes, which PostgreSQL has no room for in an index', async () => {
+    const file = temporaryFile();
+    const items = sealedItems(await withAccounts(file), file);
+    // Three bytes each.
+    const long = Array.from({ length: 1000 }, () => String.fromCodePoint(randomInt(0x4e00, 0x9fff))).join('');
+    items.put(1, [
+      { kind: 'answer', id: long, text: SECRET },
+      { kind: 'answer', id: 'a', text: SECRET },
+    ]);
+    expect(await items.flush()).toBe(0);
+    expect(await items.find(1, 'answer', [long, 'a'])).toEqual(new Map([['a', SECRET]]));
   });
 
   it('expire, and last longer where they are extended', async () => {

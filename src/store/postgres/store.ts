@@ -24,6 +24,9 @@ const SET_HEALTH = {
 const REMOVE_HEALTH = { text: 'DELETE FROM health WHERE target = ANY ($1)' };
 const LIST_HEALTH = { text: 'SELECT target, state, until FROM health WHERE until > $1 ORDER BY target' };
 
+/** Bytes. A row of an index holds 2,700. A client may choose a longer model name, of which others need not hear. */
+const MOST_TARGET = 1000;
+
 export async function openPostgres(url: string, clock: Clock): Promise<Store> {
   const server = readUrl(url);
   const connection = await connect(await loadDriver(), server);
@@ -54,7 +57,8 @@ function createStore(connection: Connection, { itemKey, createdAt }: Identity, c
     ...createAccounts(connection, changes),
     ...usage,
     ...createRequests(connection),
-    async publishHealth(unhealthy, recovered) {
+    async publishHealth(targets, recovered) {
+      const unhealthy = targets.filter(({ target }) => Buffer.byteLength(target) <= MOST_TARGET);
       await connection.transaction(async (session) => {
         await session.run(REMOVE_HEALTH, recovered);
         await session.run(
