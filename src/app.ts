@@ -1,7 +1,7 @@
 // The composition root: the only file that knows all parts, and the order in which they start and end.
 import type { Cancellation } from './cancellation.ts';
 import { HOUR_MS, isoTime, type Clock } from './clock.ts';
-import type { Config, ProviderConfig } from './config/config.ts';
+import { placeChanges, type Config, type ProviderConfig } from './config/config.ts';
 import { LOCAL_CANDIDATES, simProvider } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
 import { createAdminDoor, type AdminDoor } from './admin/door.ts';
@@ -12,17 +12,18 @@ import type { GatewayDeps } from './gateway/exchange.ts';
 import type { ControlHandler } from './control/handler.ts';
 import type { GatewayStatus } from './control/status.ts';
 import { createHealthPublisher, unhealthyTargets } from './observe/health-publisher.ts';
-import { createMetrics } from './observe/metrics/metrics.ts';
+import { createMetrics, type Metrics } from './observe/metrics/metrics.ts';
 import { createTraceExporter, type TraceExporter } from './observe/traces.ts';
 import { createRequestLog } from './observe/request-record.ts';
 import { createItemRecorder, createUsageRecorder, type UsageRecorder } from './observe/usage-recorder.ts';
 import { createLive, type Live } from './observe/live.ts';
 import type { Ids } from './ids.ts';
-import type { Logger } from './log.ts';
+import { silentLog, type Logger } from './log.ts';
 import { createProviderClient, type ProviderClient } from './providers/client.ts';
 import { listModels, probeLocal } from './providers/discover.ts';
 import { readWindows } from './providers/local-windows.ts';
 import type { ProviderCall, ProviderReply } from './providers/exchange.ts';
+import type { SharedHealth } from './routing/health.ts';
 import { createRouting, type Routing } from './routing/routing.ts';
 import { createGatewayServer, type GatewayServer } from './server/server.ts';
 import { SIM_MODELS, startSim, type Sim } from './sim/sim.ts';
@@ -30,8 +31,9 @@ import { createSealedItems } from './store/sealed-items.ts';
 import type { Store } from './store/store.ts';
 import { createUsageSpool, type UsageSpool } from './store/usage-spool.ts';
 
-type AdminEffective = Parameters<typeof createAdminDoor>[0]['effective'];
-type AdminConnect = Parameters<typeof createAdminDoor>[0]['connect'];
+type AdminOptions = Parameters<typeof createAdminDoor>[0];
+type AdminEffective = AdminOptions['effective'];
+type AdminConnect = AdminOptions['connect'];
 
 interface AppOptions {
   config: Config;
@@ -50,6 +52,29 @@ interface AppOptions {
   effective?: AdminEffective;
   /** The settings of each tool for this gateway, for the admin API. */
   connect?: AdminConnect;
+  /** The other workers of this gateway; undefined: there is one process. */
+  peers?: Peers | undefined;
+}
+
+/** What one worker learns and all use: the health of a target, the models and windows of a provider, the local servers, whether
+ *  the admin API was turned on. */
+export type SharedTopic = 'health' | 'models' | 'windows' | 'local' | 'admin';
+
+/** The workers of one gateway, as one of them sees them. */
+export interface Peers {
+  /** Gives the others, and those that start later, the value of a key. */
+  share(topic: SharedTopic, key: string, value: unknown): void;
+  /** Sets the listener for values of the others; it gets those of before, too. */
+  onShared(listener: (topic: SharedTopic, key: string, value: unknown) => void): void;
+  /** One worker does what is done once for all: asks providers for their models, publishes health, prunes. */
+  readonly leads: boolean;
+  /** Sets the listener for the moment in which this worker becomes that one. */
+  onLead(listener: () => void): void;
+  /** What all workers do now. */
+  live: AdminOptions['live'];
+  sessions: NonNullable<AdminOptions['sessions']>;
+  /** The page of all workers. */
+  readMetrics(): Promise<string>;
 }
 
 export interface App {
@@ -70,8 +95,11 @@ export interface App {
   status(): AppStatus;
   /** What it does for the commands of its user. */
   controlHandlers: readonly ControlHandler[];
-  /** Lets streams finish within `limits.shutdown_grace`. Gives the number of usage rows that could not be written. */
-  stop(): Promise<number>;
+  /** Reads the configuration again. Gives what is wrong with it; then nothing changes. */
+  reload(): Promise<readonly string[]>;
+  /** Lets streams finish within `limits.shutdown_grace`. Gives the number of usage rows that could not be written.
+   *  `retire`: another worker takes its place, so that no request is refused. */
+  stop(how?: 'retire'): Promise<number>;
   kill(): void;
 }
 
@@ -101,6 +129,9 @@ interface Parts {
   spool: UsageSpool;
   traces: TraceExporter | undefined;
   live: Live;
+  /** Of this process alone. */
+  metrics: Metrics | undefined;
+  peers: Peers | undefined;
   state: { config: Config; stopped: boolean };
 }
 
@@ -114,7 +145,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     throw error;
   });
   const priced = startHousekeeping(parts);
-  const watch = watchConfigFile(parts, options.reload);
+  const reload = (): Promise<readonly string[]> => applyChange(parts, options.reload);
+  // Among workers, the process that started them watches the file.
+  const watch = parts.peers === undefined ? watchConfigFile(parts, reload) : undefined;
   const { hosts, port, skipped } = listening;
   const urls = hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
   const since = isoTime(deps.clock.now());
@@ -131,11 +164,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     ready: deps.discovered,
     described: Promise.all([deps.discovered, priced]).then(() => undefined),
     status: () => statusOf(parts, { urls, since }),
-    controlHandlers: [linkHandler(admin, urls), ...liveHandlers(parts.live)],
-    async stop() {
+    controlHandlers: [linkHandler(parts, urls), ...liveHandlers(parts.live), metricsHandler(parts)],
+    reload,
+    async stop(how) {
       watch?.close();
       admin.close();
-      await server.stop(state.config.limits.shutdownGrace);
+      const { shutdownGrace } = state.config.limits;
+      await (how === 'retire' ? server.retire(shutdownGrace) : server.stop(shutdownGrace));
       const unwritten = await release(parts);
       if (unwritten > 0) {
         deps.log.error('usage rows could not be written and are discarded', { rows: unwritten });
@@ -178,11 +213,12 @@ async function startTraces({ config, log, version }: AppOptions): Promise<TraceE
 }
 
 /** `gateway dashboard`: turns the admin API on, and gives the owner a link to its page. */
-function linkHandler(admin: AdminDoor, urls: readonly string[]): ControlHandler {
+function linkHandler({ admin, peers }: Parts, urls: readonly string[]): ControlHandler {
   return {
     method: 'POST',
     path: '/admin/link',
     async handle() {
+      peers?.share('admin', 'on', true);
       const { path, ...link } = await admin.createLink();
       const [base = ''] = urls;
       return {
@@ -193,11 +229,17 @@ function linkHandler(admin: AdminDoor, urls: readonly string[]): ControlHandler 
   };
 }
 
+/** The page of this process alone: workers show those of all. */
+function metricsHandler({ metrics }: Parts): ControlHandler {
+  return { method: 'GET', path: '/metrics', handle: () => metrics?.read() ?? '' };
+}
+
 function createParts(options: AppOptions, traces: TraceExporter | undefined): Parts {
-  const { config, store, log, clock, ids, env = process.env } = options;
+  const { config, store, log, clock, ids, env = process.env, peers } = options;
   const state = { config, stopped: false };
   const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
-  const routing = createRouting({ config, clock });
+  const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
+  const routing = createRouting({ config, clock, onHealth });
   routing.addProviders([sim]);
   const live = createLive({ health: routing.health, clock });
   const onRow: Live['recorded'] = (row, trace) => live.recorded(row, trace);
@@ -238,9 +280,10 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     store,
     items,
     routing,
-    discovered: config.file === null ? addLocalServers(client, routing) : Promise.resolve(),
+    discovered:
+      config.file === null ? findLocalServers({ client, routing, clock }, peers) : Promise.resolve(),
     client,
-    metrics: metrics ?? undefined,
+    metrics: metrics === null || peers === undefined ? (metrics ?? undefined) : allMetrics(metrics, peers),
     inFlightLimit,
     database,
     clock,
@@ -249,12 +292,26 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   };
   const admin = createAdminDoor({
     ...deps,
-    live,
+    live: peers?.live ?? live,
+    sessions: peers?.sessions,
     effective: options.effective ?? noEffective,
     connect: options.connect ?? (() => Promise.resolve([])),
   });
   const server = createGatewayServer(deps, admin);
-  return { deps, server, admin, usage, spool, traces, live, state };
+  const parts: Parts = {
+    deps,
+    server,
+    admin,
+    usage,
+    spool,
+    traces,
+    live,
+    metrics: metrics ?? undefined,
+    peers,
+    state,
+  };
+  peers?.onShared(createAdopter(parts));
+  return parts;
 }
 
 function noEffective(): Promise<never> {
@@ -282,9 +339,38 @@ async function release({ deps, usage, traces, state }: Parts): Promise<number> {
   return unwritten;
 }
 
-/** Without a configuration file, model servers on their usual ports are providers, too. */
-async function addLocalServers(client: ProviderClient, routing: Routing): Promise<void> {
+const allMetrics = (own: Metrics, peers: Peers): GatewayDeps['metrics'] => ({
+  refused: (path, error) => own.refused(path, error),
+  read: () => peers.readMetrics(),
+});
+
+type Found = Awaited<ReturnType<typeof probeLocal>>;
+
+/** Takes over what other workers learnt. */
+function createAdopter({ deps: { routing }, admin }: Parts): Parameters<Peers['onShared']>[0] {
+  const adopt = {
+    health: (key, value) => routing.health.adopt(key, value as SharedHealth),
+    models: (key, value) => routing.setDiscovered(key, value as string[]),
+    windows: (key, value) => routing.setWindows(key, value as Map<string, number>),
+    local: (_, value) => addLocalServers(routing, value as Found),
+    admin: () => admin.turnOn(),
+  } satisfies Record<SharedTopic, (key: string, value: unknown) => void>;
+  return (topic, key, value) => adopt[topic](key, value);
+}
+
+/** Without a configuration file, model servers on their usual ports are providers, too. One worker looks for them; the others get
+ *  what it found, perhaps a moment after they begin to serve. */
+async function findLocalServers(
+  { client, routing, clock }: Pick<GatewayDeps, 'client' | 'routing' | 'clock'>,
+  peers: Peers | undefined,
+): Promise<void> {
+  if (peers?.leads === false) return new Promise((resolve) => void clock.after(PROBE_MS, resolve));
   const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
+  peers?.share('local', 'all', found);
+  addLocalServers(routing, found);
+}
+
+function addLocalServers(routing: Routing, found: Found): void {
   routing.addProviders(found.map(({ provider }) => provider));
   for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
 }
@@ -292,14 +378,19 @@ async function addLocalServers(client: ProviderClient, routing: Routing): Promis
 /** Resolves when windows and prices are known. */
 function startHousekeeping(parts: Parts): Promise<void> {
   const { routing, store, clock, log, discovered } = parts.deps;
-  void discovered.then(() => repeat(LIST_EVERY_MS, () => refreshModelLists(parts.deps), parts));
-  const measured = discovered.then(() => measureWindows(parts.deps));
-  repeat(WINDOWS_EVERY_MS, () => measureWindows(parts.deps), parts, WINDOWS_EVERY_MS);
-  repeat(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }), parts);
+  const { peers } = parts;
+  /** Of several workers, one. */
+  const once = (everyMs: number, task: () => Promise<void>, firstMs?: number): void =>
+    repeat(everyMs, async () => (peers?.leads === false ? undefined : task()), parts, firstMs);
+  void discovered.then(() => once(LIST_EVERY_MS, () => refreshModelLists(parts)));
+  const measured = discovered.then(() => (peers?.leads === false ? undefined : measureWindows(parts)));
+  once(WINDOWS_EVERY_MS, () => measureWindows(parts), WINDOWS_EVERY_MS);
+  once(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }));
   repeat(DRAIN_EVERY_MS, () => parts.spool.drain(), parts);
-  repeat(PRUNE_EVERY_MS, () => store.prune(clock.now(), parts.state.config.usage.keep), parts);
-  repeat(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()), parts);
-  repeat(PRUNE_EVERY_MS, () => store.pruneAudit(clock.now() - AUDIT_KEEP_MS), parts);
+  once(PRUNE_EVERY_MS, () => store.prune(clock.now(), parts.state.config.usage.keep));
+  once(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()));
+  once(PRUNE_EVERY_MS, () => store.pruneAudit(clock.now() - AUDIT_KEEP_MS));
+  peers?.onLead(() => void discovered.then(() => refreshModelLists(parts)));
   return Promise.all([measured, loadPrices(parts.deps)]).then(() => undefined);
 }
 
@@ -320,25 +411,29 @@ function repeat(
 }
 
 /** Asks the servers of this machine how long a request their models take. */
-async function measureWindows({ client, routing }: GatewayDeps): Promise<void> {
+async function measureWindows({ deps: { client, routing }, peers }: Parts): Promise<void> {
   const measure = async (provider: ProviderConfig): Promise<void> => {
     const windows = await readWindows(client, provider, routing.modelsOf(provider), {
       timeoutMs: WINDOWS_MS,
     });
-    if (windows.size > 0) routing.setWindows(provider.name, windows);
+    if (windows.size === 0) return;
+    peers?.share('windows', provider.name, windows);
+    routing.setWindows(provider.name, windows);
   };
   await Promise.all(routing.providers().map(measure));
 }
 
 /** Asks each provider that has no list of models in the file for its list. */
-async function refreshModelLists({ client, routing, log }: GatewayDeps): Promise<void> {
+async function refreshModelLists({ deps: { client, routing, log }, peers }: Parts): Promise<void> {
   const unlisted = routing
     .providers()
     .filter(({ models, source }) => models === null && source !== 'builtin');
   await Promise.all(
     unlisted.map(async (provider) => {
       try {
-        routing.setDiscovered(provider.name, await listModels(client, provider, { timeoutMs: LIST_MS }));
+        const models = await listModels(client, provider, { timeoutMs: LIST_MS });
+        peers?.share('models', provider.name, models);
+        routing.setDiscovered(provider.name, models);
       } catch (error) {
         log.warn('the models of a provider could not be listed', {
           provider: provider.name,
@@ -358,7 +453,7 @@ async function loadPrices({ routing, log }: GatewayDeps): Promise<void> {
   }
 }
 
-function watchConfigFile(parts: Parts, reload: AppOptions['reload']): { close(): void } | undefined {
+function watchConfigFile(parts: Parts, reload: () => Promise<unknown>): { close(): void } | undefined {
   const { clock, log } = parts.deps;
   const { file } = parts.state.config;
   if (file === null) return undefined;
@@ -366,12 +461,14 @@ function watchConfigFile(parts: Parts, reload: AppOptions['reload']): { close():
     log.warn('the configuration file was deleted: its last settings stay in effect until the gateway ends', {
       file,
     });
-  return watchConfig({ file, reload: () => applyChange(parts, reload), gone, clock });
+  return watchConfig({ file, reload: async () => void (await reload()), gone, clock });
 }
 
 /** Reads the changed file; an invalid one is reported and changes nothing. */
-async function applyChange({ deps, state }: Parts, reload: AppOptions['reload']): Promise<void> {
-  const { log } = deps;
+async function applyChange(parts: Parts, reload: AppOptions['reload']): Promise<readonly string[]> {
+  const { deps, state, peers } = parts;
+  const leads = peers?.leads !== false;
+  const log = leads ? deps.log : silentLog;
   try {
     const before = state.config;
     const next = await reload();
@@ -384,19 +481,23 @@ async function applyChange({ deps, state }: Parts, reload: AppOptions['reload'])
     log.info('the configuration was reloaded', { providers: state.config.providers.length });
     for (const warning of next.warnings) log.warn(warning);
     // Not awaited: a provider that is slow to list its models must not delay the next change.
-    void refreshModelLists(deps);
+    if (leads) void refreshModelLists(parts);
+    return [];
   } catch (error) {
-    const faults = (error as { faults?: string[] }).faults ?? [String(error)];
-    for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);
+    return reportFaults(error, log);
   }
+}
+
+/** Logs why a changed configuration is not used; gives the reasons. */
+function reportFaults(error: unknown, log: Logger): readonly string[] {
+  const faults = (error as { faults?: string[] }).faults ?? [String(error)];
+  for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);
+  return faults;
 }
 
 /** Changed settings that take effect only with a restart. */
 function fixedSettings(before: Config, after: Config): string[] {
-  const changed: string[] = [];
-  if (before.listen.hosts.join() !== after.listen.hosts.join()) changed.push('listen.hosts');
-  if (before.listen.port !== after.listen.port) changed.push('listen.port');
-  if (before.database !== after.database) changed.push('database');
+  const changed = placeChanges(before, after);
   if (before.otlp !== after.otlp) changed.push('otlp');
   if (before.metrics?.accounts !== after.metrics?.accounts) changed.push('metrics');
   if (before.limits.headerTimeout !== after.limits.headerTimeout) changed.push('limits.header_timeout');

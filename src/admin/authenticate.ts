@@ -23,8 +23,8 @@ export interface Caller {
 export interface Authenticator {
   /** Rejects with Problem 401, 403 or 429. */
   authenticate(exchange: SiteExchange, scope: AdminScope): Promise<Caller>;
-  /** Makes a session of a link. Throws Problem 401 or 429. */
-  openSession(exchange: SiteExchange, code: string): { session: Session; cookie: string };
+  /** Makes a session of a link. Rejects with Problem 401 or 429. */
+  openSession(exchange: SiteExchange, code: string): Promise<{ session: Session; cookie: string }>;
 }
 
 const CSRF_HEADER = 'x-gateway-csrf';
@@ -72,14 +72,14 @@ export function createAuthenticator(deps: { store: Store; clock: Clock; sessions
     return { id: token.id, scope: token.scope, session: undefined, isValid };
   }
 
-  function byCookie(exchange: SiteExchange, cookie: string, scope: AdminScope): Caller {
-    const session = sessions.find(cookie);
+  async function byCookie(exchange: SiteExchange, cookie: string, scope: AdminScope): Promise<Caller> {
+    const session = await sessions.find(cookie);
     if (session === undefined) throw wrong(exchange, browserThrottle, SESSION_OVER);
     if (scope === 'write' && !isSameSecret(String(exchange.headers[CSRF_HEADER] ?? ''), session.csrf)) {
       const message = `a write of a browser session needs the header ${CSRF_HEADER}, with the value that GET /admin/session gives`;
       throw new Problem(403, 'csrf', message);
     }
-    const isValid = (): Promise<boolean> => Promise.resolve(sessions.isOpen(cookie));
+    const isValid = (): Promise<boolean> => sessions.isOpen(cookie);
     return { id: session.id, scope: 'write', session, isValid };
   }
 
@@ -91,14 +91,14 @@ export function createAuthenticator(deps: { store: Store; clock: Clock; sessions
       const caller =
         given !== undefined
           ? await byToken(exchange, /^bearer +(\S+)$/i.exec(String(given).trim())?.[1] ?? '')
-          : cookie !== undefined && byCookie(exchange, cookie, scope);
+          : cookie !== undefined && (await byCookie(exchange, cookie, scope));
       if (caller === false) throw unauthenticated(NOTHING_SENT);
       if (scope === 'write' && caller.scope !== 'write')
         throw new Problem(403, 'read_only', 'this token has the scope read');
       return caller;
     },
-    openSession(exchange, code) {
-      const opened = sessions.open(code);
+    async openSession(exchange, code) {
+      const opened = await sessions.open(code);
       if (opened === undefined) throw wrong(exchange, browserThrottle, WRONG_LINK);
       return opened;
     },

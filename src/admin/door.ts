@@ -4,6 +4,8 @@ import type { Site } from '../gateway/exchange.ts';
 import type { Admin, AdminOptions } from './site.ts';
 
 export interface AdminDoor extends Site {
+  /** Turns the API and the page on. */
+  turnOn(): void;
   /** Turns the API and the page on, and makes a one-time link: a path with a fragment, which browsers do not send. */
   createLink(): Promise<{ path: string; expires_in_seconds: number }>;
   /** Ends the event streams, and answers nothing more. */
@@ -24,6 +26,9 @@ export function createAdminDoor(options: AdminOptions): AdminDoor {
       (path.length === ROOT.length || path[ROOT.length] === '/') &&
       (isTurnedOn || options.config().admin),
     answer: async (exchange) => (await load()).answer(exchange),
+    turnOn() {
+      isTurnedOn = true;
+    },
     async createLink() {
       isTurnedOn = true;
       return (await load()).createLink();

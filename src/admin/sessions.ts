@@ -23,16 +23,17 @@ export interface Session {
   readonly expiresAt: string;
 }
 
+/** Promises, because the workers of one gateway ask the process that started them. */
 export interface Sessions {
   /** The code of a new link. */
-  createLink(): { code: string; expiresInMs: number };
+  createLink(): Promise<{ code: string; expiresInMs: number }>;
   /** Uses up the link. undefined: it is wrong, used or expired. */
-  open(code: string): { session: Session; cookie: string } | undefined;
+  open(code: string): Promise<{ session: Session; cookie: string } | undefined>;
   /** undefined: there is no such session, or it has expired. */
-  find(cookie: string): Session | undefined;
+  find(cookie: string): Promise<Session | undefined>;
   /** As `find`, without counting as a use. */
-  isOpen(cookie: string): boolean;
-  close(cookie: string): void;
+  isOpen(cookie: string): Promise<boolean>;
+  close(cookie: string): Promise<void>;
 }
 
 export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sessions {
@@ -50,12 +51,12 @@ export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sess
   }
 
   return {
-    createLink() {
+    async createLink() {
       const code = LINK_PREFIX + ids.random(SECRET_LENGTH);
       addBounded(links, MOST_LINKS, [hashKey(code), clock.monotonic() + LINK_MS]);
       return { code, expiresInMs: LINK_MS };
     },
-    open(code) {
+    async open(code) {
       const link = hashKey(code);
       const until = links.get(link);
       links.delete(link);
@@ -66,7 +67,7 @@ export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sess
       addBounded(sessions, MOST_SESSIONS, [hash, { id, until: clock.monotonic() + IDLE_MS }]);
       return { session: describe(hash, id), cookie };
     },
-    find(cookie) {
+    async find(cookie) {
       const hash = hashKey(cookie);
       const session = sessions.get(hash);
       if (session === undefined) return undefined;
@@ -77,8 +78,8 @@ export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sess
       sessions.set(hash, { ...session, until: now + IDLE_MS });
       return describe(hash, session.id);
     },
-    isOpen: (cookie) => (sessions.get(hashKey(cookie))?.until ?? 0) > clock.monotonic(),
-    close(cookie) {
+    isOpen: async (cookie) => (sessions.get(hashKey(cookie))?.until ?? 0) > clock.monotonic(),
+    async close(cookie) {
       sessions.delete(hashKey(cookie));
     },
   };

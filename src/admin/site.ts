@@ -20,17 +20,19 @@ import {
 import { OPERATIONS } from './operations/index.ts';
 import { checkOrigin, isPage } from './origin.ts';
 import { isKnownTag, Problem, safeHeaders, sendJson, sendProblem } from './reply.ts';
-import { createSessions } from './sessions.ts';
+import { createSessions, type Sessions } from './sessions.ts';
 
 export interface Admin {
   answer(exchange: SiteExchange): Promise<void>;
-  createLink(): { path: string; expires_in_seconds: number };
+  createLink(): Promise<{ path: string; expires_in_seconds: number }>;
   close(): void;
 }
 
 export interface AdminOptions
   extends Omit<AdminParts, 'sessions' | 'authenticator' | 'events'>, Record<'live', LiveFeed> {
   log: Logger;
+  /** Those of all workers; undefined: this process has its own. */
+  sessions?: Sessions | undefined;
 }
 
 const MAX_BODY = 64 * 1024;
@@ -43,7 +45,7 @@ interface SiteParts {
 }
 
 export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
-  const sessions = createSessions(options);
+  const sessions = options.sessions ?? createSessions(options);
   const events = createEvents({ live, clock: options.clock });
   const authenticator = createAuthenticator({ ...options, sessions });
   let assets: Promise<Assets> | undefined;
@@ -64,8 +66,8 @@ export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
         refuse(exchange, error, log);
       }
     },
-    createLink() {
-      const { code, expiresInMs } = sessions.createLink();
+    async createLink() {
+      const { code, expiresInMs } = await sessions.createLink();
       return { path: `${ROOT}/#link=${code}`, expires_in_seconds: expiresInMs / 1000 };
     },
     close() {

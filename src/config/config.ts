@@ -113,3 +113,12 @@ export interface ModelConfig {
   /** USD per million tokens. */
   price?: { input?: number; output?: number; cacheRead?: number; cacheWrite?: number };
 }
+
+/** Changed settings of where the gateway is: of several processes, too, they take effect only with a new start. */
+export function placeChanges(before: Config, after: Config): string[] {
+  const changed: string[] = [];
+  if (before.listen.hosts.join() !== after.listen.hosts.join()) changed.push('listen.hosts');
+  if (before.listen.port !== after.listen.port) changed.push('listen.port');
+  if (before.database !== after.database) changed.push('database');
+  return changed;
+}

@@ -28,6 +28,16 @@ export interface TargetState {
   inFlight: number;
 }
 
+/** What other workers of the gateway adopt of a target. Milliseconds from now. */
+export interface SharedHealth {
+  failures: number;
+  open: boolean;
+  openMs: number;
+  opened: number;
+  coolMs: number;
+  cooled: number;
+}
+
 export interface Health {
   state(key: string): TargetState;
   /** Every target that was contacted. */
@@ -36,6 +46,8 @@ export interface Health {
   pace(key: string): number;
   /** Before a contact. undefined: another request is this target's probe, go on to the next. `lone`: never refused. */
   begin(key: string, lone?: boolean): HealthTicket | undefined;
+  /** Takes over what another worker learnt of a target. */
+  adopt(key: string, shared: SharedHealth): void;
   /** Forgets what is known of targets for which `test` holds: a provider that is gone or was changed. */
   forget(test: (key: string) => boolean): void;
 }
@@ -93,7 +105,11 @@ interface Time {
   turn(): number;
 }
 
-export function createHealth(clock: Clock): Health {
+/** `onChange`: called after failures, and after a success that followed them. */
+export function createHealth(
+  clock: Clock,
+  onChange: (key: string, shared: SharedHealth) => void = () => undefined,
+): Health {
   const records = new Map<string, Vitals>();
   let turn = 0;
   const time: Time = { now: () => clock.monotonic(), turn: () => ++turn };
@@ -126,7 +142,10 @@ export function createHealth(clock: Clock): Health {
     begin(key, lone = false) {
       const record = recordOf(key);
       if (record.open && record.probe !== undefined && !lone) return undefined;
-      return contact(record, time);
+      return contact(record, time, () => onChange(key, sharedOf(record, time.now())));
+    },
+    adopt(key, shared) {
+      adopt(recordOf(key), shared, time);
     },
     forget(test) {
       for (const key of records.keys()) if (test(key)) records.delete(key);
@@ -134,7 +153,7 @@ export function createHealth(clock: Clock): Health {
   };
 }
 
-function contact(record: Vitals, time: Time): HealthTicket {
+function contact(record: Vitals, time: Time, changed: () => void): HealthTicket {
   const began = time.turn();
   const self = {};
   let ended = false;
@@ -158,15 +177,18 @@ function contact(record: Vitals, time: Time): HealthTicket {
           ? firstByteMs
           : record.firstByteMs + NEWEST * (firstByteMs - record.firstByteMs);
       record.measuredAt = time.now();
+      if (record.failures === 0 && !record.open && record.cooled === 0) return;
       // A contact from before a failure proves nothing about the time after it.
       if (began > record.openedTurn) close(record);
       if (began > record.cooledTurn) warm(record);
+      changed();
     },
     failed(failure) {
       if (!end()) return;
       const effect = EFFECT[failure.kind];
       if (effect === 'cools') cool(record, began, time, failure.retryAfterMs);
       else if (effect === 'counts') count(record, began, time);
+      if (effect !== 'neither') changed();
     },
     abandoned() {
       end();
@@ -205,6 +227,31 @@ function count(record: Vitals, began: number, time: Time): void {
   record.openedTurn = time.turn();
   record.openUntil = time.now() + coolDown(record.opened);
   record.opened++;
+}
+
+function sharedOf(record: Vitals, now: number): SharedHealth {
+  const { failures, open, openUntil, opened, coolUntil, cooled } = record;
+  const left = (until: number): number => Math.max(until - now, 0);
+  return { failures, open, openMs: left(openUntil), opened, coolMs: left(coolUntil), cooled };
+}
+
+/** Failures add to what this worker knows; a target that is healthy again is so here, too. */
+function adopt(record: Vitals, shared: SharedHealth, time: Time): void {
+  const now = time.now();
+  if (shared.failures === 0) close(record);
+  else record.failures = Math.max(record.failures, shared.failures);
+  if (shared.open) {
+    record.open = true;
+    record.openedTurn = time.turn();
+    record.openUntil = Math.max(record.openUntil, now + shared.openMs);
+    record.opened = Math.max(record.opened, shared.opened);
+  }
+  if (shared.cooled === 0) warm(record);
+  else {
+    record.cooledTurn = time.turn();
+    record.coolUntil = Math.max(record.coolUntil, now + shared.coolMs);
+    record.cooled = Math.max(record.cooled, shared.cooled);
+  }
 }
 
 function stateOf(record: Vitals | undefined, now: number): TargetState {

@@ -15,7 +15,7 @@ import {
   type ModelEntry,
 } from './catalog.ts';
 import { createModelInfo } from './model-info.ts';
-import { createHealth, type Health } from './health.ts';
+import { createHealth, type Health, type SharedHealth } from './health.ts';
 import { forgetChanged, isOnLoopback, mergeProviders, type Providers, type Target } from './targets.ts';
 import { noneAdmitted, noneFits, unknownModel } from './refusals.ts';
 import { protocols } from '../protocols/registry.ts';
@@ -88,9 +88,14 @@ export interface Routing {
   loadPrices(): Promise<void>;
 }
 
-export function createRouting(options: { config: Config; clock: Clock }): Routing {
-  const { clock } = options;
-  const health = createHealth(clock);
+export function createRouting(options: {
+  config: Config;
+  clock: Clock;
+  /** Called when this process learns of a failure or a recovery of a target. */
+  onHealth?: ((key: string, shared: SharedHealth) => void) | undefined;
+}): Routing {
+  const { clock, onHealth } = options;
+  const health = createHealth(clock, onHealth);
   const models = createModelInfo();
   const affinity = createAffinity();
   const discovered = new Map<string, readonly string[]>();

@@ -174,6 +174,8 @@ interface ClientRequestOptions {
   maxBody: number;
   /** The connection is not used again. */
   closing: () => boolean;
+  /** Before the server stopped. */
+  arrivedInTime: boolean;
   /** Its `expect` header is another than `100-continue`. */
   unexpected: boolean;
 }
@@ -206,7 +208,7 @@ export class ClientRequest implements SiteExchange {
     this.sink = new ClientResponse(response, options);
     this.response = response;
     this.unexpected = options.unexpected;
-    this.arrivedInTime = !options.closing();
+    this.arrivedInTime = options.arrivedInTime;
     this.#request = request;
     this.#connections = options.connections;
     this.#maxBody = options.maxBody;

@@ -25,6 +25,9 @@ export interface GatewayServer {
   listen(): Promise<Listening>;
   /** Takes no new connection. Requests under way may finish within `graceMs`, then an error event ends them. */
   stop(graceMs: number): Promise<void>;
+  /** As `stop`, while another process takes the new connections: no request that arrives on an open one is refused. Answers ask the
+   *  client to close it; one that stays idle is closed after some seconds. */
+  retire(graceMs: number): Promise<void>;
   kill(): void;
   /** Frees descriptors: closes idle connections of clients, else those to providers. */
   makeRoom(): void;
@@ -35,6 +38,8 @@ const CHECK_MS = 1000;
 const CUT_MS = 500;
 /** Idle connections that are closed at once to free descriptors. */
 const MOST_CLOSED = 16;
+/** Idle connections of a server that retires: the next request of most clients comes before. */
+const RETIRE_MS = 5000;
 const MAX_HEADER_BYTES = 64 * 1024;
 
 type Handle = (incoming: IncomingMessage, response: ServerResponse, unexpected: boolean) => void;
@@ -61,8 +66,23 @@ export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServ
     if (connections.closeServed(MOST_CLOSED) === 0) deps.client.closeIdle();
   };
   const shared = { deps, site, connections, newRequestId, makeRoom };
-  const handle = createHandler(shared);
+  let retiring = false;
+  const handle = createHandler(shared, () => retiring);
   const servers: Server[] = [];
+  let closed: Promise<unknown> | undefined;
+  const closeListeners = (): Promise<unknown> => (closed ??= Promise.all(servers.map(closeListener)));
+
+  async function stop(graceMs: number): Promise<void> {
+    const ended = closeListeners();
+    await readArrived();
+    const finished = Promise.all([deps.inFlightLimit.close(), connections.allAnswered()]);
+    connections.closeAsIdle();
+    await within(finished, graceMs);
+    connections.cancelAll(shuttingDown());
+    await within(finished, CUT_MS);
+    for (const server of servers) server.closeAllConnections();
+    await ended;
+  }
 
   return {
     async listen() {
@@ -84,16 +104,12 @@ export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServ
       if (served.length === 0) throw new Error(`none of ${hosts.join(', ')} can be listened on`);
       return { hosts: served, port: bound, skipped };
     },
-    async stop(graceMs) {
-      const closed = Promise.all(servers.map(closeListener));
-      await readArrived();
-      const finished = Promise.all([deps.inFlightLimit.close(), connections.allAnswered()]);
-      connections.closeAsIdle();
-      await within(finished, graceMs);
-      connections.cancelAll(shuttingDown());
-      await within(finished, CUT_MS);
-      for (const server of servers) server.closeAllConnections();
-      await closed;
+    stop,
+    async retire(graceMs) {
+      retiring = true;
+      const retireMs = Math.min(RETIRE_MS, graceMs);
+      await within(closeListeners(), retireMs);
+      await stop(graceMs - retireMs);
     },
     makeRoom,
     kill() {
@@ -109,9 +125,10 @@ export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServ
  * Serves the requests of one turn of the event loop together, at its end: a small body has arrived as a whole by then, and what the
  * requests ask of the database is asked together.
  */
-function createHandler({ deps, site, connections, newRequestId }: Shared): Handle {
+function createHandler({ deps, site, connections, newRequestId }: Shared, isRetiring: () => boolean): Handle {
   const isOwnHost = createHostCheck();
-  const closing = (): boolean => deps.inFlightLimit.closed;
+  const isClosed = (): boolean => deps.inFlightLimit.closed;
+  const closing = (): boolean => isRetiring() || isClosed();
   let arrived: ClientRequest[] = [];
 
   function serveArrived(): void {
@@ -129,6 +146,7 @@ function createHandler({ deps, site, connections, newRequestId }: Shared): Handl
       connections,
       maxBody: deps.config().limits.maxBody,
       closing,
+      arrivedInTime: !isClosed(),
       unexpected,
     });
     if (arrived.push(request) === 1) setImmediate(serveArrived);

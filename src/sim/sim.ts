@@ -47,7 +47,8 @@ export async function startSim({ clock = systemClock, ids, log = silentLog }: Si
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
+    // Exclusive: among workers of one gateway, each has its own.
+    server.listen({ port: 0, host: '127.0.0.1', exclusive: true }, resolve);
   });
   host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {

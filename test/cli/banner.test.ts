@@ -34,6 +34,7 @@ async function bannerOf(shell: Shell, { columns, firstKey, colors = false }: Sho
       throw new Error('not asked');
     },
     controlHandlers: [],
+    reload: () => Promise.resolve([]),
     stop: () => Promise.resolve(0),
     kill: () => undefined,
   };

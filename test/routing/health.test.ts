@@ -306,3 +306,49 @@ test('endless names fill no memory and push out no target that is in trouble', (
   expect(health.states().length).toBeLessThanOrEqual(4096);
   expect(health.state(KEY).breaker).toBe('open');
 });
+
+describe('two workers that share what they learn', () => {
+  function two(): { clock: FakeClock; one: Health; other: Health; shared: () => number } {
+    const clock = fakeClock();
+    let shared = 0;
+    const one: Health = createHealth(clock, (key, value) => {
+      shared += 1;
+      other.adopt(key, value);
+    });
+    const other = createHealth(clock, (key, value) => one.adopt(key, value));
+    return { clock, one, other, shared: () => shared };
+  }
+
+  it('count the failures in a row of both', () => {
+    const { one, other } = two();
+    fail(one, 'failed');
+    fail(other, 'failed');
+    fail(one, 'failed');
+    expect([one, other].map((health) => health.state(KEY).breaker)).toEqual(['open', 'open']);
+    expect(other.state(KEY).openMs).toBe(1000);
+  });
+
+  it('avoid a target that asked one of them for a pause, and use it again after a success of the other', () => {
+    const { clock, one, other } = two();
+    fail(one, 'rate_limited', 1, 7000);
+    expect(other.state(KEY).coolingMs).toBe(7000);
+    clock.pass(7000);
+    begin(other).succeeded(5);
+    fail(one, 'rate_limited');
+    expect([one, other].map((health) => health.state(KEY).coolingMs)).toEqual([1000, 1000]);
+  });
+
+  it('close the breaker of both when a probe of one succeeds', () => {
+    const { clock, one, other } = two();
+    fail(one, 'failed', 3);
+    clock.pass(1000);
+    begin(other).succeeded(5);
+    expect([one, other].map((health) => health.state(KEY).breaker)).toEqual(['closed', 'closed']);
+  });
+
+  it('send nothing for successes in a row', () => {
+    const { one, shared } = two();
+    for (let index = 0; index < 100; index++) begin(one).succeeded(5);
+    expect(shared()).toBe(0);
+  });
+});

@@ -37,7 +37,7 @@ export const sessionOperations: readonly Operation[] = [
     reply: Session,
     status: 201,
     async run({ body }, parts, { exchange, headers }) {
-      const { session, cookie } = parts.authenticator.openSession(exchange, body.link);
+      const { session, cookie } = await parts.authenticator.openSession(exchange, body.link);
       headers.push('set-cookie', cookieLine(exchange, cookie, parts));
       return sessionJson(session);
     },
@@ -65,7 +65,7 @@ export const sessionOperations: readonly Operation[] = [
     problems: [404],
     async run(_input, parts, { caller, exchange, headers }) {
       if (caller?.session === undefined) throw noSession();
-      parts.sessions.close(cookieOf(exchange.headers) ?? '');
+      await parts.sessions.close(cookieOf(exchange.headers) ?? '');
       headers.push('set-cookie', cookieLine(exchange, '', parts));
       return { closed: true as const };
     },
