@@ -1,7 +1,9 @@
 // Builds src into few scripts: 440 modules read, resolved and compiled one by one take 190 ms longer to start. bin/gateway.js
 // runs dist/cli/main.cjs; a command loads the scripts that it needs.
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { findProvider } from '@pydantic/genai-prices';
 import { defineConfig } from 'rolldown';
 
 const parts = join(import.meta.dirname, 'src/providers/undici-in-parts.js');
@@ -18,12 +20,59 @@ const ascii = {
 };
 
 const SERVING =
-  /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|write-batch)\.ts$|\/undici\//;
+  /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|without-keys|write-batch)\.ts$|\/undici\//;
 /** Commands that do not serve read these. */
 const SHARED =
   /\/src\/(?:canonical\/request|accounts\/(?:key|json|name|admin-token|request-json|usage-report)|sim\/behaviours)\.ts$/;
 /** What answers requests is one script, because V8 reads an export of another script through a getter. */
-const serving = (id) => SERVING.test(id) && !SHARED.test(id);
+const serving = (id) =>
+  SERVING.test(id) && !SHARED.test(id) && !id.endsWith('?copy') && !id.endsWith('direct-client.ts');
+
+/** Commands that do not serve get copies of these, so that they load little and `serving` stays one script. Only values cross over. */
+const COPIED =
+  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|without-keys)\.ts$|\/src\/providers\/(?:auth-headers|connection-errors|discover|local-windows|proxy|read-body)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:headers|model-list)|\w+\/(?:headers|outline))\.ts$|\/src\/gateway\/outbound\/redact\.ts$/;
+const COPY = '?copy';
+const copies = {
+  name: 'copies',
+  async resolveId(source, importer = '', options) {
+    const copies =
+      importer.endsWith(COPY) || /\/src\/cli\/|\/src\/providers\/direct-client\.ts$/.test(importer);
+    if (!copies || !source.startsWith('.')) return undefined;
+    const found = await this.resolve(source, importer.replace(COPY, ''), { ...options, skipSelf: true });
+    return found !== null && COPIED.test(found.id) && !SHARED.test(found.id) ? found.id + COPY : found;
+  },
+  load: (id) =>
+    id.endsWith(COPY)
+      ? { code: readFileSync(id.slice(0, -COPY.length), 'utf8'), moduleType: 'ts' }
+      : undefined,
+};
+
+const require = createRequire(import.meta.url);
+
+/** What `src/routing/price.ts` reads of the price book, whose package holds all of it as one script of 2 MB. */
+const prices = {
+  name: 'prices',
+  generateBundle() {
+    const book = readFileSync(require.resolve('@pydantic/genai-prices'), 'utf8');
+    const ids = [
+      ...book.matchAll(/\{id:"([^"]+)",name:"[^"]*",(?:description:"[^"]*",)?(?:pricing_urls|api_pattern):/g),
+    ];
+    const providers = ids.map(([, providerId]) => findProvider({ providerId }));
+    if (providers.length < 20 || providers.includes(undefined))
+      throw new Error('the price book has another form');
+    const emit = (name, value) =>
+      this.emitFile({ type: 'asset', fileName: `prices/${name}.json`, source: JSON.stringify(value) });
+    for (const { id, models } of providers)
+      emit(
+        id,
+        models.map(({ match, prices, context_window }) => ({ match, prices, context_window })),
+      );
+    emit(
+      'index',
+      providers.map(({ id, api_pattern }) => ({ pattern: api_pattern, file: `${id}.json` })),
+    );
+  },
+};
 
 const pageFolder = join(import.meta.dirname, 'src/admin/page');
 
@@ -73,8 +122,13 @@ const gateway = defineConfig({
     /^(?:better-sqlite3|pg$)/.test(id) ||
     (id.startsWith('@opentelemetry/') && !importer.includes('prom-client')),
   // Its main file is UMD, whose inner requires cannot be bundled.
-  resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
-  plugins: [undiciInParts, ascii],
+  resolve: {
+    alias: {
+      'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
+      yaml: join(import.meta.dirname, 'node_modules/yaml/browser/dist/index.js'),
+    },
+  },
+  plugins: [undiciInParts, copies, ascii, prices],
   // What is wrong in a module that is imported (a name that undici's file has no more) must not wait for a user.
   onLog(level, log) {
     if (level === 'warn') throw new Error(log.message);

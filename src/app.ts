@@ -2,7 +2,7 @@
 import type { Cancellation } from './cancellation.ts';
 import { HOUR_MS, isoTime, type Clock } from './clock.ts';
 import { placeChanges, type Config, type ProviderConfig } from './config/config.ts';
-import { LOCAL_CANDIDATES, simProvider } from './config/providers.ts';
+import { builtinProvider, LOCAL_CANDIDATES, SIM_URL } from './config/providers.ts';
 import { watchConfig } from './config/watch.ts';
 import { createAdminDoor, type AdminDoor } from './admin/door.ts';
 import { createDatabaseHealth } from './gateway/database-health.ts';
@@ -505,9 +505,6 @@ function fixedSettings(before: Config, after: Config): string[] {
   return changed;
 }
 
-/** Stands for the built-in provider, which gets its port at its first request. */
-const SIM_URL = 'http://127.0.0.1:0';
-
 /** The client for all providers. The built-in one is started by its first request. */
 export function createClients(options: {
   clock: Clock;
@@ -525,8 +522,6 @@ export function createClients(options: {
     return client.open({ ...call, url: url + call.url.slice(SIM_URL.length), headers }, cancellation);
   }
 
-  const models = SIM_MODELS.map((id) => ({ id, upstream: id }));
-  const base = `${SIM_URL}/v1`;
   return {
     client: {
       open: (call, cancellation) =>
@@ -536,6 +531,6 @@ export function createClients(options: {
         await Promise.all([client.close(), starting?.then((sim) => sim.close())]);
       },
     },
-    sim: { ...simProvider(models), baseUrls: { chat: base, messages: base, responses: base } },
+    sim: builtinProvider(SIM_MODELS),
   };
 }

@@ -3,7 +3,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { displayWidth } from '../src/cli/ui/table.ts';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { createLog, withoutKeys } from '../src/log.ts';
+import { createLog } from '../src/log.ts';
+import { withoutKeys } from '../src/without-keys.ts';
 
 /** A reader that takes nothing until it is told to. */
 function stalled() {

@@ -2,7 +2,8 @@
 // credential, path and method, input, and only then the operation. A change is recorded before it is made.
 import { GatewayError } from '../errors.ts';
 import { ClientGone, type HeaderList, type SiteExchange } from '../gateway/exchange.ts';
-import { withoutKeys, type Logger } from '../log.ts';
+import type { Logger } from '../log.ts';
+import { withoutKeys } from '../without-keys.ts';
 import { StoreError } from '../store/store.ts';
 import { readAssets, type Assets } from './assets.ts';
 import { createAuthenticator, type Caller } from './authenticate.ts';

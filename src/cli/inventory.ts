@@ -1,12 +1,14 @@
 // The providers and models as a server would know them: from the configuration, local servers and the lists of providers. For
 // commands that work without a running server.
 import type { Command } from 'commander';
-import { createClients } from '../app.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
-import { LOCAL_CANDIDATES, shownProviders } from '../config/providers.ts';
+import { builtinProvider, LOCAL_CANDIDATES, SIM_URL, shownProviders } from '../config/providers.ts';
 import type { ProviderClient } from '../providers/client.ts';
+import { createDirectClient } from '../providers/direct-client.ts';
 import { listModels, probeLocal } from '../providers/discover.ts';
+import { readProxies, usesProxy } from '../providers/proxy.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
+import { SIM_MODELS } from '../sim/behaviours.ts';
 import type { Context } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean } from './ui/style.ts';
@@ -20,6 +22,13 @@ export interface Inventory {
   providers: readonly ProviderConfig[];
 }
 
+interface Options {
+  /** The command reads the database, too. */
+  database?: boolean;
+  /** Requests are sent by the code that serves clients. */
+  asServer?: boolean;
+}
+
 const PROBE_MS = 300;
 export const LIST_MS = 5000;
 
@@ -27,18 +36,17 @@ export async function withInventory<Result>(
   command: Command,
   context: Context,
   use: (inventory: Inventory) => Promise<Result>,
-  reads: { database: boolean } = { database: false },
+  { database = false, asServer = false }: Options = {},
 ): Promise<Result> {
-  const { clock, ids, env } = context;
   const config = await readConfig(command, context);
-  await sayRead(context, config, reads);
+  await sayRead(context, config, { database });
   for (const warning of config.warnings) say(context.stderr, `warning: ${clean(warning)}`);
-  const { client, sim } = createClients({ clock, ids, env });
+  const client = createClient(context, asServer);
   try {
-    const routing = createRouting({ config, clock });
-    routing.addProviders([sim]);
+    const routing = createRouting({ config, clock: context.clock });
+    routing.addProviders([builtinProvider(SIM_MODELS)]);
     if (config.file === null) {
-      const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
+      const found = await probeLocal(createDirectClient(), LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
       routing.addProviders(found.map(({ provider }) => provider));
       for (const { provider, models } of found) routing.setDiscovered(provider.name, models);
     }
@@ -49,12 +57,32 @@ export async function withInventory<Result>(
   }
 }
 
+/** Asks directly where that is possible. The code of the server, which is large, is loaded for the built-in provider and for a proxy. */
+function createClient({ clock, ids, env }: Context, asServer: boolean): ProviderClient {
+  const direct = createDirectClient();
+  const proxies = readProxies(env);
+  let server: Promise<ProviderClient> | undefined;
+  const open: ProviderClient['open'] = async (call, cancellation) => {
+    const isDirect = !asServer && !call.url.startsWith(SIM_URL) && !usesProxy(new URL(call.url), proxies);
+    if (isDirect) return direct.open(call, cancellation);
+    server ??= import('../app.ts').then(({ createClients }) => createClients({ clock, ids, env }).client);
+    return (await server).open(call, cancellation);
+  };
+  return {
+    open,
+    closeIdle: () => undefined,
+    async close() {
+      await (await server)?.close();
+    },
+  };
+}
+
 /** Asks every provider without a list in the file for its models. Warns of those that do not answer. */
 export async function learnModels(
   { client, routing, providers }: Inventory,
   context: Context,
 ): Promise<void> {
-  const unlisted = providers.filter(({ models }) => models === null);
+  const unlisted = providers.filter(({ models, source }) => models === null && source !== 'builtin');
   await Promise.all(
     unlisted.map(async (provider) => {
       try {

@@ -86,6 +86,16 @@ function presetProvider(
 }
 
 /** The built-in provider. Its base URLs are added when its server has started. */
+/** Stands for the built-in provider, which gets its port at its first request. */
+export const SIM_URL = 'http://127.0.0.1:0';
+
+/** The built-in provider with these models, at `SIM_URL`. */
+export function builtinProvider(names: readonly string[]): ProviderConfig {
+  const base = `${SIM_URL}/v1`;
+  const models = names.map((id) => ({ id, upstream: id }));
+  return { ...simProvider(models), baseUrls: { chat: base, messages: base, responses: base } };
+}
+
 export function simProvider(models: ModelConfig[] | null = null): ProviderConfig {
   return {
     ...fromPreset(SIM, undefined),

@@ -3,7 +3,8 @@
 import type { AttemptDetail, RequestDetail } from '../accounts/request-json.ts';
 import { costOf } from '../routing/price.ts';
 import type { UsageRow } from '../store/store.ts';
-import { withoutKeys, type Logger } from '../log.ts';
+import type { Logger } from '../log.ts';
+import { withoutKeys } from '../without-keys.ts';
 import type { FinishedTrace, Observer } from '../gateway/trace.ts';
 import { totalInput } from '../canonical/reply.ts';
 

@@ -3,7 +3,8 @@
 // bounded, so that a collector that is away costs spans and nothing else.
 import type { Attributes, Context, SpanOptions } from '@opentelemetry/api';
 import type { ContactSpan, FinishedTrace, Observer, RequestSpans } from '../gateway/trace.ts';
-import { withoutKeys, type Logger } from '../log.ts';
+import type { Logger } from '../log.ts';
+import { withoutKeys } from '../without-keys.ts';
 import { totalInput } from '../canonical/reply.ts';
 import { protocols } from '../protocols/registry.ts';
 

@@ -272,6 +272,19 @@ export interface ClientSetup {
   keyVariable: string;
 }
 
+/** What is known of a protocol without its code. */
+export interface ProtocolOutline {
+  readonly setup: ClientSetup;
+  /** Server tools are a part of it: relayed to a provider that says nothing of them, they may work. */
+  readonly hasServerTools: boolean;
+  /** How a key is sent by default. */
+  authHeaders(apiKey: string): string[];
+  /** Sent with every request, unless the client's own headers are forwarded. */
+  readonly requestHeaders: readonly string[];
+  /** The query of the first page of a list of models. */
+  readonly firstModels: string;
+}
+
 /** What an error's head has otherwise than other protocols' heads. */
 export interface ErrorHead {
   /** In place of the error's own. */
@@ -281,10 +294,9 @@ export interface ErrorHead {
 }
 
 /** Towards clients. */
-export interface ClientSide {
+export interface ClientSide extends Pick<ProtocolOutline, 'setup' | 'hasServerTools'> {
   /** The endpoint's path below the version: `/chat/completions`, `/messages`. */
   readonly path: string;
-  readonly setup: ClientSetup;
 
   // -- the request --
   /** In the order in which they count. */
@@ -307,8 +319,6 @@ export interface ClientSide {
   readAsked(value: JsonObject): ReplyOptions;
   /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
   wirePath(field: CanonicalField): string;
-  /** Server tools are a part of it: relayed to a provider that says nothing of them, they may work. */
-  readonly hasServerTools: boolean;
   readonly counting?: TokenCounting;
   readonly stored?: StoredAnswers;
   /** Below the version, of the gateway and of providers: other requests with a whole answer, which are relayed or not served. */
@@ -334,15 +344,9 @@ export interface ClientSide {
 }
 
 /** Towards providers. */
-export interface ProviderSide {
+export interface ProviderSide extends Omit<ProtocolOutline, 'setup' | 'hasServerTools'> {
   /** Below the version. */
   readonly path: string;
-  /** How a key is sent by default. */
-  authHeaders(apiKey: string): string[];
-  /** Sent with every request, unless the client's own headers are forwarded. */
-  readonly requestHeaders: readonly string[];
-  /** The query of the first page of a list of models. */
-  readonly firstModels: string;
   /** For `repairHistory`, which comes before `encodeRequest`. */
   readonly historyRules: HistoryRules;
   /** Canonical -> wire. Throws GatewayError `invalid_request` for what must not be left out. */

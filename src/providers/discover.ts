@@ -1,10 +1,9 @@
 // Which models a provider has, and whether a local server runs: `GET /models`, which every protocol has.
 import { cancelledAfter, type Cancellation } from '../cancellation.ts';
 import { append, isObject } from '../canonical/json.ts';
-import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';
-import type { Protocol } from '../protocols/protocol.ts';
-import { protocols } from '../protocols/registry.ts';
+import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
+import { outlines } from '../protocols/outlines.ts';
 import { listIn, nextModels } from '../protocols/shared/model-list.ts';
 import { authHeaders } from './auth-headers.ts';
 import type { ProviderClient } from './client.ts';
@@ -47,12 +46,12 @@ export async function listModels(
   provider: ProviderConfig,
   options: { timeoutMs: number },
 ): Promise<string[]> {
-  const protocol = firstProtocol(provider);
-  const url = `${provider.baseUrls[protocol.name] ?? ''}/models`;
+  const name = firstProtocol(provider);
+  const url = `${provider.baseUrls[name] ?? ''}/models`;
   const headers = listHeaders(provider);
   const names: string[] = [];
   const deadline = cancelledAfter(options.timeoutMs);
-  let query = protocol.provider.firstModels;
+  let query = outlines[name].firstModels;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const value = await askJson(client, { url: url + query, headers }, deadline, options.timeoutMs);
     const list = listIn(value);
@@ -72,11 +71,10 @@ function isName(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= LONGEST_NAME && !/\p{Cc}/u.test(id);
 }
 
-const firstProtocol = ({ protocols: [name = PROTOCOL_NAMES[0]] }: ProviderConfig): Protocol =>
-  protocols[name];
+const firstProtocol = ({ protocols: [name = PROTOCOL_NAMES[0]] }: ProviderConfig): ProtocolName => name;
 
 export function listHeaders(provider: ProviderConfig): string[] {
-  const protocol = firstProtocol(provider);
+  const name = firstProtocol(provider);
   const headers = [
     'accept',
     'application/json',
@@ -85,8 +83,8 @@ export function listHeaders(provider: ProviderConfig): string[] {
     'user-agent',
     'local-llm-gateway',
   ];
-  headers.push(...protocol.provider.requestHeaders, ...authHeaders(provider, protocol.name));
-  for (const [name, value] of Object.entries(provider.headers)) headers.push(name, value);
+  headers.push(...outlines[name].requestHeaders, ...authHeaders(provider, name));
+  for (const [header, value] of Object.entries(provider.headers)) headers.push(header, value);
   return headers;
 }
 

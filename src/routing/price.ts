@@ -1,7 +1,7 @@
 // Prices in USD per million tokens, from the configuration file or the price book, and what an answer costs by them. An unknown
 // price is undefined, never 0.
 import { type Usage, totalInput } from '../canonical/reply.ts';
-import { createRequire } from 'node:module';
+import { readFile } from 'node:fs/promises';
 import type { MatchLogic, ModelInfo, ModelPrice } from '@pydantic/genai-prices';
 import type { ModelConfig } from '../config/config.ts';
 
@@ -109,27 +109,21 @@ function matches(logic: MatchLogic, name: string): boolean {
   return new RegExp(logic.regex).test(name);
 }
 
-const THREAD = `
-  const { parentPort, workerData } = require('node:worker_threads');
-  const { findProvider } = require(workerData.book);
-  const useful = ({ match, prices, context_window }) => ({ match, prices, context_window });
-  const rowsOf = (providerApiUrl) => findProvider({ providerApiUrl })?.models.map(useful) ?? [];
-  parentPort.postMessage(workerData.urls.map(rowsOf));
-`;
+/** Written by the build: of each provider of the book the pattern of its addresses, and the file of its rows. */
+const BOOK = new URL('../../dist/prices/', import.meta.url);
+
+const readJson = async (name: string): Promise<unknown> =>
+  JSON.parse(await readFile(new URL(name, BOOK), 'utf8'));
 
 /**
  * The rows of the providers at these addresses. By address alone: a price belongs to the one who bills, not to the model's name. A
- * provider that the book does not know has no rows. The book is a large module, so a thread of its own loads it, sends these rows,
- * and ends.
+ * provider that the book does not know has no rows.
  */
 export async function readPriceBook(urls: readonly string[]): Promise<Map<string, PriceRows>> {
-  const { Worker } = await import('node:worker_threads');
-  const book = createRequire(import.meta.url).resolve('@pydantic/genai-prices');
-  const rows = await new Promise<PriceRows[]>((resolve, reject) => {
-    const thread = new Worker(THREAD, { eval: true, workerData: { book, urls } });
-    thread.once('message', resolve);
-    thread.once('error', reject);
-    thread.once('exit', () => reject(new Error('the price book could not be read')));
-  });
-  return new Map(urls.map((url, index) => [url, rows[index] ?? []]));
+  const index = (await readJson('index.json')) as { pattern: string; file: string }[];
+  const rowsOf = async (url: string): Promise<PriceRows> => {
+    const known = index.find(({ pattern }) => new RegExp(pattern).test(url));
+    return known === undefined ? [] : ((await readJson(known.file)) as PriceRows);
+  };
+  return new Map(await Promise.all(urls.map(async (url) => [url, await rowsOf(url)] as const)));
 }

@@ -18,7 +18,7 @@ import { createModelInfo } from './model-info.ts';
 import { createHealth, type Health, type SharedHealth } from './health.ts';
 import { forgetChanged, isOnLoopback, mergeProviders, type Providers, type Target } from './targets.ts';
 import { noneAdmitted, noneFits, unknownModel } from './refusals.ts';
-import { protocols } from '../protocols/registry.ts';
+import { outlines } from '../protocols/outlines.ts';
 import { plural } from '../plural.ts';
 
 export interface RoutingQuery {
@@ -39,7 +39,7 @@ export interface RoutingQuery {
 }
 
 export interface Resolution {
-  /** In the order to try; at least one. How many of them are tried is the gateway's choice. */
+  /** In the order to try; at least one. A request tries the first `MAX_ATTEMPTS` of them. */
   targets: readonly Target[];
   /** The name that was asked for. */
   asked: string;
@@ -87,6 +87,9 @@ export interface Routing {
   /** Loads prices and further windows; to be called after the server listens, since it takes long. */
   loadPrices(): Promise<void>;
 }
+
+/** The targets that one request tries at most. */
+export const MAX_ATTEMPTS = 3;
 
 export function createRouting(options: {
   config: Config;
@@ -335,7 +338,7 @@ function missing(
 function serverTools({ traits, provider }: Target, client: ProtocolName): boolean | undefined {
   if (traits.serverTools) return true;
   const isStated = provider.traits.serverTools !== undefined;
-  return !isStated && protocols[client].client.hasServerTools && provider.protocols.includes(client)
+  return !isStated && outlines[client].hasServerTools && provider.protocols.includes(client)
     ? undefined
     : false;
 }

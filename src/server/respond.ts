@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
 import type { HeaderList, Sink } from '../gateway/exchange.ts';
-import { withoutKeys } from '../log.ts';
+import { withoutKeys } from '../without-keys.ts';
 import type { Protocol, StreamNotices } from '../protocols/protocol.ts';
 import { endInWriteBatch, joinWriteBatch } from '../write-batch.ts';
 

@@ -6,23 +6,28 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
 import ts from 'typescript';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
-import { temporaryDirectory } from './harness.ts';
+import { describeProgram } from '../../src/cli/program.ts';
+import { createShell, temporaryDirectory } from './harness.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/gateway.js', import.meta.url));
 const RECORDER = new URL('record-imports.mjs', import.meta.url).href;
+const LOADED_SCRIPTS = fileURLToPath(new URL('loaded-scripts.mjs', import.meta.url));
 
 interface Options {
   directory?: string;
   env?: Record<string, string>;
   node?: string[];
   stdout?: number;
+  /** In place of the gateway's. */
+  script?: string;
 }
 
 function start(argv: string[], options: Options = {}): ChildProcess {
   const directory = options.directory ?? temporaryDirectory();
-  const child = spawn(process.execPath, [...(options.node ?? []), BIN, ...argv], {
+  const child = spawn(process.execPath, [...(options.node ?? []), options.script ?? BIN, ...argv], {
     cwd: directory,
     env: { PATH: process.env['PATH'], XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory, ...options.env },
     stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
@@ -75,27 +80,55 @@ describe('loads nothing heavy for', () => {
   });
 });
 
-test.each([
-  ['--version'],
-  ['keys', 'create', '--help'],
-  ['accounts', 'list'],
-  ['keys', 'list'],
-  ['tiers', 'list'],
-  ['status'],
-  ['stop'],
-  ['usage'],
-  ['connect'],
-  ['requests'],
-  ['top'],
-  ['config', 'check'],
-  ['completion', 'bash'],
-])('a command that does not serve loads little: %s %s %s', async (...argv) => {
+/** Arguments of commands that need some; `dashboard` alone would start a gateway. None runs, and no provider is configured. */
+const ARGUMENTS: Readonly<Record<string, string[]>> = {
+  'accounts remove': ['a', '--yes'],
+  'accounts rename': ['a', 'b'],
+  'admin tokens create': ['--name', 'a'],
+  'admin tokens revoke': ['tok_1'],
+  backup: ['copy.db'],
+  completion: ['bash'],
+  dashboard: ['--json'],
+  explain: ['auto'],
+  import: ['export.jsonl'],
+  'keys create': ['--account', 'a'],
+  'keys revoke': ['key_1'],
+  'keys rotate': ['key_1'],
+  run: ['--', 'true'],
+  'tiers assign': ['a', 'pro'],
+};
+
+/** `run` starts a gateway, `check` sends the requests that one sends. */
+const SERVING = ['check', 'run'];
+
+test('only commands that serve load the script that answers requests', async () => {
+  const leaves = (command: Command, path: string): string[] =>
+    command.commands.length === 0
+      ? [path]
+      : command.commands.flatMap((child) => leaves(child, `${path} ${child.name()}`));
+  const { commands } = await describeProgram(createShell().context);
+  const lines = [
+    ...commands
+      .flatMap((command) => leaves(command, command.name()))
+      .filter((path) => path !== 'serve')
+      .map((path) => [...path.split(' '), ...(ARGUMENTS[path] ?? [])]),
+    ['--version'],
+    ['connect', 'claude'],
+    ['connect', 'claude', '--write'],
+    ['connect', 'claude', '--undo'],
+    ['connect', '--env'],
+    ['__complete', 'run', '--model', ''],
+  ];
   const directory = temporaryDirectory();
-  const record = join(directory, 'imports');
-  await finish(start(argv, { directory, node: ['--import', RECORDER], env: { RECORD_IMPORTS: record } }));
-  const imports = readFileSync(record, 'utf8');
-  expect(imports).toContain('main.cjs');
-  expect(imports).not.toContain('serving.cjs');
+  const record = join(directory, 'record');
+  const env = { HOME: directory, LINES: JSON.stringify(lines), RECORD: record };
+  const { code } = await finish(start([], { directory, env, script: LOADED_SCRIPTS }));
+  expect(code).toBe(0);
+  const loaded = JSON.parse(readFileSync(record, 'utf8')) as Record<string, string[]>;
+  expect(Object.keys(loaded)).toEqual(lines.map((line) => line.join(' ')));
+  for (const scripts of Object.values(loaded)) expect(scripts).toContain('program.cjs');
+  const serving = Object.keys(loaded).filter((line) => loaded[line]?.includes('serving.cjs'));
+  expect(serving.map((line) => line.split(' ')[0]).sort()).toEqual(SERVING);
 });
 
 test.each(['program.ts', 'commands/running/serve.ts', 'commands/keys.ts'])(

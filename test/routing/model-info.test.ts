@@ -232,7 +232,7 @@ describe('the price book', () => {
     expect(traits.contextWindow).toBe(200_000);
   });
 
-  it('is read by a thread as it stands in the package', async () => {
+  it('has the rows of the package, in the files that the build writes', async () => {
     const urls = ['https://api.openai.com/v1', 'https://openrouter.ai/api/v1', 'http://127.0.0.1:1/v1'];
     const shelves = await readPriceBook(urls);
     expect([...shelves.keys()]).toEqual(urls);

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { ProviderReport, Step } from '../check-provider.ts';
 import { CliError, type Context } from '../context.ts';
+import type { Inventory } from '../inventory.ts';
 import { clean, createStyle, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
 import { wrapText } from '../ui/table.ts';
 import { createSpinners } from '../ui/spinner.ts';
@@ -27,9 +28,9 @@ export function defineCheck(check: Command, context: Context): void {
 async function runCheck(options: Options, command: Command, context: Context): Promise<void> {
   const { json = false, deep = false } = options;
   const { withInventory } = await import('../inventory.ts');
-  const { checkProvider } = await import('../check-provider.ts');
   const style = await createStyle(context.stdout, context.env);
-  const reports = await withInventory(command, context, async (inventory) => {
+  const check = async (inventory: Inventory): Promise<ProviderReport[]> => {
+    const { checkProvider } = await import('../check-provider.ts');
     const probe = { client: inventory.client, ids: context.ids };
     const names = inventory.providers.map(({ name }) => name);
     const spinners = await createSpinners(context, names, json);
@@ -49,7 +50,8 @@ async function runCheck(options: Options, command: Command, context: Context): P
     } finally {
       spinners.stop();
     }
-  });
+  };
+  const reports = await withInventory(command, context, check, { asServer: true });
   if (json) printJson(context, reports);
   failOn(reports);
 }

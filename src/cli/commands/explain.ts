@@ -6,16 +6,14 @@ import { NO_NEEDS } from '../../canonical/traits.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { RouteConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
-import { MAX_ATTEMPTS } from '../../gateway/outbound/fallback.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { RoutingQuery, Resolution } from '../../routing/routing.ts';
+import { MAX_ATTEMPTS, type Resolution, type RoutingQuery } from '../../routing/routing.ts';
 import { type Context, CliError } from '../context.ts';
 import { clean, createStyle, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
 import { wrapText } from '../ui/table.ts';
 import type { States } from '../inventory.ts';
 import { isObject, type JsonObject } from '../../canonical/json.ts';
-import { readRequest, type Inbound } from '../../gateway/inbound/read-request.ts';
-import { protocolOfBody } from '../../protocols/registry.ts';
+import type { Inbound } from '../../gateway/inbound/read-request.ts';
 
 interface Options {
   file?: string;
@@ -175,9 +173,8 @@ async function printVerdicts(
   { stdout }: Context,
   style: Style,
 ): Promise<void> {
-  const { protocols } = await import('../../protocols/registry.ts');
-  const read =
-    protocol === undefined ? '' : `; the request's protocol is ${protocols[protocol].client.setup.title}`;
+  const { outlines } = await import('../../protocols/outlines.ts');
+  const read = protocol === undefined ? '' : `; the request's protocol is ${outlines[protocol].setup.title}`;
   const paints = { answers: style.green, next: style.bold, never: style.red } as const;
   const width = widthOf(stdout);
   const details = (text: string): string[] =>
@@ -206,6 +203,8 @@ async function readRequestFile(file: string, cwd: string, model: string): Promis
     );
   });
   const value = { ...parse(text, file), model };
+  const { readRequest } = await import('../../gateway/inbound/read-request.ts');
+  const { protocolOfBody } = await import('../../protocols/registry.ts');
   return readRequest(protocolOfBody(value), Buffer.from(JSON.stringify(value)));
 }
 

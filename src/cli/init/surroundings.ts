@@ -1,5 +1,4 @@
 // What `gateway init` finds on this machine: providers whose keys are in the environment, local model servers, installed tools.
-import type { Clock } from '../../clock.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { findPreset, PRESETS, type Preset } from '../../config/presets.ts';
 import { findProviders, LOCAL_CANDIDATES, SIM } from '../../config/providers.ts';
@@ -35,7 +34,7 @@ const PROBE_MS = 300;
 
 /** `servers`: what is probed on this machine. No credential is sent to it. */
 export async function findSurroundings(
-  context: { env: Environment; cwd: string; clock: Clock },
+  context: { env: Environment; cwd: string },
   servers: readonly ProviderConfig[] = LOCAL_CANDIDATES,
 ): Promise<Surroundings> {
   const { providers, warnings } = findProviders(context.env);
@@ -44,7 +43,7 @@ export async function findSurroundings(
     providers: [
       ...providers.map(({ name, keyFrom }) => ({ ...candidate(name), variable: keyFrom, unset: undefined })),
       ...azure.map(({ name }) => candidate(name)),
-      ...(await findServers(context.clock, servers)),
+      ...(await findServers(servers)),
     ],
     tools: TOOLS.filter(({ program }) => findProgram(program, context) !== undefined),
     warnings,
@@ -67,22 +66,16 @@ export const KNOWN_NAMES: readonly string[] = [...PRESETS.map(({ name }) => name
 
 const needsUrl = ({ baseUrls }: Preset): boolean => Object.keys(baseUrls).length === 0;
 
-async function findServers(clock: Clock, servers: readonly ProviderConfig[]): Promise<Candidate[]> {
-  const { createProviderClient } = await import('../../providers/client.ts');
+async function findServers(servers: readonly ProviderConfig[]): Promise<Candidate[]> {
+  const { createDirectClient } = await import('../../providers/direct-client.ts');
   const { probeLocal } = await import('../../providers/discover.ts');
-  // Without the variables of a proxy: the servers are on this machine.
-  const client = createProviderClient({ clock, env: {} });
-  try {
-    const found = await probeLocal(client, servers, { timeoutMs: PROBE_MS });
-    return found.map(({ provider: { name, baseUrls }, models }) => ({
-      ...candidate(name),
-      url: Object.values(baseUrls)[0] ?? '',
-      models,
-      ...(firstChat(models) !== undefined && { model: firstChat(models) }),
-    }));
-  } finally {
-    await client.close();
-  }
+  const found = await probeLocal(createDirectClient(), servers, { timeoutMs: PROBE_MS });
+  return found.map(({ provider: { name, baseUrls }, models }) => ({
+    ...candidate(name),
+    url: Object.values(baseUrls)[0] ?? '',
+    models,
+    ...(firstChat(models) !== undefined && { model: firstChat(models) }),
+  }));
 }
 
 function firstChat(models: readonly string[]): string | undefined {

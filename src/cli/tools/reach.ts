@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { cancelledAfter } from '../../cancellation.ts';
 import { isObject } from '../../canonical/json.ts';
 import type { ProviderClient } from '../../providers/client.ts';
-import { createProviderClient } from '../../providers/client.ts';
+import { createDirectClient } from '../../providers/direct-client.ts';
 import { decodeModel, listIn } from '../../protocols/shared/model-list.ts';
 import { readBody } from '../../providers/read-body.ts';
 import type { Store } from '../../store/store.ts';
@@ -48,8 +48,8 @@ const MAX_ANSWER = 8 * 1024 * 1024;
 const GRACE_MS = 500;
 
 export async function reachGateway(parts: Parts): Promise<ReachedGateway> {
-  const { config, key, context } = parts;
-  const client = createProviderClient({ clock: context.clock, env: {} });
+  const { config, key } = parts;
+  const client = createDirectClient();
   const running = runningUrl(config);
   if (running !== undefined && (await isOurs(client, running, key))) {
     return { url: running, model: askModel(client, running, key), stop: () => client.close() };

@@ -1,6 +1,7 @@
 // A new key for people: the key, which is shown only once, what it may use, and how a client uses it.
+import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
-import type { Protocol } from '../../protocols/protocol.ts';
+import type { ProtocolOutline } from '../../protocols/protocol.ts';
 import type { Key } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { limitText } from '../with-store.ts';
@@ -50,7 +51,7 @@ async function howToUse(
   config: Config,
   { dim, width }: { dim: (text: string) => string; width: number | undefined },
 ): Promise<string[]> {
-  const { allProtocols } = await import('../../protocols/registry.ts');
+  const { outlines } = await import('../../protocols/outlines.ts');
   const { hosts, port } = config.listen;
   const host =
     hosts.includes('127.0.0.1') || hosts[0] === undefined || /^(0\.0\.0\.0|::)$/.test(hosts[0])
@@ -60,16 +61,18 @@ async function howToUse(
     port === 0
       ? 'the base URL that `gateway serve` prints'
       : `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const urlOf = ({ client }: Protocol): string => (port === 0 ? base : base + client.setup.base);
-  const column = Math.max(...allProtocols.map((protocol) => urlOf(protocol).length));
-  const allowed = allProtocols.filter(({ name }) => key.permissions.includes(name));
-  const clientOf = ({ client }: Protocol): string => `${client.setup.base} ${client.setup.baseVariable}`;
-  const use = (protocol: Protocol): string[] => {
-    const { baseVariable, keyVariable } = protocol.client.setup;
+  const urlOf = ({ setup }: ProtocolOutline): string => (port === 0 ? base : base + setup.base);
+  const column = Math.max(...Object.values(outlines).map((protocol) => urlOf(protocol).length));
+  const allowed = PROTOCOL_NAMES.filter((name) => key.permissions.includes(name)).map(
+    (name) => outlines[name],
+  );
+  const clientOf = ({ setup }: ProtocolOutline): string => `${setup.base} ${setup.baseVariable}`;
+  const use = (protocol: ProtocolOutline): string[] => {
+    const { baseVariable, keyVariable } = protocol.setup;
     const url = urlOf(protocol);
     const alike = allowed.filter((other) => clientOf(other) === clientOf(protocol));
     if (alike[0] !== protocol) return [];
-    const titles = alike.map(({ client }) => client.setup.title).join(' and ');
+    const titles = alike.map(({ setup }) => setup.title).join(' and ');
     const what = `${titles} (${baseVariable}, ${keyVariable})`;
     const line = `  ${url.padEnd(column)}  ${what}`;
     return width === undefined || line.length <= width

@@ -4,11 +4,13 @@ import type { Cancellation } from '../../cancellation.ts';
 import { FailureError, type ProviderFailure, GatewayError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
-import { withoutKeys, type Logger } from '../../log.ts';
+import type { Logger } from '../../log.ts';
+import { withoutKeys } from '../../without-keys.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import { isWholeReply, type ProviderCall, type ProviderReply } from '../../providers/exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Health, HealthTicket } from '../../routing/health.ts';
+import { MAX_ATTEMPTS } from '../../routing/routing.ts';
 import { readUntilCommit, type CommittedReply } from './first-frame.ts';
 import { readWholeReply } from './whole-reply.ts';
 import {
@@ -27,8 +29,6 @@ import type { Trace } from '../trace.ts';
 import { readBody, type ReplyBody } from '../../providers/read-body.ts';
 import { redact } from './redact.ts';
 import { beginContact, failContact, withContext } from './trace-context.ts';
-
-export const MAX_ATTEMPTS = 3;
 
 /** A reply with status 200 that can be answered with: a stream at its first frame with content, or a whole answer. */
 export interface ProviderAnswer {

@@ -2,7 +2,7 @@
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
 import { readEnvelope, hints } from './request/envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
+import { forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
 import { rewrite, createClassifier, keepAlive } from './relay.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
 import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
@@ -12,17 +12,16 @@ import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { historyRules } from './request/server-rules.ts';
 import { wirePath } from './fields.ts';
+import { outline } from './outline.ts';
 
 const path = '/chat/completions';
 
+const { setup, hasServerTools, ...requests } = outline;
+
 const client: ClientSide = {
   path,
-  setup: {
-    title: 'chat completions',
-    base: '/v1',
-    baseVariable: 'OPENAI_BASE_URL',
-    keyVariable: 'OPENAI_API_KEY',
-  },
+  setup,
+  hasServerTools,
   keyHeaders,
   ownHeaders: [],
   // No member identifies a chat body: a body that no other protocol recognises is read as chat.
@@ -33,7 +32,6 @@ const client: ClientSide = {
   decodeRequest,
   readAsked,
   wirePath,
-  hasServerTools: false,
   encodeReply,
   createStreamEncoder,
   needsInputEstimate: false,
@@ -47,9 +45,7 @@ const client: ClientSide = {
 
 const provider: ProviderSide = {
   path,
-  authHeaders,
-  requestHeaders: [],
-  firstModels: '',
+  ...requests,
   historyRules,
   encodeRequest,
   decodeReply,

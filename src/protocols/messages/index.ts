@@ -4,14 +4,7 @@ import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '.
 import { hints, recognizes, readCountEnvelope, readEnvelope } from './request/envelope.ts';
 import { rewrite, createClassifier } from './relay.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import {
-  authHeaders,
-  forwardedHeaders,
-  keyHeaders,
-  limitHeaders,
-  ownHeaders,
-  requestHeaders,
-} from './headers.ts';
+import { forwardedHeaders, keyHeaders, limitHeaders, ownHeaders } from './headers.ts';
 import { pauseTurn } from './pause-turn.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
 import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
@@ -21,6 +14,7 @@ import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder, PING } from './stream/encoder.ts';
 import { historyRules } from './request/encode-messages.ts';
 import { wirePath } from './fields.ts';
+import { outline } from './outline.ts';
 
 const path = '/messages';
 
@@ -32,14 +26,12 @@ const counting: TokenCounting = {
   encode: (tokens) => ({ input_tokens: tokens }),
 };
 
+const { setup, hasServerTools, ...requests } = outline;
+
 const client: ClientSide = {
   path,
-  setup: {
-    title: 'messages',
-    base: '',
-    baseVariable: 'ANTHROPIC_BASE_URL',
-    keyVariable: 'ANTHROPIC_API_KEY',
-  },
+  setup,
+  hasServerTools,
   keyHeaders,
   ownHeaders,
   recognizes,
@@ -49,7 +41,6 @@ const client: ClientSide = {
   decodeRequest,
   readAsked,
   wirePath,
-  hasServerTools: true,
   counting,
   encodeReply,
   createStreamEncoder,
@@ -64,9 +55,7 @@ const client: ClientSide = {
 
 const provider: ProviderSide = {
   path,
-  authHeaders,
-  requestHeaders,
-  firstModels: '?limit=1000',
+  ...requests,
   historyRules,
   encodeRequest,
   decodeReply,

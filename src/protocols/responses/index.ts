@@ -2,7 +2,7 @@
 import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '../protocol.ts';
 import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { wirePath } from './fields.ts';
-import { authHeaders, forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders } from './headers.ts';
+import { forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders } from './headers.ts';
 import { holds, lossesOfRewriting, encodeReply } from './reply/encode.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
@@ -13,6 +13,7 @@ import { stored } from './stored.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { isObject } from '../../canonical/json.ts';
+import { outline } from './outline.ts';
 
 const path = '/responses';
 
@@ -24,14 +25,12 @@ const tokenCounting: TokenCounting = {
   encode: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
 };
 
+const { setup, hasServerTools, ...requests } = outline;
+
 const client: ClientSide = {
   path,
-  setup: {
-    title: 'responses',
-    base: '/v1',
-    baseVariable: 'OPENAI_BASE_URL',
-    keyVariable: 'OPENAI_API_KEY',
-  },
+  setup,
+  hasServerTools,
   keyHeaders,
   ownHeaders: [],
   recognizes,
@@ -42,7 +41,6 @@ const client: ClientSide = {
   decodeRequest,
   readAsked,
   wirePath,
-  hasServerTools: true,
   counting: tokenCounting,
   stored,
   relayedPaths: ['/responses/compact'],
@@ -60,9 +58,7 @@ const client: ClientSide = {
 
 const provider: ProviderSide = {
   path,
-  authHeaders,
-  requestHeaders: [],
-  firstModels: '',
+  ...requests,
   historyRules,
   encodeRequest,
   decodeReply,

@@ -2,7 +2,7 @@
 import { authenticate } from '../../accounts/key.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Exchange, GatewayDeps } from '../../gateway/exchange.ts';
-import { withoutKeys } from '../../log.ts';
+import { withoutKeys } from '../../without-keys.ts';
 import {
   encodeModel,
   encodeModelList,

@@ -1,0 +1,22 @@
+// Runs the command lines of LINES one after the other in the built program, and writes to the file RECORD which scripts each needs.
+import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename } from 'node:path';
+import process from 'node:process';
+
+const require = createRequire(import.meta.url);
+const main = require.resolve('../../dist/cli/main.cjs');
+const discard = (...given) => {
+  process.nextTick(given.at(-1) instanceof Function ? given.at(-1) : () => undefined);
+  return true;
+};
+process.stdout.write = process.stderr.write = discard;
+const loaded = {};
+for (const line of JSON.parse(process.env.LINES)) {
+  // Scripts alone: a binary can be loaded once.
+  for (const path of Object.keys(require.cache)) if (path.endsWith('.cjs')) delete require.cache[path];
+  await require(main).run(line);
+  loaded[line.join(' ')] = Object.keys(require.cache).map((path) => basename(path));
+}
+writeFileSync(process.env.RECORD, JSON.stringify(loaded));
+process.exit(0);
