@@ -1,7 +1,8 @@
-// docs/deploy/nginx.conf in front of two real gateways on one SQLite file: what the page about it promises.
+// docs/deploy/nginx.conf in front of two real gateways on one database, PostgreSQL or a SQLite file: what the page about it promises.
 import { describe, expect, test } from 'vitest';
 import { ask, framesOf, isWhole, send, type Question } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
+import { temporaryDatabase } from '../helpers/postgres.ts';
 import { home, type Home, type Server } from '../helpers/process.ts';
 import { rawClient } from '../helpers/raw-client.ts';
 import { gate, scriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
@@ -16,7 +17,8 @@ interface Place {
   to: { url: string; key: string };
 }
 
-async function place(): Promise<Place> {
+async function place(engine: 'PostgreSQL' | 'SQLite'): Promise<Place> {
+  const database = engine === 'PostgreSQL' ? (await temporaryDatabase()).url : undefined;
   const upstream = await scriptedProvider();
   const shell = home();
   shell.configure({
@@ -25,11 +27,18 @@ async function place(): Promise<Place> {
     tiers: { enterprise: 100_000 },
     limits: { max_body: '1MiB' },
     metrics: true,
+    ...(database !== undefined && { database }),
   });
   // The second opens the database that the first has made.
   const gateways: [Server, Server] = [await shell.serve(), await shell.serve()];
   const proxy = await nginx([gateways[0].url, gateways[1].url]);
-  return { upstream, shell, gateways, proxy, to: { url: proxy.url, key: await shell.newKey('enterprise') } };
+  return {
+    upstream,
+    shell,
+    gateways,
+    proxy,
+    to: { url: proxy.url, key: await shell.newKey('enterprise', database) },
+  };
 }
 
 const STREAMED: Question = { model: 'm', stream: true };
@@ -43,7 +52,7 @@ describe.runIf(hasNginx)('nginx in front of two gateways', () => {
   });
 
   test('streams, aborts, names, ids, and errors that clients can read', async () => {
-    const { upstream, proxy, to } = await place();
+    const { upstream, proxy, to } = await place('PostgreSQL');
 
     // Each piece arrives before the next is sent.
     const more = gate();
@@ -94,43 +103,47 @@ describe.runIf(hasNginx)('nginx in front of two gateways', () => {
       expect((await fetch(proxy.url + path)).status).toBe(404);
   }, 60_000);
 
-  test('a rolling restart of both gateways under load fails no request and cuts no stream', async () => {
-    const { upstream, shell, gateways, proxy, to } = await place();
-    const end = gate();
-    const steps = [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat];
-    const held: Response[] = [];
-    for (let at = 0; at < 4; at += 1) {
-      upstream.play({ steps });
-      held.push(await send(to, STREAMED));
-    }
-    upstream.playAlways({ body: wholeOf('chat', 'b') });
-    const load = startLoad(to, 8);
-    await load.atLeast(20);
-    for (const [at, gateway] of gateways.entries()) {
-      gateway.child.kill('SIGTERM');
-      await gateway.logged('stopping');
-      end.open();
-      expect(await gateway.ended).toMatchObject({ code: 0 });
-      // For a while, one of the two is away.
+  test.each(['PostgreSQL', 'SQLite'] as const)(
+    'a rolling restart of both gateways on %s under load fails no request and cuts no stream',
+    async (engine) => {
+      const { upstream, shell, gateways, proxy, to } = await place(engine);
+      const end = gate();
+      const steps = [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat];
+      const held: Response[] = [];
+      for (let at = 0; at < 4; at += 1) {
+        upstream.play({ steps });
+        held.push(await send(to, STREAMED));
+      }
+      upstream.playAlways({ body: wholeOf('chat', 'b') });
+      const load = startLoad(to, 8);
       await load.atLeast(20);
-      gateways[at] = await shell.serve('--port', new URL(gateway.url).port);
-      await load.atLeast(20);
-    }
-    const { failures, answered } = await load.stop();
-    expect(failures, proxy.errorLog()).toEqual([]);
-    expect(answered).toBeGreaterThanOrEqual(100);
-    for (const stream of held) expect(isWhole({ frames: framesOf(await stream.text()) })).toBe(true);
+      for (const [at, gateway] of gateways.entries()) {
+        gateway.child.kill('SIGTERM');
+        await gateway.logged('stopping');
+        end.open();
+        expect(await gateway.ended).toMatchObject({ code: 0 });
+        // For a while, one of the two is away.
+        await load.atLeast(20);
+        gateways[at] = await shell.serve('--port', new URL(gateway.url).port);
+        await load.atLeast(20);
+      }
+      const { failures, answered } = await load.stop();
+      expect(failures, proxy.errorLog()).toEqual([]);
+      expect(answered).toBeGreaterThanOrEqual(100);
+      for (const stream of held) expect(isWhole({ frames: framesOf(await stream.text()) })).toBe(true);
 
-    // Both serve again.
-    const served = new Set(
-      proxy
-        .accessLog()
-        .split('\n')
-        .slice(-9)
-        .map((line) => /gateway=(\S+)/.exec(line)?.[1]),
-    );
-    for (const { url } of gateways) expect(served).toContain(new URL(url).host);
-  }, 60_000);
+      // Both serve again.
+      const served = new Set(
+        proxy
+          .accessLog()
+          .split('\n')
+          .slice(-9)
+          .map((line) => /gateway=(\S+)/.exec(line)?.[1]),
+      );
+      for (const { url } of gateways) expect(served).toContain(new URL(url).host);
+    },
+    60_000,
+  );
 });
 
 interface Load {

@@ -25,8 +25,8 @@ export interface Home {
   serve(...args: string[]): Promise<Server>;
   /** The same, of a process that may open so many files and connections. */
   serveWith(descriptors: number): Promise<Server>;
-  /** A key of account `a`, made without the cost of a process. */
-  newKey(tier: string): Promise<string>;
+  /** A key of account `a`, made without the cost of a process. `database`: a PostgreSQL URL, instead of the file of this folder. */
+  newKey(tier: string, database?: string): Promise<string>;
   /** Writes `gateway.yaml` beside the database. */
   configure(config: object): void;
 }
@@ -122,8 +122,8 @@ export function home(environment: Record<string, string> = {}): Home {
     },
     serve: (...args) => listening(args),
     serveWith: (descriptors) => listening([], descriptors),
-    async newKey(tier) {
-      const store = await openStore(home.database);
+    async newKey(tier, database = home.database) {
+      const store = await openStore(database);
       const spec = { account: 'a', tier, label: null, models: null, expiresAt: null };
       const { plaintext } = await createKey(
         { store, clock: systemClock, ids: createIds() },
