@@ -61,18 +61,22 @@ describe('custom tools', () => {
   const restore = { ...NOTHING, customTools: new Set(['patch']) };
 
   it.each([
-    ['{"input":"a\\nb"}', 'a\nb'],
-    [' { "input" : "x\\u00fc\\ud83c\\udf89\\"\\\\\\/" } ', 'xü🎉"\\/'],
-    ['{"input":""}', ''],
-    ['{"why":"because","input":"text"}', 'text'],
-    ['{"inputs":"text"}', '{"inputs":"text"}'],
-    ['{"input":7}', '{"input":7}'],
-    ['plain text', 'plain text'],
-    ['{"input":"cut off\\n', 'cut off\n'],
-    ['{"input":"raw\nline"}', 'raw\nline'],
-    ['{"input":"bad \\u12 escape"}', 'bad \\u12 escape'],
-    ['"input"', '"input"'],
-  ])('are unwrapped from %j, whole and one character at a time', (args, input) => {
+    ['an object with an escape', '{"input":"a\\nb"}', 'a\nb'],
+    [
+      'an object with blanks and every kind of escape',
+      ' { "input" : "x\\u00fc\\ud83c\\udf89\\"\\\\\\/" } ',
+      'xü🎉"\\/',
+    ],
+    ['an object with an empty text', '{"input":""}', ''],
+    ['an object with another member first', '{"why":"because","input":"text"}', 'text'],
+    ['an object without the member, unchanged', '{"inputs":"text"}', '{"inputs":"text"}'],
+    ['an object whose member is a number, unchanged', '{"input":7}', '{"input":7}'],
+    ['text that is no JSON, unchanged', 'plain text', 'plain text'],
+    ['an object that breaks off after an escape', '{"input":"cut off\\n', 'cut off\n'],
+    ['an object with a line end in its text', '{"input":"raw\nline"}', 'raw\nline'],
+    ['an object with a wrong escape', '{"input":"bad \\u12 escape"}', 'bad \\u12 escape'],
+    ['a beginning that breaks off, unchanged', '"input"', '"input"'],
+  ])('are unwrapped from %s, whole and one character at a time', (_, args, input) => {
     const whole = reply([call('patch', args)], 'tool_calls');
     const expected = [{ type: 'tool_call', id: 'c1', name: 'patch', arguments: input, custom: true }];
     expect(restoreReply(whole, restore).parts).toEqual(expected);

@@ -70,57 +70,77 @@ it.each(['messages', 'chat'] as const)(
   },
 );
 
-it.each<[string, object, object, string?]>([
-  ['claude-sonnet-4-5', { type: 'enabled', budget_tokens: 2000 }, { type: 'disabled' }],
-  ['claude-fable-5', { type: 'adaptive' }, { type: 'adaptive' }],
-  ['claude-sonnet-5-5', { type: 'adaptive' }, { type: 'adaptive' }],
-  ['claude-opus-5', { type: 'adaptive' }, { type: 'disabled' }],
-  ['claude-opus-5', { type: 'adaptive' }, { type: 'disabled' }, 'high'],
-  ['claude-opus-5', { type: 'adaptive' }, { type: 'adaptive' }, 'xhigh'],
-  ['claude-opus-4-7', { type: 'adaptive' }, { type: 'disabled' }, 'max'],
-])(
-  'a turn that another family began without thinking goes to %s (%j -> %j, effort %s)',
-  async (model, asked, sent, effort) => {
-    const first = await scriptedProvider();
-    const second = await scriptedProvider();
-    const { url, key } = await gateway({
-      config: {
-        providers: {
-          first: { protocol: 'chat', base_url: first.url, models: ['qwen3'] },
-          second: { protocol: 'messages', base_url: second.url, models: [model] },
-        },
-        routes: { work: ['first/qwen3', `second/${model}`] },
+it.each<[name: string, model: string, asked: object, sent: object, effort?: string]>([
+  [
+    'a model with budgets: thinking is turned off',
+    'claude-sonnet-4-5',
+    { type: 'enabled', budget_tokens: 2000 },
+    { type: 'disabled' },
+  ],
+  ['claude-fable-5: thinking stays', 'claude-fable-5', { type: 'adaptive' }, { type: 'adaptive' }],
+  ['claude-sonnet-5-5: thinking stays', 'claude-sonnet-5-5', { type: 'adaptive' }, { type: 'adaptive' }],
+  ['claude-opus-5: thinking is turned off', 'claude-opus-5', { type: 'adaptive' }, { type: 'disabled' }],
+  [
+    'claude-opus-5 with high effort: thinking is turned off',
+    'claude-opus-5',
+    { type: 'adaptive' },
+    { type: 'disabled' },
+    'high',
+  ],
+  [
+    'claude-opus-5 with xhigh effort: thinking stays',
+    'claude-opus-5',
+    { type: 'adaptive' },
+    { type: 'adaptive' },
+    'xhigh',
+  ],
+  [
+    'claude-opus-4-7 with max effort: thinking is turned off',
+    'claude-opus-4-7',
+    { type: 'adaptive' },
+    { type: 'disabled' },
+    'max',
+  ],
+])('a turn that another family began without thinking goes to %s', async (_, model, asked, sent, effort) => {
+  const first = await scriptedProvider();
+  const second = await scriptedProvider();
+  const { url, key } = await gateway({
+    config: {
+      providers: {
+        first: { protocol: 'chat', base_url: first.url, models: ['qwen3'] },
+        second: { protocol: 'messages', base_url: second.url, models: [model] },
       },
+      routes: { work: ['first/qwen3', `second/${model}`] },
+    },
+  });
+  const ask = (messages: object[]): Promise<Response> =>
+    fetch(`${url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'work',
+        max_tokens: 4000,
+        thinking: asked,
+        ...(effort !== undefined && { output_config: { effort } }),
+        tools: [TOOL],
+        messages,
+      }),
     });
-    const ask = (messages: object[]): Promise<Response> =>
-      fetch(`${url}/v1/messages`, {
-        method: 'POST',
-        headers: { 'x-api-key': key, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          model: 'work',
-          max_tokens: 4000,
-          thinking: asked,
-          ...(effort !== undefined && { output_config: { effort } }),
-          tools: [TOOL],
-          messages,
-        }),
-      });
-    const calls = [{ id: 'toolu_1', type: 'function', function: { name: 'look', arguments: '{}' } }];
-    const message = { role: 'assistant', content: null, tool_calls: calls };
-    first.play({
-      body: { id: 'c', model: 'm', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] },
-    });
-    expect((await ask([QUESTION])).status).toBe(200);
+  const calls = [{ id: 'toolu_1', type: 'function', function: { name: 'look', arguments: '{}' } }];
+  const message = { role: 'assistant', content: null, tool_calls: calls };
+  first.play({
+    body: { id: 'c', model: 'm', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] },
+  });
+  expect((await ask([QUESTION])).status).toBe(200);
 
-    first.play({ status: 500, body: { error: { message: 'down' } } });
-    second.play({ body: reply([{ type: 'text', text: 'Done.' }], 'end_turn') });
-    const answered = await ask([
-      QUESTION,
-      { role: 'assistant', content: [CALL] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'seen' }] },
-      { role: 'system', content: 'The clock says noon.' },
-    ]);
-    expect(answered.status).toBe(200);
-    expect(second.requests[0]?.json.thinking).toEqual(sent);
-  },
-);
+  first.play({ status: 500, body: { error: { message: 'down' } } });
+  second.play({ body: reply([{ type: 'text', text: 'Done.' }], 'end_turn') });
+  const answered = await ask([
+    QUESTION,
+    { role: 'assistant', content: [CALL] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'seen' }] },
+    { role: 'system', content: 'The clock says noon.' },
+  ]);
+  expect(answered.status).toBe(200);
+  expect(second.requests[0]?.json.thinking).toEqual(sent);
+});

@@ -26,11 +26,11 @@ async function see(client: ProtocolName, speaks: ProtocolName, stream: string, r
 
 describe.each(CLIENTS)('a %s client', (client) => {
   it.each([
-    'event: ping\ndata: keepalive\n\n',
-    'event: vendor.meta\ndata: not json\n\n',
-    'event: vendor.meta\ndata: {"type":"vendor.meta"}\n\n',
-    'data: [DONE]\n\n',
-  ])('is answered by a messages provider that sends %j', async (stray) => {
+    ['a ping that is no JSON', 'event: ping\ndata: keepalive\n\n'],
+    ['an unknown event that is no JSON', 'event: vendor.meta\ndata: not json\n\n'],
+    ['an unknown event', 'event: vendor.meta\ndata: {"type":"vendor.meta"}\n\n'],
+    ['the end of a chat stream', 'data: [DONE]\n\n'],
+  ])('is answered by a messages provider that sends %s', async (_, stray) => {
     const stream = stray + START.messages + stray + content('messages', 'hello') + FINISH.messages;
     const seen = await see(client, 'messages', stream + TERMINAL.messages, false);
     expect(seen).toMatchObject({ status: 200, content: 'hello', error: undefined });

@@ -97,16 +97,20 @@ describe('thinking as other servers ask for it', () => {
   const on = (budget: number): object => ({ type: 'enabled', budget_tokens: budget });
   const off = { type: 'disabled' };
 
-  it.each<[JsonObject, object]>([
-    [{ enable_thinking: true, thinking_budget: 2000 }, on(2000)],
-    [{ thinking_budget: 2000 }, on(2000)],
-    [{ enable_thinking: false, thinking_budget: 2000 }, off],
-    [{ think: true }, on(8488)],
-    [{ think: 'low' }, on(4096)],
-    [{ think: false }, off],
-    [{ thinking: { type: 'enabled', reasoning_effort: 'low' } }, on(4096)],
-    [{ thinking: { type: 'disabled', reasoning_effort: 'high' } }, off],
-  ])('%j', (asked, thinking) => {
+  it.each<[name: string, asked: JsonObject, thinking: object]>([
+    ['enable_thinking with thinking_budget', { enable_thinking: true, thinking_budget: 2000 }, on(2000)],
+    ['thinking_budget alone', { thinking_budget: 2000 }, on(2000)],
+    ['thinking_budget beside enable_thinking: false', { enable_thinking: false, thinking_budget: 2000 }, off],
+    ['think: true', { think: true }, on(8488)],
+    ['think: low', { think: 'low' }, on(4096)],
+    ['think: false', { think: false }, off],
+    [
+      'an effort within enabled thinking',
+      { thinking: { type: 'enabled', reasoning_effort: 'low' } },
+      on(4096),
+    ],
+    ['an effort within disabled thinking', { thinking: { type: 'disabled', reasoning_effort: 'high' } }, off],
+  ])('are read: %s', (_, asked, thinking) => {
     const { body, dropped } = cross('chat', asked, BUDGETS);
     expect(body.thinking).toEqual(thinking);
     expect(dropped).toEqual([]);
@@ -115,13 +119,17 @@ describe('thinking as other servers ask for it', () => {
     expect(needs.thinking).toBe(thinking !== off);
   });
 
-  it.each<[JsonObject, string]>([
-    [{ think: 'hard' }, 'think'],
-    [{ thinking_budget: 'x' }, 'thinking_budget'],
-    [{ include_reasoning: 1 }, 'include_reasoning'],
-    [{ thinking: { type: 'enabled', reasoning_effort: 1 } }, 'thinking.reasoning_effort'],
-    [{ cache_control: true }, 'cache_control'],
-  ])('what is none of it is named: %j', (asked, path) => {
+  it.each<[name: string, asked: JsonObject, path: string]>([
+    ['an unknown effort as think', { think: 'hard' }, 'think'],
+    ['a text as thinking_budget', { thinking_budget: 'x' }, 'thinking_budget'],
+    ['a number as include_reasoning', { include_reasoning: 1 }, 'include_reasoning'],
+    [
+      'a number as the effort of thinking',
+      { thinking: { type: 'enabled', reasoning_effort: 1 } },
+      'thinking.reasoning_effort',
+    ],
+    ['cache_control: true', { cache_control: true }, 'cache_control'],
+  ])('are named if their value is wrong: %s', (_, asked, path) => {
     expect(cross('chat', asked, BUDGETS).dropped).toEqual([path]);
   });
 

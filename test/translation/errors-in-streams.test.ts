@@ -64,10 +64,13 @@ describe.each<[ProtocolName, [string, string][]]>([
     });
 
     it.each([
-      'data: {"choices":[{"index":0,"delta":{"content":"ab\n\n',
-      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"te\n\n',
-      'data: keep going\n\n',
-    ])('%j is no answer', (broken) => {
+      ['half a frame of chat', 'data: {"choices":[{"index":0,"delta":{"content":"ab\n\n'],
+      [
+        'half a frame of messages',
+        'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"te\n\n',
+      ],
+      ['a frame that is no JSON', 'data: keep going\n\n'],
+    ])('%s is no answer', (_, broken) => {
       const stream =
         START[provider] + content(provider, 'hello') + broken + FINISH[provider] + TERMINAL[provider];
       expect(moved(client, provider, stream)).toMatchObject({ failure: { reason: 'malformed' } });

@@ -52,18 +52,31 @@ describe('tools that are no plain functions', () => {
 describe('the form of the answer', () => {
   const schema = { type: 'object', properties: {} };
 
-  it.each<[JsonObject, string[]]>([
-    [{ type: 'json_schema', json_schema: { name: 'n', schema }, x: 1 }, ['response_format.x']],
-    [{ type: 'json_schema', json_schema: { name: 'n', schema, x: 1 } }, ['response_format.json_schema.x']],
+  it.each<[name: string, format: JsonObject, paths: string[]]>([
     [
+      'beside the schema',
+      { type: 'json_schema', json_schema: { name: 'n', schema }, x: 1 },
+      ['response_format.x'],
+    ],
+    [
+      'within the description of the schema',
+      { type: 'json_schema', json_schema: { name: 'n', schema, x: 1 } },
+      ['response_format.json_schema.x'],
+    ],
+    [
+      'a schema that is no object',
       { type: 'json_schema', json_schema: { name: 'n', schema: true } },
       ['response_format.json_schema.schema'],
     ],
-    [{ type: 'json_schema', json_schema: { name: 'n', schema, strict: null } }, []],
-    [{ type: 'json_object', schema }, ['response_format.schema']],
-    [{ type: 'text', x: 1 }, ['response_format.x']],
-    [{ type: 'grammar', grammar: 'g' }, ['response_format']],
-  ])('names what chat says more: %j', (format, paths) => {
+    [
+      'nothing for strict: null',
+      { type: 'json_schema', json_schema: { name: 'n', schema, strict: null } },
+      [],
+    ],
+    ['a schema of any JSON', { type: 'json_object', schema }, ['response_format.schema']],
+    ['a member of text', { type: 'text', x: 1 }, ['response_format.x']],
+    ['an unknown format', { type: 'grammar', grammar: 'g' }, ['response_format']],
+  ])('names further members of the format of chat: %s', (_, format, paths) => {
     expect(cross('chat', { response_format: format }).dropped).toEqual(paths);
   });
 
@@ -213,13 +226,13 @@ describe('structured output of a model that has none', () => {
     expect(dropped).toEqual([from === 'chat' ? 'response_format' : 'output_config.format']);
   });
 
-  it.each<[Partial<Traits>]>([[{ forcedTools: 'never' }], [{ tools: false }]])(
-    'is refused where no tool can be forced: %j',
-    (traits) => {
-      expect(refused('messages', messages, { ...formless, ...traits })).toBe('output_config.format');
-      expect(refused('chat', chat, { ...formless, ...traits })).toBe('response_format');
-    },
-  );
+  it.each<[name: string, traits: Partial<Traits>]>([
+    ['a model without forced tools', { forcedTools: 'never' }],
+    ['a model without tools', { tools: false }],
+  ])('is refused if no tool can be forced: %s', (_, traits) => {
+    expect(refused('messages', messages, { ...formless, ...traits })).toBe('output_config.format');
+    expect(refused('chat', chat, { ...formless, ...traits })).toBe('response_format');
+  });
 });
 
 describe('turns that lose all that they held', () => {

@@ -80,11 +80,15 @@ describe('an effort that changes on the way', () => {
     expect(crossed.dropped).toEqual([]);
   });
 
-  it.each<[string, JsonObject]>([
-    ['user', { output_config: { effort: 'low' } }],
-    ['system', {}],
-    ['system', { output_config: { effort: 'low' }, content: 1 }],
-  ])('is no excuse for other messages without content (%s, %j)', (role, members) => {
+  it.each<[name: string, role: string, members: JsonObject]>([
+    ['a user message with an effort', 'user', { output_config: { effort: 'low' } }],
+    ['an empty system message', 'system', {}],
+    [
+      'a system message with content of another type',
+      'system',
+      { output_config: { effort: 'low' }, content: 1 },
+    ],
+  ])('is no excuse for other messages without content: %s', (_, role, members) => {
     const body = { model: 'm', max_tokens: 9, messages: [Q, { role, ...members }] };
     expect(() => protocols.messages.client.readEnvelope(body)).toThrow('messages[1].content');
   });

@@ -60,11 +60,11 @@ describe('Claude Code', () => {
   });
 
   it.each([
-    [{ window: 1_000_000, output: 128_000 }, '938000', '32000'],
-    [{ window: 32_768, output: null }, '23592', '8192'],
-    [{ window: null, output: 4096 }, undefined, '4096'],
-    [{ window: null, output: null }, undefined, undefined],
-  ])('of %j takes %s and writes %s', (limits, window, output) => {
+    ['a large window and output', { window: 1_000_000, output: 128_000 }, '938000', '32000'],
+    ['a small window alone', { window: 32_768, output: null }, '23592', '8192'],
+    ['an output alone', { window: null, output: 4096 }, undefined, '4096'],
+    ['neither', { window: null, output: null }, undefined, undefined],
+  ])('of %s', (_, limits, window, output) => {
     const { env } = setupOf('claude', { ...TO, ...limits });
     expect(env['CLAUDE_CODE_MAX_CONTEXT_TOKENS']).toBe(window);
     expect(env['CLAUDE_CODE_MAX_OUTPUT_TOKENS']).toBe(output);

@@ -145,35 +145,57 @@ describe('the shapes of a body', () => {
 });
 
 describe('words that say more than the status', () => {
-  test.each<[FailureKind, number, object]>([
-    ['billing', 429, { code: 'insufficient_quota', message: 'x' }],
-    ['billing', 400, { message: 'Your credit balance is too low' }],
-    ['not_found', 400, { code: 'model_not_found', message: 'x' }],
-    ['overloaded', 500, { type: 'overloaded_error', message: 'x' }],
-    ['rate_limited', 200, { code: 429, message: 'x' }],
-    ['overloaded', 200, { code: 503, message: 'x' }],
-    ['provider_key', 200, { type: 'authentication_error', message: 'x' }],
-    ['invalid_request', 200, { type: 'invalid_request_error', message: 'x' }],
-    ['failed', 200, { message: 'x' }],
-    ['failed', 200, { type: 'server_error', message: 'x' }],
-  ])('%s: %d %j', (kind, status, error) => {
+  test.each<[name: string, kind: FailureKind, status: number, error: object]>([
+    ['429 with insufficient_quota', 'billing', 429, { code: 'insufficient_quota', message: 'x' }],
+    [
+      '400 whose message says that the balance is too low',
+      'billing',
+      400,
+      { message: 'Your credit balance is too low' },
+    ],
+    ['400 with model_not_found', 'not_found', 400, { code: 'model_not_found', message: 'x' }],
+    ['500 with overloaded_error', 'overloaded', 500, { type: 'overloaded_error', message: 'x' }],
+    ['200 with code 429', 'rate_limited', 200, { code: 429, message: 'x' }],
+    ['200 with code 503', 'overloaded', 200, { code: 503, message: 'x' }],
+    ['200 with authentication_error', 'provider_key', 200, { type: 'authentication_error', message: 'x' }],
+    [
+      '200 with invalid_request_error',
+      'invalid_request',
+      200,
+      { type: 'invalid_request_error', message: 'x' },
+    ],
+    ['200 with a message alone', 'failed', 200, { message: 'x' }],
+    ['200 with server_error', 'failed', 200, { type: 'server_error', message: 'x' }],
+  ])('%s is %s', (_, kind, status, error) => {
     expect(decode(status, { error }).kind).toBe(kind);
   });
 });
 
 describe('where no status says it, the word does', () => {
-  test.each<[FailureKind, string[]]>([
-    ['invalid_request', ['invalid_request_error', 'INVALID_ARGUMENT', 'bad_request', 'BadRequestError']],
-    ['provider_key', ['authentication_error', 'permission_error', 'PERMISSION_DENIED', 'UNAUTHENTICATED']],
-    ['provider_key', ['invalid_api_key']],
-    ['billing', ['billing_error', 'insufficient_quota']],
-    ['not_found', ['not_found_error', 'NOT_FOUND', 'model_not_found']],
-    ['too_large', ['request_too_large']],
-    ['rate_limited', ['rate_limit_error', 'rate_limit_exceeded', 'RESOURCE_EXHAUSTED']],
-    ['overloaded', ['overloaded_error', 'service_unavailable', 'UNAVAILABLE']],
-    ['timeout', ['timeout_error', 'DEADLINE_EXCEEDED']],
-    ['failed', ['constructor', 'some_new_word']],
-  ])('%s: %j', (kind, words) => {
+  test.each<[name: string, kind: FailureKind, words: string[]]>([
+    [
+      'words for a bad request',
+      'invalid_request',
+      ['invalid_request_error', 'INVALID_ARGUMENT', 'bad_request', 'BadRequestError'],
+    ],
+    [
+      'words for a key that may not',
+      'provider_key',
+      ['authentication_error', 'permission_error', 'PERMISSION_DENIED', 'UNAUTHENTICATED'],
+    ],
+    ['words for a wrong key', 'provider_key', ['invalid_api_key']],
+    ['words for an empty balance', 'billing', ['billing_error', 'insufficient_quota']],
+    ['words for an unknown model', 'not_found', ['not_found_error', 'NOT_FOUND', 'model_not_found']],
+    ['words for a body that is too large', 'too_large', ['request_too_large']],
+    [
+      'words for too many requests',
+      'rate_limited',
+      ['rate_limit_error', 'rate_limit_exceeded', 'RESOURCE_EXHAUSTED'],
+    ],
+    ['words for an overload', 'overloaded', ['overloaded_error', 'service_unavailable', 'UNAVAILABLE']],
+    ['words for a time-out', 'timeout', ['timeout_error', 'DEADLINE_EXCEEDED']],
+    ['words that are unknown, also those of Object.prototype,', 'failed', ['constructor', 'some_new_word']],
+  ])('%s are %s', (_, kind, words) => {
     for (const word of words) {
       for (const error of [{ type: word }, { code: word }, { status: word }]) {
         const kindOf = decode(200, { error: { ...error, message: 'x' } }).kind;

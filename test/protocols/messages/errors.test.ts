@@ -175,13 +175,15 @@ describe("a provider's error", () => {
     expect(decode(429, '{}', headers).retryAfterMs).toBe(expected);
   });
 
-  it.each<[number, unknown, ProviderFailure['tokens']]>([
+  it.each<[name: string, status: number, body: unknown, tokens: ProviderFailure['tokens']]>([
     [
+      'the real service',
       400,
       { error: { message: 'prompt is too long: 210,000 tokens > 200,000 maximum' } },
       { sent: 210_000, limit: 200_000 },
     ],
     [
+      'vLLM',
       400,
       {
         error: {
@@ -193,21 +195,23 @@ describe("a provider's error", () => {
       { sent: 9000, limit: 8192 },
     ],
     [
+      'llama.cpp, with its counts',
       500,
       { error: { type: 'exceed_context_size_error', message: 'x', n_prompt_tokens: 50, n_ctx: 40 } },
       { sent: 50, limit: 40 },
     ],
-    [400, { error: 'the request exceeds the available context size' }, undefined],
-    [413, { error: { message: 'input is too long for this model' } }, undefined],
-    [422, { error: { message: 'Please reduce the length of the messages' } }, undefined],
-  ])('is a context overflow (%i %j)', (status, body, tokens) => {
+    ['llama.cpp', 400, { error: 'the request exceeds the available context size' }, undefined],
+    ['a proxy', 413, { error: { message: 'input is too long for this model' } }, undefined],
+    ['others', 422, { error: { message: 'Please reduce the length of the messages' } }, undefined],
+  ])('is a context overflow in the words of %s (%i)', (_, status, body, tokens) => {
     const failure = decode(status, body);
     expect(failure.kind).toBe('context_overflow');
     expect(failure.tokens).toEqual(tokens);
   });
 
-  it.each<[number, unknown, Partial<ProviderFailure>]>([
+  it.each<[name: string, status: number, body: unknown, expected: Partial<ProviderFailure>]>([
     [
+      'an overflow within a wrapped error',
       400,
       {
         error: {
@@ -217,12 +221,32 @@ describe("a provider's error", () => {
       },
       { kind: 'context_overflow', tokens: { sent: 9, limit: 8 } },
     ],
-    [400, { error: 'Bad Request', message: 'why' }, { kind: 'invalid_request', message: 'why' }],
-    [429, { error: { type: 'insufficient_quota', message: 'no' } }, { kind: 'billing' }],
-    [429, { error: { message: 'Insufficient Balance' } }, { kind: 'billing' }],
-    [500, { error: { type: 'overloaded_error', message: 'later' } }, { kind: 'overloaded' }],
-    [502, { error: { code: 'context_length_exceeded', message: 'full' } }, { kind: 'context_overflow' }],
-  ])('of status %i in a form of other servers (%j)', (status, body, expected) => {
+    [
+      'a text in place of an error object',
+      400,
+      { error: 'Bad Request', message: 'why' },
+      { kind: 'invalid_request', message: 'why' },
+    ],
+    [
+      'insufficient_quota',
+      429,
+      { error: { type: 'insufficient_quota', message: 'no' } },
+      { kind: 'billing' },
+    ],
+    ['an empty balance', 429, { error: { message: 'Insufficient Balance' } }, { kind: 'billing' }],
+    [
+      'overloaded_error of another status',
+      500,
+      { error: { type: 'overloaded_error', message: 'later' } },
+      { kind: 'overloaded' },
+    ],
+    [
+      'context_length_exceeded of another status',
+      502,
+      { error: { code: 'context_length_exceeded', message: 'full' } },
+      { kind: 'context_overflow' },
+    ],
+  ])('of other servers: %s (%i)', (_, status, body, expected) => {
     expect(decode(status, body)).toMatchObject(expected);
   });
 

@@ -98,12 +98,21 @@ describe('the classifier of a relayed stream', () => {
     expect(later(frameOf(event, data))).toEqual(expected);
   });
 
-  it.each<[FrameClass['kind'], JsonObject]>([
-    ['quiet', start],
-    ['quiet', { type: 'ping' }],
-    ['quiet', { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }],
-    ['content', { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'a' } }],
+  it.each<[name: string, kind: FrameClass['kind'], value: JsonObject]>([
+    ['message_start', 'quiet', start],
+    ['a ping', 'quiet', { type: 'ping' }],
     [
+      'the start of an empty text',
+      'quiet',
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    ],
+    [
+      'the start of a text with content',
+      'content',
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'a' } },
+    ],
+    [
+      'the start of thinking',
       'quiet',
       {
         type: 'content_block_start',
@@ -111,17 +120,26 @@ describe('the classifier of a relayed stream', () => {
         content_block: { type: 'thinking', thinking: '', signature: '' },
       },
     ],
-    ['content', { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', name: 'f' } }],
-    ['quiet', { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } }],
-    ['content', TEXT],
     [
+      'the start of a call',
+      'content',
+      { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', name: 'f' } },
+    ],
+    [
+      'an empty piece of text',
+      'quiet',
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } },
+    ],
+    ['a piece of text', 'content', TEXT],
+    [
+      'a signature',
       'content',
       { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 's' } },
     ],
-    ['quiet', { type: 'content_block_stop', index: 0 }],
-    ['finish', delta],
-    ['error', { type: 'error', error: {} }],
-  ])('reads a first frame as %s: %j', (kind, value) => {
+    ['the end of a block', 'quiet', { type: 'content_block_stop', index: 0 }],
+    ['message_delta', 'finish', delta],
+    ['an error', 'error', { type: 'error', error: {} }],
+  ])('reads %s as %s', (_, kind, value) => {
     expect(createClassifier().classify(frame(value)).kind).toBe(kind);
   });
 

@@ -93,14 +93,14 @@ describe('fitToolId', () => {
 
 describe('argumentsToObject', () => {
   it.each([
-    ['', {}, false],
-    [' \n', {}, false],
-    ['{"b":1,"a":[2]}', { b: 1, a: [2] }, false],
-    ['{"path": "x', { _raw: '{"path": "x' }, true],
-    ['[1]', { value: [1] }, true],
-    ['null', { value: null }, true],
-    ['"text"', { value: 'text' }, true],
-  ])('reads %j', (text, value, repaired) => {
+    ['empty arguments as an empty object', '', {}, false],
+    ['blank arguments as an empty object', ' \n', {}, false],
+    ['an object', '{"b":1,"a":[2]}', { b: 1, a: [2] }, false],
+    ['an object that breaks off as raw text', '{"path": "x', { _raw: '{"path": "x' }, true],
+    ['a list as a value', '[1]', { value: [1] }, true],
+    ['null as a value', 'null', { value: null }, true],
+    ['a text as a value', '"text"', { value: 'text' }, true],
+  ])('reads %s', (_, text, value, repaired) => {
     expect(argumentsToObject(text)).toEqual({ value, repaired });
   });
 

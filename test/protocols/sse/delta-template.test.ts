@@ -183,21 +183,71 @@ describe('a shape', () => {
     new DeltaTemplate(/"t": ?"/, ({ d }, piece) => isObject(d) && d.t === piece);
 
   it.each([
-    ['data: {"d":{"t":"one"}}', 'data: {"d":{"t":"two"}}', 'two'],
-    ['data: {"d":{"t": "one"}}', 'data: {"d":{"t": "two"}}', 'two'],
-    ['data: {"d":{"t":"one"}  }', 'data: {"d":{"t":"two"}}', 'two'],
-    ['data: {"d":{"t":"one"}}', 'data: {"d":{"t":"two"}     }', 'two'],
-    ['data: {"d":{"t":"one"},"obfuscation":"x"}', 'data: {"d":{"t":"two"},"obfuscation":"abc"}', 'two'],
-    ['data: {"d":{"t":"one"},"obfuscation":"x"}', 'data: {"d":{"t":"two"},"obfuscation":""}', 'two'],
-    ['data: {"d":{"t":"one"}}', 'data: {"d":{"t":"\\u00fc\\"\\n"}}', 'ü"\n'],
-    ['data: {"d":{"t":"one"}}', 'data: {"d":{"t":"ü🎉"}}', 'ü🎉'],
-    ['data: {"d":{"t":"one"}}', 'data: {"d":{"t":""}}', undefined],
-    ['data: {"d":{"t":"one"}}', 'data: {"d":{"t":"two","u":1}}', undefined],
-    ['data: {"d":{"t":"one"}}', 'event: x\ndata: {"d":{"t":"two"}}', undefined],
-    ['data: {"d":{"t":"one"}}', 'data: {"d":{"t":"two"}}\ndata: {}', undefined],
-    ['data: {"x":{"t":"no"},"d":{"t":"one"}}', 'data: {"x":{"t":"no"},"d":{"t":"two"}}', undefined],
-    ['data: {"d":{"t":"one"},"d":{}}', 'data: {"d":{"t":"two"},"d":{}}', undefined],
-  ])('learned of %s says of %s: %j', (learned, next, expected) => {
+    [
+      'reads the text of a frame of the same shape',
+      'data: {"d":{"t":"one"}}',
+      'data: {"d":{"t":"two"}}',
+      'two',
+    ],
+    [
+      'reads a frame with a blank before the text',
+      'data: {"d":{"t": "one"}}',
+      'data: {"d":{"t": "two"}}',
+      'two',
+    ],
+    [
+      'reads a frame where the learned one had a blank',
+      'data: {"d":{"t":"one"}  }',
+      'data: {"d":{"t":"two"}}',
+      'two',
+    ],
+    ['reads a frame that has a blank more', 'data: {"d":{"t":"one"}}', 'data: {"d":{"t":"two"}     }', 'two'],
+    [
+      'reads a frame with other obfuscation',
+      'data: {"d":{"t":"one"},"obfuscation":"x"}',
+      'data: {"d":{"t":"two"},"obfuscation":"abc"}',
+      'two',
+    ],
+    [
+      'reads a frame with empty obfuscation',
+      'data: {"d":{"t":"one"},"obfuscation":"x"}',
+      'data: {"d":{"t":"two"},"obfuscation":""}',
+      'two',
+    ],
+    ['reads escapes', 'data: {"d":{"t":"one"}}', 'data: {"d":{"t":"\\u00fc\\"\\n"}}', 'ü"\n'],
+    ['reads text beyond ASCII', 'data: {"d":{"t":"one"}}', 'data: {"d":{"t":"ü🎉"}}', 'ü🎉'],
+    ['does not read an empty text', 'data: {"d":{"t":"one"}}', 'data: {"d":{"t":""}}', undefined],
+    [
+      'does not read a frame with a member more',
+      'data: {"d":{"t":"one"}}',
+      'data: {"d":{"t":"two","u":1}}',
+      undefined,
+    ],
+    [
+      'does not read a frame with an event name',
+      'data: {"d":{"t":"one"}}',
+      'event: x\ndata: {"d":{"t":"two"}}',
+      undefined,
+    ],
+    [
+      'does not read a frame of two lines of data',
+      'data: {"d":{"t":"one"}}',
+      'data: {"d":{"t":"two"}}\ndata: {}',
+      undefined,
+    ],
+    [
+      'learns nothing of a frame with the member in two objects',
+      'data: {"x":{"t":"no"},"d":{"t":"one"}}',
+      'data: {"x":{"t":"no"},"d":{"t":"two"}}',
+      undefined,
+    ],
+    [
+      'learns nothing of a frame with a member twice',
+      'data: {"d":{"t":"one"},"d":{}}',
+      'data: {"d":{"t":"two"},"d":{}}',
+      undefined,
+    ],
+  ])('%s', (_, learned, next, expected) => {
     const known = shape();
     known.learn(frameOf(learned));
     expect(known.read(frameOf(next))).toBe(expected);

@@ -161,21 +161,62 @@ function frameOf(body: string): Frame {
 
 describe('a numbered shape', () => {
   it.each([
-    ['{"sequence_number":9,"delta":"one"}', '{"sequence_number":10,"delta":"two"}', 'two'],
-    ['{"delta":"one","sequence_number":9}', '{"delta":"two","sequence_number":10}', 'two'],
     [
+      'reads a delta behind its number',
+      '{"sequence_number":9,"delta":"one"}',
+      '{"sequence_number":10,"delta":"two"}',
+      'two',
+    ],
+    [
+      'reads a delta before its number',
+      '{"delta":"one","sequence_number":9}',
+      '{"delta":"two","sequence_number":10}',
+      'two',
+    ],
+    [
+      'reads a delta between obfuscation and number',
       '{"obfuscation":"a","delta":"one","sequence_number":9}',
       '{"obfuscation":"","delta":"ü","sequence_number":0}',
       'ü',
     ],
-    ['{"delta":"one"}', '{"delta":"two"}', 'two'],
-    ['{"sequence_number":9,"delta":"one"}', '{"sequence_number":010,"delta":"two"}', undefined],
-    ['{"sequence_number":9,"delta":"one"}', '{"sequence_number":,"delta":"two"}', undefined],
-    ['{"sequence_number":9,"delta":"one"}', '{"sequence_number":10,"delta":""}', undefined],
-    ['{"sequence_number":9,"delta":"one"}', '{"sequence_number":10,"delta":"two","x":1}', undefined],
-    ['{"x":{"sequence_number":9},"delta":"one"}', '{"x":{"sequence_number":10},"delta":"two"}', undefined],
-    ['{"x":{"delta":"one"},"delta":"one"}', '{"x":{"delta":"two"},"delta":"one"}', undefined],
-  ])('learned of %s says of %s: %j', (learned, next, expected) => {
+    ['reads a delta without a number', '{"delta":"one"}', '{"delta":"two"}', 'two'],
+    [
+      'does not read a number with a leading zero',
+      '{"sequence_number":9,"delta":"one"}',
+      '{"sequence_number":010,"delta":"two"}',
+      undefined,
+    ],
+    [
+      'does not read an empty number',
+      '{"sequence_number":9,"delta":"one"}',
+      '{"sequence_number":,"delta":"two"}',
+      undefined,
+    ],
+    [
+      'does not read an empty delta',
+      '{"sequence_number":9,"delta":"one"}',
+      '{"sequence_number":10,"delta":""}',
+      undefined,
+    ],
+    [
+      'does not read a frame with a member more',
+      '{"sequence_number":9,"delta":"one"}',
+      '{"sequence_number":10,"delta":"two","x":1}',
+      undefined,
+    ],
+    [
+      'learns nothing of a number within another member',
+      '{"x":{"sequence_number":9},"delta":"one"}',
+      '{"x":{"sequence_number":10},"delta":"two"}',
+      undefined,
+    ],
+    [
+      'learns nothing of a delta within another member',
+      '{"x":{"delta":"one"},"delta":"one"}',
+      '{"x":{"delta":"two"},"delta":"one"}',
+      undefined,
+    ],
+  ])('%s', (_, learned, next, expected) => {
     const known = new NumberedDelta();
     known.learn(frameOf(`data: ${learned}`));
     expect(known.read(frameOf(`data: ${next}`))).toBe(expected);

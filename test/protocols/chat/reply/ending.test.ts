@@ -20,31 +20,31 @@ function stopsOf(message: JsonObject, finish: string, more: JsonObject = {}): St
   return [whole.stop, ...(last?.type === 'end' ? [last.stop] : [])];
 }
 
-test.each<[string, JsonObject, StopReason['reason']]>([
-  ['stop', TEXT, 'end'],
-  ['eos', TEXT, 'end'],
-  ['end_turn', TEXT, 'end'],
-  ['completed', TEXT, 'end'],
-  ['eos', { content: '' }, 'end'],
-  ['end_turn', { content: '' }, 'end'],
-  ['completed', { content: '' }, 'end'],
-  ['length', TEXT, 'length'],
-  ['model_length', TEXT, 'length'],
-  ['max_tokens', TEXT, 'length'],
-  ['max_output_tokens', TEXT, 'length'],
-  ['length', CALLS, 'length'],
-  ['length', REFUSED, 'length'],
-  ['tool_calls', CALLS, 'tool_calls'],
-  ['function_call', CALLS, 'tool_calls'],
-  ['stop', CALLS, 'tool_calls'],
-  ['end_turn', CALLS, 'tool_calls'],
-  ['tool_calls', TEXT, 'end'],
-  ['function_call', TEXT, 'end'],
-  ['content_filter', TEXT, 'refusal'],
-  ['content_filter', CALLS, 'refusal'],
-  ['content_filter', { content: '' }, 'refusal'],
-  ['stop', REFUSED, 'refusal'],
-])('%s with %j', (finish, message, reason) => {
+test.each<[name: string, finish: string, message: JsonObject, reason: StopReason['reason']]>([
+  ['stop after text', 'stop', TEXT, 'end'],
+  ['eos after text', 'eos', TEXT, 'end'],
+  ['end_turn after text', 'end_turn', TEXT, 'end'],
+  ['completed after text', 'completed', TEXT, 'end'],
+  ['eos after empty text', 'eos', { content: '' }, 'end'],
+  ['end_turn after empty text', 'end_turn', { content: '' }, 'end'],
+  ['completed after empty text', 'completed', { content: '' }, 'end'],
+  ['length after text', 'length', TEXT, 'length'],
+  ['model_length after text', 'model_length', TEXT, 'length'],
+  ['max_tokens after text', 'max_tokens', TEXT, 'length'],
+  ['max_output_tokens after text', 'max_output_tokens', TEXT, 'length'],
+  ['length after calls', 'length', CALLS, 'length'],
+  ['length after a refusal', 'length', REFUSED, 'length'],
+  ['tool_calls after calls', 'tool_calls', CALLS, 'tool_calls'],
+  ['function_call after calls', 'function_call', CALLS, 'tool_calls'],
+  ['stop after calls', 'stop', CALLS, 'tool_calls'],
+  ['end_turn after calls', 'end_turn', CALLS, 'tool_calls'],
+  ['tool_calls after text', 'tool_calls', TEXT, 'end'],
+  ['function_call after text', 'function_call', TEXT, 'end'],
+  ['content_filter after text', 'content_filter', TEXT, 'refusal'],
+  ['content_filter after calls', 'content_filter', CALLS, 'refusal'],
+  ['content_filter after empty text', 'content_filter', { content: '' }, 'refusal'],
+  ['stop after a refusal', 'stop', REFUSED, 'refusal'],
+])('%s', (_, finish, message, reason) => {
   const stops = stopsOf(message, finish);
   expect(stops.map((stop) => stop.reason)).toEqual([reason, reason]);
   expect(stops.map(({ raw }) => raw)).toEqual([finish, finish]);

@@ -21,28 +21,47 @@ const refusal = (over: JsonObject) => {
 const text = (value: string) => ({ type: 'text', text: value });
 
 describe('options', () => {
-  test.each<[JsonObject, object]>([
-    [{ max_tokens: 5 }, { maxOutputTokens: 5 }],
-    [{ max_tokens: 5, max_completion_tokens: 6 }, { maxOutputTokens: 6 }],
-    [{ max_completion_tokens: 6, max_tokens: 5 }, { maxOutputTokens: 6 }],
-    [{ max_completion_tokens: null, max_tokens: 5 }, { maxOutputTokens: 5 }],
+  test.each<[name: string, over: JsonObject, expected: object]>([
+    ['max_tokens', { max_tokens: 5 }, { maxOutputTokens: 5 }],
     [
+      'max_completion_tokens rather than max_tokens before it',
+      { max_tokens: 5, max_completion_tokens: 6 },
+      { maxOutputTokens: 6 },
+    ],
+    [
+      'max_completion_tokens rather than max_tokens after it',
+      { max_completion_tokens: 6, max_tokens: 5 },
+      { maxOutputTokens: 6 },
+    ],
+    [
+      'max_tokens where max_completion_tokens is null',
+      { max_completion_tokens: null, max_tokens: 5 },
+      { maxOutputTokens: 5 },
+    ],
+    [
+      'the sampling options',
       { temperature: 0, top_p: 0.5, top_k: 4 },
       { temperature: 0, topP: 0.5, topK: 4 },
     ],
-    [{ stop: 'a' }, { stop: ['a'] }],
-    [{ stop: ['a', '', 'b'] }, { stop: ['a', 'b'] }],
+    ['one stop sequence', { stop: 'a' }, { stop: ['a'] }],
+    ['stop sequences without the empty ones', { stop: ['a', '', 'b'] }, { stop: ['a', 'b'] }],
     [
+      'a stream with usage',
       { stream: true, stream_options: { include_usage: true } },
       { stream: true, includeUsage: true },
     ],
-    [{ user: 'u' }, { user: 'u' }],
-    [{ user: 'u', safety_identifier: 's' }, { user: 's' }],
-    [{ service_tier: 'flex' }, { serviceTier: 'flex' }],
-    [{ prompt_cache_key: 'k' }, { cacheKey: 'k' }],
-    [{ parallel_tool_calls: false }, { parallelToolCalls: false }],
-    [{ response_format: { type: 'json_object' } }, { responseFormat: { type: 'json_object' } }],
+    ['user', { user: 'u' }, { user: 'u' }],
+    ['safety_identifier rather than user', { user: 'u', safety_identifier: 's' }, { user: 's' }],
+    ['service_tier', { service_tier: 'flex' }, { serviceTier: 'flex' }],
+    ['prompt_cache_key', { prompt_cache_key: 'k' }, { cacheKey: 'k' }],
+    ['parallel_tool_calls', { parallel_tool_calls: false }, { parallelToolCalls: false }],
     [
+      'an answer of any JSON',
+      { response_format: { type: 'json_object' } },
+      { responseFormat: { type: 'json_object' } },
+    ],
+    [
+      'an answer of a schema',
       {
         response_format: {
           type: 'json_schema',
@@ -60,6 +79,7 @@ describe('options', () => {
       },
     ],
     [
+      'a web search',
       {
         web_search_options: {
           search_context_size: 'low',
@@ -68,13 +88,19 @@ describe('options', () => {
       },
       { webSearch: { contextSize: 'low', location: { city: 'Oslo' } } },
     ],
-    [{ tool_choice: 'required' }, { toolChoice: { type: 'required' } }],
+    ['a choice of any tool', { tool_choice: 'required' }, { toolChoice: { type: 'required' } }],
     [
+      'a choice of one function',
       { tool_choice: { type: 'function', function: { name: 'f' } } },
       { toolChoice: { type: 'tool', name: 'f' } },
     ],
-    [{ tool_choice: { type: 'custom', custom: { name: 'f' } } }, { toolChoice: { type: 'tool', name: 'f' } }],
     [
+      'a choice of one custom tool',
+      { tool_choice: { type: 'custom', custom: { name: 'f' } } },
+      { toolChoice: { type: 'tool', name: 'f' } },
+    ],
+    [
+      'a choice among allowed tools',
       {
         tool_choice: {
           type: 'allowed_tools',
@@ -83,7 +109,7 @@ describe('options', () => {
       },
       { toolChoice: { type: 'allowed', mode: 'required', names: ['f'] } },
     ],
-  ])('%j', (over, expected) => {
+  ])('reads %s', (_, over, expected) => {
     const request = decode(over);
     expect(request).toMatchObject(expected);
     expect(request.native).toEqual([]);
@@ -109,85 +135,122 @@ describe('options', () => {
 });
 
 describe('thinking', () => {
-  test.each<[JsonObject, object]>([
-    [{ reasoning_effort: 'high' }, { effort: 'high' }],
-    [{ reasoning_effort: 'none' }, { effort: 'none', mode: 'off' }],
-    [{ reasoning_effort: { effort: 'low', summary: null } }, { effort: 'low' }],
-    [{ reasoning: { effort: 'xhigh', exclude: true } }, { effort: 'xhigh', display: 'omitted' }],
-    [{ reasoning: { max_tokens: 3000 } }, { mode: 'on', budgetTokens: 3000 }],
-    [{ reasoning: { enabled: true } }, { mode: 'on' }],
-    [{ reasoning: { enabled: false } }, { mode: 'off' }],
-    [{ thinking: { type: 'enabled', budget_tokens: 5000 } }, { mode: 'on', budgetTokens: 5000 }],
-    [{ thinking: { type: 'disabled' } }, { mode: 'off' }],
-    [{ thinking: { type: 'disabled', budget_tokens: 5000 } }, { mode: 'off' }],
-    [{ reasoning: { enabled: true, effort: 'low' } }, { effort: 'low' }],
-    [{ thinking: { type: 'adaptive' } }, { mode: 'adaptive' }],
-    [{ enable_thinking: true }, { mode: 'on' }],
-    [{ chat_template_kwargs: { enable_thinking: false } }, { mode: 'off' }],
-  ])('%j', (over, reasoning) => {
+  test.each<[name: string, over: JsonObject, reasoning: object]>([
+    ['reasoning_effort', { reasoning_effort: 'high' }, { effort: 'high' }],
+    ['reasoning_effort none as thinking off', { reasoning_effort: 'none' }, { effort: 'none', mode: 'off' }],
+    [
+      'an effort beside an empty summary',
+      { reasoning_effort: { effort: 'low', summary: null } },
+      { effort: 'low' },
+    ],
+    [
+      'an effort whose thinking is not shown',
+      { reasoning: { effort: 'xhigh', exclude: true } },
+      { effort: 'xhigh', display: 'omitted' },
+    ],
+    ['a budget of OpenRouter', { reasoning: { max_tokens: 3000 } }, { mode: 'on', budgetTokens: 3000 }],
+    ['thinking that OpenRouter turns on', { reasoning: { enabled: true } }, { mode: 'on' }],
+    ['thinking that OpenRouter turns off', { reasoning: { enabled: false } }, { mode: 'off' }],
+    [
+      'a budget of messages',
+      { thinking: { type: 'enabled', budget_tokens: 5000 } },
+      { mode: 'on', budgetTokens: 5000 },
+    ],
+    ['thinking that is off', { thinking: { type: 'disabled' } }, { mode: 'off' }],
+    [
+      'thinking that is off, whatever its budget',
+      { thinking: { type: 'disabled', budget_tokens: 5000 } },
+      { mode: 'off' },
+    ],
+    ['an effort rather than enabled', { reasoning: { enabled: true, effort: 'low' } }, { effort: 'low' }],
+    ['adaptive thinking', { thinking: { type: 'adaptive' } }, { mode: 'adaptive' }],
+    ['enable_thinking', { enable_thinking: true }, { mode: 'on' }],
+    [
+      'enable_thinking of a chat template',
+      { chat_template_kwargs: { enable_thinking: false } },
+      { mode: 'off' },
+    ],
+  ])('reads %s', (_, over, reasoning) => {
     const request = decode(over);
     expect(request.reasoning).toEqual(reasoning);
     expect(request.native).toEqual([]);
   });
-  test.each<[JsonObject, string[]]>([
-    [{ reasoning_effort: 'strange' }, ['reasoning_effort']],
-    [{ reasoning: { effort: 'low', summary: 'auto' } }, ['reasoning.summary']],
-    [{ reasoning_effort: { effort: 'low', summary: 'auto' } }, ['reasoning_effort.summary']],
-    [{ thinking: { type: 'enabled', keep: 'all' } }, ['thinking.keep']],
-    [{ chat_template_kwargs: { enable_thinking: true, other: 1 } }, ['chat_template_kwargs']],
-  ])('%j leaves %j', (over, left) => {
+  test.each<[name: string, over: JsonObject, left: string[]]>([
+    ['an unknown effort', { reasoning_effort: 'strange' }, ['reasoning_effort']],
+    ['a summary of OpenRouter', { reasoning: { effort: 'low', summary: 'auto' } }, ['reasoning.summary']],
+    [
+      'a summary beside the effort',
+      { reasoning_effort: { effort: 'low', summary: 'auto' } },
+      ['reasoning_effort.summary'],
+    ],
+    ['a thinking member that is unknown', { thinking: { type: 'enabled', keep: 'all' } }, ['thinking.keep']],
+    [
+      'other members for a chat template',
+      { chat_template_kwargs: { enable_thinking: true, other: 1 } },
+      ['chat_template_kwargs'],
+    ],
+  ])('reports %s', (_, over, left) => {
     expect(native(over)).toEqual(left.map((path) => [path, 'report']));
   });
 });
 
 describe('what has no canonical name', () => {
-  test.each<[JsonObject, [string, string][]]>([
-    [{ seed: 1 }, [['seed', 'report']]],
-    [{ n: 2 }, [['n', 'reject']]],
-    [{ n: 1 }, [['n', 'quiet']]],
+  test.each<[name: string, over: JsonObject, expected: [string, string][]]>([
+    ['a seed', { seed: 1 }, [['seed', 'report']]],
+    ['several answers', { n: 2 }, [['n', 'reject']]],
+    ['one answer', { n: 1 }, [['n', 'quiet']]],
     [
+      'probabilities that are asked for',
       { logprobs: true, top_logprobs: 2 },
       [
         ['logprobs', 'reject'],
         ['top_logprobs', 'quiet'],
       ],
     ],
-    [{ logprobs: false }, [['logprobs', 'quiet']]],
+    ['probabilities that are not asked for', { logprobs: false }, [['logprobs', 'quiet']]],
     [
+      'an answer in audio',
       { modalities: ['text', 'audio'], audio: { voice: 'a' } },
       [
         ['modalities', 'reject'],
         ['audio', 'reject'],
       ],
     ],
-    [{ modalities: ['text'] }, [['modalities', 'quiet']]],
-    [{ logit_bias: {} }, [['logit_bias', 'quiet']]],
-    [{ logit_bias: { 5: 1 } }, [['logit_bias', 'report']]],
+    ['an answer in text alone', { modalities: ['text'] }, [['modalities', 'quiet']]],
+    ['an empty bias', { logit_bias: {} }, [['logit_bias', 'quiet']]],
+    ['a bias', { logit_bias: { 5: 1 } }, [['logit_bias', 'report']]],
     [
+      'penalties, one of them zero',
       { frequency_penalty: 0, presence_penalty: 0.5 },
       [
         ['frequency_penalty', 'quiet'],
         ['presence_penalty', 'report'],
       ],
     ],
-    [{ store: false }, [['store', 'quiet']]],
-    [{ store: true }, [['store', 'report']]],
-    [{ metadata: { a: 'b' } }, [['metadata', 'report']]],
-    [{ prompt_cache_retention: '24h' }, [['prompt_cache_retention', 'quiet']]],
+    ['store: false', { store: false }, [['store', 'quiet']]],
+    ['store: true', { store: true }, [['store', 'report']]],
+    ['metadata', { metadata: { a: 'b' } }, [['metadata', 'report']]],
     [
+      'the time that a prompt stays in the cache',
+      { prompt_cache_retention: '24h' },
+      [['prompt_cache_retention', 'quiet']],
+    ],
+    [
+      'obfuscation of a stream',
       { stream_options: { include_usage: true, include_obfuscation: false } },
       [['stream_options.include_obfuscation', 'quiet']],
     ],
-    [{ never_heard_of: [1] }, [['never_heard_of', 'report']]],
-    [{ response_format: { type: 'grammar' } }, [['response_format', 'report']]],
+    ['an unknown member', { never_heard_of: [1] }, [['never_heard_of', 'report']]],
+    ['an unknown form of answers', { response_format: { type: 'grammar' } }, [['response_format', 'report']]],
     [
+      'names of Object.prototype',
       JSON.parse('{"__proto__": 1, "constructor": 2}') as JsonObject,
       [
         ['__proto__', 'report'],
         ['constructor', 'report'],
       ],
     ],
-  ])('%j', (over, expected) => {
+  ])('knows what becomes of %s', (_, over, expected) => {
     const value = { model: 'm', messages: [{ role: 'user', content: 'hi' }] } as JsonObject;
     for (const name of Object.keys(over))
       Object.defineProperty(value, name, { value: over[name], enumerable: true });
@@ -324,20 +387,24 @@ describe('messages', () => {
 
 describe('parts', () => {
   const at = 'messages[0].content[0]';
-  test.each<[JsonObject, object]>([
+  test.each<[name: string, part: JsonObject, expected: object]>([
     [
+      'an image in base64',
       { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } },
       { type: 'image', source: { kind: 'base64', mediaType: 'image/png', data: 'AAAA' }, detail: 'low', at },
     ],
     [
+      'an image whose URL stands alone',
       { type: 'image_url', image_url: 'https://a.example/b.png' },
       { type: 'image', source: { kind: 'url', url: 'https://a.example/b.png' }, at },
     ],
     [
+      'a file by URL',
       { type: 'file', file: { filename: 'a.pdf', file_data: 'https://a.example/a.pdf' } },
       { type: 'document', source: { kind: 'url', url: 'https://a.example/a.pdf' }, title: 'a.pdf', at },
     ],
     [
+      'a file in a data URL',
       { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } },
       {
         type: 'document',
@@ -347,34 +414,37 @@ describe('parts', () => {
       },
     ],
     [
+      'a file in base64',
       { type: 'file', file: { file_data: 'JVBERi0=' } },
       { type: 'document', source: { kind: 'base64', mediaType: 'application/pdf', data: 'JVBERi0=' }, at },
     ],
     [
+      'a file by id',
       { type: 'file', file: { file_id: 'f1' } },
       { type: 'document', source: { kind: 'file', id: 'f1' }, at },
     ],
     [
+      'a file in a data URL of text',
       { type: 'file', file: { file_data: 'data:text/plain,a%20b' } },
       { type: 'document', source: { kind: 'base64', mediaType: 'text/plain', data: 'YSBi' }, at },
     ],
     [
+      'audio',
       { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } },
       { type: 'audio', source: { kind: 'base64', format: 'mp3', data: 'AAAA' }, at },
     ],
+    ['a refusal', { type: 'refusal', refusal: 'no' }, { type: 'text', text: 'no', refusal: true }],
     [
-      { type: 'refusal', refusal: 'no' },
-      { type: 'text', text: 'no', refusal: true },
-    ],
-    [
+      'a cache breakpoint of chat',
       { type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit' } },
       { type: 'text', text: 'a', cache: {} },
     ],
     [
+      'a cache_control of messages',
       { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } },
       { type: 'text', text: 'a', cache: {} },
     ],
-  ])('%j', (part, expected) => {
+  ])('reads %s', (_, part, expected) => {
     expect(parts({ role: 'user', content: [part] })[0]?.parts).toEqual([expected]);
   });
   test.each<[string, JsonObject]>([

@@ -68,59 +68,123 @@ test('the least request', () => {
 });
 
 describe('options', () => {
-  test.each<[Partial<GenerationRequest>, Partial<Traits>, JsonObject]>([
-    [{ maxOutputTokens: 9 }, {}, { max_tokens: 9 }],
-    [{ maxOutputTokens: 9 }, { maxTokensField: 'max_completion_tokens' }, { max_completion_tokens: 9 }],
-    [{ maxOutputTokens: 9000 }, { maxOutput: 100 }, { max_tokens: 100 }],
-    [{ temperature: 0, topP: 0.5 }, {}, { temperature: 0, top_p: 0.5 }],
-    [{ topK: 4 }, { topK: true }, { top_k: 4 }],
-    [{ stream: true }, {}, { stream: true, stream_options: { include_usage: true } }],
-    [{ stream: true }, { streamUsage: false }, { stream: true }],
-    [{ user: 'u' }, {}, { user: 'u' }],
-    [{ user: 'u' }, { userField: 'safety_identifier' }, { safety_identifier: 'u' }],
-    [{ serviceTier: 'auto' }, {}, { service_tier: 'auto' }],
-    [{ serviceTier: 'standard_only' }, {}, { service_tier: 'default' }],
-    [{ responseFormat: { type: 'json_object' } }, {}, { response_format: { type: 'json_object' } }],
+  test.each<[name: string, over: Partial<GenerationRequest>, traits: Partial<Traits>, expected: JsonObject]>([
+    ['a limit as max_tokens', { maxOutputTokens: 9 }, {}, { max_tokens: 9 }],
     [
+      'a limit as max_completion_tokens',
+      { maxOutputTokens: 9 },
+      { maxTokensField: 'max_completion_tokens' },
+      { max_completion_tokens: 9 },
+    ],
+    [
+      'a limit that is cut to what the model can write',
+      { maxOutputTokens: 9000 },
+      { maxOutput: 100 },
+      { max_tokens: 100 },
+    ],
+    ['sampling options, zero among them', { temperature: 0, topP: 0.5 }, {}, { temperature: 0, top_p: 0.5 }],
+    ['top_k for a model that takes it', { topK: 4 }, { topK: true }, { top_k: 4 }],
+    [
+      'a stream, and asks for its usage',
+      { stream: true },
+      {},
+      { stream: true, stream_options: { include_usage: true } },
+    ],
+    [
+      'a stream without usage for a server that does not know it',
+      { stream: true },
+      { streamUsage: false },
+      { stream: true },
+    ],
+    ['user', { user: 'u' }, {}, { user: 'u' }],
+    [
+      'a user as safety_identifier',
+      { user: 'u' },
+      { userField: 'safety_identifier' },
+      { safety_identifier: 'u' },
+    ],
+    ['the tier auto', { serviceTier: 'auto' }, {}, { service_tier: 'auto' }],
+    ['the tier standard_only as default', { serviceTier: 'standard_only' }, {}, { service_tier: 'default' }],
+    [
+      'an answer of any JSON',
+      { responseFormat: { type: 'json_object' } },
+      {},
+      { response_format: { type: 'json_object' } },
+    ],
+    [
+      'a web search with its place',
       { webSearch: { location: { city: 'Oslo' } } },
       { webSearchOptions: true },
       { web_search_options: { user_location: { type: 'approximate', approximate: { city: 'Oslo' } } } },
     ],
-    [{ protocol: 'chat', cacheKey: 'k' }, { cacheKey: true }, { prompt_cache_key: 'k' }],
-  ])('%j with %j', (over, traits, expected) => {
+    ['a cache key', { protocol: 'chat', cacheKey: 'k' }, { cacheKey: true }, { prompt_cache_key: 'k' }],
+  ])('writes %s', (_, over, traits, expected) => {
     const { model: _model, messages: _messages, ...rest } = encode(over, traits).body;
     expect(rest).toEqual(expected);
   });
-  test.each<[string[], Partial<GenerationRequest>, Partial<Traits>]>([
-    [['temperature', 'topP'], { temperature: 0.5, topP: 0.5 }, { rejectsSampling: true }],
-    [[], { temperature: 1, topP: 1 }, { rejectsSampling: true }],
+  test.each<[name: string, fields: string[], over: Partial<GenerationRequest>, traits: Partial<Traits>]>([
     [
+      'sampling of a model that rejects it',
+      ['temperature', 'topP'],
+      { temperature: 0.5, topP: 0.5 },
+      { rejectsSampling: true },
+    ],
+    ['nothing for sampling at its defaults', [], { temperature: 1, topP: 1 }, { rejectsSampling: true }],
+    [
+      'sampling while a model that rejects it thinks',
       ['temperature', 'topP', 'topK'],
       { temperature: 0.5, topP: 0.5, topK: 4, reasoning: { effort: 'low' } },
       { rejectsSampling: true, topK: true },
     ],
     [
+      'nothing for sampling while it does not think',
       [],
       { temperature: 0.5, topP: 0.5, topK: 4, reasoning: { mode: 'off' } },
       { rejectsSampling: true, topK: true },
     ],
-    [['topP'], { temperature: 1, topP: 1 }, { oneSamplingParameter: true }],
-    [['topK'], { topK: 4 }, {}],
-    [['serviceTier'], { serviceTier: 'strange' }, {}],
-    [['cacheKey'], { protocol: 'chat', cacheKey: 'k' }, {}],
-    [['webSearch'], { protocol: 'chat', webSearch: {} }, {}],
-    [['reasoning'], { reasoning: { mode: 'adaptive' } }, { thinking: false }],
-    [['reasoning', 'reasoning.effort'], { reasoning: { mode: 'adaptive', effort: 'high' } }, { efforts: [] }],
-    [[], { reasoning: { mode: 'off' } }, { thinking: false }],
-    [['temperature'], { temperature: 1 }, { rejectFields: ['temperature', 'seed'] }],
-    [[], { stream: true }, { rejectFields: ['stream_options', 'stream'] }],
     [
+      'the second of two sampling options',
+      ['topP'],
+      { temperature: 1, topP: 1 },
+      { oneSamplingParameter: true },
+    ],
+    ['top_k of a model without it', ['topK'], { topK: 4 }, {}],
+    ['an unknown tier', ['serviceTier'], { serviceTier: 'strange' }, {}],
+    ['a cache key that the server does not know', ['cacheKey'], { protocol: 'chat', cacheKey: 'k' }, {}],
+    ['a web search that the server does not know', ['webSearch'], { protocol: 'chat', webSearch: {} }, {}],
+    [
+      'thinking of a model that cannot',
+      ['reasoning'],
+      { reasoning: { mode: 'adaptive' } },
+      { thinking: false },
+    ],
+    [
+      'thinking and effort of a model without efforts',
+      ['reasoning', 'reasoning.effort'],
+      { reasoning: { mode: 'adaptive', effort: 'high' } },
+      { efforts: [] },
+    ],
+    ['nothing for thinking that is off', [], { reasoning: { mode: 'off' } }, { thinking: false }],
+    [
+      'a field that the server rejects',
+      ['temperature'],
+      { temperature: 1 },
+      { rejectFields: ['temperature', 'seed'] },
+    ],
+    ['nothing for fields of streams', [], { stream: true }, { rejectFields: ['stream_options', 'stream'] }],
+    [
+      'a name that the server rejects',
       ['messages.name'],
       { messages: [{ ...user(text('a')), name: 'bob' }] },
       { rejectFields: ['messages[].name'] },
     ],
-    [['maxOutputTokens'], { maxOutputTokens: 5 }, { rejectFields: ['max_tokens'] }],
-  ])('%j is reported', (fields, over, traits) => {
+    [
+      'a limit that the server rejects',
+      ['maxOutputTokens'],
+      { maxOutputTokens: 5 },
+      { rejectFields: ['max_tokens'] },
+    ],
+  ])('reports what it leaves out: %s', (_, fields, over, traits) => {
     expect(dropped(over, traits)).toEqual(fields);
   });
   test('a long user id is hashed, and gives the session its cache', () => {
@@ -187,28 +251,48 @@ describe('options', () => {
 describe('effort', () => {
   const effort = (reasoning: Reasoning, traits: Partial<Traits> = {}) =>
     encode({ reasoning }, traits).body.reasoning_effort;
-  test.each<[Reasoning, Partial<Traits>, string | undefined]>([
-    [{ effort: 'high' }, {}, 'high'],
-    [{ mode: 'adaptive' }, {}, 'medium'],
-    [{ mode: 'adaptive', effort: 'max' }, {}, 'max'],
-    [{ mode: 'on', budgetTokens: 1023 }, {}, 'minimal'],
-    [{ mode: 'on', budgetTokens: 1024 }, {}, 'minimal'],
-    [{ mode: 'on', budgetTokens: 4096 }, {}, 'low'],
-    [{ mode: 'on', budgetTokens: 10_000 }, {}, 'medium'],
-    [{ mode: 'on', budgetTokens: 23_999 }, {}, 'medium'],
-    [{ mode: 'on', budgetTokens: 24_000 }, {}, 'high'],
-    [{ mode: 'on', budgetTokens: 31_999 }, {}, 'high'],
-    [{ mode: 'on', budgetTokens: 32_000 }, {}, 'xhigh'],
-    [{ mode: 'on', budgetTokens: 48_000 }, {}, 'max'],
-    [{ mode: 'off' }, {}, 'none'],
-    [{ mode: 'between_tools' }, {}, 'none'],
-    [{ mode: 'off' }, { efforts: ['low', 'high'] }, undefined],
-    [{ mode: 'off' }, { efforts: ['low', 'high'], thinksByDefault: true }, 'low'],
-    [{ effort: 'max' }, { efforts: ['low', 'medium', 'high'] }, 'high'],
-    [{ effort: 'minimal' }, { efforts: ['none', 'low', 'high'] }, 'low'],
-    [{ effort: 'high' }, { thinking: false }, undefined],
-    [{ display: 'omitted' }, {}, undefined],
-  ])('%j for %j', (reasoning, traits, expected) => {
+  test.each<[name: string, reasoning: Reasoning, traits: Partial<Traits>, expected: string | undefined]>([
+    ['an effort is that effort', { effort: 'high' }, {}, 'high'],
+    ['adaptive thinking is medium', { mode: 'adaptive' }, {}, 'medium'],
+    ['adaptive thinking with an effort is that effort', { mode: 'adaptive', effort: 'max' }, {}, 'max'],
+    ['a budget of 1,023 is minimal', { mode: 'on', budgetTokens: 1023 }, {}, 'minimal'],
+    ['a budget of 1,024 is minimal', { mode: 'on', budgetTokens: 1024 }, {}, 'minimal'],
+    ['a budget of 4,096 is low', { mode: 'on', budgetTokens: 4096 }, {}, 'low'],
+    ['a budget of 10,000 is medium', { mode: 'on', budgetTokens: 10_000 }, {}, 'medium'],
+    ['a budget of 23,999 is medium', { mode: 'on', budgetTokens: 23_999 }, {}, 'medium'],
+    ['a budget of 24,000 is high', { mode: 'on', budgetTokens: 24_000 }, {}, 'high'],
+    ['a budget of 31,999 is high', { mode: 'on', budgetTokens: 31_999 }, {}, 'high'],
+    ['a budget of 32,000 is xhigh', { mode: 'on', budgetTokens: 32_000 }, {}, 'xhigh'],
+    ['a budget of 48,000 is max', { mode: 'on', budgetTokens: 48_000 }, {}, 'max'],
+    ['thinking that is off is none', { mode: 'off' }, {}, 'none'],
+    ['thinking between tools is none', { mode: 'between_tools' }, {}, 'none'],
+    [
+      'thinking that is off is absent without the effort none',
+      { mode: 'off' },
+      { efforts: ['low', 'high'] },
+      undefined,
+    ],
+    [
+      'thinking that is off is the least of a model that thinks by default',
+      { mode: 'off' },
+      { efforts: ['low', 'high'], thinksByDefault: true },
+      'low',
+    ],
+    [
+      'a higher effort than there is, is the highest',
+      { effort: 'max' },
+      { efforts: ['low', 'medium', 'high'] },
+      'high',
+    ],
+    [
+      'an effort that the model lacks is the next',
+      { effort: 'minimal' },
+      { efforts: ['none', 'low', 'high'] },
+      'low',
+    ],
+    ['a model that cannot think is absent', { effort: 'high' }, { thinking: false }, undefined],
+    ['a display alone is absent', { display: 'omitted' }, {}, undefined],
+  ])('the effort of %s', (_, reasoning, traits, expected) => {
     expect(effort(reasoning, traits)).toBe(expected);
   });
 });
@@ -299,10 +383,10 @@ describe('tool turns', () => {
     ]);
   });
   test.each([
-    ['failed', 'Error: failed'],
-    ['Error: failed', 'Error: failed'],
-    ['ERROR 5', 'ERROR 5'],
-  ])('an error %j says so', (content, written) => {
+    ['an error', 'failed', 'Error: failed'],
+    ['an error that begins with Error:', 'Error: failed', 'Error: failed'],
+    ['an error that begins with ERROR', 'ERROR 5', 'ERROR 5'],
+  ])('%s says that it is one', (_, content, written) => {
     expect(history([user(result('a', content, { isError: true }))])[0]?.content).toBe(written);
   });
   test('a reference to a tool becomes words', () => {
@@ -367,11 +451,15 @@ describe('reasoning in history', () => {
     assistant({ type: 'reasoning', text: 'hm' }, text('a')),
     assistant({ type: 'reasoning', text: 'hm' }, call('x')),
   ];
-  test.each<[Partial<Traits>, (string | undefined)[]]>([
-    [{ replayReasoning: 'never' }, [undefined, undefined]],
-    [{ replayReasoning: 'tool_turns' }, [undefined, 'hm']],
-    [{ replayReasoning: 'always' }, ['hm', 'hm']],
-  ])('%j', (traits, expected) => {
+  test.each<[name: string, traits: Partial<Traits>, expected: (string | undefined)[]]>([
+    ['earlier reasoning is never sent to most servers', { replayReasoning: 'never' }, [undefined, undefined]],
+    [
+      'earlier reasoning of tool turns is sent where a server wants it',
+      { replayReasoning: 'tool_turns' },
+      [undefined, 'hm'],
+    ],
+    ['all earlier reasoning is sent where a server wants it', { replayReasoning: 'always' }, ['hm', 'hm']],
+  ])('%s', (_, traits, expected) => {
     expect(history(turns, traits).map((message) => message.reasoning_content)).toEqual(expected);
   });
   test('in the member that the server reads', () => {
@@ -407,21 +495,25 @@ describe('parts', () => {
     source: { kind: 'base64', mediaType: 'application/pdf', data: 'JVBERi0=' },
     at: 'messages[0].content[0]',
   };
-  test.each<[Part, unknown]>([
-    [image, [imageWire]],
+  test.each<[name: string, part: Part, content: unknown]>([
+    ['an image', image, [imageWire]],
     [
+      'an image of another type',
       { type: 'image', source: { kind: 'base64', mediaType: 'image/webp', data: 'UklG' } },
       [{ type: 'image_url', image_url: { url: 'data:image/webp;base64,UklG' } }],
     ],
     [
+      'an image by URL with its detail',
       { type: 'image', source: { kind: 'url', url: 'https://a.example/b.png' }, detail: 'low' },
       [{ type: 'image_url', image_url: { url: 'https://a.example/b.png', detail: 'low' } }],
     ],
     [
+      'a document with its title',
       { ...pdf, title: 'a.pdf' },
       [{ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } }],
     ],
     [
+      'a document without a title',
       pdf,
       [
         {
@@ -430,13 +522,23 @@ describe('parts', () => {
         },
       ],
     ],
-    [{ type: 'document', source: { kind: 'text', text: 'body' }, title: 'T' }, '[T]\nbody'],
-    [{ type: 'document', source: { kind: 'parts', parts: [text('a'), image] } }, [text('a'), imageWire]],
     [
+      'a document of text as text',
+      { type: 'document', source: { kind: 'text', text: 'body' }, title: 'T' },
+      '[T]\nbody',
+    ],
+    [
+      'a document of parts as those parts',
+      { type: 'document', source: { kind: 'parts', parts: [text('a'), image] } },
+      [text('a'), imageWire],
+    ],
+    [
+      'audio',
       { type: 'audio', source: { kind: 'base64', format: 'mp3', data: 'AA' } },
       [{ type: 'input_audio', input_audio: { data: 'AA', format: 'mp3' } }],
     ],
     [
+      'a search result as text',
       {
         type: 'native',
         protocol: 'messages',
@@ -445,21 +547,32 @@ describe('parts', () => {
       },
       'T\ns\nc',
     ],
-  ])('%j', (part, content) => {
+  ])('writes %s', (_, part, content) => {
     expect(one(part)).toEqual([{ role: 'user', content }]);
   });
-  test.each<[Part, Partial<Traits>, string]>([
+  test.each<[name: string, part: Part, traits: Partial<Traits>, param: string]>([
     [
+      'an image by URL for a server that fetches none',
       { type: 'image', source: { kind: 'url', url: 'https://a.example/b.png' }, at: 'p' },
       { imageUrl: false },
       'p',
     ],
-    [{ type: 'image', source: { kind: 'file', id: 'f' }, at: 'p' }, {}, 'p'],
-    [{ type: 'document', source: { kind: 'file', id: 'f' }, at: 'p' }, {}, 'p'],
-    [{ type: 'document', source: { kind: 'url', url: 'https://a.example/b.pdf' }, at: 'p' }, {}, 'p'],
-    [pdf, { pdfInput: false }, 'messages[0].content[0]'],
-    [{ type: 'native', protocol: 'messages', kind: 'strange', value: {}, at: 'p' }, {}, 'p.type'],
-  ])('%j is refused by its path', (part, traits, param) => {
+    ['an image by file id', { type: 'image', source: { kind: 'file', id: 'f' }, at: 'p' }, {}, 'p'],
+    ['a document by file id', { type: 'document', source: { kind: 'file', id: 'f' }, at: 'p' }, {}, 'p'],
+    [
+      'a document by URL',
+      { type: 'document', source: { kind: 'url', url: 'https://a.example/b.pdf' }, at: 'p' },
+      {},
+      'p',
+    ],
+    ['a PDF for a model that reads none', pdf, { pdfInput: false }, 'messages[0].content[0]'],
+    [
+      'a part of another protocol',
+      { type: 'native', protocol: 'messages', kind: 'strange', value: {}, at: 'p' },
+      {},
+      'p.type',
+    ],
+  ])('%s is refused by its path', (_, part, traits, param) => {
     expect(refusal({ messages: [user(part)] }, traits).param).toBe(param);
   });
   test('what a provider’s own tools did is left out and reported', () => {
@@ -533,19 +646,24 @@ describe('tools', () => {
     value: { type: kind, name },
   });
   const f: Tool = { type: 'function', name: 'f', parameters: { type: 'object' } };
-  test.each<[Partial<GenerationRequest>, unknown]>([
-    [{ toolChoice: { type: 'auto' } }, 'auto'],
-    [{ toolChoice: { type: 'none' } }, 'none'],
-    [{ toolChoice: { type: 'required' } }, 'required'],
-    [{ toolChoice: { type: 'tool', name: 'f' } }, { type: 'function', function: { name: 'f' } }],
+  test.each<[name: string, over: Partial<GenerationRequest>, choice: unknown]>([
+    ['a free choice of tools', { toolChoice: { type: 'auto' } }, 'auto'],
+    ['no choice of tools', { toolChoice: { type: 'none' } }, 'none'],
+    ['a choice of any tool', { toolChoice: { type: 'required' } }, 'required'],
     [
+      'a choice of one tool',
+      { toolChoice: { type: 'tool', name: 'f' } },
+      { type: 'function', function: { name: 'f' } },
+    ],
+    [
+      'a choice among allowed tools',
       { toolChoice: { type: 'allowed', mode: 'auto', names: ['f'] } },
       {
         type: 'allowed_tools',
         allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] },
       },
     ],
-  ])('%j', (over, choice) => {
+  ])('writes %s', (_, over, choice) => {
     expect(encode({ tools: [f], ...over }, { customTools: true }).body.tool_choice).toEqual(choice);
   });
   test('a server that knows no allowed_tools gets the allowed tools alone', () => {
@@ -685,10 +803,10 @@ describe('system text', () => {
   const header = 'x-anthropic-billing-header: cc_version=1;';
 
   test.each([
-    [header, undefined],
-    [`${header}\nYou are an agent.\nBe brief.`, 'You are an agent.\nBe brief.'],
-    ['You are an agent.', 'You are an agent.'],
-  ])('goes without the line of attribution: %j', (value, content) => {
+    ['the line alone', header, undefined],
+    ['the line before other text', `${header}\nYou are an agent.\nBe brief.`, 'You are an agent.\nBe brief.'],
+    ['text without the line', 'You are an agent.', 'You are an agent.'],
+  ])('goes without the line of attribution: %s', (_, value, content) => {
     const [first] = history([system(text(value)), user(text('hi'))]);
     expect(first).toEqual(
       content === undefined ? { role: 'user', content: 'hi' } : { role: 'system', content },
@@ -715,12 +833,12 @@ describe('thinking that can not be switched off', () => {
 
 describe('an image whose bytes are of another type than was declared', () => {
   test.each([
-    ['image/png', 'R0lGODlhAQAB', 'image/gif'],
-    ['', 'iVBORw0KGgoA', 'image/png'],
-    ['image/png', '/9j/4AAQ', 'image/jpeg'],
-    ['image/png', 'AAAA', 'image/png'],
-    ['image/png', 'JVBERi0x', 'image/png'],
-  ])('%j, %s: is sent as %s', (mediaType, data, type) => {
+    ['a GIF that is called PNG is sent as GIF', 'image/png', 'R0lGODlhAQAB', 'image/gif'],
+    ['a PNG without a type is sent as PNG', '', 'iVBORw0KGgoA', 'image/png'],
+    ['a JPEG that is called PNG is sent as JPEG', 'image/png', '/9j/4AAQ', 'image/jpeg'],
+    ['an image of unknown bytes is sent with its own type', 'image/png', 'AAAA', 'image/png'],
+    ['a PDF that is called PNG is sent with its own type', 'image/png', 'JVBERi0x', 'image/png'],
+  ])('%s', (_, mediaType, data, type) => {
     const part: Part = { type: 'image', source: { kind: 'base64', mediaType, data }, at: 'messages[0]' };
     const { body, warnings } = encode({ messages: [user(part)] });
     expect(JSON.stringify(body)).toContain(`"data:${type};base64,${data}"`);

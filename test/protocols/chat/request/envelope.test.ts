@@ -93,29 +93,45 @@ describe('needs', () => {
     return Object.entries(found).flatMap(([name, needed]) => (needed ? [name] : []));
   };
   const part = (type: string) => messages({ role: 'user', content: [{ type }] });
-  it.each<[string[], JsonObject]>([
-    [[], {}],
-    [['image'], part('image_url')],
-    [['image'], messages({ role: 'tool', tool_call_id: 'a', content: [{ type: 'image_url' }] })],
-    [['document'], part('file')],
-    [['audio'], part('input_audio')],
-    [['audio'], { modalities: ['text', 'audio'] }],
-    [['tools'], { tools: [{}] }],
-    [['tools'], { functions: [{}] }],
-    [[], { tools: [] }],
-    [['thinking'], { reasoning_effort: 'low' }],
-    [[], { reasoning_effort: 'none' }],
-    [['thinking'], { reasoning: { max_tokens: 2000 } }],
-    [[], { reasoning: { enabled: false } }],
-    [['thinking'], { thinking: { type: 'enabled' } }],
-    [[], { thinking: { type: 'disabled' } }],
-    [['thinking'], { enable_thinking: true }],
-    [['thinking'], { chat_template_kwargs: { enable_thinking: true } }],
-    [['structuredOutput'], { response_format: { type: 'json_object' } }],
-    [['structuredOutput'], { response_format: { type: 'json_schema', json_schema: {} } }],
-    [[], { response_format: { type: 'text' } }],
-    [['serverTools'], { web_search_options: {} }],
-  ])('finds %j', (expected, value) => {
+  it.each<[name: string, expected: string[], value: JsonObject]>([
+    ['an empty body: nothing', [], {}],
+    ['an image: image', ['image'], part('image_url')],
+    [
+      'an image in a result: image',
+      ['image'],
+      messages({ role: 'tool', tool_call_id: 'a', content: [{ type: 'image_url' }] }),
+    ],
+    ['a file: document', ['document'], part('file')],
+    ['audio: audio', ['audio'], part('input_audio')],
+    ['an answer in audio: audio', ['audio'], { modalities: ['text', 'audio'] }],
+    ['tools: tools', ['tools'], { tools: [{}] }],
+    ['functions: tools', ['tools'], { functions: [{}] }],
+    ['empty tools: nothing', [], { tools: [] }],
+    ['an effort: thinking', ['thinking'], { reasoning_effort: 'low' }],
+    ['the effort none: nothing', [], { reasoning_effort: 'none' }],
+    ['a budget of OpenRouter: thinking', ['thinking'], { reasoning: { max_tokens: 2000 } }],
+    ['reasoning that is off: nothing', [], { reasoning: { enabled: false } }],
+    ['enabled thinking: thinking', ['thinking'], { thinking: { type: 'enabled' } }],
+    ['disabled thinking: nothing', [], { thinking: { type: 'disabled' } }],
+    ['enable_thinking: thinking', ['thinking'], { enable_thinking: true }],
+    [
+      'enable_thinking of a chat template: thinking',
+      ['thinking'],
+      { chat_template_kwargs: { enable_thinking: true } },
+    ],
+    [
+      'an answer of any JSON: structured output',
+      ['structuredOutput'],
+      { response_format: { type: 'json_object' } },
+    ],
+    [
+      'an answer of a schema: structured output',
+      ['structuredOutput'],
+      { response_format: { type: 'json_schema', json_schema: {} } },
+    ],
+    ['an answer of text: nothing', [], { response_format: { type: 'text' } }],
+    ['a web search: server tools', ['serverTools'], { web_search_options: {} }],
+  ])('of %s', (_, expected, value) => {
     expect(needs(value)).toEqual(expected);
   });
 });

@@ -261,25 +261,50 @@ describe('tool calls', () => {
 });
 
 describe('why it ended', () => {
-  test.each<[JsonObject[], object]>([
-    [[finish('stop')], { reason: 'end', raw: 'stop' }],
-    [[call(0, 'a', 'f', '{}'), finish('stop')], { reason: 'tool_calls', raw: 'stop' }],
-    [[finish('tool_calls')], { reason: 'end', raw: 'tool_calls' }],
-    [[call(0, 'a', 'f', '{'), finish('length')], { reason: 'length', raw: 'length' }],
-    [[finish('content_filter')], { reason: 'refusal', raw: 'content_filter' }],
-    [[chunk({ refusal: 'no' }), finish('stop')], { reason: 'refusal', raw: 'stop', explanation: 'no' }],
-    [[finish('eos')], { reason: 'end', raw: 'eos' }],
-    [[finish('max_output_tokens')], { reason: 'length', raw: 'max_output_tokens' }],
-    [[chunk({ content: 'a' }), finish('strange')], { reason: 'other', raw: 'strange' }],
-    [[call(0, 'a', 'f', '{}'), finish('strange')], { reason: 'tool_calls', raw: 'strange' }],
+  test.each<[name: string, chunks: JsonObject[], stop: object]>([
+    ['stop as an end', [finish('stop')], { reason: 'end', raw: 'stop' }],
     [
+      'stop after a call as tool_calls',
+      [call(0, 'a', 'f', '{}'), finish('stop')],
+      { reason: 'tool_calls', raw: 'stop' },
+    ],
+    ['tool_calls without a call as an end', [finish('tool_calls')], { reason: 'end', raw: 'tool_calls' }],
+    [
+      'length within a call as length',
+      [call(0, 'a', 'f', '{'), finish('length')],
+      { reason: 'length', raw: 'length' },
+    ],
+    ['content_filter as a refusal', [finish('content_filter')], { reason: 'refusal', raw: 'content_filter' }],
+    [
+      'stop after a refusal as a refusal',
+      [chunk({ refusal: 'no' }), finish('stop')],
+      { reason: 'refusal', raw: 'stop', explanation: 'no' },
+    ],
+    ['eos as an end', [finish('eos')], { reason: 'end', raw: 'eos' }],
+    [
+      'max_output_tokens as length',
+      [finish('max_output_tokens')],
+      { reason: 'length', raw: 'max_output_tokens' },
+    ],
+    [
+      'an unknown word after text as other',
+      [chunk({ content: 'a' }), finish('strange')],
+      { reason: 'other', raw: 'strange' },
+    ],
+    [
+      'an unknown word after a call as tool_calls',
+      [call(0, 'a', 'f', '{}'), finish('strange')],
+      { reason: 'tool_calls', raw: 'strange' },
+    ],
+    [
+      'a stop_reason beside stop as a stop sequence',
       [{ choices: [{ index: 0, delta: {}, finish_reason: 'stop', stop_reason: '###' }] }],
       { reason: 'stop_sequence', raw: 'stop', sequence: '###' },
     ],
-    [[chunk({ content: 'a' })], { reason: 'end' }],
-    [[call(0, 'a', 'f', '{}')], { reason: 'tool_calls' }],
-    [[finish('stop'), finish('length')], { reason: 'end', raw: 'stop' }],
-  ])('%j', (chunks, stop) => {
+    ['text without a finish as an end', [chunk({ content: 'a' })], { reason: 'end' }],
+    ['a call without a finish as tool_calls', [call(0, 'a', 'f', '{}')], { reason: 'tool_calls' }],
+    ['the first of two finishes', [finish('stop'), finish('length')], { reason: 'end', raw: 'stop' }],
+  ])('reads %s', (_, chunks, stop) => {
     expect(decode([...chunks, DONE]).at(-1)).toMatchObject({ type: 'end', stop });
   });
   test('content after the finish is kept', () => {

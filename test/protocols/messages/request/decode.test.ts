@@ -183,45 +183,61 @@ describe('content', () => {
 });
 
 describe('options', () => {
-  it.each<[JsonObject, Partial<GenerationRequest>]>([
+  it.each<[name: string, value: JsonObject, expected: Partial<GenerationRequest>]>([
     [
+      'sampling options and stop sequences',
       { temperature: 0.5, top_p: 0.9, top_k: 5, stop_sequences: ['a'] },
       { temperature: 0.5, topP: 0.9, topK: 5, stop: ['a'] },
     ],
     [
+      'a limit of zero and a stream',
       { max_tokens: 0, stream: true },
       { maxOutputTokens: 0, stream: true, includeUsage: true },
     ],
     [
+      'a budget',
       { thinking: { type: 'enabled', budget_tokens: 2000 } },
       { reasoning: { mode: 'on', budgetTokens: 2000 } },
     ],
     [
+      'adaptive thinking with effort and display',
       { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'xhigh' } },
       { reasoning: { mode: 'adaptive', display: 'omitted', effort: 'xhigh' } },
     ],
-    [{ thinking: { type: 'disabled' } }, { reasoning: { mode: 'off' } }],
-    [{ thinking: { type: 'between_tools' } }, { reasoning: { mode: 'between_tools' } }],
-    [{ output_config: { effort: 'low' } }, { reasoning: { effort: 'low' } }],
+    ['disabled thinking', { thinking: { type: 'disabled' } }, { reasoning: { mode: 'off' } }],
     [
+      'thinking between tools',
+      { thinking: { type: 'between_tools' } },
+      { reasoning: { mode: 'between_tools' } },
+    ],
+    ['an effort alone', { output_config: { effort: 'low' } }, { reasoning: { effort: 'low' } }],
+    [
+      'an answer of a schema',
       { output_config: { format: { type: 'json_schema', schema: { a: 1 } } } },
       { responseFormat: { type: 'json_schema', schema: { a: 1 } } },
     ],
     [
+      'an answer of a schema in the old member',
       { output_format: { type: 'json_schema', schema: { a: 1 } } },
       { responseFormat: { type: 'json_schema', schema: { a: 1 } } },
     ],
     [
+      'user, tier and cache',
       { metadata: { user_id: 'u' }, service_tier: 'standard_only', cache_control: { type: 'ephemeral' } },
       { user: 'u', serviceTier: 'standard_only', cache: {} },
     ],
     [
+      'a choice of any tool, one at a time',
       { tool_choice: { type: 'any', disable_parallel_tool_use: true } },
       { toolChoice: { type: 'required' }, parallelToolCalls: false },
     ],
-    [{ tool_choice: { type: 'tool', name: 'f' } }, { toolChoice: { type: 'tool', name: 'f' } }],
-    [{ tool_choice: { type: 'none' } }, { toolChoice: { type: 'none' } }],
-  ])('%j', (value, expected) => {
+    [
+      'a choice of one tool',
+      { tool_choice: { type: 'tool', name: 'f' } },
+      { toolChoice: { type: 'tool', name: 'f' } },
+    ],
+    ['no choice of tools', { tool_choice: { type: 'none' } }, { toolChoice: { type: 'none' } }],
+  ])('reads %s', (_, value, expected) => {
     const request = decode(value);
     expect(request).toMatchObject(expected);
     expect(request.native).toEqual([]);
@@ -291,20 +307,26 @@ describe('options', () => {
     ]);
   });
 
-  it.each<[JsonObject, string[]]>([
-    [{ speed: 'standard' }, []],
-    [{ speed: 'fast' }, ['report speed']],
-    [{ mcp_servers: [] }, []],
-    [{ mcp_servers: [{}] }, ['reject mcp_servers']],
-    [{ container: null }, []],
+  it.each<[name: string, value: JsonObject, expected: string[]]>([
+    ['the usual speed', { speed: 'standard' }, []],
+    ['another speed', { speed: 'fast' }, ['report speed']],
+    ['no MCP servers', { mcp_servers: [] }, []],
+    ['an MCP server', { mcp_servers: [{}] }, ['reject mcp_servers']],
+    ['no container', { container: null }, []],
     [
+      'an unknown effort and a task budget',
       { output_config: { effort: 'extreme', task_budget: 1 } },
       ['report output_config.effort', 'report output_config.task_budget'],
     ],
-    [{ thinking: { type: 'deep' } }, ['report thinking']],
-    [{ metadata: { user_id: 'a', team: 'b' } }, ['report metadata.team']],
-    [{ constructor: 1, toString: 'x' }, ['report constructor', 'report toString']],
+    ['an unknown kind of thinking', { thinking: { type: 'deep' } }, ['report thinking']],
+    ['metadata beyond the user', { metadata: { user_id: 'a', team: 'b' } }, ['report metadata.team']],
     [
+      'names of Object.prototype',
+      { constructor: 1, toString: 'x' },
+      ['report constructor', 'report toString'],
+    ],
+    [
+      'unknown members of messages and parts',
       {
         messages: [
           {
@@ -319,7 +341,7 @@ describe('options', () => {
       },
       ['report messages[].content[].zoom', 'report messages[].name'],
     ],
-  ])('%j leaves %j', (value, expected) => {
+  ])('of %s, reports what changes the answer', (_, value, expected) => {
     expect(
       decode(value)
         .native.map((field) => `${field.fate} ${field.path}`)

@@ -368,21 +368,21 @@ describe('thinking', () => {
     expect(body.thinking).toEqual({ type: 'adaptive' });
   });
 
-  it.each([{ signature: 's' }, { redacted: 'd' }])(
-    'goes on in an open tool turn that begins with %j',
-    (seal) => {
-      const [question, answer, result] = toolTurn.messages ?? [];
-      const parts: Part[] = [{ type: 'reasoning', text: '', ...seal }, ...(answer?.parts ?? [])];
-      const list = [question, { role: 'assistant', parts }, result] as GenerationRequest['messages'];
-      const { body } = encode({
-        ...toolTurn,
-        protocol: 'messages',
-        reasoning: { mode: 'on', budgetTokens: 2000 },
-        messages: list,
-      });
-      expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 2000 });
-    },
-  );
+  it.each([
+    ['signed thinking', { signature: 's' }],
+    ['redacted thinking', { redacted: 'd' }],
+  ])('goes on in an open tool turn that begins with %s', (_, seal) => {
+    const [question, answer, result] = toolTurn.messages ?? [];
+    const parts: Part[] = [{ type: 'reasoning', text: '', ...seal }, ...(answer?.parts ?? [])];
+    const list = [question, { role: 'assistant', parts }, result] as GenerationRequest['messages'];
+    const { body } = encode({
+      ...toolTurn,
+      protocol: 'messages',
+      reasoning: { mode: 'on', budgetTokens: 2000 },
+      messages: list,
+    });
+    expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 2000 });
+  });
 
   it('of a turn that was nothing else takes the turn with it when thinking is switched off', () => {
     const { body } = encode({

@@ -58,18 +58,18 @@ function written(text: string): string {
 
 describe('arguments in one piece', () => {
   it.each([
-    '{bad',
-    'not json',
-    '5',
-    '[1]',
-    '"x"',
-    'null',
-    '  ',
-    '',
-    '{"a":1} and more',
-    '{"n":1.0}',
-    "{'a':1}",
-  ])('%j are what a whole reply has', async (args) => {
+    ['arguments of a wrong object', '{bad'],
+    ['arguments that are no JSON', 'not json'],
+    ['arguments that are a number', '5'],
+    ['arguments that are a list', '[1]'],
+    ['arguments that are a text', '"x"'],
+    ['arguments that are null', 'null'],
+    ['blank arguments', '  '],
+    ['empty arguments', ''],
+    ['arguments with text behind them', '{"a":1} and more'],
+    ['arguments with a fraction of zero', '{"n":1.0}'],
+    ['arguments in single quotes', "{'a':1}"],
+  ])('%s are what a whole reply has', async (_, args) => {
     const reply: Reply = {
       id: '1',
       model: 'm',

@@ -194,17 +194,26 @@ describe('the input', () => {
     expect(refusal(() => toMessages(members))).toBe(field);
   });
 
-  it.each<[string[], JsonObject]>([
-    [['input[]'], { input: [{ type: 'web_search_call', id: 'ws', status: 'completed' }, user('x')] }],
-    [['input[]'], { input: [{ type: 'item_reference', id: 'rs_1' }, user('x')] }],
-    [['input[]'], { input: [{ type: 'never_heard_of' }, user('x')] }],
-    [['truncation'], { input: 'x', truncation: 'auto' }],
-    [['max_tool_calls'], { input: 'x', max_tool_calls: 2 }],
-    [['include'], { input: 'x', include: ['message.output_text.logprobs'] }],
-    [['metadata'], { input: 'x', metadata: { a: 'b' } }],
-    [['reasoning.context'], { input: 'x', reasoning: { context: 'all_turns' } }],
-    [['tools[]'], { input: 'x', tools: [{ type: 'web_search', external_web_access: false }] }],
+  it.each<[name: string, paths: string[], members: JsonObject]>([
     [
+      'a call of a web search',
+      ['input[]'],
+      { input: [{ type: 'web_search_call', id: 'ws', status: 'completed' }, user('x')] },
+    ],
+    ['a reference to an item', ['input[]'], { input: [{ type: 'item_reference', id: 'rs_1' }, user('x')] }],
+    ['an unknown item', ['input[]'], { input: [{ type: 'never_heard_of' }, user('x')] }],
+    ['automatic truncation', ['truncation'], { input: 'x', truncation: 'auto' }],
+    ['a bound on tool calls', ['max_tool_calls'], { input: 'x', max_tool_calls: 2 }],
+    ['probabilities', ['include'], { input: 'x', include: ['message.output_text.logprobs'] }],
+    ['metadata', ['metadata'], { input: 'x', metadata: { a: 'b' } }],
+    ['the context of reasoning', ['reasoning.context'], { input: 'x', reasoning: { context: 'all_turns' } }],
+    [
+      'a web search without access to the web',
+      ['tools[]'],
+      { input: 'x', tools: [{ type: 'web_search', external_web_access: false }] },
+    ],
+    [
+      'nothing for defaults',
       [],
       {
         input: 'x',
@@ -220,7 +229,7 @@ describe('the input', () => {
         background: false,
       },
     ],
-  ])('names what is left out: %j', (paths, members) => {
+  ])('names what is left out: %s', (_, paths, members) => {
     expect(toChat(members).dropped).toEqual(paths);
     expect(toMessages(members).dropped).toEqual(paths);
   });

@@ -284,11 +284,9 @@ describe('a whole Response', () => {
   });
 
   test.each([
+    ['usage', { input_tokens: 9, output_tokens: 2 }, { input: 9, output: 2 }],
     [
-      { input_tokens: 9, output_tokens: 2 },
-      { input: 9, output: 2 },
-    ],
-    [
+      'usage with what was cached and thought',
       {
         input_tokens: 9,
         input_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 },
@@ -297,10 +295,10 @@ describe('a whole Response', () => {
       },
       { input: 3, cacheRead: 4, cacheWrite: 2, output: 2, reasoning: 1 },
     ],
-    [{ input_tokens: 0, output_tokens: 0 }, undefined],
-    [{ input_tokens: 9 }, undefined],
-    [null, undefined],
-  ])('has the usage %j', (usage, expected) => {
+    ['no usage where all counts are zero', { input_tokens: 0, output_tokens: 0 }, undefined],
+    ['no usage where the output is missing', { input_tokens: 9 }, undefined],
+    ['no usage where it is null', null, undefined],
+  ])('has %s', (_, usage, expected) => {
     expect(responses.relay.inspectReply(reply({ usage })).usage).toEqual(expected);
     expect(responses.provider.decodeReply(reply({ usage })).usage).toEqual(expected);
   });
