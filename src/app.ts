@@ -466,7 +466,7 @@ function watchConfigFile(parts: Parts, reload: () => Promise<unknown>): { close(
 
 /** Reads the changed file; an invalid one is reported and changes nothing. */
 async function applyChange(parts: Parts, reload: AppOptions['reload']): Promise<readonly string[]> {
-  const { deps, state, peers } = parts;
+  const { deps, state, admin, peers } = parts;
   const leads = peers?.leads !== false;
   const log = leads ? deps.log : silentLog;
   try {
@@ -477,6 +477,7 @@ async function applyChange(parts: Parts, reload: AppOptions['reload']): Promise<
     const { database, metrics, otlp } = before;
     state.config = { ...next, listen, database, metrics, otlp };
     deps.routing.update(state.config);
+    admin.configChanged();
     await loadPrices(deps);
     log.info('the configuration was reloaded', { providers: state.config.providers.length });
     for (const warning of next.warnings) log.warn(warning);

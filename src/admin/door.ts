@@ -8,6 +8,8 @@ export interface AdminDoor extends Site {
   turnOn(): void;
   /** Turns the API and the page on, and makes a one-time link: a path with a fragment, which browsers do not send. */
   createLink(): Promise<{ path: string; expires_in_seconds: number }>;
+  /** The configuration was read again: if it turned the API off, open streams and sessions end. */
+  configChanged(): void;
   /** Ends the event streams, and answers nothing more. */
   close(): void;
 }
@@ -17,6 +19,7 @@ const ROOT = '/admin';
 export function createAdminDoor(options: AdminOptions): AdminDoor {
   let loading: Promise<Admin> | undefined;
   let isTurnedOn = false;
+  let isConfigured = options.config().admin;
   const load = (): Promise<Admin> =>
     (loading ??= import('./site.ts').then(({ createAdmin }) => createAdmin(options)));
 
@@ -32,6 +35,15 @@ export function createAdminDoor(options: AdminOptions): AdminDoor {
     async createLink() {
       isTurnedOn = true;
       return (await load()).createLink();
+    },
+    configChanged() {
+      const before = isConfigured;
+      isConfigured = options.config().admin;
+      if (!before || isConfigured) return;
+      isTurnedOn = false;
+      void loading?.then((admin) => admin.close());
+      // The next one has no sessions.
+      loading = undefined;
     },
     close: () => void loading?.then((admin) => admin.close()),
   };

@@ -260,8 +260,14 @@ export const Connect = z.object({
     z.object({
       name: z.string(),
       title: z.string(),
-      run: z.string().nullable().meta({ description: 'The command for one start; null: there is none' }),
-      connect: z.string().nullable().meta({ description: 'The command that writes settings' }),
+      run: z
+        .string()
+        .nullable()
+        .meta({ description: 'The command that starts the tool once; null: the tool has no such command' }),
+      connect: z
+        .string()
+        .nullable()
+        .meta({ description: 'The command that writes settings; null: the tool has no such command' }),
       variables: z.string().nullable().meta({ description: 'Lines for a shell' }),
       files: z.array(z.object({ path: z.string(), text: z.string() })).meta({ description: 'Settings' }),
       steps: z.array(z.string()).meta({ description: 'What a person does' }),
@@ -276,7 +282,10 @@ export const AuditRow = z.object({
   address: z.string(),
   operation: z.string(),
   detail: z.record(z.string(), z.unknown()).meta({ description: 'Parameters and body' }),
-  status: z.int().nullable().meta({ description: 'null: the operation did not end' }),
+  status: z
+    .int()
+    .nullable()
+    .meta({ description: 'null: the operation did not end, or its end could not be written' }),
 });
 
 export const SessionRequest = z.strictObject({ link: z.string().min(1).max(200) });

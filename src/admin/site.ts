@@ -113,7 +113,7 @@ async function perform(
   const call: Call = { exchange, caller, headers };
   const isChange = operation.scope === 'write' && caller !== undefined;
   const value = isChange
-    ? await recorded(operation, { input, call, actor: caller.id }, parts)
+    ? await recorded(operation, { input, call, actor: caller.id }, { parts, log })
     : await operation.run(input, parts, call);
   if (operation.scope === 'write')
     log.info('admin', { request: exchange.requestId, operation: operation.id, actor: caller?.id });
@@ -123,11 +123,12 @@ async function perform(
 /** What an audit row holds of parameters and body. */
 const MOST_DETAIL = 4096;
 
-/** If the row cannot be written, nothing is changed. */
+/** If the row cannot be written, nothing is changed. If only its status cannot be written, the answer, which may hold a new key, is
+ *  sent all the same. */
 async function recorded(
   operation: Operation,
   { input, call, actor }: { input: Input; call: Call; actor: string },
-  parts: AdminParts,
+  { parts, log }: Pick<SiteParts, 'parts' | 'log'>,
 ): Promise<unknown> {
   const { store, clock } = parts;
   const text = withoutKeys(JSON.stringify({ ...input.params, ...input.body }));
@@ -143,7 +144,9 @@ async function recorded(
     if (error instanceof Problem) status = error.status;
     throw error;
   } finally {
-    await store.endAudit(row, status);
+    await store.endAudit(row, status).catch((error: unknown) => {
+      log.error('an audit row has no status', { audit: row, operation: operation.id, detail: String(error) });
+    });
   }
 }
 

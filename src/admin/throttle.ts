@@ -1,5 +1,5 @@
-// Slows down whoever sends wrong credentials: each address, and all of them together, may be wrong a number of times at once and then
-// now and again. Memory is bounded: addresses that were not wrong lately are forgotten, and the common limit holds for any number.
+// Limits wrong credentials with token buckets: one for each address, and one for all addresses together. A bucket allows some at once,
+// and one more each few seconds. Memory is bounded: the oldest addresses are dropped, and the common bucket holds for any number.
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../clock.ts';
 

@@ -1,6 +1,6 @@
 // The admin API as an attacker meets it: from a page of another origin, with guessed, used or stolen credentials, with odd bodies.
 import { request } from 'node:http';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ask } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { gateway, type TestGateway } from '../helpers/gateway.ts';
@@ -164,6 +164,18 @@ describe('a session', () => {
     );
   });
 
+  it('of one gateway and that of another on the same host do not replace each other', async () => {
+    const [one, other] = [await gateway(ON), await gateway(ON)];
+    const browsers = [await openBrowser(one), await openBrowser(other)];
+    // A browser sends the cookies of all ports of a host.
+    const cookie = browsers.map((browser) => browser.cookie).join('; ');
+    for (const running of [one, other]) {
+      const { status, json } = await call(running, '/admin/session', { headers: { cookie } });
+      expect(status).toBe(200);
+      expect(browsers.map(({ csrf }) => csrf)).toContain(json['csrf']);
+    }
+  });
+
   it('has a cookie for TLS alone behind a proxy that the configuration names, and by the word of no other', async () => {
     const config = { admin: true, listen: { hosts: ['127.0.0.1'], port: 0, names: ['gw.example.com'] } };
     const running = await gateway({ config });
@@ -283,6 +295,21 @@ describe('guessing', () => {
   });
 });
 
+it('slows down guesses of links and of sessions, and takes a link of the owner all the same', async () => {
+  const running = await gateway({ ...ON, clock: manualClock() });
+  const browser = await openBrowser(running);
+  const name = `gateway_admin_${new URL(running.url).port}`;
+  const statuses: number[] = [];
+  for (let at = 0; at < 10; at += 1) {
+    statuses.push((await sign(running, `sk-gwl-${String(at).padStart(43, '0')}`)).status);
+    const headers = { cookie: `${name}=sk-gws-${String(at).padStart(43, '0')}` };
+    statuses.push((await call(running, '/accounts', { headers })).status);
+  }
+  expect(statuses).toEqual([...Array<number>(10).fill(401), ...Array<number>(10).fill(429)]);
+  expect((await browser.call('/accounts')).status).toBe(200);
+  expect((await sign(running, await linkOf(running))).status).toBe(201);
+});
+
 describe('what is sent', () => {
   it.each([
     ['no JSON', '{', 400],
@@ -335,7 +362,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what is told', () => {
+describe('an answer', () => {
   it('holds no secret in the log, in the audit, in a tag', async () => {
     const running = await gateway(ON);
     const { id, plaintext: token } = await newToken(running);
@@ -412,39 +439,4 @@ it('pages through requests that ended in the same millisecond', async () => {
   }
   expect(seen).toHaveLength(5);
   expect(new Set(seen).size).toBe(5);
-});
-
-it('sends what runs and what has ended, as events', async () => {
-  const running = await gateway(ON);
-  const browser = await openBrowser(running);
-  const response = await fetch(`${running.url}${API}/events`, { headers: { cookie: browser.cookie } });
-  let text = '';
-  const reading = (async () => {
-    for await (const chunk of response.body ?? []) {
-      text += Buffer.from(chunk).toString();
-      if (text.includes('event: requests')) return;
-    }
-  })();
-  await vi.waitFor(() => expect(text).toContain('event: now'));
-  await ask(running, { model: 'sim/echo' });
-  await reading;
-  expect(text).toMatch(/event: requests\ndata: \{"requests":\[\{"id":"req_/);
-});
-
-it('ends its event streams when the gateway stops, and when the session ends', async () => {
-  const clock = manualClock();
-  const running = await gateway({ ...ON, clock });
-  const browser = await openBrowser(running);
-  const open = () => fetch(`${running.url}${API}/events`, { headers: { cookie: browser.cookie } });
-  const [one, two] = [await open(), await open()];
-  expect(one.headers.get('content-type')).toContain('text/event-stream');
-  await browser.call('/admin/session', { method: 'DELETE', headers: { 'x-gateway-csrf': browser.csrf } });
-  clock.advance(5000);
-  expect(await one.text()).toContain('retry:');
-  await two.text();
-  const again = await openBrowser(running);
-  const last = await fetch(`${running.url}${API}/events`, { headers: { cookie: again.cookie } });
-  const stopped = running.stop();
-  await last.text();
-  await stopped;
 });
