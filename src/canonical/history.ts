@@ -37,10 +37,14 @@ export function repairHistory(
     else if (!isEmpty(message, warn)) tidy.push(message);
   }
   const merged = mergeNeighbours(tidy);
-  const paired = pairCalls(merged, warn);
+  const paired = merged.some(isOfTools) ? pairCalls(merged, warn) : merged;
   // Most conversations are in order: then nothing was moved, and no new neighbours can have come of it.
   const messages = paired === merged ? merged : mergeNeighbours(paired);
   return { request: isSame(messages, request.messages) ? request : { ...request, messages }, warnings };
+}
+
+function isOfTools({ parts }: Message): boolean {
+  return parts.some(({ type }) => type === 'tool_call' || type === 'tool_result');
 }
 
 function isSame(messages: readonly Message[], before: readonly Message[]): boolean {

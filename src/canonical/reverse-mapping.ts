@@ -130,19 +130,8 @@ class Restorer implements EventRestorer {
   }
 }
 
-/** Then every event and every reply stays what it is. */
-export function isIdentityMapping({ toolNames, customTools, structuredTool, stop }: ReverseMapping): boolean {
-  return (
-    toolNames.size === 0 &&
-    customTools.size === 0 &&
-    structuredTool === undefined &&
-    stop.every((text) => text === '')
-  );
-}
-
 /** The same for a whole reply, by way of its events: both give the same answer. */
 export function restoreReply(reply: Reply, restore: ReverseMapping): Reply {
-  if (isIdentityMapping(restore)) return reply;
   const restorer = createEventRestorer(restore);
   const collector = createCollector();
   for (const event of replay(reply)) {

@@ -27,7 +27,8 @@ export function usageRow(trace: FinishedTrace): UsageRow {
     cacheWrite: usage?.cacheWrite ?? null,
     output: usage?.output ?? null,
     reasoning: usage?.reasoning ?? null,
-    costUsd: usage === undefined ? null : (costOf(target?.price, usage) ?? null),
+    costUsd:
+      usage === undefined || target?.price === undefined ? null : (costOf(target.price, usage) ?? null),
     firstByteMs: trace.firstByteMs,
     durationMs: trace.durationMs,
     error: outcome.error,

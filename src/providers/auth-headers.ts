@@ -2,7 +2,7 @@
 import type { ProtocolName } from '../canonical/request.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { outlines } from '../protocols/outlines.ts';
-import { bearerHeaders } from '../protocols/shared/headers.ts';
+import { bearerHeaders } from '../protocols/shared/client.ts';
 
 /** Flat: name, value. */
 export function authHeaders({ apiKey, auth }: ProviderConfig, protocol: ProtocolName): string[] {

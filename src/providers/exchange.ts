@@ -105,7 +105,8 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
     this.status = status;
     this.#headers = headers;
     this.#framed = headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
-    this.#body = decodedBody(this, joined(headers['content-encoding']));
+    const encoding = headers['content-encoding'];
+    this.#body = encoding === undefined ? this : decodedBody(this, joined(encoding));
     this.#resolve(this);
   }
 

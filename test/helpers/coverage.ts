@@ -60,6 +60,8 @@ function filesOf(scripts: readonly Script[]): FilesRun {
   for (const { url, functions } of scripts) {
     const sourceAt = sourcesOf(url);
     for (const { functionName, ranges } of functions) {
+      // An export of the script, read by another one.
+      if (functionName === 'get') continue;
       const [range] = ranges;
       const source = range && range.count > 0 ? sourceAt(range.startOffset) : undefined;
       if (source !== undefined) files.set(source, [...(files.get(source) ?? []), functionName]);

@@ -12,7 +12,7 @@ import type {
   ReverseMapping,
 } from '../../protocols/protocol.ts';
 import { protocols } from '../../protocols/registry.ts';
-import { requestBytes } from '../../protocols/json/request-bytes.ts';
+import { requestBytes } from '../../protocols/json/raw-json.ts';
 import { authHeaders } from '../../providers/auth-headers.ts';
 import { protocolFor, type Target } from '../../routing/catalog.ts';
 import type { PassedOver } from '../../routing/routing.ts';

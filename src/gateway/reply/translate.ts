@@ -3,12 +3,7 @@
 import { replay } from '../../canonical/collect.ts';
 import type { StreamEvent, Reply, Usage, StopReason } from '../../canonical/reply.ts';
 import type { JsonObject } from '../../canonical/json.ts';
-import {
-  createEventRestorer,
-  isIdentityMapping,
-  restoreReply,
-  type EventRestorer,
-} from '../../canonical/reverse-mapping.ts';
+import { createEventRestorer, restoreReply, type EventRestorer } from '../../canonical/reverse-mapping.ts';
 import type { GatewayError } from '../../errors.ts';
 import { rawJson } from '../../protocols/json/raw-json.ts';
 import type {
@@ -17,6 +12,7 @@ import type {
   StreamDecoder,
   StreamEncoder,
   ReplyOptions,
+  ReverseMapping,
 } from '../../protocols/protocol.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { BuiltRequest } from '../outbound/build-request.ts';
@@ -38,6 +34,16 @@ export function createTranslation(
   encoder: StreamEncoder = client.createStreamEncoder(context),
 ): FrameWriter {
   return new Translation(opening, request, client, context, encoder);
+}
+
+/** Then every event and every reply stays what it is. */
+function isIdentityMapping({ toolNames, customTools, structuredTool, stop }: ReverseMapping): boolean {
+  return (
+    toolNames.size === 0 &&
+    customTools.size === 0 &&
+    structuredTool === undefined &&
+    stop.every((text) => text === '')
+  );
 }
 
 class Translation implements FrameWriter {
@@ -180,7 +186,7 @@ export function translateWhole(
   client: ClientSide,
   context: ReplyContext,
 ): TranslatedReply {
-  const reply = restoreReply(given, prepared.restore);
+  const reply = isIdentityMapping(prepared.restore) ? given : restoreReply(given, prepared.restore);
   const answer = client.encodeReply(reply, context);
   return written({ text: rawJson(answer), answer }, reply, prepared, client, context);
 }
@@ -193,7 +199,7 @@ export function translateAsStream(
   context: ReplyContext,
   encoder: StreamEncoder = client.createStreamEncoder(context),
 ): TranslatedReply {
-  const reply = restoreReply(given, prepared.restore);
+  const reply = isIdentityMapping(prepared.restore) ? given : restoreReply(given, prepared.restore);
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');

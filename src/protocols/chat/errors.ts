@@ -3,7 +3,7 @@
 // https://platform.openai.com/docs/guides/error-codes
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
-import { gatewayErrorOf, overflowMessage } from '../shared/client-error.ts';
+import { gatewayErrorOf, overflowMessage } from '../shared/client.ts';
 import { createErrorReader } from '../shared/provider-error.ts';
 import { type Frame, strayObject } from '../sse/frame.ts';
 import { isGiven, strictChunk } from './lenient.ts';

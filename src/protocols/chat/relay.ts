@@ -3,15 +3,14 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
-import { failureOfWord } from '../shared/finish-words.ts';
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
 import { failureIn, failureOf, failureOfEvent, failureOfStray } from './errors.ts';
 import { malformed } from '../shared/provider-error.ts';
 import { isFilled, strictChunk } from './lenient.ts';
-import { failureOfSilence, decodeUsage } from './reply/ending.ts';
+import { decodeUsage, failureOfSilence, failureOfStop } from './reply/ending.ts';
 import type { Edit, Members } from '../json/splice.ts';
-import { rewriteBody } from '../json/request-bytes.ts';
+import { rewriteBody } from '../json/raw-json.ts';
 import { asksForUsage } from './request/envelope.ts';
 
 export const keepAlive = ': keep-alive\n\n';
@@ -105,7 +104,7 @@ function finishOf(choices: JsonValue[]): string | undefined {
 
 /** The failure that a finish reason means, with the details that the choice gives. */
 export function failureOfFinish(finish: string, choices: JsonValue[]) {
-  const failure = failureOfWord(finish);
+  const failure = failureOfStop(finish);
   if (failure === undefined) return undefined;
   const choice = choices.find((item) => isObject(item) && isObject(item.error));
   if (isObject(choice) && isObject(choice.error)) return failureOf({ error: choice.error });

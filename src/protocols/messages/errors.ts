@@ -3,7 +3,7 @@
 // https://docs.claude.com/en/api/errors
 import type { ErrorKind, GatewayError, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
-import { gatewayErrorOf } from '../shared/client-error.ts';
+import { gatewayErrorOf } from '../shared/client.ts';
 import { createErrorReader } from '../shared/provider-error.ts';
 import { type Frame, strayObject } from '../sse/frame.ts';
 

@@ -1,7 +1,7 @@
 // The headers of this protocol: the key, the version, the betas, and the account's hourly limit with its reset as RFC 3339.
 import { GatewayError } from '../../errors.ts';
 import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader } from '../protocol.ts';
-import { API_KEY, BEARER } from '../shared/headers.ts';
+import { API_KEY, BEARER } from '../shared/client.ts';
 
 /** Known to be a date: to check one costs 1 µs. */
 const USUAL_VERSION = '2023-06-01';

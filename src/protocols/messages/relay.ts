@@ -21,7 +21,7 @@ import {
 import { list } from './wire-types.ts';
 import { isGatewaySignature } from '../../canonical/thinking-signature.ts';
 import { cutsOf, rangesOf, scanMembers, splice, type Range } from '../json/splice.ts';
-import { rewriteBody } from '../json/request-bytes.ts';
+import { rewriteBody } from '../json/raw-json.ts';
 import { hints } from './request/envelope.ts';
 
 const QUIET: FrameClass = Object.freeze({ kind: 'quiet' });

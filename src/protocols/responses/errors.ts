@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
 import type { ErrorHead } from '../protocol.ts';
-import { overflowMessage } from '../shared/client-error.ts';
+import { overflowMessage } from '../shared/client.ts';
 import { responseOf } from './reply/response.ts';
 import { createErrorReader } from '../shared/provider-error.ts';
 import type { Frame } from '../sse/splitter.ts';

@@ -1,8 +1,8 @@
 // The headers of this protocol: who a request comes from, what of a client's goes on, and the account's hour.
 import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader } from '../protocol.ts';
-import { API_KEY, BEARER, NOTHING_FORWARDED, requestLimitHeaders } from '../shared/headers.ts';
+import { API_KEY, BEARER, NOTHING_FORWARDED, requestLimitHeaders } from '../shared/client.ts';
 
-export { bearerHeaders as authHeaders } from '../shared/headers.ts';
+export { bearerHeaders as authHeaders } from '../shared/client.ts';
 
 export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 

@@ -10,7 +10,7 @@ import type {
   Warning,
 } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
-import { refuse } from './client-error.ts';
+import { refuse } from './client.ts';
 import { fitToolId, fitToolName, type ToolIdRule } from './tool-names.ts';
 
 /** Characters of a tool's name, on every wire. */

@@ -2,7 +2,7 @@
 // https://platform.openai.com/docs/api-reference/models/list, https://docs.anthropic.com/en/api/models-list
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { KeyHeader } from '../protocol.ts';
-import { API_KEY, BEARER } from './headers.ts';
+import { API_KEY, BEARER } from './client.ts';
 
 /** The headers in which clients of all protocols send the key. */
 export const LIST_KEY_HEADERS: readonly KeyHeader[] = [API_KEY, BEARER];

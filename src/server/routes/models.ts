@@ -9,7 +9,7 @@ import {
   LIST_KEY_HEADERS,
   type ListedModel,
 } from '../../protocols/shared/model-list.ts';
-import { faultOfModelName } from '../../protocols/shared/client-error.ts';
+import { faultOfModelName } from '../../protocols/shared/client.ts';
 import type { ModelEntry } from '../../routing/catalog.ts';
 
 /** Characters of a name in an error. */

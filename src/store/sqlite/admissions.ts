@@ -57,7 +57,7 @@ interface Tally {
 }
 
 export interface Admissions {
-  admit(key: AdmissionKey, limit: number, now: number): Promise<AdmissionCount>;
+  admit: (key: AdmissionKey, limit: number, now: number) => Promise<AdmissionCount>;
   /** Counts the pending requests now. */
   flush(): Promise<void>;
 }

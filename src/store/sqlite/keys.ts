@@ -1,7 +1,8 @@
 // Accounts and their keys. Every request looks up its key by hash, so found keys are cached until another process may have
 // written (docs/decisions/0006).
 import { existing, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
-import type { Key, NewKey, ReplacedKey, ReplacementKey } from '../store.ts';
+import type { Key, NewKey, ReplacedKey, ReplacementKey, Store } from '../store.ts';
+import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
 
 export function prepareKeys(db: Db) {
@@ -59,6 +60,19 @@ export function prepareKeys(db: Db) {
       forget();
       touch.run(at, id, at);
     },
+  };
+}
+
+type KeyStore = Pick<Store, 'findKey' | 'createKey' | 'listKeys' | 'revokeKey' | 'replaceKey' | 'extendKey'>;
+
+export function keysOf(run: Connection<ReturnType<typeof prepareKeys>>['run']): KeyStore {
+  return {
+    findKey: (hash) => run((sql) => sql.findKey(hash)),
+    createKey: (key) => run((sql) => sql.createKey(key)),
+    listKeys: (account) => run((sql) => sql.listKeys(account)),
+    revokeKey: (id, at) => run((sql) => sql.revokeKey(id, at)),
+    replaceKey: (id, by, until) => run((sql) => sql.replaceKey(id, by, until)),
+    extendKey: (id, expiresAt) => run((sql) => sql.extendKey(id, expiresAt)),
   };
 }
 

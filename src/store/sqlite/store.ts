@@ -9,7 +9,7 @@ import { createAdmissions, prepareAdmissions } from './admissions.ts';
 import { connect } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
 import { prepareItems, pruneItems } from './items.ts';
-import { prepareKeys } from './keys.ts';
+import { keysOf, prepareKeys } from './keys.ts';
 import { prepareRequests } from './requests.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 import { prepareUsage, prune, sumUp } from './usage/rows.ts';
@@ -36,15 +36,10 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     },
     itemKey: () => readItemKey(`${file}.key`),
 
-    admit: (key, limit, now) => admissions.admit(key, limit, now),
+    admit: admissions.admit,
     used: (accountId, hour) => run((sql) => sql.used.get(accountId, hour) ?? 0),
 
-    findKey: (hash) => run((sql) => sql.findKey(hash)),
-    createKey: (key) => run((sql) => sql.createKey(key)),
-    listKeys: (account) => run((sql) => sql.listKeys(account)),
-    revokeKey: (id, at) => run((sql) => sql.revokeKey(id, at)),
-    replaceKey: (id, by, until) => run((sql) => sql.replaceKey(id, by, until)),
-    extendKey: (id, expiresAt) => run((sql) => sql.extendKey(id, expiresAt)),
+    ...keysOf(run),
 
     findAccount: (name) => run((sql) => sql.findAccount(name)),
     listAccounts: () => run((sql) => sql.listAccounts()),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { FailureError } from '../../../src/errors.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
-import { formatDuration } from '../../../src/protocols/shared/headers.ts';
+import { formatDuration } from '../../../src/protocols/shared/client.ts';
 import { chunk, comment, DONE, finish, frame } from './frames.ts';
 
 const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };

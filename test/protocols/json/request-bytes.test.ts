@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/canonical/json.ts';
-import { requestBytes } from '../../../src/protocols/json/request-bytes.ts';
+import { requestBytes } from '../../../src/protocols/json/raw-json.ts';
 
 const LONG = 200_000;
 

@@ -68,9 +68,10 @@ export function inspectReply(value: unknown): { usage?: Usage } {
 
 export function decodeReply(value: unknown, source?: Buffer | string): Reply {
   const { value: body, choice, message, finish } = check(value);
-  if (source !== undefined) keepArguments(body, choice, message, source);
+  if (source !== undefined && (message.tool_calls || message.function_call))
+    keepArguments(body, choice, message, source);
   const id = typeof body.id === 'string' ? body.id : '';
-  const { parts, refusal } = contentParts(message, [...pagesBeside(body), ...pagesBeside(message)]);
+  const { parts, refusal } = contentParts(message, pagesOf(body, message));
   const calls = replyCalls(message, id);
   append(parts, calls);
   const hasCalls = calls.length > 0;
@@ -86,6 +87,11 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
   if (usage) reply.usage = usage;
   if (typeof body.service_tier === 'string') reply.serviceTier = body.service_tier;
   return reply;
+}
+
+/** Pages that stand beside the text, in two places. */
+function pagesOf(...places: readonly JsonObject[]): Citation[] {
+  return places.filter((place) => place.citations || place.search_results).flatMap(pagesBeside);
 }
 
 function keepArguments(

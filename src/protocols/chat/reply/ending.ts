@@ -2,11 +2,32 @@
 import { type JsonValue, isObject, type JsonObject } from '../../../canonical/json.ts';
 import { type StopReason, totalInput, type Usage } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
-import { shown, stopOfWord } from '../../shared/finish-words.ts';
+import { failureOfWord, shown, stopOfWord } from '../../shared/finish-words.ts';
+
+/** Chat's own words. */
+const REASONS: ReadonlyMap<string, StopReason['reason']> = new Map<string, StopReason['reason']>(
+  Object.entries({
+    stop: 'end',
+    length: 'length',
+    tool_calls: 'tool_calls',
+    function_call: 'tool_calls',
+    content_filter: 'refusal',
+  }),
+);
+
+/** This protocol's word, else one that servers send although the protocol does not define it. */
+function reasonOf(word: string): StopReason['reason'] | undefined {
+  return REASONS.get(word) ?? stopOfWord(word);
+}
+
+/** The failure that a word stands for, whatever came before it. */
+export function failureOfStop(reason: string): ProviderFailure | undefined {
+  return REASONS.has(reason) ? undefined : failureOfWord(reason);
+}
 
 /** The failure of an answer without content and with an unknown finish reason: it is not treated as a normal end. */
 export function failureOfSilence(finish: string): ProviderFailure | undefined {
-  if (stopOfWord(finish) !== undefined) return undefined;
+  if (reasonOf(finish) !== undefined) return undefined;
   const message = `The provider ended an empty answer with finish reason ${shown(finish)}.`;
   return { kind: 'failed', message, reason: 'finish' };
 }
@@ -23,7 +44,7 @@ export interface Ending {
 
 export function decodeStop(ending: Ending): StopReason {
   const { finish, stopReason, hasCalls, refusal } = ending;
-  const known = finish === undefined ? 'end' : (stopOfWord(finish) ?? 'other');
+  const known = finish === undefined ? 'end' : (reasonOf(finish) ?? 'other');
   const stop: StopReason = finish === undefined ? { reason: known } : { reason: known, raw: finish };
   if (refusal && known !== 'length') {
     stop.reason = 'refusal';

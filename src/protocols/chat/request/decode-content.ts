@@ -10,7 +10,7 @@ import type {
   ReasoningPart,
   TextPart,
 } from '../../../canonical/request.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { addNativeFields } from '../fields.ts';
 import { thinkingChunkText } from '../reply/reasoning.ts';
 import { fileSource, mediaSource } from '../../shared/media.ts';

@@ -12,7 +12,7 @@ import type {
 } from '../../../canonical/request.ts';
 import { decodeAnnotation } from '../reply/citations.ts';
 import { cacheMark, decodeContent, messagePath } from './decode-content.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { argumentsText } from '../stream/tool-calls.ts';
 import { strictReasoning } from '../lenient.ts';

@@ -9,7 +9,7 @@ import type {
   ToolChoice,
 } from '../../../canonical/request.ts';
 import { cacheMark } from './decode-content.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { addNativeFields } from '../fields.ts';
 
 const FUNCTION_MEMBERS: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'strict']);

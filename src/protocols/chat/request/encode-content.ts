@@ -13,7 +13,7 @@ import type {
   TextPart,
 } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { nativeText } from '../../shared/native-text.ts';
 
 function refusePart(at: string | undefined, why: string): never {

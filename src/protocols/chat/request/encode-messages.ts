@@ -32,7 +32,7 @@ export function encodeMessages(encoding: EncodeContext): JsonObject[] {
   if (encoding.traits.cacheMarks === 'cache_control') {
     markLast(history.out, encodeMark(encoding.request.cache, encoding));
   }
-  limitMarks(history.out, encoding);
+  if (encoding.traits.cacheMarks !== 'none') limitMarks(history.out, encoding);
   const written = encoding.traits.strictAlternation ? alternate(history.out) : history.out;
   return encoding.traits.userAfterTool ? written : bridgeTools(written, encoding);
 }

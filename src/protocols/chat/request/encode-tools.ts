@@ -3,7 +3,7 @@
 import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
 import type { FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import {
   functionForCustom,
   clientTool,

@@ -13,7 +13,7 @@ import {
   type EncodeContext,
   refuseFormat,
 } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { chooseEffort } from '../../shared/effort.ts';
 import { encodeToolChoice, encodeTools } from './encode-tools.ts';
@@ -54,6 +54,8 @@ function standIns({ request, traits }: EncodeContext): ReadonlySet<string> {
 }
 
 function putTools(body: JsonObject, encoding: EncodeContext): void {
+  const { tools: given, toolChoice } = encoding.request;
+  if (given === undefined && toolChoice === undefined) return;
   const tools = encodeTools(encoding);
   const choice = encodeToolChoice(tools, encoding);
   if (tools.length === 0) return;

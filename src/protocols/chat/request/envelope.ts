@@ -2,7 +2,7 @@
 // every request: one shallow pass, no schema library. Exactly what CONTRACT section 3 calls "Validated" is checked here, and nothing else.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
-import { readModelName, refuse } from '../../shared/client-error.ts';
+import { readModelName, refuse } from '../../shared/client.ts';
 import type { Envelope, Hints } from '../../protocol.ts';
 import { hashOfBeginning, hashOfKey, lastTurn, estimateBody } from '../../shared/hints.ts';
 

@@ -34,17 +34,23 @@ export class Blocks {
   #textLength = 0;
   #refusal = '';
   #hasContent = false;
-  /** The last chunk and the last delta that list pages. */
-  #pages: [chunk: JsonObject, delta: JsonObject] = [{}, {}];
+  /** The last chunk and the last delta that list pages; undefined: none did. */
+  #pages: [chunk: JsonObject, delta: JsonObject] | undefined;
   readonly #cited = new Set<string | undefined>();
   readonly #closed = new ClosedReasoning();
-  readonly #calls: CallTracker;
+  readonly #ids: Ids;
+  #callTracker: CallTracker | undefined;
 
   constructor(ids: Ids) {
-    this.#calls = new CallTracker(ids, (out) => {
+    this.#ids = ids;
+  }
+
+  /** Made for the first call: most answers have none. */
+  get #calls(): CallTracker {
+    return (this.#callTracker ??= new CallTracker(this.#ids, (out) => {
       this.#close(out);
       return this.#count++;
-    });
+    }));
   }
 
   hasContent(): boolean {
@@ -52,7 +58,7 @@ export class Blocks {
   }
 
   hasCalls(): boolean {
-    return this.#calls.count() > 0;
+    return this.#callTracker !== undefined && this.#callTracker.count() > 0;
   }
 
   /** Whether text is open, so that more of it needs no start. */
@@ -71,7 +77,7 @@ export class Blocks {
 
   /** Pages that a chunk lists beside its choices. */
   readPages(chunk: JsonObject): void {
-    if (chunk.citations || chunk.search_results) this.#pages[0] = chunk;
+    if (chunk.citations || chunk.search_results) (this.#pages ??= [{}, {}])[0] = chunk;
   }
 
   push(delta: JsonObject, out: StreamEvent[]): void {
@@ -82,7 +88,7 @@ export class Blocks {
     } else if (content) this.#content(readContent(content), out);
     if (typeof refusal === 'string' && refusal !== '') this.#piece('refusal', refusal, out);
     if (delta.images || delta.audio || delta.extra_content) this.#content(readBeside(delta), out);
-    if (delta.citations || delta.search_results) this.#pages[1] = delta;
+    if (delta.citations || delta.search_results) (this.#pages ??= [{}, {}])[1] = delta;
     if (Array.isArray(delta.annotations)) this.#annotations(delta.annotations, out);
     if (Array.isArray(delta.tool_calls)) {
       delta.tool_calls.forEach((item, position) => {
@@ -101,7 +107,7 @@ export class Blocks {
   /** Closes everything that is open; false: a call had no name. */
   finish(out: StreamEvent[]): boolean {
     this.#close(out);
-    return this.#calls.finish(out);
+    return this.#callTracker?.finish(out) ?? true;
   }
 
   #content(pieces: readonly ReplyContent[], out: StreamEvent[]): void {
@@ -191,12 +197,12 @@ export class Blocks {
 
   /** Servers list pages in every chunk, or in the last: they are read when the text ends. */
   #citePages(index: number, out: StreamEvent[]): void {
-    for (const citation of this.#pages.flatMap(pagesBeside)) {
+    for (const citation of (this.#pages ?? []).flatMap(pagesBeside)) {
       if (this.#cited.has(citation.url)) continue;
       this.#cited.add(citation.url);
       out.push({ type: 'citation', index, citation });
     }
-    this.#pages = [{}, {}];
+    this.#pages = undefined;
   }
 
   #close(out: StreamEvent[]): void {
@@ -204,7 +210,7 @@ export class Blocks {
     if (!open) return;
     this.#open = undefined;
     if (open.kind !== 'reasoning') {
-      if (open.kind === 'text') this.#citePages(open.index, out);
+      if (open.kind === 'text' && this.#pages !== undefined) this.#citePages(open.index, out);
       out.push({ type: 'text_end', index: open.index });
       return;
     }

@@ -24,10 +24,8 @@ export function decodeCitations(value: unknown): Citation[] {
 }
 
 /** A foreign citation lacks the opaque index that this protocol's clients must send back: it is left out. */
-export function encodeCitations(citations: readonly Citation[] | undefined): JsonObject[] {
-  return (citations ?? [])
-    .filter((citation) => citation.protocol === 'messages')
-    .map((citation) => citation.raw);
+export function encodeCitations(citations: readonly Citation[]): JsonObject[] {
+  return citations.filter((citation) => citation.protocol === 'messages').map((citation) => citation.raw);
 }
 
 // -- pages that another protocol's answer names --

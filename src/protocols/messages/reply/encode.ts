@@ -4,7 +4,7 @@ import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
 import type { ReplyContext, ReplyOptions, ReplyHolds } from '../../protocol.ts';
 import { argumentsToObject, fitToolId } from '../../shared/tool-names.ts';
-import type { WireMessage } from '../wire-types.ts';
+import { messageId, type WireMessage } from '../wire-types.ts';
 import { createSourceList, encodeCitations } from './citations.ts';
 import { encodeStop, encodeUsage, estimateUsage } from './ending.ts';
 
@@ -37,7 +37,7 @@ function encodeBlock(part: ReplyPart, hideThinking: boolean): JsonObject | undef
   switch (part.type) {
     case 'text': {
       const { text } = part;
-      const citations = encodeCitations(part.citations);
+      const citations = part.citations === undefined ? [] : encodeCitations(part.citations);
       return citations.length > 0 ? { type: 'text', text, citations } : { type: 'text', text };
     }
     case 'reasoning':
@@ -68,17 +68,9 @@ function characters(parts: readonly ReplyPart[]): number {
   return sum;
 }
 
-const ID_PREFIX = 'msg_';
-
-export function messageId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
-  if (id.startsWith(ID_PREFIX)) return id;
-  const own = ID_PREFIX + ids.random(24);
-  if (trace !== undefined) trace.replyIds = { theirs: id, ours: own };
-  return own;
-}
-
 /** Each text with the pages that it names behind it. */
 function withSources(parts: readonly ReplyPart[], asked: ReplyOptions): ReplyPart[] {
+  if (!parts.some((part) => part.type === 'text' && part.citations !== undefined)) return [...parts];
   const sources = createSourceList(asked);
   return parts.map((part) => {
     if (part.type !== 'text' || part.citations === undefined) return part;

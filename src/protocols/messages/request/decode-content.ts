@@ -15,7 +15,7 @@ import type {
   ToolResultPart,
 } from '../../../canonical/request.ts';
 import { decodeCitations } from '../reply/citations.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { addNativeFields } from '../fields.ts';
 import { callExtra, inputText } from '../reply/decode.ts';
 import { flag, text } from '../wire-types.ts';

@@ -11,7 +11,7 @@ import {
   type WebSearch,
 } from '../../../canonical/request.ts';
 import { decodeCache } from './decode-content.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { addNativeFields } from '../fields.ts';
 import { addedTool, flag, list, text } from '../wire-types.ts';
 

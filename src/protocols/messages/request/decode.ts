@@ -14,7 +14,7 @@ import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-json
 import { isEffort } from '../../shared/effort.ts';
 import type { ReplyOptions } from '../../protocol.ts';
 import { decodeCache, decodeParts } from './decode-content.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { addUnlikeInputs } from '../reply/decode.ts';
 import { count, list, text } from '../wire-types.ts';
@@ -88,8 +88,8 @@ function laterEffort(messages: JsonValue | undefined): Effort | undefined {
       isObject(one.output_config) &&
       isEffort(one.output_config.effort),
   );
-  const output = isObject(turn) && isObject(turn.output_config) ? turn.output_config : {};
-  return isEffort(output.effort) ? output.effort : undefined;
+  const effort = isObject(turn) && isObject(turn.output_config) ? turn.output_config.effort : undefined;
+  return effort !== undefined && isEffort(effort) ? effort : undefined;
 }
 
 function decodeFormat(value: JsonObject, native: NativeField[]): ResponseFormat | undefined {

@@ -13,7 +13,7 @@ import { argumentsToObject } from '../../shared/tool-names.ts';
 import { cacheControl } from './cache.ts';
 import { encodeCitations } from '../reply/citations.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { encodeDocument, encodeImage } from './media.ts';
 import type { WireCacheControl } from '../wire-types.ts';
 

@@ -4,7 +4,7 @@ import type { FunctionTool, GenerationRequest, Tool, ToolChoice } from '../../..
 import { isWebSearch, functionForCustom } from '../../shared/function-tools.ts';
 import { cacheControl } from './cache.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { isRecursive, sanitise } from './json-schema.ts';
 
 /** By default its newer versions are called by code that the model writes, which older models and chat clients know nothing of. */

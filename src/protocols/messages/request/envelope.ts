@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import type { Envelope, Hints } from '../../protocol.ts';
-import { readModelName, refuse } from '../../shared/client-error.ts';
+import { readModelName, refuse } from '../../shared/client.ts';
 import { addedTool } from '../wire-types.ts';
 import { hashOfBeginning, lastTurn, estimateBody } from '../../shared/hints.ts';
 

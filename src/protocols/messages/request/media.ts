@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../canonical/json.ts';
 import { detectMediaType } from '../../shared/media.ts';
 import type { DocumentPart, ImagePart, MediaSource } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 

@@ -4,8 +4,7 @@ import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { fitToolId } from '../../shared/tool-names.ts';
 import { CallInput } from './tool-calls.ts';
 import { encodeStreamFailure } from '../errors.ts';
-import { messageId } from '../reply/encode.ts';
-import type { WireMessage } from '../wire-types.ts';
+import { messageId, type WireMessage } from '../wire-types.ts';
 import { createSourceList, type SourceList } from '../reply/citations.ts';
 import { encodeStop, encodeDeltaUsage, encodeUsage, estimateUsage } from '../reply/ending.ts';
 import {
@@ -42,7 +41,8 @@ class MessagesEncoder implements StreamEncoder {
   readonly #hideThinking: boolean;
   readonly #blocks = new Map<number, Pending>();
   readonly #writer = createBlockWriter();
-  readonly #sources: SourceList;
+  /** Made for the first citation. */
+  #sources: SourceList | undefined;
   #startEvent: StartEvent | undefined;
   #isStarted = false;
   #isOver = false;
@@ -55,7 +55,6 @@ class MessagesEncoder implements StreamEncoder {
   constructor(context: ReplyContext) {
     this.#context = context;
     this.#hideThinking = context.request.reasoning?.display === 'omitted';
-    this.#sources = createSourceList(context.request);
   }
 
   push(event: StreamEvent): string {
@@ -79,7 +78,7 @@ class MessagesEncoder implements StreamEncoder {
       case 'citation':
         return this.#cite(event);
       case 'text_end':
-        return this.#piece(event.index, 'text', this.#sources.take()) + this.#end(event.index);
+        return this.#piece(event.index, 'text', this.#sources?.take() ?? '') + this.#end(event.index);
       case 'reasoning_end':
         return this.#endReasoning(event.index, event.signature);
       case 'tool_end':
@@ -138,7 +137,7 @@ class MessagesEncoder implements StreamEncoder {
 
   #cite({ index, citation }: Extract<StreamEvent, { type: 'citation' }>): string {
     const block = this.#blocks.get(index);
-    this.#sources.add(citation);
+    (this.#sources ??= createSourceList(this.#context.request)).add(citation);
     if (block === undefined || citation.protocol !== 'messages') return '';
     const frames = block.start === '' ? this.#beginText(block) : '';
     const delta = JSON.stringify({ type: 'citations_delta', citation: citation.raw });

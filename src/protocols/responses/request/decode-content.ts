@@ -1,7 +1,7 @@
 // The parts of input items as canonical parts. A part that no other protocol could take is refused by its path.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { DocumentPart, ImagePart, NativeField, Part, TextPart } from '../../../canonical/request.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { fileSource, mediaSource } from '../../shared/media.ts';
 import { addNativeFields } from '../fields.ts';
 import { decodeAnnotations } from '../reply/citations.ts';

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { Message, NativeField, Part, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { openReasoning, SEAL_MARK } from '../sealed-reasoning.ts';
 import { decodeParts } from './decode-content.ts';

@@ -12,7 +12,7 @@ import {
   type ToolChoice,
 } from '../../../canonical/request.ts';
 import { isWebSearch } from '../../shared/function-tools.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import {
   BUILT_IN,

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../canonical/json.ts';
 
 import type { CacheMark, CanonicalField, DocumentPart, ImagePart, Part } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { detectMediaType } from '../../shared/media.ts';
 import { nativeText } from '../../shared/native-text.ts';
 

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import type { CustomTool, FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import { clientTool, isUnknownClientTool, isWebSearch, isStrictSchema } from '../../shared/function-tools.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 
 const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
 

@@ -12,7 +12,7 @@ import {
   fitUser,
   type EncodeContext,
 } from '../../shared/encode-context.ts';
-import { refuse } from '../../shared/client-error.ts';
+import { refuse } from '../../shared/client.ts';
 import { fieldAt } from '../fields.ts';
 import { encodeInput } from './encode-input.ts';
 import { encodeToolChoice, encodeTools, putFormat } from './encode-tools.ts';

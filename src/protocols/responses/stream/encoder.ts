@@ -8,7 +8,7 @@ import { isSealed } from '../../../canonical/thinking-signature.ts';
 import type { GatewayError } from '../../../errors.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import type { Frame } from '../../sse/splitter.ts';
-import { gatewayErrorOf } from '../../shared/client-error.ts';
+import { gatewayErrorOf } from '../../shared/client.ts';
 import { errorEvent, responseError } from '../errors.ts';
 import { callIds, callItem, clientToolOf, encryptedContent, itemId } from '../reply/items.ts';
 import { stringOf } from '../reply/decode.ts';
