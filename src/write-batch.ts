@@ -8,7 +8,7 @@ const ALONE_MS = 0.25;
 const BUSY_TURN_MS = 1;
 
 /** What ends the answer on it, where it ends with this batch. */
-type Ending = (() => void) | undefined;
+type Ending = ((socket: Socket) => void) | undefined;
 
 let corked = new Map<Socket, Ending>();
 let scheduled = false;
@@ -28,9 +28,9 @@ export function joinWriteBatch(socket: Socket): void {
 }
 
 /** Calls `end`, which ends an answer on `socket`, when the batch leaves: node:http uncorks the socket of an answer that ends. */
-export function endInWriteBatch(socket: Socket, end: () => void): void {
+export function endInWriteBatch(socket: Socket, end: (socket: Socket) => void): void {
   if (corked.has(socket) || !leavesAlone()) corked.set(socket, end);
-  else end();
+  else end(socket);
 }
 
 function leavesAlone(): boolean {
@@ -60,7 +60,7 @@ function flush(): void {
   batchSize = sockets.size + alone;
   alone = 0;
   for (const [socket, end] of sockets) {
-    end?.();
+    end?.(socket);
     socket.uncork();
   }
 }

@@ -1,5 +1,6 @@
 // Writes answers to clients; the only place where a head is written: ids, the gateway's headers and the answer's own in one flat list.
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
 import type { HeaderList, Sink } from '../gateway/exchange.ts';
@@ -55,9 +56,9 @@ export class ClientResponse implements ResponseWriter {
     if (length > PIECE_BYTES) this.#inPieces().end(bufferOf(body));
     // As a string, a small body leaves in one write with its head. A string of as many bytes as characters is ASCII, which needs no
     // conversion.
-    else if (typeof body === 'string') this.#end(body, length === body.length ? 'latin1' : 'utf8');
+    else if (typeof body === 'string') this.#endWhole(body, length === body.length ? 'latin1' : 'utf8');
     else if (length > ONE_WRITE_BYTES) this.#end(body);
-    else this.#end(body.toString('latin1'), 'latin1');
+    else this.#endWhole(body.toString('latin1'), 'latin1');
   }
 
   open(headers: HeaderList, notices: Required<StreamNotices>): void {
@@ -103,10 +104,23 @@ export class ClientResponse implements ResponseWriter {
   }
 
   #end(last: Buffer | string, encoding: BufferEncoding = 'utf8'): void {
+    this.#inBatch(() => void this.#response.end(last, encoding));
+  }
+
+  /** As one write to the socket: `end` with a body adds an empty one, and sending a list of two costs more. */
+  #endWhole(body: string, encoding: BufferEncoding): void {
+    this.#inBatch((socket) => {
+      socket?.cork();
+      this.#response.write(body, encoding);
+      socket?.uncork();
+      this.#response.end();
+    });
+  }
+
+  #inBatch(end: (socket: Socket | null) => void): void {
     const { socket } = this.#response;
-    const end = (): void => void this.#response.end(last, encoding);
     this.#ended = true;
-    if (socket === null) end();
+    if (socket === null) end(null);
     else endInWriteBatch(socket, end);
   }
 
