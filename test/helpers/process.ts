@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { createKey } from '../../src/accounts/key.ts';
+import { execute } from '../../src/cli/program.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createIds } from '../../src/ids.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -19,7 +20,9 @@ export interface Home {
   database: string;
   /** Runs a command to its end. */
   run(...args: string[]): Promise<Ended>;
-  /** As `run` with `--json`; fails where the command does. */
+  /** The same without a process of its own, which costs more than the command. */
+  command(...args: string[]): Promise<Ended>;
+  /** As `command` with `--json`; fails where the command does. */
   json<Value>(...args: string[]): Promise<Value>;
   /** Starts a server on a free port of 127.0.0.1 and waits until it says where it listens. */
   serve(...args: string[]): Promise<Server>;
@@ -57,6 +60,14 @@ export function home(environment: Record<string, string> = {}): Home {
     rmSync(directory, { recursive: true, force: true });
   });
 
+  const environmentOf = () => ({
+    PATH: process.env.PATH,
+    HOME: directory,
+    XDG_CONFIG_HOME: directory,
+    XDG_DATA_HOME: directory,
+    ...environment,
+  });
+
   function start(
     args: string[],
     descriptors?: number,
@@ -65,13 +76,7 @@ export function home(environment: Record<string, string> = {}): Home {
     output: { stdout: string; stderr: string };
     ended: Promise<Ended>;
   } {
-    const env = {
-      PATH: process.env.PATH,
-      HOME: directory,
-      XDG_CONFIG_HOME: directory,
-      XDG_DATA_HOME: directory,
-      ...environment,
-    };
+    const env = environmentOf();
     const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, BIN, ...args];
     const [program, words] =
       descriptors === undefined ? [process.execPath, [BIN, ...args]] : ['/bin/sh', limited];
@@ -111,12 +116,29 @@ export function home(environment: Record<string, string> = {}): Home {
     };
   }
 
+  async function command(...args: string[]): Promise<Ended> {
+    let [stdout, stderr] = ['', ''];
+    const code = await execute(args, {
+      stdout: { write: (text) => (stdout += text) },
+      stderr: { write: (text) => (stderr += text) },
+      env: environmentOf(),
+      cwd: directory,
+      clock: systemClock,
+      ids: createIds(),
+      onSignal: () => () => undefined,
+      onFault: () => () => undefined,
+      die: () => undefined,
+    });
+    return { code, signal: null, stdout, stderr };
+  }
+
   const home: Home = {
     directory,
     database: join(directory, 'gateway', 'gateway.db'),
     run: (...args) => start(args).ended,
+    command,
     async json<Value>(...args: string[]) {
-      const { code, stdout, stderr } = await home.run(...args, '--json');
+      const { code, stdout, stderr } = await command(...args, '--json');
       if (code !== 0) throw new Error(`gateway ${args.join(' ')} ended with ${code}: ${stderr}`);
       return JSON.parse(stdout) as Value;
     },

@@ -100,7 +100,7 @@ describe('status', () => {
       },
     ]);
     expect(accounts).toMatchObject([{ account: 'a', tier: 'enterprise', limit: 300, used: 2 }]);
-    const { code, stdout } = await at.run('status');
+    const { code, stdout } = await at.command('status');
     expect(code).toBe(0);
     expect(stdout).toContain(`pid        ${server.child.pid}`);
     expect(stdout).toContain(server.url);
@@ -109,7 +109,7 @@ describe('status', () => {
     await published(at.database);
     process.kill(server.child.pid ?? 0, 'SIGKILL');
     await server.ended;
-    const afterwards = await at.run('status');
+    const afterwards = await at.command('status');
     expect(afterwards.code).toBe(1);
     expect(afterwards.stdout).toContain('Servers on this database avoid:\n  own/limited cooling for 59m');
   });
@@ -126,7 +126,7 @@ describe('status', () => {
 
   it('of none is 1 with the next step, and creates nothing', async () => {
     const at = home();
-    const { code, stdout, stderr } = await at.run('status');
+    const { code, stdout, stderr } = await at.command('status');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^gateway: no gateway runs on .*gateway\.db; start one: gateway serve[^\n]*\n$/);
     expect(existsSync(at.database)).toBe(false);
@@ -138,7 +138,7 @@ describe('status', () => {
     killed.child.kill('SIGKILL');
     await killed.ended;
     expect(socketsOf(at)).toHaveLength(1);
-    const { code, stdout } = await at.run('status', '--json');
+    const { code, stdout } = await at.command('status', '--json');
     expect(code).toBe(1);
     expect((JSON.parse(stdout) as StatusJson).gateways).toEqual([]);
     const next = await at.serve();
@@ -149,7 +149,7 @@ describe('status', () => {
     const at = home();
     const server = await at.serve();
     server.child.kill('SIGSTOP');
-    const { code, stderr } = await at.run('status');
+    const { code, stderr } = await at.command('status');
     server.child.kill('SIGCONT');
     expect(code).toBe(1);
     expect(stderr).toContain(`pid ${server.child.pid} `);
@@ -161,12 +161,12 @@ describe('stop', () => {
   it('ends a gateway, and its process is gone when the command is', async () => {
     const at = home();
     const server = await at.serve();
-    const { code, stdout, stderr } = await at.run('stop');
+    const { code, stdout, stderr } = await at.command('stop');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe(`the gateway with pid ${server.child.pid} has stopped\n`);
     expect(server.child.exitCode ?? (await server.ended).code).toBe(0);
     expect(socketsOf(at)).toEqual([]);
-    expect((await at.run('stop')).code).toBe(1);
+    expect((await at.command('stop')).code).toBe(1);
   });
 
   it('waits for open requests and says so; without enough time it says how to end them', async () => {
@@ -176,11 +176,11 @@ describe('stop', () => {
     const server = await at.serve();
     const answer = chat(server.url, await at.newKey('enterprise'), 'm');
     await provider.asked;
-    const patient = at.run('stop');
+    const patient = at.command('stop');
     const stateOf = async () => (await at.json<StatusJson>('status')).gateways;
     const stopping = [{ state: 'stopping', requests_in_flight: 1 }];
     await expect.poll(stateOf, { timeout: 15_000 }).toMatchObject(stopping);
-    const impatient = await at.run('stop', '--timeout', '100ms');
+    const impatient = await at.command('stop', '--timeout', '100ms');
     expect(impatient.code).toBe(1);
     expect(impatient.stderr).toContain(`kill ${server.child.pid}`);
     provider.answer();
@@ -193,14 +193,14 @@ describe('stop', () => {
   it('of several ends the one that is named', async () => {
     const at = home();
     const [first, second] = [await at.serve(), await at.serve()];
-    const unnamed = await at.run('stop');
+    const unnamed = await at.command('stop');
     expect(unnamed.code).toBe(1);
     expect(unnamed.stderr).toContain(`2 gateways run: pid ${first.child.pid} on port`);
-    expect((await at.run('stop', '--port', '1')).stderr).toContain('no gateway has this pid or port');
-    const byPort = await at.run('stop', '--port', new URL(second.url).port);
+    expect((await at.command('stop', '--port', '1')).stderr).toContain('no gateway has this pid or port');
+    const byPort = await at.command('stop', '--port', new URL(second.url).port);
     expect(byPort.stdout).toContain(String(second.child.pid));
     expect((await at.json<{ pid: number }>('stop', String(first.child.pid))).pid).toBe(first.child.pid);
-    expect((await at.run('status')).code).toBe(1);
+    expect((await at.command('status')).code).toBe(1);
   });
 });
 
@@ -213,7 +213,7 @@ describe('a gateway whose data folder', () => {
     const { gateways } = await at.json<StatusJson>('status');
     expect(gateways.map(({ pid }) => pid)).toEqual([server.child.pid]);
     expect(socketsOf(at)).toEqual([]);
-    expect((await at.run('stop')).code).toBe(0);
+    expect((await at.command('stop')).code).toBe(0);
   });
 });
 
@@ -230,7 +230,7 @@ it('a gateway without a place for its socket serves, and says so once', async ()
   const response = await chat(server.url, await at.newKey('enterprise'), 'sim/echo');
   expect(response.status).toBe(200);
   await response.text();
-  expect((await at.run('status')).code).toBe(1);
+  expect((await at.command('status')).code).toBe(1);
   server.child.kill('SIGTERM');
   const { code, stderr } = await server.ended;
   expect(code).toBe(0);
