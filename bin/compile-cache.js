@@ -1,5 +1,5 @@
 // The folder of Node's compile cache. Node runs the code in it, so no other user may be able to write it.
-import { lstatSync, mkdirSync, realpathSync } from 'node:fs';
+import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 
@@ -10,11 +10,22 @@ const STICKY = 0o1000;
 export function compileCache(env) {
   const folder = join(userCache(env), 'gateway', 'compile-cache');
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return isPrivate(folder) ? folder : undefined;
   } catch {
     // The home folder is read-only or missing: every start compiles the code again.
     return undefined;
+  }
+}
+
+/** As in src/folders.ts: Node's own `recursive` never returns in a place that has no folders, such as /proc. */
+function makeFolder(folder) {
+  if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
   }
 }
 

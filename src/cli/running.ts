@@ -13,27 +13,36 @@ export async function dataFolderOf({ database }: Config, env: Environment): Prom
   return path.dirname(defaultPaths(env).database);
 }
 
-/** Oldest first. Those on another database in the same folder are left out. */
+/** Oldest first, those of `gateway run` too. Those on another database in the same folder are left out. */
 export async function runningGateways(config: Config, context: Context): Promise<RunningGateway[]> {
-  return (await lookUpGateways(config, context)).running;
+  return (await lookUpGateways(config, context, { ofTools: true })).running;
 }
 
-/** Also those that do not answer. */
-export async function lookUpGateways(config: Config, { env }: Context): Promise<Found> {
+/** Also those that do not answer. `ofTools`: those of `gateway run`, which end with their tool. */
+export async function lookUpGateways(
+  config: Config,
+  { env }: Context,
+  { ofTools = false } = {},
+): Promise<Found> {
   const { findGateways } = await import('../control/client.ts');
   const { running, silent } = await findGateways(await dataFolderOf(config, env), env);
   const database = nameOf(config.database);
   return {
     running: running
       .filter(({ status }) => nameOf(status.database) === database)
+      .filter(({ status }) => ofTools || status.tool === undefined)
       .sort((a, b) => a.status.since.localeCompare(b.status.since)),
     silent,
   };
 }
 
 /** The one that runs, or the newest of several. Rejects with the next step if none runs. */
-export async function runningGateway(config: Config, context: Context): Promise<RunningGateway> {
-  const { running, silent } = await lookUpGateways(config, context);
+export async function runningGateway(
+  config: Config,
+  context: Context,
+  options?: { ofTools: boolean },
+): Promise<RunningGateway> {
+  const { running, silent } = await lookUpGateways(config, context, options);
   const newest = running.at(-1);
   if (newest === undefined) throw noneRuns(config, silent);
   return newest;

@@ -13,6 +13,8 @@ export interface GatewayStatus {
   database: string;
   /** The file of a gateway in the background; null: the log goes to stderr, or nowhere. */
   log: string | null;
+  /** Of `gateway run`: the tool with which it ends. */
+  tool?: string;
   requests_in_flight: number;
   /** How long `stop` waits for them, in milliseconds. */
   grace_ms: number;

@@ -51,6 +51,10 @@ describe('the folder of compiled code', () => {
     expect(compileCache({ XDG_CACHE_HOME: cache })).toBeUndefined();
   });
 
+  it.skipIf(!existsSync('/proc'))('is not waited for in a place that has no folders', () => {
+    expect(compileCache({ XDG_CACHE_HOME: '/proc/gateway' })).toBeUndefined();
+  });
+
   it('is never in the folder that is worked in', () => {
     vi.stubEnv('HOME', temporaryDirectory());
     onTestFinished(() => void vi.unstubAllEnvs());

@@ -163,6 +163,31 @@ describe('a tool', () => {
     expect((await fetch(`${server.url}/health`)).status).toBe(200);
   });
 
+  it('is seen by status and top while it runs; its gateway is not one that stop ends', async () => {
+    const { start, directory } = await place();
+    const child = start(['claude', 'wait']);
+    await once(child.stdout ?? child, 'data');
+    const command = async (...words: string[]) => {
+      const env = { HOME: directory };
+      const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
+      return finish(spawn(process.execPath, [BIN, ...words], { cwd: directory, env, stdio }));
+    };
+    const status = await command('status');
+    expect(status).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/tool +claude; the gateway ends with it\n/) as string,
+    });
+    expect((await command('top', '--json')).code).toBe(0);
+    expect(await command('stop')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no gateway runs') as string,
+    });
+    child.kill('SIGTERM');
+    expect(await finish(child)).toMatchObject({ code: 7 });
+    expect((await command('status')).code).toBe(1);
+    expect(readdirSync(directory).filter((name) => name.endsWith('.sock'))).toEqual([]);
+  });
+
   it('learns the window that a server on this machine has', async () => {
     const { start } = await place('vllm', {});
     const { stdout, stderr } = await finish(start(['claude', 'ask']));

@@ -1,7 +1,8 @@
 // What `connect --write` did: one record for each tool in the user's data folder, with the bytes of the files before, so that
 // `connect --undo` can restore them.
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { makeFolder } from '../../folders.ts';
 import { CliError } from '../context.ts';
 import type { Format, OwnValue } from './changes.ts';
@@ -32,6 +33,8 @@ export interface Connection {
 }
 
 const VERSION = 1;
+const LONGEST_WAIT_MS = 10_000;
+const LOOK_MS = 20;
 
 export interface Connections {
   read(tool: string): Connection | undefined;
@@ -42,6 +45,8 @@ export interface Connections {
   backUp(tool: string, bytes: Buffer): string;
   bytesOf(backup: string): Buffer;
   remove(tool: string): void;
+  /** One at a time over all processes. Rejects with CliError if another one does not end. */
+  alone<Result>(action: () => Promise<Result>): Promise<Result>;
 }
 
 /** `folder`: of this user alone; created at the first write. */
@@ -58,7 +63,20 @@ export function openConnections(folder: string): Connections {
       return [];
     }
   };
+  const lock = path.join(folder, 'lock');
   return {
+    async alone(action) {
+      makeFolder(folder);
+      for (const end = performance.now() + LONGEST_WAIT_MS; !takes(lock); await sleep(LOOK_MS)) {
+        if (performance.now() < end) continue;
+        throw new CliError(`another gateway connect is at work; if none is, remove ${lock}`);
+      }
+      try {
+        return await action();
+      } finally {
+        rmSync(lock, { force: true });
+      }
+    },
     read(tool) {
       const { content } = readFileState(fileOf(tool));
       return content && parseConnection(content.bytes, fileOf(tool));
@@ -82,6 +100,28 @@ export function openConnections(folder: string): Connections {
       for (const name of backupsOf(tool)) rmSync(path.join(folder, name), { force: true });
     },
   };
+}
+
+/** Takes the lock, if no process that runs has it. */
+function takes(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw new CliError(`cannot write ${lock}: ${(error as Error).message}`);
+    if (!isAlive(Number(readFileSync(lock, 'utf8')))) rmSync(lock, { force: true });
+    return false;
+  }
+}
+
+/** A process that has just created the file has not written its pid yet. */
+function isAlive(pid: number): boolean {
+  try {
+    return pid === 0 || process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 function parseConnection(bytes: Buffer, file: string): Connection {

@@ -3,6 +3,8 @@
 import type { Config } from '../../config/config.ts';
 import { cancelledAfter } from '../../cancellation.ts';
 import { isObject } from '../../canonical/json.ts';
+import type { ControlHandler } from '../../control/handler.ts';
+import type { GatewayStatus } from '../../control/status.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import { createDirectClient } from '../../providers/direct-client.ts';
 import { decodeModel, listIn } from '../../protocols/shared/model-list.ts';
@@ -37,6 +39,8 @@ interface Parts {
   load: () => Promise<Config>;
   store: Store;
   key: string;
+  /** The name of what is started. */
+  tool: string;
   context: Context;
 }
 
@@ -94,9 +98,10 @@ async function isOurs(client: ProviderClient, url: string, key: string): Promise
   }
 }
 
-async function startOwn({ config, load, store, context }: Parts) {
+async function startOwn({ config, load, store, tool, context }: Parts) {
   const { startApp } = await import('../../app.ts');
   const { createLog } = await import('../../log.ts');
+  const { startControl } = await import('../../control/server.ts');
   const { clock, ids, env, stderr } = context;
   const own = (from: Config): Config => ({
     ...from,
@@ -106,11 +111,12 @@ async function startOwn({ config, load, store, context }: Parts) {
   // The terminal is the tool's: no log.
   const log = createLog({ format: 'off', stream: stderr });
   const reload = async (): Promise<Config> => own(await load());
+  const dataFolder = await dataFolderOf(config, env);
   const app = await startApp({
     config: own(config),
     reload,
     store,
-    dataFolder: await dataFolderOf(config, env),
+    dataFolder,
     log,
     clock,
     ids,
@@ -118,10 +124,20 @@ async function startOwn({ config, load, store, context }: Parts) {
     version: version(),
   });
   const ignoreFaults = context.onFault(() => undefined);
+  const status = (): GatewayStatus => {
+    return { pid: process.pid, version: version(), ...app.status(), log: null, tool };
+  };
+  const handlers: ControlHandler[] = [
+    ...app.controlHandlers,
+    { method: 'GET', path: '/status', handle: status },
+  ];
+  // Without it the tool works all the same, and `gateway top` does not see it.
+  const control = await startControl({ dataFolder, env, handlers, log }).catch(() => undefined);
   await app.described;
   return {
     port: app.port,
     async stop() {
+      control?.close();
       await app.stop();
       ignoreFaults();
     },

@@ -16,6 +16,8 @@ interface User {
   directory: string;
   home: string;
   settings: string;
+  /** The folder of backups. */
+  connections: string;
   run: (line: string, options?: Options) => Promise<Result>;
   connect: (line: string, options?: Options) => Promise<Result>;
   /** As `connect --json`. */
@@ -36,6 +38,7 @@ function user(): User {
     connect,
     home,
     settings: path.join(home, '.claude', 'settings.json'),
+    connections: path.join(shell.directory, 'connect'),
     asked: async (line) => {
       const { code, stdout, stderr } = await connect(`${line} --json`);
       if (code !== 0) throw new Error(stderr);
@@ -130,6 +133,32 @@ describe('with a tool', () => {
       code: 1,
       stderr: expect.stringContaining('is not connected') as string,
     });
+  });
+
+  it('two at a time write one after the other, and --undo restores the bytes from before both', async () => {
+    const { connect, keys, settings } = user();
+    mkdirSync(path.dirname(settings));
+    writeFileSync(settings, '{ "theme": "dark" }\n', { mode: 0o644 });
+    const both = await Promise.all([connect('claude --write'), connect('claude --model m --write')]);
+    expect(
+      both.map(({ code }) => code),
+      both.map(({ stderr }) => stderr).join(''),
+    ).toEqual([0, 0]);
+    const valid = (await keys()).filter(({ revoked_at: at }) => at === null);
+    expect(valid).toHaveLength(1);
+    const undone = await Promise.all([connect('claude --undo'), connect('claude --undo')]);
+    expect(undone.map(({ code }) => code).sort()).toEqual([0, 1]);
+    expect(readFileSync(settings, 'utf8')).toBe('{ "theme": "dark" }\n');
+    expect((await keys()).every(({ revoked_at: at }) => at !== null)).toBe(true);
+  });
+
+  it('goes on after one that was killed at work', async () => {
+    const { connect, connections } = user();
+    const ended = spawnSync(process.execPath, ['--version']).pid;
+    mkdirSync(connections, { recursive: true });
+    writeFileSync(path.join(connections, 'lock'), String(ended));
+    expect(await connect('claude --write')).toMatchObject({ code: 0 });
+    expect(existsSync(path.join(connections, 'lock'))).toBe(false);
   });
 
   it('--write with another model revokes the key before', async () => {

@@ -56,7 +56,7 @@ async function statusCommand(options: Options, command: Command, context: Contex
   const config = await readConfig(command, context);
   await sayRead(context, config, { database: true });
   const [{ running, silent }, known] = await Promise.all([
-    lookUpGateways(config, context),
+    lookUpGateways(config, context, { ofTools: true }),
     readDatabase(config, context),
   ]);
   const gateways = running.map(({ status }) => status);
@@ -132,6 +132,8 @@ function linesOf(gateways: readonly GatewayStatus[], { hours, avoided }: Known, 
   return sections.flatMap((lines, at) => (at === 0 ? lines : ['', ...lines]));
 }
 
+type Row = [title: string, values: string[]];
+
 const LABEL_WIDTH = 11;
 
 const STATES = {
@@ -142,11 +144,12 @@ const STATES = {
 
 function gatewayLines(gateway: GatewayStatus, page: Page): string[] {
   const { style, context } = page;
-  const { pid, version, since, urls, requests_in_flight: requests, grace_ms: grace } = gateway;
+  const { pid, version, since, urls, requests_in_flight: requests, grace_ms: grace, tool } = gateway;
   const age = formatDuration(context.clock.now() - Date.parse(since));
   const stopping = `${formatCount(requests)} under way, up to ${formatDuration(grace)} are left for them`;
-  const rows: [string, string[]][] = [
+  const rows: Row[] = [
     ['pid', [String(pid)]],
+    ...(tool === undefined ? [] : [['tool', [`${clean(tool)}; the gateway ends with it`]] satisfies Row]),
     ['since', [`${formatTime(Date.parse(since))} UTC, for ${age}`]],
     ['address', urls.map((url) => style.cyan(clean(url)))],
     ['requests', [gateway.state === 'stopping' ? stopping : `${formatCount(requests)} under way`]],

@@ -45,8 +45,8 @@ function isScreen({ stdout, env }: Context): boolean {
 }
 
 async function chosen(port: number | undefined, config: Config, context: Context): Promise<RunningGateway> {
-  if (port === undefined) return runningGateway(config, context);
-  const { running: gateways, silent } = await lookUpGateways(config, context);
+  if (port === undefined) return runningGateway(config, context, { ofTools: true });
+  const { running: gateways, silent } = await lookUpGateways(config, context, { ofTools: true });
   if (gateways.length === 0) throw noneRuns(config, silent);
   const portOf = (url: string): number => Number(new URL(url).port);
   const found = gateways.find(({ status }) => status.urls.some((url) => portOf(url) === port));

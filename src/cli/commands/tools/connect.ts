@@ -139,10 +139,14 @@ async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
   const facts = await gatewayFacts(command, context, options.model);
   if (isInstalled(tool, context, run.places) === false)
     say(context.stderr, `${tool.title} was not found on this machine`);
-  const connection = connections.read(tool.name);
-  const planned = await planFor(tool, targetOf(facts, NO_KEY), connection, run);
   const view = await import('../../ui/connect-view.ts');
   const steps = tool.steps(targetOf(facts, NO_KEY));
+  const planOf = async () => {
+    const connection = connections.read(tool.name);
+    return { connection, planned: await planFor(tool, targetOf(facts, NO_KEY), connection, run) };
+  };
+  // A fault in a file is reported before anything is written.
+  const { connection, planned } = await planOf();
   if (options.write !== true) {
     await view.printPlan(
       { tool, facts, planned, steps, connected: connection !== undefined, json: options.json === true },
@@ -150,8 +154,8 @@ async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
     );
     return;
   }
-  const done = await withStore(command, context, async (store) =>
-    write({ tool, facts, planned, connection }, store, run),
+  const done = await withStore(command, context, (store) =>
+    connections.alone(async () => write({ tool, facts, ...(await planOf()) }, store, run)),
   );
   await view.printWritten({ tool, facts, steps, ...done, json: options.json === true }, context);
 }
@@ -240,14 +244,13 @@ async function works({ key }: Connection, store: Store, { clock }: Context): Pro
 }
 
 async function undoTool(tool: ConnectTool, { options, command, context, connections }: Run): Promise<void> {
-  const connection = connections.read(tool.name);
-  if (connection === undefined) {
-    throw new CliError(`${tool.title} is not connected: there is nothing to take back; see: gateway connect`);
-  }
   const { undo } = await import('../../connect/engine.ts');
   const { printUndone } = await import('../../ui/connect-view.ts');
-  const files = await undo(connection, connections);
-  const { key } = connection;
+  connectionOf(tool, connections);
+  const { files, key } = await connections.alone(async () => {
+    const connection = connectionOf(tool, connections);
+    return { files: await undo(connection, connections), key: connection.key };
+  });
   let revoked = false;
   if (key?.made === true) {
     try {
@@ -262,6 +265,12 @@ async function undoTool(tool: ConnectTool, { options, command, context, connecti
     }
   }
   await printUndone({ tool, files, key, revoked, json: options.json === true }, context);
+}
+
+function connectionOf({ name, title }: ConnectTool, connections: Connections): Connection {
+  const connection = connections.read(name);
+  if (connection !== undefined) return connection;
+  throw new CliError(`${title} is not connected: there is nothing to take back; see: gateway connect`);
 }
 
 async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promise<void> {

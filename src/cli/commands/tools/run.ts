@@ -88,7 +88,7 @@ async function start(choice: Choice, { options, command, context, signals, undo 
   const { clock, ids } = context;
   const key = await leaseKey({ store, clock, ids }, `run ${choice.name}`);
   undo.push(() => key.end());
-  const gateway = await reachGateway({ config, load, store, key: key.plaintext, context });
+  const gateway = await reachGateway({ config, load, store, key: key.plaintext, tool: choice.name, context });
   undo.push(() => gateway.stop());
   const model = await gateway.model(options.model);
   const folder = createPrivateFolder();
