@@ -1,6 +1,8 @@
 // The URL of a PostgreSQL server, read as libpq does, and what it refuses.
+import { chmodSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readUrl } from '../../src/store/postgres/url.ts';
+import { temporaryFile } from './support.ts';
 
 it.each([
   ['postgres://u:secret@h/d?sslmode=allow', 'sslmode is one of'],
@@ -36,4 +38,19 @@ it('reads a URL as libpq does; its location holds no password', () => {
     host: '/run/postgresql',
     tls: undefined,
   });
+});
+
+it('takes the password from the URL, else from PGPASSWORD, else from a password file of its own', () => {
+  const file = temporaryFile('pgpass');
+  writeFileSync(file, '# of the team\nother:*:*:*:no\nh:5432:d:u:of\\:the file\n*:*:*:*:any\n', {
+    mode: 0o600,
+  });
+  const env = { PGPASSFILE: file, PGPASSWORD: 'of the environment', HOME: '/nowhere' };
+  const inFile = { PGPASSFILE: file };
+  expect(readUrl('postgres://u:own@h/d', env).password).toBe('own');
+  expect(readUrl('postgres://u@h/d', env).password).toBe('of the environment');
+  expect(readUrl('postgres://u@h/d', inFile).password).toBe('of:the file');
+  expect(readUrl('postgres://u@h:1/d', inFile).password).toBe('any');
+  chmodSync(file, 0o640);
+  expect(readUrl('postgres://u@h/d', inFile).password).toBeUndefined();
 });

@@ -106,6 +106,9 @@ export async function connect(driver: Driver, server: Server): Promise<Connectio
   };
 }
 
+/** Without a password the driver would report an error and leave the connection open; the server refuses this one, and closes it. */
+const NONE = ' ';
+
 const INT8 = 20;
 
 /** Numbers of the database are counts and milliseconds, which a JavaScript number holds exactly. */
@@ -142,7 +145,7 @@ export async function loadDriver(load: () => Promise<unknown> = () => import('pg
 async function agreedConfig(driver: Driver, server: Server): Promise<ClientConfig> {
   const { host, port, user, database, password, tls } = server;
   const config: ClientConfig = {
-    ...{ host, port, user, database, password: () => password ?? '', types: TYPES },
+    ...{ host, port, user, database, password: () => password ?? NONE, types: TYPES },
     ssl: tls ?? false,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,

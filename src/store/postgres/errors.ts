@@ -8,9 +8,14 @@ interface Reason {
   text: string;
 }
 
+const WRONG_PASSWORD = '28P01';
+const NO_PASSWORD: Reason = {
+  text: 'the server asks for a password; set it in the URL, in PGPASSWORD or in ~/.pgpass',
+};
+
 /** SQLSTATE, or its class -> reason (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 const STATES: Readonly<Record<string, Reason>> = {
-  '28P01': { text: 'the password is not right; set it in the URL, in PGPASSWORD or in ~/.pgpass' },
+  [WRONG_PASSWORD]: { text: 'the password is not right; set it in the URL, in PGPASSWORD or in ~/.pgpass' },
   '28000': { text: 'the server does not let this user in from here; allow it in pg_hba.conf' },
   '3D000': { text: 'the server has no database of this name; create it: createdb -O USER NAME' },
   '42501': {
@@ -60,7 +65,6 @@ const UNTRUSTED = /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNA
 /** The driver's own messages, which have no code. */
 const DRIVER: readonly (readonly [message: RegExp, text: string])[] = [
   [/^The server does not support SSL/, 'the server has no TLS, which sslmode demands; turn it on there'],
-  [/^SASL: .*password/, 'the server asks for a password; set it in the URL, in PGPASSWORD or in ~/.pgpass'],
   [/timeout/i, 'the server does not answer in time'],
   [
     /^(?:Connection terminated|Client |There was an error establishing|Cannot use a pool|SASL)/,
@@ -69,10 +73,14 @@ const DRIVER: readonly (readonly [message: RegExp, text: string])[] = [
 ];
 
 /** Returns an error that the database did not cause (a duplicate key, a mistake in the code) unchanged. */
-export function storeError(error: unknown, { location }: Pick<Server, 'location'>): unknown {
+export function storeError(
+  error: unknown,
+  { location, password }: Pick<Server, 'location' | 'password'>,
+): unknown {
   if (error instanceof StoreError || !(error instanceof Error)) return error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  const reason = reasonOf(code, error.message);
+  const reason =
+    code === WRONG_PASSWORD && password === undefined ? NO_PASSWORD : reasonOf(code, error.message);
   if (reason === undefined) return error;
   const named = code === '' ? '' : ` (${code})`;
   return new StoreError(
