@@ -265,6 +265,109 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     await created.waitFor({ state: 'detached' });
   });
 
+  it('renames an account and removes it, by keyboard alone', async () => {
+    const key = await gateway.newKey({ account: 'interim' });
+    const page = await open('keys');
+    const press = (name: string) => page.keyboard.press(name);
+    const renamed = '<i>renamed</i>';
+    await page.getByRole('button', { name: 'Rename interim' }).focus();
+    await press('Enter');
+    const renaming = page.getByRole('dialog', { name: 'Rename this account?' });
+    await renaming.waitFor();
+    await press('ControlOrMeta+a');
+    await page.keyboard.type(renamed);
+    await press('Enter');
+    await page.getByRole('status').filter({ hasText: 'has the name' }).waitFor();
+    expect(await gateway.store.findAccount(renamed)).toBeDefined();
+    expect(await ask('sim/echo', key)).toBe(200);
+
+    await page.getByRole('button', { name: `Remove ${renamed}` }).focus();
+    await press('Space');
+    const question = page.getByRole('dialog', { name: 'Remove this account?' });
+    await question.waitFor();
+    expect(await question.innerText()).toContain('1 key, which is refused at once');
+    await page.keyboard.type('another name');
+    await press('Enter');
+    await question.getByRole('alert').filter({ hasText: 'not the name of the account' }).waitFor();
+    await press('Escape');
+    await question.waitFor({ state: 'detached' });
+    expect(await gateway.store.findAccount(renamed)).toBeDefined();
+    await expect.poll(() => focused(page)).toBe(`Remove ${renamed}`);
+    await press('Enter');
+    await question.waitFor();
+    await page.keyboard.type(renamed);
+    await press('Enter');
+    await page.getByRole('status').filter({ hasText: 'is removed, with 1 key' }).waitFor();
+    expect(await gateway.store.findAccount(renamed)).toBeUndefined();
+    expect(await ask('sim/echo', key)).toBe(401);
+    // The button that had the focus is gone.
+    await expect.poll(() => focused(page)).toBe('Keys and accounts');
+    const [last] = await gateway.store.listAudit(Number.MAX_SAFE_INTEGER, 1);
+    expect(last).toMatchObject({ action: 'removeAccount', status: 200 });
+  });
+
+  it('says that a name is taken, and changes nothing', async () => {
+    const page = await open('keys');
+    await page.getByRole('button', { name: 'Rename ada' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('New name').fill('build server');
+    const refused = page.waitForResponse((response) => response.status() === 409);
+    await form.getByRole('button', { name: 'Rename' }).click();
+    await refused;
+    await form.getByRole('alert').filter({ hasText: 'Another account has this name.' }).waitFor();
+    await form.getByRole('button', { name: 'Cancel' }).click();
+    expect(await gateway.store.findAccount('ada')).toBeDefined();
+    // The browser itself reports the status of the answer.
+    expect(faults.splice(0)).toEqual([expect.stringContaining('409')]);
+  });
+
+  it.each(Object.keys(HEADINGS))(
+    'shows the focus on everything that Tab reaches, each with a name: %s',
+    async (view) => {
+      const page = await open(view);
+      await page.emulateMedia({ reducedMotion: 'reduce' });
+      const seen = new Set<string>();
+      for (let steps = 0; steps < 200; steps += 1) {
+        await page.keyboard.press('Tab');
+        const now = await page.evaluate(describeFocus);
+        if (now === undefined || seen.has(now.place)) break;
+        seen.add(now.place);
+        expect([now.place, now.isVisible, now.name !== '']).toEqual([now.place, true, true]);
+      }
+      const inPage = await page.locator('a[href], button, select, input, [tabindex="0"]').count();
+      expect(seen.size).toBeGreaterThanOrEqual(Math.min(inPage, 200) - 1);
+      const moving = await page.evaluate(
+        () =>
+          [...document.querySelectorAll('*')].filter((element) => {
+            const { transitionDuration, animationDuration } = getComputedStyle(element);
+            return transitionDuration !== '0s' || animationDuration !== '0s';
+          }).length,
+      );
+      expect(moving).toBe(0);
+      await page.emulateMedia({ reducedMotion: null });
+    },
+  );
+
+  /** Runs in the page. */
+  function describeFocus(): { place: string; name: string; isVisible: boolean } | undefined {
+    const element = document.activeElement;
+    if (!(element instanceof HTMLElement) || element === document.body) return undefined;
+    const all = [...document.querySelectorAll('*')];
+    const { outlineStyle, outlineWidth } = getComputedStyle(element);
+    const { width, height } = element.getBoundingClientRect();
+    const labels = 'labels' in element ? [...((element.labels ?? []) as Iterable<HTMLElement>)] : [];
+    const name = [
+      element.getAttribute('aria-label') ?? '',
+      ...labels.map(({ textContent }) => textContent),
+      element.textContent,
+    ].join('');
+    return {
+      place: `${all.indexOf(element)} ${element.outerHTML.slice(0, 80)}`,
+      name: name.trim(),
+      isVisible: outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2 && width > 0 && height > 0,
+    };
+  }
+
   it('draws usage, and has the same numbers as a table', async () => {
     const page = await open('usage?since=7d&by=model');
     const table = page.getByRole('table', { name: /Usage by group/ });

@@ -5,6 +5,7 @@ import type { RequestJson } from '../../accounts/request-json.ts';
 import type * as schemas from '../schemas.ts';
 
 export type Account = z.output<typeof schemas.Account>;
+export type RemovedAccount = z.output<typeof schemas.RemovedAccount>;
 export type Tier = z.output<typeof schemas.Tier>;
 export type Key = z.output<typeof schemas.Key>;
 export type CreatedKey = z.output<typeof schemas.CreatedKey>;

@@ -72,3 +72,9 @@ export function AskDialog({ title, action, isDangerous = false, run, onClose, ch
     <//>
   `;
 }
+
+/** What a field of the form holds, without space around it; undefined: nothing. */
+export const textOf = (form: FormData, name: string): string | undefined => {
+  const value = form.get(name);
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+};
