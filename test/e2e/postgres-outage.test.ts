@@ -1,4 +1,4 @@
-// Bad days of a gateway on PostgreSQL, with real processes: the server stops and comes back, a gateway is killed in mid-load.
+// Bad days of gateways on PostgreSQL: the server stops and comes back, a gateway is killed in mid-load, clocks are wrong.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -9,8 +9,8 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { content, FINISH, START, TERMINAL } from '../gateway/wire.ts';
 import { ask, framesOf, isWhole, send } from '../helpers/ask.ts';
-import { provider } from '../helpers/gateway.ts';
-import { startServer, temporaryDatabase } from '../helpers/postgres.ts';
+import { gateway, provider } from '../helpers/gateway.ts';
+import { settableClock, startServer, temporaryDatabase } from '../helpers/postgres.ts';
 import { home } from '../helpers/process.ts';
 import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
 
@@ -112,4 +112,35 @@ test('a gateway that is killed in mid-load: never more than the limit, and at mo
     vain += counted - count;
   }
   expect(vain).toBeLessThanOrEqual(cutOff);
+}, 60_000);
+
+test('clocks that are an hour ahead and an hour behind: exactly the limit, and one end of the hour for all clients', async () => {
+  const database = await temporaryDatabase();
+  // Long before the hour ends.
+  await (
+    await settableClock(database)
+  )(Date.parse('2026-11-22T10:20:00Z'));
+  const LIMIT = 30;
+  const config = { database: database.url, providers: { sim: {} }, tiers: { free: LIMIT } };
+  const gateways = await Promise.all(
+    [0, HOUR_MS, -HOUR_MS].map((ms) =>
+      gateway({ config, tier: 'free', clock: { ...systemClock, now: () => systemClock.now() + ms } }),
+    ),
+  );
+  const key = await gateways[1]?.newKey({ tier: 'free', account: 'a' });
+  const requests = Array.from({ length: 2 * LIMIT }, (_, at) =>
+    ask({ url: gateways[at % gateways.length]?.url ?? '', key: key ?? '' }, {}),
+  );
+  const seen = await Promise.all(requests);
+  expect(seen.filter(({ status }) => status === 200)).toHaveLength(LIMIT);
+  const refused = seen.filter(({ status }) => status !== 200);
+  for (const { status, text, headers } of refused) {
+    expect(status).toBe(429);
+    expect(text).toContain('the next hour begins at 2026-11-22T11:00:00.000Z');
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(2390);
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(2400);
+  }
+  expect(await database.query('SELECT sum(requests)::int, count(*)::int FROM hours')).toEqual([
+    { sum: LIMIT, count: 1 },
+  ]);
 }, 60_000);
