@@ -110,13 +110,48 @@ export function echoOf(context: Partial<Pick<ReplyContext, 'request' | 'hidden'>
   return echo;
 }
 
-/** The whole Response. A literal of two spreads would take 35 µs to make and to write, instead of 5. */
+/** The whole Response, each member by its name: joined by Object.assign, it takes twice as long to make and to write. */
 export function responseOf(
   head: ResponseHead,
   state: ResponseState,
   context?: Partial<Pick<ReplyContext, 'request' | 'hidden'>>,
 ): JsonObject {
-  return Object.assign(headOf(head, state), echoOf(context));
+  const first = headOf(head, state);
+  const echo = echoOf(context);
+  return {
+    id: first.id,
+    object: first.object,
+    created_at: first.created_at,
+    completed_at: first.completed_at,
+    status: first.status,
+    incomplete_details: first.incomplete_details,
+    error: first.error,
+    model: first.model,
+    output: first.output,
+    usage: first.usage,
+    service_tier: first.service_tier,
+    background: echo.background,
+    frequency_penalty: echo.frequency_penalty,
+    instructions: echo.instructions,
+    max_output_tokens: echo.max_output_tokens,
+    max_tool_calls: echo.max_tool_calls,
+    metadata: echo.metadata,
+    parallel_tool_calls: echo.parallel_tool_calls,
+    presence_penalty: echo.presence_penalty,
+    previous_response_id: echo.previous_response_id,
+    prompt_cache_key: echo.prompt_cache_key,
+    reasoning: echo.reasoning,
+    safety_identifier: echo.safety_identifier,
+    store: echo.store,
+    temperature: echo.temperature,
+    text: echo.text,
+    tool_choice: echo.tool_choice,
+    tools: echo.tools,
+    top_logprobs: echo.top_logprobs,
+    top_p: echo.top_p,
+    truncation: echo.truncation,
+    user: echo.user,
+  };
 }
 
 function numberOr(value: JsonValue | undefined, usual: number): number {
