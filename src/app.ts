@@ -19,6 +19,7 @@ import { createItemRecorder, createUsageRecorder, type UsageRecorder } from './o
 import { createLive, type Live } from './observe/live.ts';
 import type { Ids } from './ids.ts';
 import { silentLog, type Logger } from './log.ts';
+import { allProtocols } from './protocols/registry.ts';
 import { createProviderClient, type ProviderClient } from './providers/client.ts';
 import { listModels, probeLocal } from './providers/discover.ts';
 import { readWindows } from './providers/local-windows.ts';
@@ -81,6 +82,8 @@ export interface App {
   /** One for each host: `http://127.0.0.1:8787`. */
   urls: string[];
   port: number;
+  /** What a client of each protocol adds to a URL. */
+  endpoints: { name: string; base: string }[];
   /** For the user: hosts that the machine lacks. */
   notes: string[];
   /** The providers that are known now. */
@@ -154,6 +157,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   return {
     urls,
     port,
+    endpoints: allProtocols.map(({ name, client }) => ({ name, base: client.setup.base })),
     notes: skipped.map((host) => `this machine has no ${host}; it is not listened on`),
     get providers() {
       return deps.routing.providers();

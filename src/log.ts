@@ -14,6 +14,12 @@ export interface Logger {
   flush(): void;
 }
 
+/** The log of a process that others write into, too. */
+export interface SharedLog extends Logger {
+  /** Adds a record (a line of JSON) that another process made. */
+  relay(record: string): void;
+}
+
 export type LogFormat = 'pretty' | 'json' | 'off';
 
 interface Output {
@@ -30,9 +36,15 @@ const FLUSH_BYTES = 64 * 1024;
 /** Records are dropped while more than this waits for the reader, and until half of it is gone. */
 const MOST_WAITING = 1024 * 1024;
 
-export function createLog(options: { format: LogFormat; stream: Output; colors?: boolean }): Logger {
+export function createLog(options: {
+  format: LogFormat;
+  stream: Output;
+  colors?: boolean;
+  /** Fields of every record. */
+  fields?: Fields;
+}): SharedLog {
   const { format, stream } = options;
-  if (format === 'off') return silentLog;
+  if (format === 'off') return { ...silentLog, relay: () => undefined };
   stream.on?.('error', () => undefined);
   let waiting = '';
   let dropped = 0;
@@ -70,7 +82,11 @@ export function createLog(options: { format: LogFormat; stream: Output; colors?:
     },
   };
   const log = pino(
-    { base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (level) => ({ level }) } },
+    {
+      base: options.fields ?? null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (level) => ({ level }) },
+    },
     destination,
   );
   const writer =
@@ -83,7 +99,11 @@ export function createLog(options: { format: LogFormat; stream: Output; colors?:
       if (dropped > 0) reportDropped();
       log[level](cutMembers(fields), cut(message, LONGEST_MESSAGE));
     };
-  return { info: writer('info'), warn: writer('warn'), error: writer('error'), flush };
+  const relay = (record: string): void => {
+    if (isFull()) dropped += 1;
+    else destination.write(`${record}\n`);
+  };
+  return { info: writer('info'), warn: writer('warn'), error: writer('error'), flush, relay };
 }
 
 /** Clients choose names and paths, so each is cut after so many characters. Fields that are not listed are names. */

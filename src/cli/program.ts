@@ -47,6 +47,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/running/stop.ts')).defineStop,
   },
   {
+    name: 'reload',
+    summary: 'let the running gateway read its configuration again, replace its workers',
+    load: async () => (await import('./commands/running/reload.ts')).defineReload,
+  },
+  {
     name: 'service',
     summary: 'a service of the user that starts the gateway at login',
     load: async () => (await import('./commands/running/service.ts')).defineService,

@@ -19,6 +19,20 @@ export interface GatewayStatus {
   /** How long `stop` waits for them, in milliseconds. */
   grace_ms: number;
   providers: ProviderStatus[];
+  /** Of a gateway with several processes; `pid` is the one that started them. */
+  workers?: WorkerStatus[];
+  /** Its workers are being replaced. */
+  reloading?: boolean;
+  /** Why the last reload did not replace them. */
+  reload_fault?: string | null;
+}
+
+export interface WorkerStatus {
+  worker: number;
+  pid: number;
+  state: 'starting' | 'serving' | 'stopping';
+  /** null: it did not answer. */
+  requests_in_flight: number | null;
 }
 
 export interface ProviderStatus {

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { printBanner } from '../../src/cli/ui/banner.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { allProtocols } from '../../src/protocols/registry.ts';
 import { openStore } from '../../src/store/open.ts';
 import { capture, createShell, type Shell } from './harness.ts';
 
@@ -25,6 +26,7 @@ async function bannerOf(shell: Shell, { columns, firstKey, colors = false }: Sho
   const app: App = {
     urls: ['http://127.0.0.1:8787', 'http://[::1]:8787'],
     port: 8787,
+    endpoints: allProtocols.map(({ name, client }) => ({ name, base: client.setup.base })),
     notes: [],
     providers: config.providers,
     underWay: { requests: 0, graceMs: 0 },

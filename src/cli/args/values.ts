@@ -1,5 +1,6 @@
 // Parses values of options and arguments. An invalid value is wrong usage (exit code 2).
 import { InvalidArgumentError } from 'commander';
+import { availableParallelism } from 'node:os';
 import { nameFault } from '../../accounts/name.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import { DAY_MS } from '../../clock.ts';
@@ -48,6 +49,18 @@ export function parsePort(text: string): number {
   if (!(port <= HIGHEST_PORT))
     throw new InvalidArgumentError(`A port is a whole number from 0 to ${HIGHEST_PORT}.`);
   return port;
+}
+
+const MOST_WORKERS = 64;
+
+export function parseWorkers(text: string): number {
+  const workers =
+    text === 'auto' ? availableParallelism() : /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(workers >= 1 && workers <= MOST_WORKERS))
+    throw new InvalidArgumentError(
+      `A number of workers is a whole number from 1 to ${MOST_WORKERS}, or auto.`,
+    );
+  return workers;
 }
 
 /** Collects an option that may be given several times. */

@@ -1,7 +1,6 @@
 // The output of `serve` on stdout once it listens: base URLs, providers and models, the database, and how to get a key.
 import type { App } from '../../app.ts';
 import type { Config, ProviderConfig } from '../../config/config.ts';
-import { allProtocols } from '../../protocols/registry.ts';
 import { SIM_MODELS } from '../../sim/behaviours.ts';
 import type { Store } from '../../store/store.ts';
 import { version, type Context } from '../context.ts';
@@ -11,8 +10,11 @@ import { shownProviders } from '../../config/providers.ts';
 import { assignTierCommand, commandLines, withCommand } from './lines.ts';
 import { displayWidth, wrapText, wrapWords } from './table.ts';
 
+/** What a gateway says about itself when it serves; it crosses the channel between two processes. */
+export type Served = Pick<App, 'urls' | 'endpoints' | 'notes' | 'providers'>;
+
 interface Running {
-  app: Pick<App, 'urls' | 'notes' | 'providers'>;
+  app: Served;
   config: Config;
   store: Store;
   /** The plaintext of a key that this start created. */
@@ -41,10 +43,10 @@ export async function printBanner(running: Running, context: Context): Promise<v
   printLines(context.stdout, [
     style.bold(`gateway ${version()} is listening${background ? ' in the background' : ''}`),
     '',
-    ...allProtocols.flatMap(({ name, client }) =>
+    ...app.endpoints.flatMap(({ name, base }) =>
       rows(
         name,
-        app.urls.map((url) => style.cyan(url + client.setup.base)),
+        app.urls.map((url) => style.cyan(url + base)),
       ),
     ),
     ...path('database', clean(store.location)),

@@ -4,10 +4,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync } from 'node:fs';
 import type { Command, Option } from 'commander';
-import type { App } from '../../../app.ts';
-import type { Config, ProviderConfig } from '../../../config/config.ts';
+import type { Config } from '../../../config/config.ts';
 import { CliError, ProgramEnd, type Context } from '../../context.ts';
 import { lookUpGateways } from '../../running.ts';
+import type { Served } from '../../ui/banner.ts';
 import { errorLines, say } from '../../ui/lines.ts';
 import { clean } from '../../ui/style.ts';
 import { openDatabase, shownDatabase, startWarnings } from '../../with-store.ts';
@@ -18,7 +18,7 @@ export const IN_BACKGROUND = '--in-background';
 
 /** What the banner shows. The key crosses only the channel between the two processes. */
 interface Ready {
-  ready: { urls: string[]; notes: string[]; providers: ProviderConfig[]; firstKey?: string | undefined };
+  ready: Served & { firstKey?: string | undefined };
 }
 
 interface Failed {
@@ -27,11 +27,19 @@ interface Failed {
 
 type Message = Ready | Failed;
 
+/** Without secrets. */
+export function servedBy({ urls, endpoints, notes, providers }: Served): Served {
+  const shown = providers.map((provider) => ({ ...provider, apiKey: undefined, headers: {} }));
+  return { urls, endpoints, notes, providers: shown };
+}
+
 /** Of the process that serves. Does nothing if the process that waits is gone. */
-export async function reportReady(app: App, firstKey: string | undefined, context: Context): Promise<void> {
-  const { urls, notes } = app;
-  const providers = app.providers.map((provider) => ({ ...provider, apiKey: undefined, headers: {} }));
-  await context.report?.({ ready: { urls, notes, providers, firstKey } } satisfies Ready);
+export async function reportReady(
+  app: Served,
+  firstKey: string | undefined,
+  context: Context,
+): Promise<void> {
+  await context.report?.({ ready: { ...servedBy(app), firstKey } } satisfies Ready);
 }
 
 /** The process that waits prints the error. If it is gone, the error goes to stderr, which is the log file. */
@@ -42,9 +50,9 @@ export async function reportFailure(error: unknown, debug: boolean, context: Con
 }
 
 /** Several lines, and the exit code of the process that failed. */
-class StartFailure extends CliError {
+export class StartFailure extends CliError {
   readonly faults: string[];
-  constructor({ lines, exitCode }: Failed['failed']) {
+  constructor({ lines, exitCode }: { lines: string[]; exitCode: number }) {
     super(lines[0] ?? 'the gateway did not start', exitCode === 2 ? 2 : 1);
     this.faults = lines;
   }
@@ -60,12 +68,12 @@ export async function serveInBackground(config: Config, command: Command, contex
     context.die(signal);
   });
   try {
-    const { urls, notes, providers, firstKey } = await waitFor(child, logFile);
+    const { firstKey, ...app } = await waitFor(child, logFile);
     const store = await openDatabase(config);
     try {
       const { printBanner } = await import('../../ui/banner.ts');
       const background = { pid: child.pid ?? 0, logFile };
-      await printBanner({ app: { urls, notes, providers }, config, store, firstKey, background }, context);
+      await printBanner({ app, config, store, firstKey, background }, context);
     } finally {
       await store.close();
     }
@@ -91,14 +99,7 @@ async function refuseSecond(config: Config, context: Context): Promise<void> {
 function start(command: Command, logFile: string | undefined, { cwd, env }: Context): ChildProcess {
   const script = process.argv[1] ?? '';
   const self = logFile === undefined ? IN_BACKGROUND : `${IN_BACKGROUND}=${logFile}`;
-  const words = [
-    ...process.execArgv,
-    script,
-    ...optionWords(command.parent),
-    'serve',
-    ...optionWords(command),
-    self,
-  ];
+  const words = [...process.execArgv, script, ...serveWords(command), self];
   const stderr = logFile === undefined ? 'ignore' : openToAppend(logFile);
   try {
     return spawn(process.execPath, words, {
@@ -114,7 +115,12 @@ function start(command: Command, logFile: string | undefined, { cwd, env }: Cont
 }
 
 /** Those of `serve --background` and of `dashboard` itself. */
-const NOT_PASSED = ['--background', IN_BACKGROUND, '--open', '--json'];
+const NOT_PASSED = ['--background', IN_BACKGROUND, '--open', '--json', '--as-worker'];
+
+/** The words of `serve` with the options of this command line. */
+export function serveWords(command: Command): string[] {
+  return [...optionWords(command.parent), 'serve', ...optionWords(command)];
+}
 
 /** The options of the command line, as words of another. */
 function optionWords(command: Command | null): string[] {

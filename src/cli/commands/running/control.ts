@@ -8,9 +8,17 @@ import type { Logger } from '../../../log.ts';
 import { version, type Context } from '../../context.ts';
 import { dataFolderOf } from '../../running.ts';
 
+/** A gateway, of one process or of several. */
+export interface Controlled {
+  controlHandlers: readonly ControlHandler[];
+  status(): ReturnType<App['status']> | Promise<ReturnType<App['status']>>;
+  /** Rejects with ControlError if the configuration is not valid. */
+  reload(): Promise<void>;
+}
+
 /** The gateway serves without its control socket, too: then this resolves to undefined, and the log has the reason. */
 export async function openControl(
-  app: App,
+  app: Controlled,
   parts: {
     config: Config;
     logger: Logger;
@@ -23,10 +31,10 @@ export async function openControl(
 ): Promise<ControlServer | undefined> {
   const { config, logger, logFile, end, context } = parts;
   const { startControl } = await import('../../../control/server.ts');
-  const status = (): GatewayStatus => ({
+  const status = async (): Promise<GatewayStatus> => ({
     pid: process.pid,
     version: version(),
-    ...app.status(),
+    ...(await app.status()),
     log: logFile,
   });
   const handlers: ControlHandler[] = [
@@ -38,6 +46,14 @@ export async function openControl(
       handle() {
         // After the reply.
         setImmediate(end);
+        return status();
+      },
+    },
+    {
+      method: 'POST',
+      path: '/reload',
+      async handle() {
+        await app.reload();
         return status();
       },
     },

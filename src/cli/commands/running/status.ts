@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { HOUR_MS, isoTime } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
-import type { GatewayStatus } from '../../../control/status.ts';
+import type { GatewayStatus, WorkerStatus } from '../../../control/status.ts';
 import { plural } from '../../../plural.ts';
 import { StoreError, type Store, type TargetHealth } from '../../../store/store.ts';
 import type { Context } from '../../context.ts';
@@ -152,6 +152,7 @@ function gatewayLines(gateway: GatewayStatus, page: Page): string[] {
     ...(tool === undefined ? [] : [['tool', [`${clean(tool)}; the gateway ends with it`]] satisfies Row]),
     ['since', [`${formatTime(Date.parse(since))} UTC, for ${age}`]],
     ['address', urls.map((url) => style.cyan(clean(url)))],
+    ...(gateway.workers === undefined ? [] : [workersRow(gateway.workers)]),
     ['requests', [gateway.state === 'stopping' ? stopping : `${formatCount(requests)} under way`]],
     ['database', [clean(gateway.database)]],
     ['config', [clean(gateway.config ?? 'none: uses the providers of the environment')]],
@@ -164,6 +165,14 @@ function gatewayLines(gateway: GatewayStatus, page: Page): string[] {
     '',
     ...providerLines(gateway, page),
   ];
+}
+
+function workersRow(workers: readonly WorkerStatus[]): [string, string[]] {
+  const lines = workers.map(({ worker, pid, state, requests_in_flight: requests }) => {
+    const work = requests === null ? '' : `, ${formatCount(requests)} under way`;
+    return `${worker}: pid ${pid}${state === 'serving' ? '' : `, ${state}`}${work}`;
+  });
+  return ['workers', lines];
 }
 
 /** A path or address on two lines cannot be copied, so a long one gets a line of its own. */

@@ -39,7 +39,7 @@ export function defineStop(stop: Command, context: Context): void {
     );
 }
 
-function parsePid(text: string): number {
+export function parsePid(text: string): number {
   if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError('A pid is a whole number.');
   return Number(text);
 }
@@ -52,7 +52,7 @@ async function stopCommand(
 ): Promise<void> {
   const config = await readConfig(command, context);
   await sayRead(context, config, { database: true });
-  const gateway = await choose(pid, options.port, config, context);
+  const gateway = await choose({ pid, port: options.port, command: 'stop' }, config, context);
   const { call } = await import('../../../control/client.ts');
   await call(gateway, 'POST', '/stop');
   const { pid: ended, requests_in_flight: requests, grace_ms: grace } = gateway.status;
@@ -68,9 +68,9 @@ async function stopCommand(
   else printLines(context.stdout, [`the gateway with pid ${ended} has stopped`]);
 }
 
-async function choose(
-  pid: number | undefined,
-  port: number | undefined,
+/** `command`: how to name one of several. */
+export async function choose(
+  { pid, port, command }: { pid: number | undefined; port: number | undefined; command: string },
   config: Config,
   context: Context,
 ): Promise<RunningGateway> {
@@ -87,7 +87,7 @@ async function choose(
   throw new CliError(
     first === undefined
       ? `no gateway has this pid or port; there ${running.length === 1 ? 'is' : 'are'} ${listed}`
-      : `${fitting.length} gateways run: ${listed}; name one: gateway stop PID`,
+      : `${fitting.length} gateways run: ${listed}; name one: gateway ${command} PID`,
   );
 }
 

@@ -1,0 +1,37 @@
+// What workers have learnt, for those that start later.
+import type { Clock } from '../../../../clock.ts';
+import type { SharedHealth } from '../../../../routing/health.ts';
+import type { Shared } from './messages.ts';
+
+export interface Board {
+  set(shared: Shared): void;
+  values(): Shared[];
+}
+
+/** Targets are many where a client may send any name. */
+const MOST_VALUES = 4096;
+
+export function createBoard(clock: Clock): Board {
+  const known = new Map<string, { shared: Shared; at: number }>();
+  return {
+    set(shared) {
+      const key = `${shared.topic} ${shared.key}`;
+      known.delete(key);
+      known.set(key, { shared, at: clock.monotonic() });
+      if (known.size <= MOST_VALUES) return;
+      for (const oldest of known.keys()) {
+        known.delete(oldest);
+        return;
+      }
+    },
+    values: () => [...known.values()].map(({ shared, at }) => aged(shared, clock.monotonic() - at)),
+  };
+}
+
+/** Pauses have become shorter meanwhile. */
+function aged(shared: Shared, ms: number): Shared {
+  if (shared.topic !== 'health') return shared;
+  const health = shared.value as SharedHealth;
+  const left = (time: number): number => Math.max(time - ms, 0);
+  return { ...shared, value: { ...health, openMs: left(health.openMs), coolMs: left(health.coolMs) } };
+}

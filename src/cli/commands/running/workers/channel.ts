@@ -1,0 +1,128 @@
+// Calls and event streams between the supervisor and a worker, over the channel that Node gives to a child process. Both sides answer.
+import { ControlError } from '../../../../control/handler.ts';
+
+/** What carries messages: a process, or in a worker the process itself. */
+export interface Wire {
+  send(message: object): void;
+  onMessage(listener: (message: unknown) => void): void;
+}
+
+export type Calls = Readonly<Record<string, (body: unknown) => unknown>>;
+/** Each calls `send` until the returned function is called. */
+export type Streams = Readonly<Record<string, (send: (event: unknown) => void) => () => void>>;
+
+export interface Channel {
+  /** Rejects with ControlError if the other side refuses, with ChannelEnd if it is gone. */
+  call(name: string, body?: unknown): Promise<unknown>;
+  /** The returned function ends the stream. */
+  stream(name: string, onEvent: (event: unknown) => void): () => void;
+  /** The other side is gone: calls that wait for it fail. */
+  close(): void;
+}
+
+export class ChannelEnd extends Error {
+  override readonly name = 'ChannelEnd';
+  constructor() {
+    super('the other process is gone');
+  }
+}
+
+type Message =
+  | { kind: 'call'; id: number; name: string; body: unknown }
+  | { kind: 'result'; id: number; value: unknown }
+  | { kind: 'fault'; id: number; status: number; message: string }
+  | { kind: 'open'; id: number; name: string }
+  | { kind: 'event'; id: number; value: unknown }
+  | { kind: 'close'; id: number };
+
+interface Waiting {
+  resolve: (value: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+export function createChannel(wire: Wire, calls: Calls, streams: Streams = {}): Channel {
+  const waiting = new Map<number, Waiting>();
+  const listeners = new Map<number, (event: unknown) => void>();
+  const opened = new Map<number, () => void>();
+  let lastId = 0;
+  let ended = false;
+
+  const send = (message: Message): void => {
+    if (!ended) wire.send(message);
+  };
+
+  async function answer(id: number, name: string, body: unknown): Promise<void> {
+    try {
+      const handle = calls[name];
+      if (handle === undefined) throw new ControlError(404, `there is no ${name}`);
+      send({ kind: 'result', id, value: await handle(body) });
+    } catch (error) {
+      const status = error instanceof ControlError ? error.status : 500;
+      send({ kind: 'fault', id, status, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  function settle(id: number): Waiting | undefined {
+    const found = waiting.get(id);
+    waiting.delete(id);
+    return found;
+  }
+
+  function receive(message: Message): void {
+    switch (message.kind) {
+      case 'call':
+        void answer(message.id, message.name, message.body);
+        break;
+      case 'result':
+        settle(message.id)?.resolve(message.value);
+        break;
+      case 'fault':
+        settle(message.id)?.reject(new ControlError(message.status, message.message));
+        break;
+      case 'open': {
+        const { id, name } = message;
+        opened.set(id, streams[name]?.((value) => send({ kind: 'event', id, value })) ?? (() => undefined));
+        break;
+      }
+      case 'event':
+        listeners.get(message.id)?.(message.value);
+        break;
+      case 'close':
+        opened.get(message.id)?.();
+        opened.delete(message.id);
+        break;
+      default:
+      // A message of another kind: Node's own, or of another version.
+    }
+  }
+
+  wire.onMessage((message) => {
+    if (typeof message === 'object' && message !== null && 'kind' in message) receive(message as Message);
+  });
+
+  return {
+    call(name, body) {
+      if (ended) return Promise.reject(new ChannelEnd());
+      const id = ++lastId;
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject });
+        send({ kind: 'call', id, name, body });
+      });
+    },
+    stream(name, onEvent) {
+      const id = ++lastId;
+      listeners.set(id, onEvent);
+      send({ kind: 'open', id, name });
+      return () => {
+        if (listeners.delete(id)) send({ kind: 'close', id });
+      };
+    },
+    close() {
+      ended = true;
+      for (const { reject } of waiting.values()) reject(new ChannelEnd());
+      waiting.clear();
+      for (const stop of opened.values()) stop();
+      opened.clear();
+    },
+  };
+}

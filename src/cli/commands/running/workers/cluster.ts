@@ -1,0 +1,88 @@
+// Starts a worker as a process, with Node's cluster module. SCHED_NONE: the supervisor opens the port once and accepts nothing; each
+// worker accepts for itself, so that no connection waits for a process that was killed (docs/decisions/0019).
+import cluster from 'node:cluster';
+import type { Readable } from 'node:stream';
+import { createChannel, type Calls, type Channel, type Streams, type Wire } from './channel.ts';
+import type { Failed, Ready, Stopped } from './messages.ts';
+import type { Exit, Launched } from './pool.ts';
+
+export interface WorkerProcess extends Launched<Ready> {
+  readonly channel: Channel;
+  /** Lines of its log, and what Node writes when it crashes. */
+  readonly stderr: Readable | null;
+  /** Of workers that have stopped: usage rows that could not be written. */
+  readonly unwritten: number;
+}
+
+/** A worker that cannot serve. */
+export class WorkerFailure extends Error {
+  override readonly name = 'WorkerFailure';
+  readonly failed: Failed;
+  constructor(failed: Failed) {
+    super(failed.lines.join('; '));
+    this.failed = failed;
+  }
+}
+
+/** `words`: the command line of a worker. */
+export function prepareWorkers(words: readonly string[]): void {
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  cluster.setupPrimary({
+    exec: process.argv[1],
+    execArgv: process.execArgv,
+    args: [...words],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    serialization: 'advanced',
+    windowsHide: true,
+  });
+}
+
+/** `calls` and `streams`: what the worker may ask. */
+export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
+  const worker = cluster.fork();
+  const { process: child } = worker;
+  const wire: Wire = {
+    // A worker that ends cannot be written to; its end is reported elsewhere.
+    send: (message) => void (child.connected && child.send(message, () => undefined)),
+    onMessage: (listener) => void child.on('message', listener),
+  };
+  // An error of its channel.
+  worker.on('error', () => undefined);
+  const exited = new Promise<Exit>((resolve) => {
+    // Its last message can arrive after its end.
+    child.once('exit', (code, signal) => setImmediate(() => resolve({ code, signal })));
+  });
+  let unwritten = 0;
+  let settle: { resolve: (ready: Ready) => void; reject: (error: Error) => void };
+  const ready = new Promise<Ready>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  // Nobody may wait for it.
+  ready.catch(() => undefined);
+  const own: Calls = {
+    ready: (value) => settle.resolve(value as Ready),
+    failed: (value) => settle.reject(new WorkerFailure(value as Failed)),
+    stopped: (value) => void (unwritten = (value as Stopped).unwritten),
+  };
+  const started: WorkerProcess = {
+    pid: child.pid ?? 0,
+    ready,
+    exited,
+    stderr: child.stderr,
+    channel: createChannel(wire, { ...own, ...calls }, streams),
+    get unwritten() {
+      return unwritten;
+    },
+    async stop(how) {
+      await started.channel.call('stop', how);
+    },
+    lead: () => void started.channel.call('lead').catch(() => undefined),
+    kill: () => void child.kill('SIGKILL'),
+  };
+  void exited.then(({ code, signal }) => {
+    const how = signal === null ? `with ${code}` : `by ${signal}`;
+    settle.reject(new WorkerFailure({ lines: [`a worker ended ${how} before it served`], exitCode: 1 }));
+    started.channel.close();
+  });
+  return started;
+}

@@ -1,0 +1,141 @@
+// What all workers do, as one: their status, their requests, their metrics, for commands and for the admin API of each of them.
+import type { RequestJson } from '../../../../accounts/request-json.ts';
+import type { App } from '../../../../app.ts';
+import type { Clock } from '../../../../clock.ts';
+import type { ControlHandler } from '../../../../control/handler.ts';
+import { ControlError } from '../../../../control/handler.ts';
+import type { WorkerStatus } from '../../../../control/status.ts';
+import type { LiveFrame, NewRequests } from '../../../../observe/live.ts';
+import type { WorkerProcess } from './cluster.ts';
+import { mergeFrames, mergeMetrics, mergeStatus } from './merge.ts';
+import type { Ready } from './messages.ts';
+import type { Member, Pool } from './pool.ts';
+
+type Status = ReturnType<App['status']>;
+type Worker = Member<WorkerProcess>;
+
+export interface Crowd {
+  /** `whole` is undefined if no worker answers. */
+  status(): Promise<{ whole: Status | undefined; workers: WorkerStatus[] }>;
+  readMetrics(): Promise<string>;
+  watch(send: (frame: object) => void): () => void;
+  follow(send: (news: object) => void): () => void;
+  handlers: readonly ControlHandler[];
+  /** A worker was added: those who watch see it, too. */
+  added(worker: Worker): void;
+}
+
+/** A worker that does not answer in this time is left out. */
+const ANSWER_MS = 1000;
+const EVERY_MS = 500;
+
+export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock): Crowd {
+  const watchers = new Set<(worker: Worker) => void>();
+
+  function ask(worker: Worker, name: string): Promise<unknown> {
+    return new Promise((resolve) => {
+      const cancel = clock.after(ANSWER_MS, () => resolve(undefined));
+      const settle = (value: unknown): void => {
+        cancel();
+        resolve(value);
+      };
+      worker.process.channel.call(name).then(settle, () => settle(undefined));
+    });
+  }
+
+  async function askAll(name: string): Promise<{ worker: Worker; value: unknown }[]> {
+    const asked = pool().members.filter(({ state }) => state !== 'starting');
+    const answers = asked.map(async (worker) => ({ worker, value: await ask(worker, name) }));
+    return (await Promise.all(answers)).filter(({ value }) => value !== undefined);
+  }
+
+  /** Opens a stream of each worker, also of those that are added. */
+  function eachStream(name: string, onEvent: (event: unknown, worker: Worker) => void): () => void {
+    const stops: (() => void)[] = [];
+    const open = (worker: Worker): void => {
+      stops.push(worker.process.channel.stream(name, (event) => onEvent(event, worker)));
+    };
+    for (const worker of pool().members) open(worker);
+    watchers.add(open);
+    return () => {
+      watchers.delete(open);
+      for (const stop of stops) stop();
+    };
+  }
+
+  function watch(send: (frame: object) => void): () => void {
+    const frames = new Map<Worker, LiveFrame>();
+    const stop = eachStream('/live', (event, worker) => frames.set(worker, event as LiveFrame));
+    let cancel = (): void => undefined;
+    const show = (): void => {
+      cancel = clock.after(EVERY_MS, show);
+      const alive = new Set(pool().members);
+      for (const worker of frames.keys()) if (!alive.has(worker)) frames.delete(worker);
+      const merged = mergeFrames([...frames.values()]);
+      if (merged !== undefined) send(merged);
+    };
+    // The first frames are here soon.
+    cancel = clock.after(EVERY_MS / 10, show);
+    return () => {
+      cancel();
+      stop();
+    };
+  }
+
+  const follow: Crowd['follow'] = (send) =>
+    eachStream('/requests/new', (event) => send(event as NewRequests));
+
+  const crowd: Crowd = {
+    async status() {
+      const answers = await askAll('status');
+      const known = new Map(answers.map(({ worker, value }) => [worker, value as Status]));
+      const workers = pool()
+        .members.map((worker) => ({
+          worker: worker.number,
+          pid: worker.process.pid,
+          state: worker.state,
+          requests_in_flight: known.get(worker)?.requests_in_flight ?? null,
+        }))
+        .sort((a, b) => a.worker - b.worker);
+      return { whole: mergeStatus([...known.values()]), workers };
+    },
+    async readMetrics() {
+      const pages = await askAll('GET /metrics');
+      const texts = pages.map(({ worker, value }) => ({ worker: worker.number, text: String(value) }));
+      return mergeMetrics(texts.sort((a, b) => a.worker - b.worker));
+    },
+    watch,
+    follow,
+    added: (worker) => {
+      for (const open of watchers) open(worker);
+    },
+    handlers: [
+      { method: 'GET', path: '/requests', handle: async () => mergeRecent(await askAll('GET /requests')) },
+      { method: 'GET', path: '/requests/new', open: (_request, send) => follow(send) },
+      { method: 'GET', path: '/live', open: (_request, send) => watch(send) },
+      {
+        method: 'POST',
+        path: '/admin/link',
+        handle() {
+          const { leader } = pool();
+          if (leader === undefined) throw new ControlError(503, 'no worker serves now; try again');
+          return leader.process.channel.call('POST /admin/link');
+        },
+      },
+    ],
+  };
+  return crowd;
+}
+
+interface Recent {
+  refused: RequestJson[];
+  under_way: string[];
+}
+
+function mergeRecent(answers: readonly { value: unknown }[]): Recent {
+  const all = answers.map(({ value }) => value as Recent);
+  return {
+    refused: all.flatMap(({ refused }) => refused).sort((a, b) => (a.at < b.at ? -1 : 1)),
+    under_way: all.flatMap(({ under_way: ids }) => ids),
+  };
+}

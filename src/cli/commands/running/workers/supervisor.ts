@@ -1,0 +1,318 @@
+// `gateway serve --workers N`: a process that serves nothing itself. It starts the workers, watches the configuration, writes one log,
+// and answers commands for all of them. It does not load what answers requests.
+import type { Command } from 'commander';
+import { closeSync, openSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { isoTime } from '../../../../clock.ts';
+import { placeChanges, type Config } from '../../../../config/config.ts';
+import { watchConfig } from '../../../../config/watch.ts';
+import { ControlError } from '../../../../control/handler.ts';
+import type { SharedLog } from '../../../../log.ts';
+import type { Context } from '../../../context.ts';
+import { openDatabase, shownDatabase } from '../../../with-store.ts';
+import { serveWords, StartFailure } from '../background.ts';
+import { openControl } from '../control.ts';
+import { createBoard } from './board.ts';
+import { launchWorker, prepareWorkers, WorkerFailure, type WorkerProcess } from './cluster.ts';
+import { createCrowd, type Crowd } from './crowd.ts';
+import type { Hello, Ready, Shared } from './messages.ts';
+import { createPool, type Pool } from './pool.ts';
+import {
+  createFirstKey,
+  openLog,
+  sayUnwritten,
+  sayWaiting,
+  sayWarnings,
+  watchSignals,
+  type Output,
+  type Signals,
+  type Source,
+} from './start.ts';
+
+interface Options {
+  count: number;
+  source: Source;
+  output: Output | undefined;
+  command: Command;
+  context: Context;
+}
+
+interface Supervisor {
+  options: Options;
+  logger: SharedLog;
+  signals: Signals;
+  pool: Pool<Ready, WorkerProcess>;
+  crowd: Crowd;
+  state: { config: Config; reloadFault: string | null };
+}
+
+export async function serveWithWorkers(options: Options): Promise<void> {
+  const { source, output, command, context } = options;
+  // Before the start, so that a signal during the start has its effect.
+  const signals = watchSignals(context);
+  try {
+    const config = await source.load();
+    const logger = await openLog(config, output, context);
+    sayWarnings(config, logger, context);
+    // A fault of the database is reported once, and its schema is made once.
+    await (await openDatabase(config)).close();
+    prepareWorkers([...serveWords(command), '--as-worker']);
+    try {
+      await superviseUntilSignal(await createSupervisor(options, { config, logger, signals }));
+    } finally {
+      logger.flush();
+    }
+  } finally {
+    signals.stop();
+  }
+}
+
+async function createSupervisor(
+  options: Options,
+  { config, logger, signals }: { config: Config; logger: SharedLog; signals: Signals },
+): Promise<Supervisor> {
+  const { count, context } = options;
+  const { clock, ids } = context;
+  const { createSessions } = await import('../../../../admin/sessions.ts');
+  const sessions = createSessions({ clock, ids });
+  const board = createBoard(clock);
+  const state = { config, reloadFault: null };
+
+  function launch(number: number, leads: boolean): WorkerProcess {
+    const { database, listen } = config;
+    const hello = (): Hello => ({
+      number,
+      count,
+      leads,
+      log: config.log !== 'off',
+      place: { database, listen },
+      shared: board.values(),
+    });
+    const worker = launchWorker(
+      {
+        hello,
+        share: (value) => tellOthers(value as Shared, worker),
+        metrics: () => crowd.readMetrics(),
+        'session.createLink': () => sessions.createLink(),
+        'session.open': (code) => sessions.open(code as string),
+        'session.find': (cookie) => sessions.find(cookie as string),
+        'session.isOpen': (cookie) => sessions.isOpen(cookie as string),
+        'session.close': (cookie) => sessions.close(cookie as string),
+      },
+      { live: (send) => crowd.watch(send), news: (send) => crowd.follow(send) },
+    );
+    relayLog(worker, number, logger);
+    return worker;
+  }
+
+  function tellOthers(shared: Shared, from: WorkerProcess): void {
+    board.set(shared);
+    for (const { process } of pool.members) {
+      if (process !== from) process.channel.call('shared', shared).catch(() => undefined);
+    }
+  }
+
+  const pool = createPool<Ready, WorkerProcess>({
+    count,
+    launch,
+    clock,
+    log: logger,
+    onAdded: (member) => crowd.added(member),
+  });
+  const crowd = createCrowd(() => pool, clock);
+  return { options, logger, signals, pool, crowd, state };
+}
+
+/** Lines that are no records come from Node itself: a crash for want of memory, a warning. */
+function relayLog({ stderr, pid }: WorkerProcess, worker: number, logger: SharedLog): void {
+  if (stderr === null) return;
+  createInterface({ input: stderr }).on('line', (line) => {
+    if (line.startsWith('{"level":')) logger.relay(line);
+    else if (line.trim() !== '') logger.error('a worker wrote', { worker, pid, detail: line });
+  });
+}
+
+async function superviseUntilSignal(supervisor: Supervisor): Promise<void> {
+  const { options, logger, signals, pool, state } = supervisor;
+  const { output, context } = options;
+  signals.onSecond((signal) => {
+    pool.kill();
+    context.die(signal);
+  });
+  const ready = await Promise.race([startWorkers(pool), signals.first.then(() => undefined)]);
+  if (ready === undefined) {
+    pool.kill();
+    await Promise.all(pool.members.map(({ process }) => process.exited));
+    return;
+  }
+  signals.onHangUp(() => {
+    if (isTerminalGone(context)) return false;
+    void reload(supervisor, 'SIGHUP').catch(() => undefined);
+    return true;
+  });
+  const watch = watchFile(supervisor);
+  const since = isoTime(context.clock.now());
+  const control = await openControl(controlled(supervisor, ready, since), {
+    config: state.config,
+    logger,
+    logFile: output?.logFile ?? null,
+    end: () => signals.end('gateway stop'),
+    context,
+  });
+  try {
+    await Promise.race([greet(supervisor, ready), signals.first]);
+  } catch (error) {
+    control?.close();
+    pool.kill();
+    throw error;
+  }
+  logger.info('stopping', await signals.first);
+  watch?.close();
+  await stopAll(supervisor);
+  control?.close();
+}
+
+async function startWorkers(pool: Supervisor['pool']): Promise<Ready> {
+  try {
+    return await pool.start();
+  } catch (error) {
+    throw error instanceof WorkerFailure ? new StartFailure(error.failed) : error;
+  }
+}
+
+async function stopAll({ options, logger, pool, crowd, state }: Supervisor): Promise<void> {
+  const { context } = options;
+  const { config } = state;
+  const { whole } = await crowd.status();
+  const underWay = {
+    requests: whole?.requests_in_flight ?? 0,
+    graceMs: whole?.grace_ms ?? config.limits.shutdownGrace,
+  };
+  sayWaiting(underWay, config, logger, context);
+  logger.flush();
+  const ending = pool.members.map(({ process }) => process);
+  await pool.stop();
+  const unwritten = ending.reduce((rows, process) => rows + process.unwritten, 0);
+  if (unwritten > 0) sayUnwritten(unwritten, logger, shownDatabase(config.database), context);
+}
+
+async function greet({ options, logger, state }: Supervisor, ready: Ready): Promise<void> {
+  const { output, context, count } = options;
+  const { config } = state;
+  const store = await openDatabase(config);
+  try {
+    const isShown = output === undefined || context.report !== undefined;
+    const firstKey = isShown ? await createFirstKey(config, store, context) : undefined;
+    if (output !== undefined) {
+      logger.info('listening', { pid: process.pid, workers: count, urls: ready.urls });
+      await output.ready(ready, firstKey);
+      return;
+    }
+    const { printBanner } = await import('../../../ui/banner.ts');
+    await printBanner({ app: ready, config, store, firstKey }, context);
+  } finally {
+    await store.close();
+  }
+}
+
+function controlled(
+  supervisor: Supervisor,
+  { urls }: Ready,
+  since: string,
+): Parameters<typeof openControl>[0] {
+  const { pool, crowd, state } = supervisor;
+  return {
+    controlHandlers: crowd.handlers,
+    async status() {
+      const { config } = state;
+      const { whole, workers } = await crowd.status();
+      return {
+        state: 'serving',
+        requests_in_flight: 0,
+        providers: [],
+        grace_ms: config.limits.shutdownGrace,
+        ...whole,
+        urls,
+        since,
+        config: config.file,
+        database: shownDatabase(config.database),
+        workers,
+        reloading: pool.isReplacing,
+        reload_fault: state.reloadFault,
+      };
+    },
+    reload: () => reload(supervisor, 'gateway reload'),
+  };
+}
+
+/** A terminal that is closed sends SIGHUP, too. Nobody could end the gateway with Ctrl-C any more. */
+function isTerminalGone({ stdout, stderr }: Context): boolean {
+  if (stdout.isTTY !== true && stderr.isTTY !== true) return false;
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** Reads the configuration, then replaces the workers one after the other. Resolves when the first of them starts. Rejects with
+ *  ControlError if the configuration is not valid. */
+async function reload({ options, logger, pool, state }: Supervisor, by: string): Promise<void> {
+  let next: Config;
+  try {
+    next = await options.source.load();
+  } catch (error) {
+    const faults = faultsOf(error);
+    for (const fault of faults) logger.error(`the changed configuration is not used: ${fault}`);
+    state.reloadFault = faults.join('; ');
+    throw new ControlError(400, `the old configuration stays: ${state.reloadFault}`);
+  }
+  take(next, state, logger);
+  state.reloadFault = null;
+  logger.info('the workers are replaced', { by });
+  void pool.replaceAll().then((fault) => {
+    state.reloadFault = fault ?? null;
+    if (fault === undefined) logger.info('the workers were replaced', { workers: options.count });
+    else logger.error('the workers were not all replaced: those that serve stay', { reason: fault });
+  });
+}
+
+/** The place of the gateway stays. */
+function take(next: Config, state: Supervisor['state'], logger: SharedLog): void {
+  const before = state.config;
+  for (const setting of placeChanges(before, next)) logger.warn(`${setting} changes only with a restart`);
+  state.config = {
+    ...next,
+    database: before.database,
+    listen: { ...before.listen, names: next.listen.names },
+  };
+}
+
+function watchFile(supervisor: Supervisor): { close(): void } | undefined {
+  const { options, logger, pool, state } = supervisor;
+  const { file } = state.config;
+  if (file === null) return undefined;
+  return watchConfig({
+    file,
+    async reload() {
+      try {
+        state.config = { ...(await options.source.load()), database: state.config.database };
+      } catch (error) {
+        for (const fault of faultsOf(error)) logger.error(`the changed configuration is not used: ${fault}`);
+        return;
+      }
+      await Promise.all(
+        pool.members.map(({ process }) => process.channel.call('reload').catch(() => undefined)),
+      );
+    },
+    gone: () =>
+      logger.warn(
+        'the configuration file was deleted: its last settings stay in effect until the gateway ends',
+        { file },
+      ),
+    clock: options.context.clock,
+  });
+}
+
+const faultsOf = (error: unknown): string[] => (error as { faults?: string[] }).faults ?? [String(error)];

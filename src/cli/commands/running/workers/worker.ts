@@ -1,0 +1,238 @@
+// One worker of `gateway serve --workers N`: a whole gateway that gets its place, its log and its end from the supervisor.
+import type { Command } from 'commander';
+import cluster from 'node:cluster';
+import type { App, Peers } from '../../../../app.ts';
+import type { Config } from '../../../../config/config.ts';
+import { createLog, type Logger } from '../../../../log.ts';
+import { version, type Context, type GlobalOptions } from '../../../context.ts';
+import { dataFolderOf } from '../../../running.ts';
+import { errorLines } from '../../../ui/lines.ts';
+import { openDatabase } from '../../../with-store.ts';
+import { servedBy } from '../background.ts';
+import { createChannel, type Calls, type Channel, type Streams } from './channel.ts';
+import type { Failed, Hello, Ready, Shared, Stopped } from './messages.ts';
+import { listenFailure, type Source } from './start.ts';
+
+/** What the supervisor asks before the gateway serves waits for it. */
+interface Later {
+  app: Promise<App>;
+  serve(app: App): void;
+}
+
+export async function serveAsWorker(source: Source, command: Command, context: Context): Promise<void> {
+  // A terminal and a service manager send their signals to every process; the supervisor says what they mean.
+  context.onSignal(() => undefined);
+  const later = createLater();
+  const ending = createEnding();
+  const peers = createPeers();
+  const channel = openChannel(
+    { ...peers.calls, ...callsOf(later), stop: (how) => ending.end(how === 'retire' ? 'retire' : 'stop') },
+    streamsOf(later),
+  );
+  const hello = (await channel.call('hello')) as Hello;
+  const log = createLog({
+    format: hello.log ? 'json' : 'off',
+    stream: process.stderr,
+    fields: { worker: hello.number },
+  });
+  try {
+    const unwritten = await serve(
+      { source, context, hello, log, later, ending, peers: peers.of(channel, hello) },
+      channel,
+    );
+    await channel.call('stopped', { unwritten } satisfies Stopped);
+  } catch (error) {
+    const { debug } = command.optsWithGlobals<GlobalOptions>();
+    const { lines, exitCode } = errorLines(error, debug === true);
+    await channel.call('failed', { lines, exitCode } satisfies Failed);
+  } finally {
+    log.flush();
+    cluster.worker?.disconnect();
+  }
+}
+
+interface Parts {
+  source: Source;
+  context: Context;
+  hello: Hello;
+  log: Logger;
+  later: Later;
+  ending: Ending;
+  peers: Peers;
+}
+
+/** Resolves to the usage rows that could not be written, when the supervisor has ended the gateway. */
+async function serve(parts: Parts, channel: Channel): Promise<number> {
+  const { source, context, hello, log, later, ending, peers } = parts;
+  const { clock, ids, env } = context;
+  const load = async (): Promise<Config> => inPlace(await source.load(), hello);
+  const config = await load();
+  const store = await openDatabase(config);
+  try {
+    const { startApp } = await import('../../../../app.ts');
+    const app = await startApp({
+      config,
+      reload: load,
+      effective: source.effective,
+      connect: async (to) => (await import('../../../tools/connect-facts.ts')).connectFacts(to, env),
+      store,
+      dataFolder: await dataFolderOf(config, env),
+      log,
+      clock,
+      ids,
+      env,
+      version: version(),
+      peers,
+    }).catch((error: unknown) => {
+      throw listenFailure(error, config);
+    });
+    const ignoreFaults = context.onFault((error) => {
+      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      log.error('uncaught error', { detail });
+    });
+    later.serve(app);
+    await app.ready;
+    await channel.call('ready', servedBy(app) satisfies Ready);
+    const how = await ending.ended;
+    const unwritten = await app.stop(how === 'retire' ? 'retire' : undefined);
+    ignoreFaults();
+    return unwritten;
+  } finally {
+    await store.close();
+  }
+}
+
+/** The requests that are served at once are limited for the whole gateway: each worker has its share. */
+function inPlace(config: Config, { place, count }: Hello): Config {
+  const { database, listen } = place;
+  const { limits } = config;
+  const maxConcurrent = Math.ceil(limits.maxConcurrent / count);
+  return {
+    ...config,
+    database,
+    listen: { ...listen, names: config.listen.names },
+    limits: { ...limits, maxConcurrent },
+  };
+}
+
+function openChannel(calls: Calls, streams: Streams): Channel {
+  return createChannel(
+    {
+      send: (message) => void process.send?.(message, undefined, undefined, () => undefined),
+      onMessage: (listener) => void process.on('message', listener),
+    },
+    calls,
+    streams,
+  );
+}
+
+function createLater(): Later {
+  let serve: (app: App) => void = () => undefined;
+  const app = new Promise<App>((resolve) => {
+    serve = resolve;
+  });
+  return { app, serve };
+}
+
+interface Ending {
+  ended: Promise<'stop' | 'retire'>;
+  end(how: 'stop' | 'retire'): void;
+}
+
+function createEnding(): Ending {
+  let end: Ending['end'] = () => undefined;
+  const ended = new Promise<'stop' | 'retire'>((resolve) => {
+    end = resolve;
+  });
+  return { ended, end: (how) => end(how) };
+}
+
+/** What the gateway does for its user's commands, for the supervisor. */
+function callsOf(later: Later): Calls {
+  const handle = async (method: string, path: string): Promise<unknown> => {
+    const { controlHandlers } = await later.app;
+    const row = controlHandlers.find((each) => each.method === method && each.path === path);
+    return row !== undefined && 'handle' in row
+      ? row.handle({ query: new URLSearchParams(), body: undefined })
+      : undefined;
+  };
+  return {
+    status: async () => (await later.app).status(),
+    reload: async () => (await later.app).reload(),
+    'GET /requests': () => handle('GET', '/requests'),
+    'GET /metrics': () => handle('GET', '/metrics'),
+    'POST /admin/link': () => handle('POST', '/admin/link'),
+  };
+}
+
+function streamsOf(later: Later): Streams {
+  const open =
+    (path: string) =>
+    (send: (event: unknown) => void): (() => void) => {
+      let stop = (): void => undefined;
+      let isOver = false;
+      void later.app.then(({ controlHandlers }) => {
+        const row = controlHandlers.find((each) => each.path === path);
+        if (isOver || row === undefined || !('open' in row)) return;
+        stop = row.open({ query: new URLSearchParams(), body: undefined }, send);
+      });
+      return () => {
+        isOver = true;
+        stop();
+      };
+    };
+  return { '/live': open('/live'), '/requests/new': open('/requests/new') };
+}
+
+/** The other workers, through the supervisor. What it says before the gateway listens waits. */
+function createPeers(): { calls: Calls; of: (channel: Channel, hello: Hello) => Peers } {
+  let leads = false;
+  let onLead = (): void => undefined;
+  let onShared: Parameters<Peers['onShared']>[0] | undefined;
+  const early: Shared[] = [];
+  const receive = (shared: Shared): void => {
+    if (onShared === undefined) early.push(shared);
+    else onShared(shared.topic, shared.key, shared.value);
+  };
+  const calls: Calls = {
+    shared: (value) => receive(value as Shared),
+    lead() {
+      if (leads) return;
+      leads = true;
+      onLead();
+    },
+  };
+  const of = (channel: Channel, hello: Hello): Peers => {
+    leads ||= hello.leads;
+    const ask = <Value>(name: string, body?: unknown): Promise<Value> =>
+      channel.call(name, body) as Promise<Value>;
+    return {
+      share: (topic, key, value) => {
+        ask('share', { topic, key, value } satisfies Shared).catch(() => undefined);
+      },
+      onShared(listener) {
+        onShared = listener;
+        for (const shared of [...hello.shared, ...early.splice(0)]) receive(shared);
+      },
+      get leads() {
+        return leads;
+      },
+      onLead(listener) {
+        onLead = listener;
+      },
+      live: {
+        watch: (send) => channel.stream('live', (frame) => send(frame as object)),
+        follow: (send) => channel.stream('news', (news) => send(news as object)),
+      },
+      sessions: {
+        createLink: () => ask('session.createLink'),
+        open: (code) => ask('session.open', code),
+        find: (cookie) => ask('session.find', cookie),
+        isOpen: (cookie) => ask('session.isOpen', cookie),
+        close: (cookie) => ask('session.close', cookie),
+      },
+      readMetrics: () => ask('metrics'),
+    };
+  };
+  return { calls, of };
+}

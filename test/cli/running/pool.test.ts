@@ -1,0 +1,203 @@
+// Which workers there are: after crashes, while they are replaced, and at the end. Processes are promises here, and time is moved by hand.
+import { describe, expect, it } from 'vitest';
+import {
+  createPool,
+  pauseAfter,
+  type Exit,
+  type Launched,
+} from '../../../src/cli/commands/running/workers/pool.ts';
+import type { Logger } from '../../../src/log.ts';
+import { manualClock } from '../../helpers/clock.ts';
+
+interface Fake extends Launched<string> {
+  number: number;
+  leads: boolean;
+  stops: string[];
+  killed: boolean;
+  serve(): void;
+  fail(reason: string): void;
+  end(exit?: Exit): void;
+}
+
+function fake(number: number, leads: boolean, pid: number): Fake {
+  let settle: { resolve: (value: string) => void; reject: (error: Error) => void };
+  const ready = new Promise<string>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  ready.catch(() => undefined);
+  let end: (exit: Exit) => void = () => undefined;
+  const exited = new Promise<Exit>((resolve) => {
+    end = resolve;
+  });
+  const made: Fake = {
+    number,
+    pid,
+    leads,
+    ready,
+    exited,
+    stops: [],
+    killed: false,
+    serve: () => settle.resolve('ready'),
+    fail: (reason) => settle.reject(new Error(reason)),
+    end(exit = { code: null, signal: 'SIGKILL' }) {
+      settle.reject(new Error('ended'));
+      end(exit);
+    },
+    stop: async (how) => void made.stops.push(how),
+    lead() {
+      made.leads = true;
+    },
+    kill() {
+      made.killed = true;
+      made.end();
+    },
+  };
+  return made;
+}
+
+function setUp(count = 2) {
+  const clock = manualClock();
+  const launched: Fake[] = [];
+  const records: { message: string; fields: object | undefined }[] = [];
+  const write = (message: string, fields?: object): void => void records.push({ message, fields });
+  const log: Logger = { info: write, warn: write, error: write, flush: () => undefined };
+  const pool = createPool<string, Fake>({
+    count,
+    launch(number, leads) {
+      const made = fake(number, leads, 100 + launched.length);
+      launched.push(made);
+      return made;
+    },
+    clock,
+    log,
+  });
+  return { clock, launched, records, pool };
+}
+
+async function started(count = 2) {
+  const parts = setUp(count);
+  const start = parts.pool.start();
+  for (const worker of parts.launched) worker.serve();
+  await start;
+  return parts;
+}
+
+/** Lets promises run on. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const states = ({ pool }: ReturnType<typeof setUp>): string[] =>
+  pool.members.map(({ number, state, process: { pid } }) => `${number} ${state} ${pid}`);
+
+describe('the start', () => {
+  it('is over when all serve, and the first leads', async () => {
+    const parts = await started();
+    expect(states(parts)).toEqual(['1 serving 100', '2 serving 101']);
+    expect(parts.launched.map(({ leads }) => leads)).toEqual([true, false]);
+  });
+
+  it('fails with the reason of the worker that cannot serve, and leaves none', async () => {
+    const { pool, launched } = setUp();
+    const start = pool.start();
+    launched[0]?.serve();
+    launched[1]?.fail('the port is in use');
+    await expect(start).rejects.toThrow('the port is in use');
+    expect(launched.map(({ killed }) => killed)).toEqual([true, true]);
+    expect(pool.members).toEqual([]);
+  });
+});
+
+describe('a worker that ends', () => {
+  it('is started again at once, and another one leads meanwhile', async () => {
+    const parts = await started();
+    parts.launched[0]?.end();
+    await settled();
+    expect(states(parts)).toEqual(['2 serving 101', '1 starting 102']);
+    expect(parts.pool.leader?.number).toBe(2);
+    expect(parts.launched[1]?.leads).toBe(true);
+    expect(parts.records).toEqual([
+      {
+        message: 'a worker ended: it is started again',
+        fields: { worker: 1, pid: 100, signal: 'SIGKILL', pause_ms: 0 },
+      },
+    ]);
+  });
+
+  it('is started again after a growing pause when it ends soon, again and again', async () => {
+    const { clock, launched, records } = await started();
+    for (const pause of [0, 1000, 2000, 4000]) {
+      launched.findLast(({ number }) => number === 1)?.end({ code: 1, signal: null });
+      await settled();
+      expect(records.at(-1)?.fields).toMatchObject({ code: 1, pause_ms: pause });
+      const before = launched.length;
+      if (pause > 0) {
+        clock.advance(pause - 1);
+        expect(launched).toHaveLength(before);
+        clock.advance(1);
+      }
+      expect(launched).toHaveLength(pause > 0 ? before + 1 : before);
+    }
+  });
+
+  it('has no pause after it served for a while', async () => {
+    const { clock, launched, records } = await started();
+    for (let round = 0; round < 3; round += 1) {
+      clock.advance(10_000);
+      launched.findLast(({ number }) => number === 1)?.end();
+      await settled();
+      expect(records.at(-1)?.fields).toMatchObject({ pause_ms: 0 });
+    }
+  });
+
+  it('waits 30 s at most', () => {
+    expect([1, 2, 3, 6, 7, 100].map(pauseAfter)).toEqual([0, 1000, 2000, 16_000, 30_000, 30_000]);
+  });
+});
+
+describe('replacing all', () => {
+  it('ends an old worker only after the new one serves, one after the other', async () => {
+    const parts = await started();
+    const { launched, pool } = parts;
+    const replaced = pool.replaceAll();
+    await settled();
+    expect(launched).toHaveLength(3);
+    expect(launched[0]?.stops).toEqual([]);
+    launched[2]?.serve();
+    await settled();
+    expect(launched[0]?.stops).toEqual(['retire']);
+    expect(launched).toHaveLength(4);
+    expect(pool.isReplacing).toBe(true);
+    launched[3]?.serve();
+    expect(await replaced).toBeUndefined();
+    expect(states(parts)).toEqual(['1 stopping 100', '2 stopping 101', '1 serving 102', '2 serving 103']);
+    expect([pool.isReplacing, pool.leader?.process.pid]).toEqual([false, 102]);
+    launched[0]?.end({ code: 0, signal: null });
+    await settled();
+    expect([launched.length, parts.records]).toEqual([4, []]);
+  });
+
+  it('stops at a new worker that does not serve: the old ones stay', async () => {
+    const parts = await started();
+    const replaced = parts.pool.replaceAll();
+    await settled();
+    parts.launched[2]?.fail('the database is damaged');
+    expect(await replaced).toBe('the database is damaged');
+    await settled();
+    expect(states(parts)).toEqual(['1 serving 100', '2 serving 101']);
+    expect(parts.launched.map(({ stops }) => stops)).toEqual([[], [], []]);
+  });
+});
+
+it('the end waits for every worker, and starts none again', async () => {
+  const { launched, pool } = await started();
+  let isOver = false;
+  const stop = pool.stop().then(() => {
+    isOver = true;
+  });
+  expect(launched.map(({ stops }) => stops)).toEqual([['stop'], ['stop']]);
+  launched[0]?.end({ code: 0, signal: null });
+  await settled();
+  expect(isOver).toBe(false);
+  launched[1]?.end({ code: 0, signal: null });
+  await stop;
+  expect(launched).toHaveLength(2);
+});

@@ -1,0 +1,355 @@
+// Several processes on one port: what a user of `gateway serve --workers 2` relies on. Real processes, real sockets.
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, test } from 'vitest';
+import { call, findGateways } from '../../src/control/client.ts';
+import { isStatus, type GatewayStatus } from '../../src/control/status.ts';
+import { content, FINISH, START, TERMINAL } from '../gateway/wire.ts';
+import { send } from '../helpers/ask.ts';
+import { provider } from '../helpers/gateway.ts';
+import { home, type Home, type Server } from '../helpers/process.ts';
+import { rawClient, rawRequest } from '../helpers/raw-client.ts';
+import { gate, scriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
+
+const WORKERS = ['--workers', '2'];
+
+/** What `gateway status` reads, without the cost of a process. */
+async function statusOf({ directory }: Home): Promise<GatewayStatus> {
+  const { running } = await findGateways(`${directory}/gateway`, {});
+  const [gateway] = running;
+  if (gateway === undefined) throw new Error('no gateway is found');
+  return gateway.status;
+}
+
+async function reload(shell: Home): Promise<GatewayStatus> {
+  const { running } = await findGateways(`${shell.directory}/gateway`, {});
+  const [gateway] = running;
+  if (gateway === undefined) throw new Error('no gateway is found');
+  await call(gateway, 'POST', '/reload');
+  let status = await statusOf(shell);
+  while (status.reloading === true) {
+    await sleep(50);
+    status = await statusOf(shell).catch(() => status);
+  }
+  expect(isStatus(status)).toBe(true);
+  return status;
+}
+
+interface Logged {
+  worker?: number;
+  msg: string;
+  status?: number;
+}
+
+/** The records of the log; each is a line of its own. */
+function records(server: Server): Logged[] {
+  const lines = server.stderr().split('\n');
+  return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Logged);
+}
+
+/** One request on a connection of its own, so that any worker may get it. Resolves to the status, 0 if there is no answer. */
+async function askOnce(to: { url: string; key: string }, model = 'sim/echo'): Promise<number> {
+  const client = await rawClient(to.url);
+  const body = { model, messages: [{ role: 'user', content: 'hello' }] };
+  client.send(rawRequest({ key: to.key }, body, ['content-type: application/json', 'connection: close']));
+  return Number(/^HTTP\/1\.1 (\d+)/.exec(await client.closed)?.[1] ?? 0);
+}
+
+interface Streams {
+  upstream: ScriptedProvider;
+  shell: Home;
+  server: Server;
+  to: { url: string; key: string };
+  /** Opens streams that end when the gate is open. */
+  open: (count: number) => Promise<{ text: Promise<string> }[]>;
+  end: ReturnType<typeof gate>;
+}
+
+async function withStreams(...options: string[]): Promise<Streams> {
+  const upstream = await scriptedProvider();
+  const shell = home();
+  shell.configure({
+    providers: { p: provider(upstream.url, 'chat', ['m']) },
+    limits: { shutdown_grace: '20s' },
+  });
+  const server = await shell.serve(...WORKERS, ...options);
+  const to = { url: server.url, key: await shell.newKey('enterprise') };
+  const end = gate();
+  upstream.playAlways({
+    steps: [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat],
+  });
+  async function open(count: number): Promise<{ text: Promise<string> }[]> {
+    const clients = await Promise.all(Array.from({ length: count }, () => rawClient(server.url)));
+    const body = { model: 'm', stream: true, messages: [{ role: 'user', content: 'hello' }] };
+    for (const client of clients) {
+      client.send(rawRequest({ key: to.key }, body, ['content-type: application/json', 'connection: close']));
+    }
+    await Promise.all(clients.map((client) => client.until('"a"')));
+    return clients.map(({ closed }) => ({ text: closed }));
+  }
+  return { upstream, shell, server, to, open, end };
+}
+
+describe('two workers', () => {
+  it('admit exactly the hour of an account, and each record of the log names its worker', async () => {
+    const shell = home();
+    shell.configure({ providers: { sim: {} }, tiers: { some: 40 } });
+    const server = await shell.serve(...WORKERS);
+    const to = { url: server.url, key: await shell.newKey('some') };
+    const statuses = await Promise.all(Array.from({ length: 100 }, () => askOnce(to)));
+    const count = (status: number): number => statuses.filter((other) => other === status).length;
+    // The hour may end meanwhile.
+    expect([40, 80]).toContain(count(200));
+    expect(count(200) + count(429)).toBe(100);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toMatchObject({ code: 0, signal: null });
+    const requests = records(server).filter(({ status }) => status !== undefined);
+    expect(requests).toHaveLength(100);
+    expect(requests.every(({ worker }) => worker === 1 || worker === 2)).toBe(true);
+  });
+
+  it('are one gateway for commands: one start, one state with the workers, one end', async () => {
+    const shell = home();
+    const server = await shell.serve(...WORKERS);
+    expect(server.stdout().match(/is listening/g)).toHaveLength(1);
+    expect(server.stdout().match(/sk-gw-\w{40}/)).toHaveLength(1);
+    const status = await statusOf(shell);
+    expect(status).toMatchObject({
+      pid: server.child.pid,
+      state: 'serving',
+      urls: [server.url],
+      workers: [
+        { worker: 1, state: 'serving', requests_in_flight: 0 },
+        { worker: 2, state: 'serving', requests_in_flight: 0 },
+      ],
+    });
+    const shown = await shell.run('status');
+    expect(shown.stdout).toMatch(/workers +1: pid \d+, 0 under way\n +2: pid \d+, 0 under way\n/);
+    const stopped = await shell.run('stop');
+    expect(stopped.stdout).toBe(`the gateway with pid ${server.child.pid} has stopped\n`);
+    expect(await server.ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('avoid together what failed for one of them', async () => {
+    const upstream = await scriptedProvider();
+    const shell = home();
+    shell.configure({
+      providers: { p: provider(upstream.url, 'chat', ['m']), sim: {} },
+      routes: { r: ['p/m', 'sim/echo'] },
+    });
+    const server = await shell.serve(...WORKERS);
+    const to = { url: server.url, key: await shell.newKey('enterprise') };
+    upstream.playAlways({
+      status: 429,
+      headers: { 'retry-after': '60' },
+      body: { error: { message: 'slow' } },
+    });
+    expect(await askOnce(to, 'r')).toBe(200);
+    await expect.poll(async () => (await statusOf(shell)).providers[0]?.avoided.length).toBe(1);
+    for (let round = 0; round < 12; round += 1) expect(await askOnce(to, 'r')).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it('answer for each other: metrics of both, and a browser session that any of them knows', async () => {
+    const shell = home();
+    shell.configure({ providers: { sim: {} }, metrics: true });
+    const server = await shell.serve(...WORKERS);
+    const to = { url: server.url, key: await shell.newKey('enterprise') };
+    await Promise.all(Array.from({ length: 10 }, () => askOnce(to)));
+    const page = await (await fetch(`${server.url}/metrics`)).text();
+    const answered = [...page.matchAll(/^gateway_requests_total\{worker="[12]",.*\} (\d+)$/gm)];
+    expect(answered.reduce((sum, [, requests]) => sum + Number(requests), 0)).toBe(10);
+    expect(page).toMatch(/^gateway_requests_in_flight\{worker="1"\} 0$/m);
+    expect(page).toMatch(/^gateway_requests_in_flight\{worker="2"\} 0$/m);
+    expect(page.match(/^# TYPE gateway_requests_in_flight /gm)).toHaveLength(1);
+
+    const { url } = await shell.json<{ url: string }>('dashboard');
+    const opened = await fetch(`${server.url}/admin/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ link: /#link=(.*)$/.exec(url)?.[1] }),
+    });
+    expect(opened.status).toBe(201);
+    const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const path = '/admin/session';
+    for (let round = 0; round < 6; round += 1) {
+      const client = await rawClient(server.url);
+      client.send(
+        `GET ${path} HTTP/1.1\r\nhost: ${new URL(server.url).host}\r\ncookie: ${cookie}\r\nconnection: close\r\n\r\n`,
+      );
+      expect(await client.closed).toMatch(/^HTTP\/1\.1 200 /);
+    }
+  });
+});
+
+describe('a worker that is killed', () => {
+  it('costs its own streams only, and is started again', async () => {
+    const { shell, server, to, open, end } = await withStreams();
+    const streams = await open(12);
+    const { workers: before = [] } = await statusOf(shell);
+    const [victim] = [...before].sort((a, b) => (b.requests_in_flight ?? 0) - (a.requests_in_flight ?? 0));
+    if (victim === undefined) throw new Error('there are no workers');
+    process.kill(victim.pid, 'SIGKILL');
+    await server.logged('a worker ended: it is started again');
+    end.open();
+    const texts = await Promise.all(streams.map(({ text }) => text));
+    expect(texts.filter((text) => !text.includes('[DONE]'))).toHaveLength(victim.requests_in_flight ?? 0);
+    for (let round = 0; round < 5; round += 1) expect(await askOnce(to, 'sim/echo')).toBe(200);
+    await expect
+      .poll(async () => (await statusOf(shell)).workers?.map(({ state }) => state), { timeout: 20_000 })
+      .toEqual(['serving', 'serving']);
+  });
+
+  it('loses no connection that it had not accepted', async () => {
+    const shell = home();
+    const server = await shell.serve(...WORKERS);
+    const to = { url: server.url, key: await shell.newKey('enterprise') };
+    const { workers = [] } = await statusOf(shell);
+    const [victim, other] = workers;
+    if (victim === undefined || other === undefined) throw new Error('there are no workers');
+    // Both are stopped, so that the connections wait in the listener; then one of the two is killed.
+    for (const { pid } of workers) process.kill(pid, 'SIGSTOP');
+    const answers = Array.from({ length: 20 }, () => askOnce(to));
+    await sleep(100);
+    process.kill(victim.pid, 'SIGKILL');
+    process.kill(other.pid, 'SIGCONT');
+    expect(await Promise.all(answers)).toEqual(answers.map(() => 200));
+  });
+});
+
+describe('a reload', () => {
+  it('replaces the workers under load without a failed request or a cut stream', async () => {
+    const { shell, server, to, open, end } = await withStreams();
+    const before = await statusOf(shell);
+    const streams = await open(6);
+    let isLoaded = true;
+    const failed: unknown[] = [];
+    let answered = 0;
+    const client = async (): Promise<void> => {
+      while (isLoaded) {
+        // `fetch` holds its connections open and uses them again.
+        await send(to, { model: 'sim/echo' }).then(
+          async (response) => {
+            await response.text();
+            if (response.status === 200) answered += 1;
+            else failed.push(response.status);
+          },
+          (error: unknown) => failed.push(error),
+        );
+      }
+    };
+    const clients = Array.from({ length: 6 }, client);
+    const after = await reload(shell);
+    const soon = answered + 20;
+    while (answered < soon) await sleep(20);
+    isLoaded = false;
+    await Promise.all(clients);
+    expect(failed).toEqual([]);
+    end.open();
+    for (const { text } of streams) expect(await text).toContain('[DONE]');
+    expect(after.reload_fault).toBeNull();
+    const serving = after.workers?.filter(({ state }) => state === 'serving').map(({ pid }) => pid) ?? [];
+    const old = before.workers?.map(({ pid }) => pid) ?? [];
+    expect(serving).toHaveLength(2);
+    expect(serving.filter((pid) => old.includes(pid))).toEqual([]);
+    expect(records(server).map(({ msg }) => msg)).toContain('the workers were replaced');
+  });
+
+  it('by SIGHUP with an invalid configuration changes nothing and says why', async () => {
+    const shell = home();
+    shell.configure({ providers: { sim: {} } });
+    const server = await shell.serve(...WORKERS);
+    const before = await statusOf(shell);
+    shell.configure({ providers: { sim: {} }, tiers: { free: 'ten' } });
+    server.child.kill('SIGHUP');
+    await server.logged('the changed configuration is not used');
+    const after = await statusOf(shell);
+    expect(after.workers).toEqual(before.workers);
+    expect(after.reload_fault).toMatch(/tiers\.free/);
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+  });
+
+  it('of one process reads the configuration again', async () => {
+    const shell = home();
+    shell.configure({ providers: { sim: {} } });
+    const server = await shell.serve();
+    shell.configure({ providers: { sim: {} }, maintenance: true });
+    const { code, stdout } = await shell.run('reload');
+    const file = `${shell.directory}/gateway.yaml`;
+    expect([code, stdout]).toEqual([
+      0,
+      `the gateway with pid ${server.child.pid} uses ${file} as it is now\n`,
+    ]);
+    expect((await statusOf(shell)).state).toBe('maintenance');
+  });
+
+  it('of one process without a file says what to do', async () => {
+    const shell = home();
+    await shell.serve();
+    const { code, stderr } = await shell.run('reload');
+    expect(code).toBe(1);
+    expect(stderr).toContain('has no configuration file to read again');
+  });
+});
+
+test('a change of the file reaches every worker', async () => {
+  const shell = home();
+  shell.configure({ providers: { sim: {} } });
+  const server = await shell.serve(...WORKERS);
+  shell.configure({ providers: { sim: {} }, maintenance: true });
+  await server.logged('the configuration was reloaded');
+  const to = { url: server.url, key: await shell.newKey('enterprise') };
+  for (let round = 0; round < 6; round += 1) {
+    await expect.poll(() => askOnce(to)).toBe(503);
+  }
+});
+
+describe('the end', () => {
+  it('waits for the streams of all workers, says so, and ends with 0', async () => {
+    const { server, open, end } = await withStreams();
+    const streams = await open(4);
+    server.child.kill('SIGTERM');
+    await server.logged('waiting up to 20s for 4 open requests; a second Ctrl-C ends at once');
+    end.open();
+    for (const { text } of streams) expect(await text).toContain('[DONE]');
+    expect(await server.ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('is at once with a second signal, and no worker stays', async () => {
+    const { shell, server, open } = await withStreams();
+    const streams = await open(2);
+    const { workers = [] } = await statusOf(shell);
+    server.child.kill('SIGINT');
+    await server.logged('waiting up to 20s');
+    server.child.kill('SIGINT');
+    expect(await server.ended).toMatchObject({ signal: 'SIGINT' });
+    for (const { text } of streams) expect(await text).not.toContain('[DONE]');
+    await expect.poll(() => workers.filter(({ pid }) => isAlive(pid))).toEqual([]);
+  });
+
+  it('of a killed supervisor ends the workers', async () => {
+    const shell = home();
+    const server = await shell.serve(...WORKERS);
+    const { workers = [] } = await statusOf(shell);
+    server.child.kill('SIGKILL');
+    await server.ended;
+    await expect.poll(() => workers.filter(({ pid }) => isAlive(pid)), { timeout: 10_000 }).toEqual([]);
+  });
+});
+
+test('a port in use is one error, as of one process', async () => {
+  const shell = home();
+  const server = await shell.serve();
+  const { port } = new URL(server.url);
+  const { code, stderr } = await shell.run('serve', ...WORKERS, '--host', '127.0.0.1', '--port', port);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`port ${port} on 127.0.0.1 is in use by another program`);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
