@@ -133,6 +133,12 @@ export const COMPARISONS: readonly Comparison[] = [
     connections: 16,
   },
   {
+    id: 'postgres busy chat',
+    targets: ['bare', 'gateway', 'postgres'],
+    gate: to('gateway')(1.6, 1.3),
+    connections: 64,
+  },
+  {
     id: 'observed small chat',
     targets: ['gateway', 'observed'],
     gate: to('gateway')(1.03, 1.01),
