@@ -108,6 +108,7 @@ export function createAdmissions(connection: Connection, changes: Changes, clock
         .map(dropOld)
         .filter((group) => group.length > 0);
       if (batch.length > 0) await send(batch);
+      if (count > 0) await turnOfEventLoop();
     }
     busy = false;
   }
@@ -194,7 +195,7 @@ export function createAdmissions(connection: Connection, changes: Changes, clock
         // Requests of one turn of the event loop go together.
         if (!busy) {
           busy = true;
-          process.nextTick(() => void work());
+          setImmediate(() => void work());
         }
       });
     },
@@ -211,6 +212,11 @@ export function createAdmissions(connection: Connection, changes: Changes, clock
   function closed(): StoreError {
     return new StoreError('unavailable', `the database ${connection.server.location} was closed`);
   }
+}
+
+/** Other requests may have arrived with the reply. */
+function turnOfEventLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** One entry for each key of a batch; the keys of an account have the same tier and limit. */
