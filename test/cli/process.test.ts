@@ -129,7 +129,8 @@ test('only commands that serve load the script that answers requests', async () 
   for (const scripts of Object.values(loaded)) expect(scripts).toContain('program.cjs');
   const serving = Object.keys(loaded).filter((line) => loaded[line]?.includes('serving.cjs'));
   expect(serving.map((line) => line.split(' ')[0]).sort()).toEqual(SERVING);
-});
+  // One process runs all commands, one after the other.
+}, 120_000);
 
 test.each(['program.ts', 'commands/running/serve.ts', 'commands/keys.ts'])(
   '%s needs no package but commander',
@@ -163,11 +164,11 @@ function importsOf(source: string): string[] {
 }
 
 test.each([
-  [['--version'], 0],
-  [['keys', 'list'], 0],
-  [['usage', 'nobody'], 1],
-  [['nonsense'], 2],
-])('%j exits with %i', async (argv, code) => {
+  ['--version exits with 0', ['--version'], 0],
+  ['keys list exits with 0', ['keys', 'list'], 0],
+  ['usage of an unknown account exits with 1', ['usage', 'nobody'], 1],
+  ['an unknown command exits with 2', ['nonsense'], 2],
+])('%s', async (_, argv, code) => {
   const result = await finish(start(argv));
   expect(result.code, result.stderr).toBe(code);
   expect(result.stderr).not.toContain('    at ');

@@ -123,7 +123,11 @@ describe('wrong usage is one line on stderr and exit 2', () => {
     expect(stderr.trimEnd()).not.toMatch(/\p{Cc}/u);
   });
 
-  test.each([[[]], [['keys']], [['tiers']]])('%j without a command shows the help', async (argv) => {
+  test.each([
+    ['gateway', []],
+    ['keys', ['keys']],
+    ['tiers', ['tiers']],
+  ])('%s without a command shows the help', async (_, argv) => {
     const { code, stdout, stderr } = await createShell().run(argv);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage: gateway');

@@ -38,22 +38,22 @@ it('tells of each model what both protocols ask', async () => {
 });
 
 describe('pages', () => {
-  it.each<[query: string, ids: string[], more: boolean]>([
-    ['', ['auto', 'a', 'b', 'c', 'd'], false],
-    ['?limit=5', ['auto', 'a', 'b', 'c', 'd'], false],
-    ['?limit=2', ['auto', 'a'], true],
-    ['?limit=2&after_id=a', ['b', 'c'], true],
-    ['?limit=2&after_id=b', ['c', 'd'], false],
-    ['?after_id=c', ['d'], false],
-    ['?after_id=d', [], false],
-    ['?limit=2&before_id=d', ['b', 'c'], true],
-    ['?limit=2&before_id=b', ['auto', 'a'], false],
-    ['?limit=2&before_id=a', ['auto'], false],
-    ['?before_id=c', ['auto', 'a', 'b'], false],
-    ['?before_id=auto', [], false],
-    ['?limit=0', ['auto', 'a', 'b', 'c', 'd'], false],
-    ['?limit=many', ['auto', 'a', 'b', 'c', 'd'], false],
-  ])('%j is %j, more: %j', async (query, ids, more) => {
+  it.each<[name: string, query: string, ids: string[], more: boolean]>([
+    ['without a limit has all', '', ['auto', 'a', 'b', 'c', 'd'], false],
+    ['with the limit of all has all, and no more', '?limit=5', ['auto', 'a', 'b', 'c', 'd'], false],
+    ['with a limit has the first ones, and more', '?limit=2', ['auto', 'a'], true],
+    ['with after_id and a limit has a middle page, and more', '?limit=2&after_id=a', ['b', 'c'], true],
+    ['with after_id and a limit has the last page', '?limit=2&after_id=b', ['c', 'd'], false],
+    ['with after_id has the rest', '?after_id=c', ['d'], false],
+    ['after the last has none', '?after_id=d', [], false],
+    ['with before_id and a limit has a middle page, and more', '?limit=2&before_id=d', ['b', 'c'], true],
+    ['with before_id and a limit has the first page', '?limit=2&before_id=b', ['auto', 'a'], false],
+    ['before the second has the first, and more', '?limit=2&before_id=a', ['auto'], false],
+    ['with before_id has those before', '?before_id=c', ['auto', 'a', 'b'], false],
+    ['before the first has none', '?before_id=auto', [], false],
+    ['with a limit of 0 has all', '?limit=0', ['auto', 'a', 'b', 'c', 'd'], false],
+    ['with a limit that is no number has all', '?limit=many', ['auto', 'a', 'b', 'c', 'd'], false],
+  ])('%s', async (_, query, ids, more) => {
     const { data, has_more, first_id, last_id } = await list(query);
     expect(data.map(({ id }) => id)).toEqual(ids);
     expect({ has_more, first_id, last_id }).toEqual({

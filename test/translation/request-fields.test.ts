@@ -10,11 +10,17 @@ const fn = (name: string): JsonObject => ({ type: 'function', function: { name }
 const custom = (name: string): JsonObject => ({ type: 'custom', custom: { name } });
 const tool = (name: string): JsonObject => ({ name, input_schema: { type: 'object' } });
 
-type Option = [JsonObject, JsonObject, string[]?, Partial<Traits>?];
+type Option = [
+  name: string,
+  members: JsonObject,
+  expected: JsonObject,
+  dropped?: string[],
+  traits?: Partial<Traits>,
+];
 
 /** Members of the client's body, those of the provider's (undefined: absent), what is named as left out. */
 function options(from: ProtocolName, rows: Option[]): void {
-  it.each(rows)('%j', (members, expected, dropped = [], traits = {}) => {
+  it.each(rows)('carry %s', (_, members, expected, dropped = [], traits = {}) => {
     const crossed = cross(from, members, traits);
     const found = Object.fromEntries(Object.keys(expected).map((name) => [name, crossed.body[name]]));
     expect(found).toEqual(expected);
@@ -30,66 +36,130 @@ const absent = (...names: string[]): JsonObject => Object.fromEntries(names.map(
 
 describe('options of chat clients', () => {
   options('chat', [
-    [{ max_completion_tokens: 5, max_tokens: 7 }, { max_tokens: 5 }],
-    [{ max_tokens: null }, { max_tokens: 4096 }],
-    [{ max_tokens: null }, { max_tokens: 64 }, [], { maxOutput: 64 }],
-    [{ max_tokens: 100 }, { max_tokens: 64 }, [], { maxOutput: 64 }],
-    [{ temperature: 1.5 }, { temperature: 1 }],
     [
-      { temperature: 0.5, top_p: 0.5 },
-      { temperature: 0.5, top_p: 0.5 },
+      'max_completion_tokens rather than max_tokens',
+      { max_completion_tokens: 5, max_tokens: 7 },
+      { max_tokens: 5 },
+    ],
+    ['no limit, as the usual one', { max_tokens: null }, { max_tokens: 4096 }],
+    [
+      'no limit, as the most that the model writes',
+      { max_tokens: null },
+      { max_tokens: 64 },
+      [],
+      { maxOutput: 64 },
     ],
     [
+      'a limit that is cut to what the model writes',
+      { max_tokens: 100 },
+      { max_tokens: 64 },
+      [],
+      { maxOutput: 64 },
+    ],
+    ['a temperature that is cut to 1', { temperature: 1.5 }, { temperature: 1 }],
+    ['two sampling options', { temperature: 0.5, top_p: 0.5 }, { temperature: 0.5, top_p: 0.5 }],
+    [
+      'two sampling options for a model that takes one',
       { temperature: 0.5, top_p: 0.5 },
       { temperature: 0.5, ...absent('top_p') },
       ['top_p'],
       { oneSamplingParameter: true },
     ],
     [
+      'sampling options for a model that rejects them',
       { temperature: 0.5, top_p: 0.5, top_k: 3 },
       absent('temperature', 'top_p', 'top_k'),
       ['temperature', 'top_k', 'top_p'],
       { rejectsSampling: true },
     ],
-    [{ reasoning_effort: 'low', temperature: 0.5 }, absent('temperature'), ['temperature']],
-    [{ top_k: 3 }, { top_k: 3 }],
-    [{ stop: 'x' }, { stop_sequences: ['x'] }],
-    [{ stop: ['x', '', 'y'] }, { stop_sequences: ['x', 'y'] }],
-    [{ stop: [''] }, absent('stop_sequences')],
-    [{ safety_identifier: 'a', user: 'b' }, { metadata: { user_id: 'a' } }],
-    [{ user: 'b', safety_identifier: 'a' }, { metadata: { user_id: 'a' } }],
-    [{ user: 'b' }, { metadata: { user_id: 'b' } }],
-    [{ user: 'b', safety_identifier: '' }, { metadata: { user_id: 'b' } }],
-    [{ safety_identifier: '', user: 'b' }, { metadata: { user_id: 'b' } }],
-    [{ user: '' }, absent('metadata')],
-    [{ user: LONG_USER }, { metadata: { user_id: LONG_USER } }],
-    [{ user: `${LONG_USER}u` }, { metadata: { user_id: hashOf(`${LONG_USER}u`) } }],
-    [{ metadata: { a: 'b' } }, absent('metadata'), ['metadata']],
-    [{ service_tier: 'auto' }, { service_tier: 'auto' }],
-    [{ service_tier: 'priority' }, { service_tier: 'auto' }],
-    [{ service_tier: 'default' }, { service_tier: 'standard_only' }],
-    [{ service_tier: 'flex' }, absent('service_tier'), ['service_tier']],
-    [{ service_tier: 'scale' }, absent('service_tier'), ['service_tier']],
-    [{ prompt_cache_key: 'k' }, absent('prompt_cache_key'), ['prompt_cache_key']],
-    [{ stream: true, stream_options: { include_usage: true, include_obfuscation: false } }, { stream: true }],
-    [{ response_format: { type: 'text' } }, absent('output_config')],
-    [{ web_search_options: {} }, absent('tools'), ['web_search_options']],
-    [{ n: 1, logprobs: false, logit_bias: {}, store: false, modalities: ['text'] }, absent('n', 'store')],
-    [{ frequency_penalty: 0, presence_penalty: 0 }, absent('presence_penalty')],
     [
+      'a temperature while the model thinks',
+      { reasoning_effort: 'low', temperature: 0.5 },
+      absent('temperature'),
+      ['temperature'],
+    ],
+    ['top_k', { top_k: 3 }, { top_k: 3 }],
+    ['one stop sequence', { stop: 'x' }, { stop_sequences: ['x'] }],
+    ['stop sequences without the empty ones', { stop: ['x', '', 'y'] }, { stop_sequences: ['x', 'y'] }],
+    ['an empty stop sequence', { stop: [''] }, absent('stop_sequences')],
+    [
+      'safety_identifier rather than user after it',
+      { safety_identifier: 'a', user: 'b' },
+      { metadata: { user_id: 'a' } },
+    ],
+    [
+      'safety_identifier rather than user before it',
+      { user: 'b', safety_identifier: 'a' },
+      { metadata: { user_id: 'a' } },
+    ],
+    ['user', { user: 'b' }, { metadata: { user_id: 'b' } }],
+    [
+      'user rather than an empty safety_identifier after it',
+      { user: 'b', safety_identifier: '' },
+      { metadata: { user_id: 'b' } },
+    ],
+    [
+      'user rather than an empty safety_identifier before it',
+      { safety_identifier: '', user: 'b' },
+      { metadata: { user_id: 'b' } },
+    ],
+    ['an empty user', { user: '' }, absent('metadata')],
+    ['a user of 256 characters', { user: LONG_USER }, { metadata: { user_id: LONG_USER } }],
+    [
+      'a user of 257 characters, hashed',
+      { user: `${LONG_USER}u` },
+      { metadata: { user_id: hashOf(`${LONG_USER}u`) } },
+    ],
+    ['metadata', { metadata: { a: 'b' } }, absent('metadata'), ['metadata']],
+    ['the tier auto', { service_tier: 'auto' }, { service_tier: 'auto' }],
+    ['the tier priority', { service_tier: 'priority' }, { service_tier: 'auto' }],
+    ['the tier default', { service_tier: 'default' }, { service_tier: 'standard_only' }],
+    ['the tier flex', { service_tier: 'flex' }, absent('service_tier'), ['service_tier']],
+    ['the tier scale', { service_tier: 'scale' }, absent('service_tier'), ['service_tier']],
+    ['a cache key', { prompt_cache_key: 'k' }, absent('prompt_cache_key'), ['prompt_cache_key']],
+    [
+      'a stream with usage',
+      { stream: true, stream_options: { include_usage: true, include_obfuscation: false } },
+      { stream: true },
+    ],
+    ['an answer of text', { response_format: { type: 'text' } }, absent('output_config')],
+    ['a web search', { web_search_options: {} }, absent('tools'), ['web_search_options']],
+    [
+      'defaults of what messages do not have',
+      { n: 1, logprobs: false, logit_bias: {}, store: false, modalities: ['text'] },
+      absent('n', 'store'),
+    ],
+    ['penalties of zero', { frequency_penalty: 0, presence_penalty: 0 }, absent('presence_penalty')],
+    [
+      'options that messages do not have',
       { frequency_penalty: 1, presence_penalty: 1, logit_bias: { 1: 2 }, seed: 1, store: true },
       absent('seed', 'store'),
       ['frequency_penalty', 'logit_bias', 'presence_penalty', 'seed', 'store'],
     ],
-    [{ prediction: {}, verbosity: 'low', moderation: {} }, {}, ['moderation', 'prediction', 'verbosity']],
-    [{ prompt_cache_retention: '24h', top_logprobs: 2 }, absent('prompt_cache_retention')],
-    [{ provider: {}, plugins: [], unheard: 1 }, absent('unheard'), ['plugins', 'provider', 'unheard']],
     [
+      'options that change the answer a little',
+      { prediction: {}, verbosity: 'low', moderation: {} },
+      {},
+      ['moderation', 'prediction', 'verbosity'],
+    ],
+    [
+      'options of the cache and of probabilities',
+      { prompt_cache_retention: '24h', top_logprobs: 2 },
+      absent('prompt_cache_retention'),
+    ],
+    [
+      'members of other services',
+      { provider: {}, plugins: [], unheard: 1 },
+      absent('unheard'),
+      ['plugins', 'provider', 'unheard'],
+    ],
+    [
+      'members of OpenRouter',
       { include_reasoning: true, models: ['a'], route: 'r', transforms: ['t'], extra_body: { a: 1 } },
       absent('models'),
       ['extra_body', 'models', 'route', 'transforms'],
     ],
-    [{ extra_body: {} }, absent('extra_body')],
+    ['an empty extra_body', { extra_body: {} }, absent('extra_body')],
   ]);
 
   it.each<[string, JsonObject]>([
@@ -101,11 +171,11 @@ describe('options of chat clients', () => {
     expect(refused('chat', members)).toBe(param);
   });
 
-  it.each<[JsonObject]>([
-    [{ type: 'json_object' }],
-    [{ type: 'json_schema', json_schema: { name: 'any', strict: false } }],
-    [{ type: 'json_schema', json_schema: { name: 'any', schema: null } }],
-  ])('an answer of any JSON is asked for in words: %j', (format) => {
+  it.each<[name: string, format: JsonObject]>([
+    ['json_object', { type: 'json_object' }],
+    ['a schema that is missing', { type: 'json_schema', json_schema: { name: 'any', strict: false } }],
+    ['a schema that is null', { type: 'json_schema', json_schema: { name: 'any', schema: null } }],
+  ])('an answer of any JSON is asked for in words: %s', (_, format) => {
     const { body } = cross('chat', { response_format: format });
     expect(body.system).toMatchObject([{ text: expect.stringContaining('JSON') as string }]);
     expect(body).not.toHaveProperty('output_config');
@@ -116,44 +186,76 @@ describe('options of messages clients', () => {
   const long = 'u'.repeat(65);
   const hashed = createHash('sha256').update(long).digest('hex');
   options('messages', [
-    [{ max_tokens: 5 }, { max_tokens: 5, ...absent('max_completion_tokens') }],
+    ['a limit as max_tokens', { max_tokens: 5 }, { max_tokens: 5, ...absent('max_completion_tokens') }],
     [
+      'a limit as max_completion_tokens',
       { max_tokens: 5 },
       { max_completion_tokens: 5, ...absent('max_tokens') },
       [],
       { maxTokensField: 'max_completion_tokens' },
     ],
+    ['two sampling options', { temperature: 0.5, top_p: 0.5 }, { temperature: 0.5, top_p: 0.5 }],
     [
-      { temperature: 0.5, top_p: 0.5 },
-      { temperature: 0.5, top_p: 0.5 },
+      'a temperature for a model that rejects it',
+      { temperature: 0.5 },
+      absent('temperature'),
+      ['temperature'],
+      { rejectsSampling: true },
     ],
-    [{ temperature: 0.5 }, absent('temperature'), ['temperature'], { rejectsSampling: true }],
-    [{ top_k: 3 }, absent('top_k'), ['top_k']],
-    [{ top_k: 3 }, { top_k: 3 }, [], { topK: true }],
-    [{ stop_sequences: ['1', '2', '3', '4', '5'] }, { stop: ['1', '2', '3', '4'] }],
-    [{ stop_sequences: ['1'] }, absent('stop'), [], { maxStop: 0 }],
-    [{ metadata: { user_id: 'u' } }, { user: 'u' }],
+    ['top_k for a server without it', { top_k: 3 }, absent('top_k'), ['top_k']],
+    ['top_k for a server with it', { top_k: 3 }, { top_k: 3 }, [], { topK: true }],
     [
+      'stop sequences, as many as chat takes',
+      { stop_sequences: ['1', '2', '3', '4', '5'] },
+      { stop: ['1', '2', '3', '4'] },
+    ],
+    [
+      'a stop sequence for a server without them',
+      { stop_sequences: ['1'] },
+      absent('stop'),
+      [],
+      { maxStop: 0 },
+    ],
+    ['a user', { metadata: { user_id: 'u' } }, { user: 'u' }],
+    [
+      'a user as safety_identifier',
       { metadata: { user_id: 'u' } },
       { safety_identifier: 'u', ...absent('user') },
       [],
       { userField: 'safety_identifier' },
     ],
-    [{ metadata: { user_id: long.slice(1) } }, { user: long.slice(1) }],
-    [{ metadata: { user_id: long } }, { user: hashed }],
-    [{ metadata: { user_id: 'u', more: 1 } }, { user: 'u', ...absent('metadata') }, ['metadata.more']],
-    [{ service_tier: 'auto' }, { service_tier: 'auto' }],
-    [{ service_tier: 'standard_only' }, { service_tier: 'default' }],
-    [{ stream: true }, { stream: true, stream_options: { include_usage: true } }],
-    [{ stream: true }, { stream: true, ...absent('stream_options') }, [], { streamUsage: false }],
-    [{ cache_control: { type: 'ephemeral' } }, absent('cache_control', 'prompt_cache_key')],
+    ['a user of 64 characters', { metadata: { user_id: long.slice(1) } }, { user: long.slice(1) }],
+    ['a user of 65 characters, hashed', { metadata: { user_id: long } }, { user: hashed }],
     [
+      'metadata beyond the user',
+      { metadata: { user_id: 'u', more: 1 } },
+      { user: 'u', ...absent('metadata') },
+      ['metadata.more'],
+    ],
+    ['the tier auto', { service_tier: 'auto' }, { service_tier: 'auto' }],
+    ['the tier standard_only', { service_tier: 'standard_only' }, { service_tier: 'default' }],
+    ['a stream, with its usage', { stream: true }, { stream: true, stream_options: { include_usage: true } }],
+    [
+      'a stream for a server that does not know its usage',
+      { stream: true },
+      { stream: true, ...absent('stream_options') },
+      [],
+      { streamUsage: false },
+    ],
+    ['cache marks', { cache_control: { type: 'ephemeral' } }, absent('cache_control', 'prompt_cache_key')],
+    [
+      'options that chat does not have',
       { context_management: { edits: [] }, fallbacks: [], speed: 'fast', unheard: 1 },
       absent('context_management', 'unheard'),
       ['context_management', 'fallbacks', 'speed', 'unheard'],
     ],
-    [{ speed: 'standard', diagnostics: {}, mcp_servers: [] }, absent('diagnostics')],
     [
+      'defaults of what chat does not have',
+      { speed: 'standard', diagnostics: {}, mcp_servers: [] },
+      absent('diagnostics'),
+    ],
+    [
+      'a task budget',
       { output_config: { task_budget: { total: 1 } } },
       absent('output_config'),
       ['output_config.task_budget'],
@@ -188,31 +290,55 @@ describe('options of messages clients', () => {
 describe('a choice among tools', () => {
   const single = { disable_parallel_tool_use: true };
   const functions = { tools: [fn('f'), fn('g'), custom('c')] };
-  it.each<[JsonObject, JsonValue | undefined, Partial<Traits>?]>([
-    [{}, undefined],
-    [{ tool_choice: 'auto' }, { type: 'auto' }],
-    [{ tool_choice: 'none' }, { type: 'none' }],
-    [{ tool_choice: 'required' }, { type: 'any' }],
-    [{ tool_choice: 'any' }, { type: 'any' }],
-    [{ tool_choice: { type: 'auto' } }, { type: 'auto' }],
-    [{ tool_choice: { type: 'none' } }, { type: 'none' }],
-    [{ tool_choice: { type: 'any' } }, { type: 'any' }],
-    [{ tool_choice: { type: 'required' } }, { type: 'any' }],
-    [{ tool_choice: { type: 'tool', name: 'f' } }, { type: 'tool', name: 'f' }],
-    [{ tool_choice: 'required' }, { type: 'auto' }, { forcedTools: 'never' }],
-    [{ tool_choice: 'required', reasoning_effort: 'low' }, { type: 'auto' }],
-    [{ tool_choice: 'required', reasoning_effort: 'low' }, { type: 'any' }, { forcedTools: 'always' }],
-    [{ tool_choice: fn('f') }, { type: 'tool', name: 'f' }],
-    [{ tool_choice: fn('f') }, { type: 'auto' }, { forcedTools: 'never' }],
-    [{ tool_choice: custom('c') }, { type: 'tool', name: 'c' }],
-    [{ parallel_tool_calls: false }, { type: 'auto', ...single }],
-    [{ parallel_tool_calls: true }, undefined],
-    [{ parallel_tool_calls: false, tool_choice: 'none' }, { type: 'none' }],
+  it.each<[name: string, members: JsonObject, expected: JsonValue | undefined, traits?: Partial<Traits>]>([
+    ['nothing stays nothing', {}, undefined],
+    ['auto', { tool_choice: 'auto' }, { type: 'auto' }],
+    ['none', { tool_choice: 'none' }, { type: 'none' }],
+    ['required is any', { tool_choice: 'required' }, { type: 'any' }],
+    ['any', { tool_choice: 'any' }, { type: 'any' }],
+    ['auto as an object', { tool_choice: { type: 'auto' } }, { type: 'auto' }],
+    ['none as an object', { tool_choice: { type: 'none' } }, { type: 'none' }],
+    ['any as an object', { tool_choice: { type: 'any' } }, { type: 'any' }],
+    ['required as an object is any', { tool_choice: { type: 'required' } }, { type: 'any' }],
+    ['a tool as messages name it', { tool_choice: { type: 'tool', name: 'f' } }, { type: 'tool', name: 'f' }],
     [
+      'required is auto for a model without forced tools',
+      { tool_choice: 'required' },
+      { type: 'auto' },
+      { forcedTools: 'never' },
+    ],
+    [
+      'required is auto while the model thinks',
+      { tool_choice: 'required', reasoning_effort: 'low' },
+      { type: 'auto' },
+    ],
+    [
+      'required is any for a model that may be forced while it thinks',
+      { tool_choice: 'required', reasoning_effort: 'low' },
+      { type: 'any' },
+      { forcedTools: 'always' },
+    ],
+    ['a function', { tool_choice: fn('f') }, { type: 'tool', name: 'f' }],
+    [
+      'a function is auto for a model without forced tools',
+      { tool_choice: fn('f') },
+      { type: 'auto' },
+      { forcedTools: 'never' },
+    ],
+    ['a custom tool', { tool_choice: custom('c') }, { type: 'tool', name: 'c' }],
+    ['one call at a time', { parallel_tool_calls: false }, { type: 'auto', ...single }],
+    ['several calls at a time are the default', { parallel_tool_calls: true }, undefined],
+    [
+      'none, whatever the calls at a time',
+      { parallel_tool_calls: false, tool_choice: 'none' },
+      { type: 'none' },
+    ],
+    [
+      'required, one call at a time',
       { parallel_tool_calls: false, tool_choice: 'required' },
       { type: 'any', ...single },
     ],
-  ])('%j is %j towards messages', (members, expected, traits) => {
+  ])('towards messages: %s', (_, members, expected, traits) => {
     const { body } = cross('chat', { ...functions, ...members }, traits);
     expect(body.tool_choice).toEqual(expected);
     expect(body.tools).toHaveLength(3);
@@ -229,11 +355,11 @@ describe('a choice among tools', () => {
     expect(warnings).toContainEqual(expect.objectContaining({ effect: 'changed', field: 'toolChoice' }));
   });
 
-  it.each<[JsonObject]>([
-    [{ tool_choice: 'auto' }],
-    [{ tool_choice: 'required', tools: [] }],
-    [{ parallel_tool_calls: false }],
-  ])('without tools is none: %j', (members) => {
+  it.each<[name: string, members: JsonObject]>([
+    ['auto', { tool_choice: 'auto' }],
+    ['required', { tool_choice: 'required', tools: [] }],
+    ['one call at a time', { parallel_tool_calls: false }],
+  ])('without tools is left out towards messages: %s', (_, members) => {
     expect(cross('chat', members).body).not.toHaveProperty('tool_choice');
   });
 
@@ -245,14 +371,18 @@ describe('a choice among tools', () => {
   });
 
   const tools = [tool('f'), tool('g')];
-  it.each<[JsonObject, JsonObject]>([
-    [{}, absent('tool_choice', 'parallel_tool_calls')],
-    [{ tool_choice: { type: 'auto' } }, { tool_choice: 'auto', ...absent('parallel_tool_calls') }],
-    [{ tool_choice: { type: 'none' } }, { tool_choice: 'none' }],
-    [{ tool_choice: { type: 'any' } }, { tool_choice: 'required' }],
-    [{ tool_choice: { type: 'tool', name: 'f' } }, { tool_choice: fn('f') }],
-    [{ tool_choice: { type: 'any', ...single } }, { tool_choice: 'required', parallel_tool_calls: false }],
-  ])('%j is %j towards chat', (members, expected) => {
+  it.each<[name: string, members: JsonObject, expected: JsonObject]>([
+    ['nothing stays nothing', {}, absent('tool_choice', 'parallel_tool_calls')],
+    ['auto', { tool_choice: { type: 'auto' } }, { tool_choice: 'auto', ...absent('parallel_tool_calls') }],
+    ['none', { tool_choice: { type: 'none' } }, { tool_choice: 'none' }],
+    ['any is required', { tool_choice: { type: 'any' } }, { tool_choice: 'required' }],
+    ['a tool is a function', { tool_choice: { type: 'tool', name: 'f' } }, { tool_choice: fn('f') }],
+    [
+      'any, one call at a time',
+      { tool_choice: { type: 'any', ...single } },
+      { tool_choice: 'required', parallel_tool_calls: false },
+    ],
+  ])('towards chat: %s', (_, members, expected) => {
     const { body } = cross('messages', { tools, ...members });
     const found = Object.fromEntries(Object.keys(expected).map((name) => [name, body[name]]));
     expect(found).toEqual(expected);
@@ -267,15 +397,15 @@ describe('a choice among tools', () => {
     expect(body.tool_choice).toEqual(fn(sent?.function.name ?? ''));
   });
 
-  it.each([{ type: 'any' }, { type: 'tool', name: 'f' }])(
-    'is a wish to a chat model that takes no forced call: %j',
-    (choice) => {
-      const never = { forcedTools: 'never' } as const;
-      const { body, warnings } = cross('messages', { tools, tool_choice: choice }, never);
-      expect(body.tool_choice).toBe('auto');
-      expect(warnings).toContainEqual(expect.objectContaining({ effect: 'changed', field: 'toolChoice' }));
-    },
-  );
+  it.each([
+    ['any', { type: 'any' }],
+    ['a tool', { type: 'tool', name: 'f' }],
+  ])('is a wish to a chat model that takes no forced call: %s', (_, choice) => {
+    const never = { forcedTools: 'never' } as const;
+    const { body, warnings } = cross('messages', { tools, tool_choice: choice }, never);
+    expect(body.tool_choice).toBe('auto');
+    expect(warnings).toContainEqual(expect.objectContaining({ effect: 'changed', field: 'toolChoice' }));
+  });
 
   it('without tools is left out towards chat', () => {
     const { body } = cross('messages', { tools: [], tool_choice: { type: 'any', ...single } });
@@ -402,19 +532,53 @@ describe('a schema towards messages', () => {
 describe('what a translation changes is in the log', () => {
   const hi = { role: 'user', content: 'hi' };
   const long = 'u'.repeat(65);
-  it.each<[string, ProtocolName, JsonObject, Partial<Traits>?]>([
-    ['maxOutputTokens', 'chat', { max_tokens: null }],
-    ['maxOutputTokens', 'chat', { max_tokens: 100 }, { maxOutput: 64 }],
-    ['maxOutputTokens', 'messages', { max_tokens: 100 }, { maxOutput: 64 }],
-    ['temperature', 'chat', { temperature: 1.5 }],
-    ['user', 'messages', { metadata: { user_id: long } }],
-    ['user', 'chat', { user: `${LONG_USER}u` }],
-    ['stop', 'messages', { stop_sequences: ['1'] }, { maxStop: 0 }],
-    ['responseFormat', 'chat', { response_format: { type: 'json_object' } }],
-    ['messages', 'chat', { messages: [{ role: 'assistant', content: 'a' }, hi] }],
-    ['messages', 'chat', { messages: [hi, { role: 'assistant', content: 'a' }] }, { prefill: false }],
-    ['tools', 'chat', { tools: [custom('c')] }],
-  ])('%s of a %s client: %j', (field, from, members, traits) => {
+  it.each<[name: string, field: string, from: ProtocolName, members: JsonObject, traits?: Partial<Traits>]>([
+    ['a limit that messages require', 'maxOutputTokens', 'chat', { max_tokens: null }],
+    [
+      'a limit of a chat client that is cut',
+      'maxOutputTokens',
+      'chat',
+      { max_tokens: 100 },
+      { maxOutput: 64 },
+    ],
+    [
+      'a limit of a messages client that is cut',
+      'maxOutputTokens',
+      'messages',
+      { max_tokens: 100 },
+      { maxOutput: 64 },
+    ],
+    ['a temperature that is cut', 'temperature', 'chat', { temperature: 1.5 }],
+    ['a user id that is hashed towards chat', 'user', 'messages', { metadata: { user_id: long } }],
+    ['a user id that is hashed towards messages', 'user', 'chat', { user: `${LONG_USER}u` }],
+    [
+      'stop sequences that the gateway watches itself',
+      'stop',
+      'messages',
+      { stop_sequences: ['1'] },
+      { maxStop: 0 },
+    ],
+    [
+      'an answer of any JSON that is asked for in words',
+      'responseFormat',
+      'chat',
+      { response_format: { type: 'json_object' } },
+    ],
+    [
+      'a history that does not begin with the user',
+      'messages',
+      'chat',
+      { messages: [{ role: 'assistant', content: 'a' }, hi] },
+    ],
+    [
+      'a prefill that a model does not take',
+      'messages',
+      'chat',
+      { messages: [hi, { role: 'assistant', content: 'a' }] },
+      { prefill: false },
+    ],
+    ['a custom tool as a function', 'tools', 'chat', { tools: [custom('c')] }],
+  ])('%s', (_, field, from, members, traits) => {
     const { warnings } = cross(from, members, traits);
     expect(warnings.filter(({ effect }) => effect === 'changed').map((one) => one.field)).toContain(field);
   });
@@ -454,15 +618,23 @@ describe('tools towards chat', () => {
     },
   );
 
-  it.each<[JsonObject, string[]]>([
-    [{ input_examples: [{}] }, ['tools[].input_examples']],
-    [{ allowed_callers: ['code_execution_20260120'] }, ['tools[].allowed_callers']],
-    [{ eager_input_streaming: true }, ['tools[].eager_input_streaming']],
-    [{ defer_loading: true }, ['tools[].defer_loading']],
-    [{ unheard: 1 }, ['tools[].unheard']],
-    [{ allowed_callers: ['direct'], eager_input_streaming: false, input_examples: [] }, []],
-    [{ defer_loading: false, cache_control: { type: 'ephemeral' }, type: 'custom' }, []],
-  ])('lose %j', (members, dropped) => {
+  it.each<[name: string, members: JsonObject, dropped: string[]]>([
+    ['input_examples', { input_examples: [{}] }, ['tools[].input_examples']],
+    ['allowed_callers', { allowed_callers: ['code_execution_20260120'] }, ['tools[].allowed_callers']],
+    ['eager_input_streaming', { eager_input_streaming: true }, ['tools[].eager_input_streaming']],
+    ['defer_loading', { defer_loading: true }, ['tools[].defer_loading']],
+    ['an unknown member', { unheard: 1 }, ['tools[].unheard']],
+    [
+      'nothing for defaults',
+      { allowed_callers: ['direct'], eager_input_streaming: false, input_examples: [] },
+      [],
+    ],
+    [
+      'nothing for what is carried',
+      { defer_loading: false, cache_control: { type: 'ephemeral' }, type: 'custom' },
+      [],
+    ],
+  ])('are reported: %s', (_, members, dropped) => {
     const crossed = cross('messages', { tools: [{ ...tool('f'), ...members }] });
     expect(crossed.dropped).toEqual(dropped);
     expect(crossed.body.tools).toEqual([

@@ -11,7 +11,7 @@ const TEXT = { type: 'text', text: 'hi' };
 const NONE = { stop_sequence: null, stop_details: null };
 
 /** A chat provider's word and message, and the stop of a messages client. */
-const TO_MESSAGES: [finish: string, message: JsonObject, stop: JsonObject][] = [
+const TO_MESSAGES: [name: string, finish: string, message: JsonObject, stop: JsonObject][] = [
   ...[
     'stop',
     'eos',
@@ -22,15 +22,26 @@ const TO_MESSAGES: [finish: string, message: JsonObject, stop: JsonObject][] = [
     'pause_turn',
     'some_new_word',
   ].flatMap((finish): typeof TO_MESSAGES => [
-    [finish, { content: 'hi' }, { stop_reason: 'end_turn', ...NONE }],
-    [finish, { content: 'hi', tool_calls: [CALL] }, { stop_reason: 'tool_use', ...NONE }],
+    [`${finish} after text`, finish, { content: 'hi' }, { stop_reason: 'end_turn', ...NONE }],
+    [
+      `${finish} after a call`,
+      finish,
+      { content: 'hi', tool_calls: [CALL] },
+      { stop_reason: 'tool_use', ...NONE },
+    ],
   ]),
   ...['length', 'max_tokens', 'model_length', 'max_output_tokens'].flatMap((finish): typeof TO_MESSAGES => [
-    [finish, { content: 'hi' }, { stop_reason: 'max_tokens', ...NONE }],
-    [finish, { content: 'hi', tool_calls: [CALL] }, { stop_reason: 'max_tokens', ...NONE }],
-    [finish, { refusal: 'I will' }, { stop_reason: 'max_tokens', ...NONE }],
+    [`${finish} after text`, finish, { content: 'hi' }, { stop_reason: 'max_tokens', ...NONE }],
+    [
+      `${finish} after a call`,
+      finish,
+      { content: 'hi', tool_calls: [CALL] },
+      { stop_reason: 'max_tokens', ...NONE },
+    ],
+    [`${finish} within a refusal`, finish, { refusal: 'I will' }, { stop_reason: 'max_tokens', ...NONE }],
   ]),
   ...['stop', 'content_filter'].map((finish): (typeof TO_MESSAGES)[number] => [
+    `${finish} after a refusal`,
     finish,
     { refusal: 'I will not.' },
     {
@@ -40,6 +51,7 @@ const TO_MESSAGES: [finish: string, message: JsonObject, stop: JsonObject][] = [
     },
   ]),
   [
+    'content_filter after text',
     'content_filter',
     { content: 'hi' },
     {
@@ -51,23 +63,23 @@ const TO_MESSAGES: [finish: string, message: JsonObject, stop: JsonObject][] = [
 ];
 
 /** A messages provider's stop and content, and the finish of a chat client. */
-const TO_CHAT: [stop: string, content: JsonObject[], finish: string][] = [
-  ['end_turn', [TEXT], 'stop'],
-  ['end_turn', [TEXT, USE], 'tool_calls'],
-  ['tool_use', [TEXT, USE], 'tool_calls'],
-  ['tool_use', [TEXT], 'stop'],
-  ['max_tokens', [TEXT], 'length'],
-  ['max_tokens', [TEXT, USE], 'length'],
-  ['model_context_window_exceeded', [TEXT], 'length'],
-  ['pause_turn', [TEXT], 'stop'],
-  ['compaction', [TEXT], 'stop'],
-  ['refusal', [TEXT], 'content_filter'],
-  ['some_new_word', [TEXT], 'stop'],
-  ['some_new_word', [TEXT, USE], 'tool_calls'],
+const TO_CHAT: [name: string, stop: string, content: JsonObject[], finish: string][] = [
+  ['end_turn after text as stop', 'end_turn', [TEXT], 'stop'],
+  ['end_turn after a call as tool_calls', 'end_turn', [TEXT, USE], 'tool_calls'],
+  ['tool_use after a call as tool_calls', 'tool_use', [TEXT, USE], 'tool_calls'],
+  ['tool_use after text as stop', 'tool_use', [TEXT], 'stop'],
+  ['max_tokens after text as length', 'max_tokens', [TEXT], 'length'],
+  ['max_tokens after a call as length', 'max_tokens', [TEXT, USE], 'length'],
+  ['model_context_window_exceeded after text as length', 'model_context_window_exceeded', [TEXT], 'length'],
+  ['pause_turn after text as stop', 'pause_turn', [TEXT], 'stop'],
+  ['compaction after text as stop', 'compaction', [TEXT], 'stop'],
+  ['refusal after text as content_filter', 'refusal', [TEXT], 'content_filter'],
+  ['some_new_word after text as stop', 'some_new_word', [TEXT], 'stop'],
+  ['some_new_word after a call as tool_calls', 'some_new_word', [TEXT, USE], 'tool_calls'],
 ];
 
 describe('a messages client reads', () => {
-  it.each(TO_MESSAGES)('%s with %j as %j', (finish, said, stop) => {
+  it.each(TO_MESSAGES)('%s', (_, finish, said, stop) => {
     expect(crossed('messages', 'chat', completion(said, finish))).toMatchObject(stop);
     const last = crossedStream('messages', 'chat', chunks(said, finish)).at(-2);
     expect(last?.delta).toEqual(stop);
@@ -107,7 +119,7 @@ describe('a chat client reads', () => {
   const finishes = (values: JsonObject[]) =>
     values.flatMap(({ choices }) => (choices as JsonObject[]).map((choice) => choice.finish_reason));
 
-  it.each(TO_CHAT)('%s with %j as %s', (stop, content, finish) => {
+  it.each(TO_CHAT)('%s', (_, stop, content, finish) => {
     expect(crossed('chat', 'messages', message(content, stop))).toHaveProperty(
       'choices.0.finish_reason',
       finish,

@@ -40,20 +40,20 @@ function withinAnswer(provider: ProtocolName, stray: string): string {
 }
 
 const STRAY = [
-  'event: ping\ndata: keepalive\n\n',
-  'event: ping\ndata:\n\n',
-  'event: ping\n\n',
-  'event: ping\ndata: null\n\n',
-  'event: vendor.meta\ndata: not json\n\n',
-  'event: vendor.meta\ndata: {"usage":{"a":\n\n',
-  'event: vendor.meta\ndata: [1]\n\n',
-  'event: vendor.meta\n\n',
-  'data: [DONE]\n\n',
-  'data:  [DONE] \n\n',
-  ': comment\n\n',
+  ['a ping that is no JSON', 'event: ping\ndata: keepalive\n\n'],
+  ['a ping of empty data', 'event: ping\ndata:\n\n'],
+  ['a ping without data', 'event: ping\n\n'],
+  ['a ping of null', 'event: ping\ndata: null\n\n'],
+  ['an unknown event that is no JSON', 'event: vendor.meta\ndata: not json\n\n'],
+  ['an unknown event that breaks off', 'event: vendor.meta\ndata: {"usage":{"a":\n\n'],
+  ['an unknown event of a list', 'event: vendor.meta\ndata: [1]\n\n'],
+  ['an unknown event without data', 'event: vendor.meta\n\n'],
+  ['the end of a chat stream', 'data: [DONE]\n\n'],
+  ['the end of a chat stream between blanks', 'data:  [DONE] \n\n'],
+  ['a comment', ': comment\n\n'],
 ];
 
-describe.each(STRAY)('%j in a stream of messages', (stray) => {
+describe.each(STRAY)('%s in a stream of messages', (_, stray) => {
   it('is passed over where it is translated, passed on where it is relayed', () => {
     const stream = withinAnswer('messages', stray) + TERMINAL.messages;
     expect(eventsIn('messages', stream)).toEqual(eventsIn('messages', streamOf('messages', 'hello')));
@@ -67,26 +67,30 @@ describe.each(STRAY)('%j in a stream of messages', (stray) => {
 });
 
 describe('what must be JSON and is not', () => {
-  it.each<[ProtocolName, string]>([
-    ['messages', 'event: message_start\ndata: {"type":\n\n'],
-    ['messages', 'event: content_block_start\ndata: x\n\n'],
-    ['messages', 'event: content_block_delta\ndata: {"a\n\n'],
-    ['messages', 'event: content_block_stop\ndata: x\n\n'],
-    ['messages', 'event: message_delta\ndata: {"delta":{"stop_reason":"end_tu\n\n'],
-    ['messages', 'data: {"type":\n\n'],
-    ['chat', 'data: {"choices":[\n\n'],
-    ['chat', 'data: keepalive\n\n'],
-  ])('fails a stream of %s: %j', (provider, bad) => {
+  it.each<[name: string, provider: ProtocolName, bad: string]>([
+    ['half of message_start', 'messages', 'event: message_start\ndata: {"type":\n\n'],
+    ['content_block_start that is no JSON', 'messages', 'event: content_block_start\ndata: x\n\n'],
+    ['half of content_block_delta', 'messages', 'event: content_block_delta\ndata: {"a\n\n'],
+    ['content_block_stop that is no JSON', 'messages', 'event: content_block_stop\ndata: x\n\n'],
+    ['half of message_delta', 'messages', 'event: message_delta\ndata: {"delta":{"stop_reason":"end_tu\n\n'],
+    ['half of a frame of messages without an event name', 'messages', 'data: {"type":\n\n'],
+    ['half of a chunk', 'chat', 'data: {"choices":[\n\n'],
+    ['a chunk that is no JSON', 'chat', 'data: keepalive\n\n'],
+  ])('fails a stream: %s', (_, provider, bad) => {
     const [event] = eventsIn(provider, bad);
     expect(event).toMatchObject({ type: 'error', failure: { reason: 'malformed' } });
     expect(first(provider, bad)).toMatchObject({ kind: 'error', failure: { reason: 'malformed' } });
   });
 
-  it.each<[ProtocolName, string]>([
-    ['messages', 'event: message_delta\ndata: {"delta":{"stop_reason":"end_tu\n\n'],
-    ['messages', 'data: {"type":"message_delta","usage":{"outp\n\n'],
-    ['chat', 'data: {"choices":[],"usage":{"prompt\n\n'],
-  ])('fails a relayed stream of %s where the relay reads it: %j', (provider, bad) => {
+  it.each<[name: string, provider: ProtocolName, bad: string]>([
+    ['half of message_delta', 'messages', 'event: message_delta\ndata: {"delta":{"stop_reason":"end_tu\n\n'],
+    [
+      'half of message_delta without an event name',
+      'messages',
+      'data: {"type":"message_delta","usage":{"outp\n\n',
+    ],
+    ['half of a chunk with usage', 'chat', 'data: {"choices":[],"usage":{"prompt\n\n'],
+  ])('fails a relayed stream whose relay reads it: %s', (_, provider, bad) => {
     expect(moved(provider, provider, START[provider] + content(provider, 'a') + bad)).toMatchObject({
       failure: { reason: 'malformed' },
     });
@@ -94,11 +98,11 @@ describe('what must be JSON and is not', () => {
 });
 
 describe.each([
-  'data: [DONE] \n\n',
-  'data:  [DONE]\n\n',
-  'data:[DONE]\t\n\n',
-  `data: [DONE]${' '.repeat(40)}\n\n`,
-])('%j', (done) => {
+  ['[DONE] before a blank', 'data: [DONE] \n\n'],
+  ['[DONE]', 'data:  [DONE]\n\n'],
+  ['[DONE] without a blank before a tab', 'data:[DONE]\t\n\n'],
+  ['[DONE] before forty blanks', `data: [DONE]${' '.repeat(40)}\n\n`],
+])('ends a stream: %s', (_, done) => {
   it('ends a chat stream, relayed and translated', () => {
     const stream = START.chat + content('chat', 'hello') + FINISH.chat + done;
     for (const client of ALL) expect(moved(client, 'chat', stream)).toMatchObject({ complete: true });
@@ -114,25 +118,25 @@ describe.each([
 });
 
 describe('an error event, whatever its data', () => {
-  const ERRORS: [data: string, says: RegExp][] = [
-    ['', /error/],
-    ['data:\n', /error/],
-    ['data: busy\n', /^busy$/],
-    ['data: "busy"\n', /^busy$/],
-    ['data: {"error":"busy"}\n', /^busy$/],
-    ['data: {"error":{"message":"busy"}}\n', /^busy$/],
-    ['data: {"message":"busy"}\n', /^busy$/],
-    ['data: {"type":"overloaded_error","message":"busy"}\n', /^busy$/],
-    ['data: [DONE]\n', /./],
-    ['data: [{"error":{"message":"busy"}}]\n', /^busy$/],
-    ['data: null\n', /error/],
-    ['data: {}\n', /error/],
-    ['data: <html><title>Bad Gateway</title><p>x</html>\n', /Bad Gateway/],
-    ['data: <html><p>x</html>\n', /error/],
+  const ERRORS: [name: string, data: string, says: RegExp][] = [
+    ['an error without data', '', /error/],
+    ['an error of empty data', 'data:\n', /error/],
+    ['an error of plain text', 'data: busy\n', /^busy$/],
+    ['an error that is a JSON text', 'data: "busy"\n', /^busy$/],
+    ['an error whose error is a text', 'data: {"error":"busy"}\n', /^busy$/],
+    ['an error with a message within error', 'data: {"error":{"message":"busy"}}\n', /^busy$/],
+    ['an error with a message', 'data: {"message":"busy"}\n', /^busy$/],
+    ['an error with a type', 'data: {"type":"overloaded_error","message":"busy"}\n', /^busy$/],
+    ['an error of [DONE]', 'data: [DONE]\n', /./],
+    ['an error within a list', 'data: [{"error":{"message":"busy"}}]\n', /^busy$/],
+    ['an error of null', 'data: null\n', /error/],
+    ['an error of an empty object', 'data: {}\n', /error/],
+    ['an error of a page with a title', 'data: <html><title>Bad Gateway</title><p>x</html>\n', /Bad Gateway/],
+    ['an error of a page without a title', 'data: <html><p>x</html>\n', /error/],
   ];
 
   describe.each(ALL)('of %s', (provider) => {
-    it.each(ERRORS)('%j is a failure before content and after it', (data, says) => {
+    it.each(ERRORS)('%s is a failure before content and after it', (_, data, says) => {
       const error = `event: error\n${data}\n`;
       const begun = START[provider] + content(provider, 'hello') + FINISH[provider];
       for (const stream of [error, begun + error + TERMINAL[provider]]) {

@@ -292,20 +292,46 @@ it.each([
 describe('refused, by its name', () => {
   const image = { type: 'image', source: { type: 'file', file_id: 'f' } };
   const search = { type: 'web_search_20250305', name: 'web_search' };
-  it.each<[ProtocolName, object, string]>([
-    ['messages', { thread: { type: 'create' } }, 'thread'],
-    ['messages', { mcp_servers: [{ type: 'url', url: 'https://a.example', name: 'a' }] }, 'mcp_servers'],
-    ['messages', { container: 'c' }, 'container'],
-    ['messages', { inference_geo: 'eu' }, 'inference_geo'],
-    ['messages', { fallback_credit_token: 't' }, 'fallback_credit_token'],
-    ['messages', { billing_policy: {} }, 'billing_policy'],
-    ['messages', { compaction: {} }, 'compaction'],
-    ['messages', { max_tokens: 0 }, 'max_tokens'],
-    ['messages', { messages: [{ role: 'user', content: [image] }] }, 'messages[0].content[0]'],
-    ['messages', { tools: [search], tool_choice: { type: 'tool', name: 'web_search' } }, 'tool_choice'],
-    ['messages', { tools: [search], tool_choice: { type: 'any' } }, 'tool_choice'],
-    ['messages', { tools: [{ type: 'computer_20250124', name: 'computer' }] }, 'tools[0].type'],
+  it.each<[name: string, client: ProtocolName, body: object, param: string]>([
+    ['a thread', 'messages', { thread: { type: 'create' } }, 'thread'],
     [
+      'an MCP server',
+      'messages',
+      { mcp_servers: [{ type: 'url', url: 'https://a.example', name: 'a' }] },
+      'mcp_servers',
+    ],
+    ['a container', 'messages', { container: 'c' }, 'container'],
+    ['a place of inference', 'messages', { inference_geo: 'eu' }, 'inference_geo'],
+    ['a credit token', 'messages', { fallback_credit_token: 't' }, 'fallback_credit_token'],
+    ['a billing policy', 'messages', { billing_policy: {} }, 'billing_policy'],
+    ['a compaction', 'messages', { compaction: {} }, 'compaction'],
+    ['a limit of zero', 'messages', { max_tokens: 0 }, 'max_tokens'],
+    [
+      'an image for a model that sees none',
+      'messages',
+      { messages: [{ role: 'user', content: [image] }] },
+      'messages[0].content[0]',
+    ],
+    [
+      'a choice of a tool of the provider',
+      'messages',
+      { tools: [search], tool_choice: { type: 'tool', name: 'web_search' } },
+      'tool_choice',
+    ],
+    [
+      'a choice of any tool where all are of the provider',
+      'messages',
+      { tools: [search], tool_choice: { type: 'any' } },
+      'tool_choice',
+    ],
+    [
+      'a tool that chat providers do not have',
+      'messages',
+      { tools: [{ type: 'computer_20250124', name: 'computer' }] },
+      'tools[0].type',
+    ],
+    [
+      'two tools of one name',
       'messages',
       {
         tools: [
@@ -316,14 +342,21 @@ describe('refused, by its name', () => {
       'tools[1].name',
     ],
     [
+      'an unknown part of a messages client',
       'messages',
       { messages: [{ role: 'user', content: [{ type: 'strange' }] }] },
       'messages[0].content[0].type',
     ],
-    ['chat', { n: 2 }, 'n'],
-    ['chat', { logprobs: true }, 'logprobs'],
-    ['chat', { modalities: ['text', 'audio'], audio: { voice: 'a', format: 'wav' } }, 'modalities'],
+    ['several answers', 'chat', { n: 2 }, 'n'],
+    ['probabilities', 'chat', { logprobs: true }, 'logprobs'],
     [
+      'an answer in audio',
+      'chat',
+      { modalities: ['text', 'audio'], audio: { voice: 'a', format: 'wav' } },
+      'modalities',
+    ],
+    [
+      'audio',
       'chat',
       {
         messages: [
@@ -333,17 +366,24 @@ describe('refused, by its name', () => {
       'messages[0].content[0]',
     ],
     [
+      'a file by id',
       'chat',
       { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] },
       'messages[0].content[0]',
     ],
-    ['chat', { messages: [{ role: 'user', content: [{ type: 'strange' }] }] }, 'messages[0].content[0].type'],
     [
+      'an unknown part of a chat client',
+      'chat',
+      { messages: [{ role: 'user', content: [{ type: 'strange' }] }] },
+      'messages[0].content[0].type',
+    ],
+    [
+      'two functions of one name',
       'chat',
       { tools: [1, 2].map(() => ({ type: 'function', function: { name: 'a' } })) },
       'tools[1].function.name',
     ],
-  ])('of a %s client: %j', async (client, body, param) => {
+  ])('%s', async (_, client, body, param) => {
     const before = upstream.requests.length;
     const other = client === 'chat' ? 'messages' : 'chat';
     const seen = await ask(gateway, { protocol: client, model: `${other}/m`, body });
@@ -384,17 +424,34 @@ describe('refused, by its name', () => {
 describe('left out, and named', () => {
   const search = { type: 'web_search_20250305', name: 'web_search' };
   const mine = { name: 'f', input_schema: { type: 'object' } };
-  const cases: [ProtocolName, object, string | null][] = [
-    ['messages', {}, null],
-    ['messages', { top_k: 4, context_management: { edits: [] } }, 'context_management,top_k'],
-    ['messages', { tools: [search, mine], tool_choice: { type: 'auto' } }, 'tools[]'],
+  const cases: [name: string, client: ProtocolName, body: object, dropped: string | null][] = [
+    ['nothing of a plain messages request', 'messages', {}, null],
     [
+      'options that chat does not have',
+      'messages',
+      { top_k: 4, context_management: { edits: [] } },
+      'context_management,top_k',
+    ],
+    [
+      'a tool of the provider beside another',
+      'messages',
+      { tools: [search, mine], tool_choice: { type: 'auto' } },
+      'tools[]',
+    ],
+    [
+      'members of a tool',
       'messages',
       { tools: [{ ...mine, defer_loading: true, input_examples: [{}] }] },
       'tools[].defer_loading,tools[].input_examples',
     ],
-    ['messages', { speed: 'fast', fallbacks: [{ model: 'b' }], diagnostics: {} }, 'fallbacks,speed'],
     [
+      'options with defaults and without',
+      'messages',
+      { speed: 'fast', fallbacks: [{ model: 'b' }], diagnostics: {} },
+      'fallbacks,speed',
+    ],
+    [
+      'nothing for cache marks',
       'messages',
       {
         messages: [
@@ -406,18 +463,34 @@ describe('left out, and named', () => {
       },
       null,
     ],
-    ['chat', {}, null],
-    ['chat', { seed: 1, logit_bias: {}, store: false, presence_penalty: 0, n: 1, logprobs: false }, 'seed'],
-    ['chat', { verbosity: 'low', prediction: {}, metadata: { a: 'b' } }, 'metadata,prediction,verbosity'],
+    ['nothing of a plain chat request', 'chat', {}, null],
     [
+      'a seed beside defaults',
+      'chat',
+      { seed: 1, logit_bias: {}, store: false, presence_penalty: 0, n: 1, logprobs: false },
+      'seed',
+    ],
+    [
+      'options that messages do not have',
+      'chat',
+      { verbosity: 'low', prediction: {}, metadata: { a: 'b' } },
+      'metadata,prediction,verbosity',
+    ],
+    [
+      'names of messages and a cache key',
       'chat',
       { messages: ['ann', 'bob'].map((name) => ({ ...USER, name })), prompt_cache_key: 'k' },
       'messages[].name,prompt_cache_key',
     ],
-    ['chat', { moderation: {}, service_tier: 'flex', user: 'u' }, 'moderation,service_tier'],
+    [
+      'a tier and moderation',
+      'chat',
+      { moderation: {}, service_tier: 'flex', user: 'u' },
+      'moderation,service_tier',
+    ],
   ];
 
-  it.each(cases)('of a %s client: %j as %s', async (client, body, dropped) => {
+  it.each(cases)('%s', async (_, client, body, dropped) => {
     const other = client === 'chat' ? 'messages' : 'chat';
     upstream.play({ body: wholeOf(other, 'ok') });
     const seen = await ask(gateway, { protocol: client, model: `${other}/m`, body });
@@ -434,7 +507,7 @@ describe('left out, and named', () => {
         },
       },
     });
-    for (const [client, body, dropped] of cases) {
+    for (const [, client, body, dropped] of cases) {
       const other = client === 'chat' ? 'messages' : 'chat';
       if (dropped === null) upstream.play({ body: wholeOf(other, 'ok') });
       const seen = await ask(strict, { protocol: client, model: `${other}/m`, body });

@@ -82,15 +82,27 @@ describe('JSON', () => {
   ]);
 
   it.each([
-    ['{\n  "a": 1,\n  "x": 2\n}\n', '{\n  "a": 1\n}\n'],
-    ['{\n  "x": 2, // mine\n  "a": 1\n}\n', '{\n  // mine\n  "a": 1\n}\n'],
-    ['{\n  "a": 1, // one\n  "x": 2 }\n', '{\n  "a": 1 // one\n   }\n'],
-    ['{"a": 1, "x": 2}', '{"a": 1}'],
-    ['{"x": 2, "a": 1}', '{"a": 1}'],
-    ['{\n  "x": 2\n}\n', '{}\n'],
-    ['{\r\n  "a": 1,\r\n  "x": 2,\r\n}\r\n', '{\r\n  "a": 1,\r\n}\r\n'],
-    ['{\n  // c\n  "x": 1 /* d */ , "y": 2\n}', '{\n  // c\n   /* d */  "y": 2\n}'],
-  ])('removes from %j', (before, after) => {
+    ['the last member', '{\n  "a": 1,\n  "x": 2\n}\n', '{\n  "a": 1\n}\n'],
+    [
+      'the first member, and leaves its comment',
+      '{\n  "x": 2, // mine\n  "a": 1\n}\n',
+      '{\n  // mine\n  "a": 1\n}\n',
+    ],
+    ['the last member before a comment', '{\n  "a": 1, // one\n  "x": 2 }\n', '{\n  "a": 1 // one\n   }\n'],
+    ['the last member of one line', '{"a": 1, "x": 2}', '{"a": 1}'],
+    ['the first member of one line', '{"x": 2, "a": 1}', '{"a": 1}'],
+    ['the only member', '{\n  "x": 2\n}\n', '{}\n'],
+    [
+      'a member before a trailing comma and CRLF',
+      '{\r\n  "a": 1,\r\n  "x": 2,\r\n}\r\n',
+      '{\r\n  "a": 1,\r\n}\r\n',
+    ],
+    [
+      'a member between comments',
+      '{\n  // c\n  "x": 1 /* d */ , "y": 2\n}',
+      '{\n  // c\n   /* d */  "y": 2\n}',
+    ],
+  ])('removes %s', (_, before, after) => {
     expect(jsonText.remove(before, ['x'])).toBe(after);
   });
 
@@ -185,12 +197,12 @@ describe('YAML', () => {
   ]);
 
   it.each([
-    ['a: 1\nx: 2 # mine\nb: 3\n', 'a: 1\nb: 3\n'],
-    ['a: 1\nx: 2', 'a: 1'],
-    ['a: 1\nx:\n  - 1\n  - b: 2\n# end\n', 'a: 1\n# end\n'],
-    ['{"a": 1, "x": 2}', '{"a": 1}'],
-    ['{x: 2, a: 1}', '{a: 1}'],
-  ])('removes from %j', (before, after) => {
+    ['a member with its comment', 'a: 1\nx: 2 # mine\nb: 3\n', 'a: 1\nb: 3\n'],
+    ['the last member without a line end', 'a: 1\nx: 2', 'a: 1'],
+    ['a member of several lines', 'a: 1\nx:\n  - 1\n  - b: 2\n# end\n', 'a: 1\n# end\n'],
+    ['a member of a JSON object', '{"a": 1, "x": 2}', '{"a": 1}'],
+    ['a member of an object in one line', '{x: 2, a: 1}', '{a: 1}'],
+  ])('removes %s', (_, before, after) => {
     expect(yamlText.remove(before, ['x'])).toBe(after);
   });
 
@@ -239,10 +251,10 @@ describe('TOML', () => {
   ]);
 
   it.each([
-    ['a = 1\nx = 2 # mine\nb = 3\n', 'a = 1\nb = 3\n'],
-    ['a = 1\n\n[x]\nc = 1\nd = 2\n\n[t]\ne = 1\n', 'a = 1\n\n[t]\ne = 1\n'],
-    ['a = 1\nx = 2', 'a = 1\n'],
-  ])('removes from %j', (before, after) => {
+    ['a value with its comment', 'a = 1\nx = 2 # mine\nb = 3\n', 'a = 1\nb = 3\n'],
+    ['a table', 'a = 1\n\n[x]\nc = 1\nd = 2\n\n[t]\ne = 1\n', 'a = 1\n\n[t]\ne = 1\n'],
+    ['the last value without a line end', 'a = 1\nx = 2', 'a = 1\n'],
+  ])('removes %s', (_, before, after) => {
     expect(tomlText.remove(before, ['x'])).toBe(after);
   });
 
