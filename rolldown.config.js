@@ -23,14 +23,14 @@ const SERVING =
   /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|without-keys|write-batch)\.ts$|\/undici\//;
 /** Commands that do not serve read these. */
 const SHARED =
-  /\/src\/(?:canonical\/request|accounts\/(?:key|json|name|admin-token|request-json|usage-report)|sim\/behaviours)\.ts$/;
+  /\/src\/(?:canonical\/request|accounts\/(?:key|json|admin-token|request-json|usage-report)|sim\/behaviours)\.ts$/;
 /** What answers requests is one script, because V8 reads an export of another script through a getter. */
 const serving = (id) =>
   SERVING.test(id) && !SHARED.test(id) && !id.endsWith('?copy') && !id.endsWith('direct-client.ts');
 
 /** Commands that do not serve get copies of these, so that they load little and `serving` stays one script. Only values cross over. */
 const COPIED =
-  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|without-keys)\.ts$|\/src\/providers\/(?:auth-headers|connection-errors|discover|local-windows|proxy|read-body)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:client|model-list)|\w+\/(?:headers|outline))\.ts$|\/src\/gateway\/outbound\/redact\.ts$/;
+  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|without-keys)\.ts$|\/src\/providers\/(?:auth-headers|connection-errors|discover|local-windows|proxy|read-body)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:client|model-list)|\w+\/outline)\.ts$|\/src\/gateway\/outbound\/redact\.ts$/;
 const COPY = '?copy';
 const copies = {
   name: 'copies',

@@ -21,7 +21,7 @@ import { pageTitle } from '../src/protocols/shared/provider-error.ts';
 import { rawJson } from '../src/protocols/json/raw-json.ts';
 import { measureJson, rangesOf, scanMembers } from '../src/protocols/json/splice.ts';
 import { PartialObject } from '../src/protocols/json/partial-object.ts';
-import { CallInput } from '../src/protocols/messages/stream/tool-calls.ts';
+import { CallInput } from '../src/protocols/messages/stream/encoder-blocks.ts';
 import { cleanBody } from '../src/protocols/messages/relay.ts';
 import { isOverflow, overflowTokens } from '../src/protocols/shared/context-overflow.ts';
 import { protocols } from '../src/protocols/registry.ts';

@@ -1,4 +1,5 @@
-// Accounts, keys and tiers as JSON: the shapes that `--json` prints and the admin API sends.
+// Accounts, keys and tiers as JSON: the shapes that `--json` prints and the admin API sends; and the names that people choose for them,
+// which the command line and the admin API take alike.
 import { isoTime } from '../clock.ts';
 import type { Account, Key, ReplacedKey } from '../store/store.ts';
 
@@ -45,4 +46,18 @@ export function replacedKeyJson(result: ReplacedKey & { plaintext: string }) {
 
 export function revokedKeyJson({ id, revokedAt }: Key) {
   return { id, revoked_at: isoTime(revokedAt) };
+}
+
+const MAX_NAME_LENGTH = 128;
+
+/** Control characters, lone surrogates, and characters that are invisible or change the direction of text. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5/u;
+
+/** What is wrong with a name: 1 to 128 visible characters, no space at either end. undefined: nothing. */
+export function nameFault(text: string): string | undefined {
+  const length = [...text].length;
+  if (length < 1 || length > MAX_NAME_LENGTH)
+    return `A name has 1 to ${MAX_NAME_LENGTH} characters; this has ${length}.`;
+  if (INVISIBLE.test(text)) return 'A name has no control or zero-width characters.';
+  return text.trim() === text ? undefined : 'A name has no space at its beginning or end.';
 }

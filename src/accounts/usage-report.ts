@@ -1,4 +1,5 @@
-// The usage of accounts in a window of time, as `gateway usage --json` prints it and the admin API sends it.
+// The usage of accounts in a window of time, as `gateway usage --json` prints it and the admin API sends it; and for charts, as totals of
+// each group, of one account or of all together.
 import { HOUR_MS, isoTime } from '../clock.ts';
 import { firstByteAt, NO_FIRST_BYTES } from '../store/first-byte.ts';
 import type { Account, GroupedTotals, Grouping, StoreReader, Totals } from '../store/store.ts';
@@ -158,5 +159,27 @@ export function printed(totals: Totals): PrintedTotals {
     output_tokens: totals.outputTokens,
     cost_usd: totals.costUsd,
     first_byte_ms: p50 === null || p95 === null ? null : { p50: Math.round(p50), p95: Math.round(p95) },
+  };
+}
+
+/** The window begins at the start of an hour. */
+export async function summarizeUsage(
+  { since, now, by, only }: Omit<Window, 'dayOf'> & { by: Grouping },
+  store: StoreReader,
+) {
+  const first = since - (since % HOUR_MS);
+  const groups = new Map<string, { group: Record<string, string | null>; totals: Totals }>();
+  for (const { group, totals } of await store.totalsBy(by, only, first)) {
+    const key = JSON.stringify(group);
+    const before = groups.get(key);
+    groups.set(key, { group, totals: before === undefined ? totals : addTotals(before.totals, totals) });
+  }
+  const accounts = await store.totalsBy('account', only, first);
+  return {
+    by,
+    since: isoTime(first),
+    until: isoTime(now),
+    totals: printed(accounts.map(({ totals }) => totals).reduce(addTotals, NO_USAGE)),
+    groups: [...groups.values()].map(({ group, totals }) => ({ group, totals: printed(totals) })),
   };
 }

@@ -1,5 +1,6 @@
 // Who asks: a token in `Authorization`, or the cookie of a browser session. Whoever sends wrong ones is slowed down, but never a
-// session or a token that was right before: nobody can lock the owner out by guessing.
+// session or a token that was right before: nobody can lock the owner out by guessing. Wrong credentials have token buckets: one for
+// each address, and one for all addresses together. Memory is bounded.
 import { hashKey } from '../accounts/key.ts';
 import { looksLikeToken } from '../accounts/admin-token.ts';
 import type { Clock } from '../clock.ts';
@@ -8,7 +9,7 @@ import type { AdminScope, Store } from '../store/store.ts';
 import { cookieName } from './origin.ts';
 import { Problem } from './reply.ts';
 import { isSameSecret, type Session, type Sessions } from './sessions.ts';
-import { createThrottle } from './throttle.ts';
+import { isIPv6 } from 'node:net';
 
 export interface Caller {
   /** The ID of the token or of the session, for the audit. */
@@ -134,4 +135,82 @@ export function cookieOf(headers: SiteExchange['headers']): string | undefined {
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(prefix));
   return found.length === 1 ? found[0]?.slice(prefix.length) : undefined;
+}
+
+export interface Throttle {
+  /** Milliseconds until another credential of this address is looked at; 0: now. */
+  waitMs(address: string): number;
+  failed(address: string): void;
+}
+
+interface Bucket {
+  /** Wrong credentials that are still allowed, at `at`. */
+  left: number;
+  at: number;
+}
+
+interface Rate {
+  /** Wrong credentials at once. */
+  most: number;
+  /** Milliseconds until one more is allowed. */
+  refillMs: number;
+}
+
+const EACH: Rate = { most: 10, refillMs: 6000 };
+const ALL: Rate = { most: 100, refillMs: 600 };
+const MOST_ADDRESSES = 1024;
+
+export function createThrottle(clock: Clock): Throttle {
+  const buckets = new Map<string, Bucket>();
+  const all: Bucket = { left: ALL.most, at: clock.monotonic() };
+
+  return {
+    waitMs(address) {
+      const now = clock.monotonic();
+      const own = buckets.get(networkOf(address));
+      return Math.max(waitOf(all, ALL, now), own === undefined ? 0 : waitOf(own, EACH, now));
+    },
+    failed(address) {
+      const now = clock.monotonic();
+      const network = networkOf(address);
+      const bucket = buckets.get(network) ?? { left: EACH.most, at: now };
+      // The newest is last.
+      buckets.delete(network);
+      buckets.set(network, bucket);
+      take(bucket, EACH, now);
+      take(all, ALL, now);
+      for (const oldest of buckets.keys()) {
+        if (buckets.size <= MOST_ADDRESSES) break;
+        buckets.delete(oldest);
+      }
+    },
+  };
+}
+
+function take(bucket: Bucket, rate: Rate, now: number): void {
+  bucket.left = Math.max(leftOf(bucket, rate, now) - 1, 0);
+  bucket.at = now;
+}
+
+function leftOf({ left, at }: Bucket, { most, refillMs }: Rate, now: number): number {
+  return Math.min(left + (now - at) / refillMs, most);
+}
+
+function waitOf(bucket: Bucket, rate: Rate, now: number): number {
+  const left = leftOf(bucket, rate, now);
+  return left >= 1 ? 0 : Math.ceil((1 - left) * rate.refillMs);
+}
+
+/** One customer of a provider has 2^64 IPv6 addresses at least. */
+function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  const [head = '', tail] = address.split('::');
+  const groups = head.split(':').filter((group) => group !== '');
+  if (tail !== undefined) {
+    const after = tail.split(':').filter((group) => group !== '').length;
+    while (groups.length + after < 8) groups.push('0');
+  }
+  return groups.slice(0, 4).join(':');
 }

@@ -1,7 +1,7 @@
 // The JSON shapes of the admin API. Those of accounts, keys, usage and models are the shapes of the CLI's `--json`. Members may be
 // added, never renamed.
 import { z } from 'zod';
-import { nameFault } from '../accounts/name.ts';
+import { nameFault } from '../accounts/json.ts';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import { GROUPINGS } from '../store/store.ts';
 

@@ -5,7 +5,6 @@ import { ClientGone, type HeaderList, type SiteExchange } from '../gateway/excha
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../without-keys.ts';
 import { StoreError } from '../store/store.ts';
-import { readAssets, type Assets } from './assets.ts';
 import { createAuthenticator, type Caller } from './authenticate.ts';
 import { createEvents, type LiveFeed } from './events.ts';
 import { API, fullPath } from './openapi.ts';
@@ -20,8 +19,10 @@ import {
 } from './operation.ts';
 import { OPERATIONS } from './operations/index.ts';
 import { checkOrigin, isPage } from './origin.ts';
-import { isKnownTag, Problem, safeHeaders, sendJson, sendProblem } from './reply.ts';
+import { isKnownTag, Problem, safeHeaders, sendJson, sendProblem, tagOf } from './reply.ts';
 import { createSessions, type Sessions } from './sessions.ts';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
 
 export interface Admin {
   answer(exchange: SiteExchange): Promise<void>;
@@ -262,4 +263,50 @@ function problemOf(error: unknown): Problem {
   if (error instanceof GatewayError && error.status < 500)
     return new Problem(error.status, 'invalid_request', error.message);
   return new Problem(500, 'internal', 'the gateway failed; its log says more');
+}
+
+export interface Asset {
+  body: Buffer;
+  type: string;
+  tag: string;
+  /** Its name holds a hash of its content. */
+  immutable: boolean;
+}
+
+/** By path below `/admin/`; the page itself is ''. */
+export type Assets = ReadonlyMap<string, Asset>;
+
+/** The same path relative to src/admin and to dist/cli. */
+const FOLDER = new URL('../../dist/admin/', import.meta.url);
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.json': 'application/json',
+  '.webmanifest': 'application/manifest+json',
+};
+
+/** What the build names by its content. */
+const HASHED = 'assets/';
+const PAGE = 'index.html';
+
+/** Empty if the package has no page. Files of another type are left out. */
+export async function readAssets(folder = FOLDER): Promise<Assets> {
+  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  const files = await Promise.all(
+    names.map(async (given): Promise<[string, Asset][]> => {
+      const name = given.replaceAll('\\', '/');
+      const type = TYPES[extname(name)];
+      if (type === undefined) return [];
+      const body = await readFile(new URL(name, folder));
+      const asset = { body, type, tag: tagOf(body), immutable: name.startsWith(HASHED) };
+      return [[name === PAGE ? '' : name, asset]];
+    }),
+  );
+  return new Map(files.flat());
 }

@@ -37,13 +37,8 @@ export async function infer(
   const { limits, strict, tiers } = deps.config();
   const release = deps.inFlightLimit.enter(deps.config(), exchange.arrivedInTime);
   try {
-    const inbound = readRequest(
-      protocol,
-      await exchange.readBody(),
-      limits.maxValues,
-      undefined,
-      relayedPath,
-    );
+    const bytes = await exchange.readBody();
+    const inbound = readRequest(protocol, bytes, limits.maxValues, undefined, relayedPath);
     const readAt = clock.monotonic();
     const forwarded = client.forwardedHeaders(headers, exchange.query);
     await deps.discovered;

@@ -39,8 +39,7 @@ export function createUsageRecorder(options: {
   let waiting: UsageRow[] = [];
   /** Written first, and unchanged: the store may have written it although its reply was lost. */
   let failed: NumberedRows | undefined;
-  let ending = false;
-  let cancelIdle = (): void => undefined;
+  const idle = createIdleTask(clock, () => void store.idle().catch(() => undefined));
   const unwritten = (): number => (failed?.rows.length ?? 0) + waiting.length;
 
   const queue = new WriteQueue<NumberedRows>({
@@ -59,8 +58,7 @@ export function createUsageRecorder(options: {
     written(recovered) {
       if (recovered) void spool.drain();
       if (waiting.length > 0) queue.wake();
-      cancelIdle();
-      if (!ending) cancelIdle = clock.after(IDLE_MS, () => void store.idle().catch(() => undefined));
+      idle.restart();
     },
     failure: 'usage rows cannot be written; they wait',
     clock,
@@ -72,9 +70,7 @@ export function createUsageRecorder(options: {
   /** A writer numbers no further batches after those in a file: the store would take the file's for older ones that it has. */
   async function moveToSpool(): Promise<void> {
     const before = number;
-    const batches = failed === undefined ? [] : [failed];
-    for (let at = 0; at < waiting.length; at += MAX_BATCH)
-      batches.push(numbered(waiting.slice(at, at + MAX_BATCH)));
+    const batches = [...(failed === undefined ? [] : [failed]), ...inBatches(waiting).map(numbered)];
     const saved = batches.slice(0, await spool.save(writer, batches));
     number = before;
     if (saved.length === 0) return;
@@ -100,12 +96,32 @@ export function createUsageRecorder(options: {
       queue.wake();
     },
     async flush() {
-      ending = true;
-      cancelIdle();
+      idle.stop();
       await queue.flush();
       if (unwritten() > 0) await moveToSpool();
       await spool.close();
       return unwritten();
+    },
+  };
+}
+
+function inBatches(rows: readonly UsageRow[]): UsageRow[][] {
+  const count = Math.ceil(rows.length / MAX_BATCH);
+  return Array.from({ length: count }, (_, at) => rows.slice(at * MAX_BATCH, (at + 1) * MAX_BATCH));
+}
+
+/** Runs `task` after a time without a call of `restart`; never again after `stop`. */
+function createIdleTask(clock: Clock, task: () => void): { restart(): void; stop(): void } {
+  let stopped = false;
+  let cancel = (): void => undefined;
+  return {
+    restart() {
+      cancel();
+      if (!stopped) cancel = clock.after(IDLE_MS, task);
+    },
+    stop() {
+      stopped = true;
+      cancel();
     },
   };
 }

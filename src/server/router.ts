@@ -7,9 +7,16 @@ import type { Exchange, GatewayDeps, Site } from '../gateway/exchange.ts';
 import { infer } from '../gateway/inference.ts';
 import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
 import { allProtocols } from '../protocols/registry.ts';
-import { health, metrics, probe } from './routes/health.ts';
-import { listModels, showModel } from './routes/models.ts';
-import { removeStored, showStored, type StoredAnswerRoute } from './routes/stored-answers.ts';
+import {
+  health,
+  metrics,
+  probe,
+  listModels,
+  showModel,
+  removeStored,
+  showStored,
+  type StoredAnswerRoute,
+} from './routes.ts';
 import { isIP } from 'node:net';
 import { isLoopback } from '../loopback.ts';
 

@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { limitOf } from '../../accounts/admission.ts';
 import { requestJson } from '../../accounts/request-json.ts';
-import { readUsage } from '../../accounts/usage-report.ts';
-import { summarizeUsage } from '../../accounts/usage-summary.ts';
+import { readUsage, summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/scalars.ts';

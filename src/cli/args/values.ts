@@ -1,7 +1,7 @@
 // Parses values of options and arguments. An invalid value is wrong usage (exit code 2).
 import { InvalidArgumentError } from 'commander';
 import { availableParallelism } from 'node:os';
-import { nameFault } from '../../accounts/name.ts';
+import { nameFault } from '../../accounts/json.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import { DAY_MS } from '../../clock.ts';
 import type { Permission } from '../../store/store.ts';

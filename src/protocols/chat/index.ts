@@ -2,7 +2,7 @@
 import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
 import { readEnvelope, hints } from './request/envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { forwardedHeaders, keyHeaders, limitHeaders } from './headers.ts';
+import { forwardedHeaders, keyHeaders, limitHeaders, outline } from './outline.ts';
 import { rewrite, createClassifier, keepAlive } from './relay.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
 import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
@@ -12,7 +12,6 @@ import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { historyRules } from './request/server-rules.ts';
 import { wirePath } from './fields.ts';
-import { outline } from './outline.ts';
 
 const path = '/chat/completions';
 

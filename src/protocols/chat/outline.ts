@@ -1,6 +1,17 @@
-// What is known of the protocol without its code, which only requests need.
-import type { ProtocolOutline } from '../protocol.ts';
-import { authHeaders } from './headers.ts';
+// The headers of this protocol, and what else is known of it without its code, which only requests need. None of a client's headers is
+// meant for a provider.
+import type { KeyHeader, ProtocolOutline } from '../protocol.ts';
+import {
+  API_KEY,
+  BEARER,
+  bearerHeaders as authHeaders,
+  noneForwarded,
+  requestLimitHeaders,
+} from '../shared/client.ts';
+
+export { authHeaders, noneForwarded as forwardedHeaders, requestLimitHeaders as limitHeaders };
+
+export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 
 export const outline: ProtocolOutline = {
   setup: {

@@ -4,7 +4,7 @@ import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '.
 import { hints, recognizes, readCountEnvelope, readEnvelope } from './request/envelope.ts';
 import { rewrite, createClassifier } from './relay.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
-import { forwardedHeaders, keyHeaders, limitHeaders, ownHeaders } from './headers.ts';
+import { forwardedHeaders, keyHeaders, limitHeaders, ownHeaders, outline } from './outline.ts';
 import { pauseTurn } from './pause-turn.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
 import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
@@ -14,7 +14,6 @@ import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder, PING } from './stream/encoder.ts';
 import { historyRules } from './request/encode-messages.ts';
 import { wirePath } from './fields.ts';
-import { outline } from './outline.ts';
 
 const path = '/messages';
 

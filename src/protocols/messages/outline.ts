@@ -1,6 +1,96 @@
-// What is known of the protocol without its code, which only requests need.
-import type { ProtocolOutline } from '../protocol.ts';
-import { authHeaders, requestHeaders } from './headers.ts';
+// The headers of this protocol (the key, the version, the betas, the hourly limit with its reset as RFC 3339), and what else is known
+// of it without its code, which only requests need.
+import { GatewayError } from '../../errors.ts';
+import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader, ProtocolOutline } from '../protocol.ts';
+import { API_KEY, BEARER } from '../shared/client.ts';
+
+/** Known to be a date: to check one costs 1 µs. */
+const USUAL_VERSION = '2023-06-01';
+const VERSION_HEADERS = ['anthropic-version', 'provider-version'] as const;
+const BETA_HEADER = 'anthropic-beta';
+/** Characters: all betas together are some hundred. */
+const MOST_BETA = 8192;
+/** The beginning of the beta that asks for the long window. */
+const LONG_CONTEXT = 'context-1m-';
+
+export const keyHeaders: readonly KeyHeader[] = [API_KEY, BEARER];
+
+/** On a path that belongs to no protocol, a request with one of these headers comes from a client of this one. */
+export const ownHeaders: readonly string[] = [API_KEY.name, ...VERSION_HEADERS];
+
+export function authHeaders(apiKey: string): string[] {
+  return [API_KEY.name, apiKey];
+}
+
+/** Every provider requires it. */
+export const requestHeaders: readonly string[] = [VERSION_HEADERS[0], USUAL_VERSION];
+
+/** Throws GatewayError `invalid_request` for a version that is no date, two that differ, and betas that are too long. */
+export function forwardedHeaders(given: ClientHeaders, query: string): ForwardedHeaders {
+  const beta = textOf(given[BETA_HEADER]);
+  if (beta.length > MOST_BETA) {
+    const message = `${BETA_HEADER}: is longer than ${MOST_BETA} characters`;
+    throw new GatewayError('invalid_request', message, { param: BETA_HEADER });
+  }
+  const headers = [VERSION_HEADERS[0], versionOf(given) ?? USUAL_VERSION];
+  if (beta !== '') headers.push(BETA_HEADER, beta);
+  return {
+    headers,
+    query: query === '?beta=true' ? query : '',
+    longContext: beta.includes(LONG_CONTEXT),
+  };
+}
+
+function versionOf(headers: ClientHeaders): string | undefined {
+  let version: string | undefined;
+  for (const name of VERSION_HEADERS) {
+    const text = textOf(headers[name]);
+    if (text === '') continue;
+    if (version !== undefined && version !== text) {
+      const message = `${VERSION_HEADERS.join(' and ')} differ; send one of them`;
+      throw new GatewayError('invalid_request', message, { param: VERSION_HEADERS[0] });
+    }
+    version ??= checked(text, name);
+  }
+  return version;
+}
+
+function checked(version: string, name: string): string {
+  if (version === USUAL_VERSION || isDate(version)) return version;
+  const message = `${name}: ${JSON.stringify(version.slice(0, 40))} is not a date such as ${USUAL_VERSION}`;
+  throw new GatewayError('invalid_request', message, { param: name });
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return (Array.isArray(value) ? value.join(', ') : (value ?? '')).trim();
+}
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+export function limitHeaders(admission: Admission): string[] {
+  return [
+    'anthropic-ratelimit-requests-limit',
+    String(admission.limit),
+    'anthropic-ratelimit-requests-remaining',
+    String(Math.max(0, admission.limit - admission.used)),
+    'anthropic-ratelimit-requests-reset',
+    resetText(admission.resetsAt),
+  ];
+}
+
+/** The hour's, written once: 1 µs otherwise. */
+let written = { resetsAt: NaN, text: '' };
+
+function resetText(resetsAt: number): string {
+  if (written.resetsAt !== resetsAt) {
+    written = { resetsAt, text: new Date(resetsAt).toISOString().replace(/\.\d+Z$/, 'Z') };
+  }
+  return written.text;
+}
 
 export const outline: ProtocolOutline = {
   setup: {

@@ -9,7 +9,7 @@ import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenB
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from './errors.ts';
-import { createSpliceWatch, SPLICED } from './stream/message-start.ts';
+import { createSpliceWatch, SPLICED, list } from './wire-types.ts';
 import {
   failureOfSilence,
   failureOfStop,
@@ -18,7 +18,6 @@ import {
   toUsage,
   type UsageTally,
 } from './reply/ending.ts';
-import { list } from './wire-types.ts';
 import { isGatewaySignature } from '../../canonical/thinking-signature.ts';
 import { cutsOf, rangesOf, scanMembers, splice, type Range } from '../json/splice.ts';
 import { rewriteBody } from '../json/raw-json.ts';

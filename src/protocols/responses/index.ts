@@ -2,7 +2,7 @@
 import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '../protocol.ts';
 import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { wirePath } from './fields.ts';
-import { forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders } from './headers.ts';
+import { forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders, outline } from './outline.ts';
 import { holds, lossesOfRewriting, encodeReply } from './reply/encode.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
@@ -13,7 +13,6 @@ import { stored } from './stored.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { isObject } from '../../canonical/json.ts';
-import { outline } from './outline.ts';
 
 const path = '/responses';
 

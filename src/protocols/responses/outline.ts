@@ -1,6 +1,52 @@
-// What is known of the protocol without its code, which only requests need.
-import type { ProtocolOutline } from '../protocol.ts';
-import { authHeaders } from './headers.ts';
+// The headers of this protocol (who a request comes from, what of a client goes on, the hour of the account), and what else is known of
+// it without its code, which only requests need.
+import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader, ProtocolOutline } from '../protocol.ts';
+import {
+  API_KEY,
+  BEARER,
+  bearerHeaders as authHeaders,
+  NOTHING_FORWARDED,
+  requestLimitHeaders,
+} from '../shared/client.ts';
+
+export { authHeaders };
+
+export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
+
+/** What Codex says of its session: a provider finds the machine with the warm cache by it. */
+const FORWARDED = ['session-id', 'thread-id', 'x-codex-turn-state'] as const;
+
+/** Codex sends the provider's state of a turn back with each request of that turn. */
+export const returnedHeaders = ['x-codex-turn-state'] as const;
+
+/** Characters of a value: Codex writes ids, and the provider's own state. */
+const MOST = 8192;
+
+export function forwardedHeaders(given: ClientHeaders): ForwardedHeaders {
+  let headers: string[] | undefined;
+  for (const name of FORWARDED) {
+    const value = given[name];
+    if (typeof value !== 'string' || value === '' || value.length > MOST) continue;
+    (headers ??= []).push(name, value);
+  }
+  return headers === undefined ? NOTHING_FORWARDED : { headers, query: '', longContext: false };
+}
+
+const HOUR_MINUTES = 60;
+
+/** As chat's, and the hour once more for Codex's status line. */
+export function limitHeaders(admission: Admission, now: number): string[] {
+  const { limit, used, resetsAt } = admission;
+  return [
+    ...requestLimitHeaders(admission, now),
+    'x-codex-primary-used-percent',
+    String(Math.min(100, Math.round((100 * used) / Math.max(1, limit)))),
+    'x-codex-primary-window-minutes',
+    String(HOUR_MINUTES),
+    'x-codex-primary-reset-at',
+    String(Math.ceil(resetsAt / 1000)),
+  ];
+}
 
 export const outline: ProtocolOutline = {
   setup: {

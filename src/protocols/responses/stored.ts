@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.
 import { GatewayError } from '../../errors.ts';
 import { cutsOf, splice } from '../json/splice.ts';
 import type { AnswerToStore, NewStored, References, RelayedBody, StoredAnswers } from '../protocol.ts';
-import { SEAL_MARK } from './sealed-reasoning.ts';
+import { SEAL_MARK } from './reply/items.ts';
 
 const REASONING_PREFIX = 'rs_';
 /** All are read at once, before any other request goes on. A conversation of a day has some hundred. */

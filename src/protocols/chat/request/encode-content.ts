@@ -137,3 +137,8 @@ export function lossOf({ type }: Part): CanonicalField {
   if (type === 'image') return 'messages.image';
   return type === 'document' ? 'messages.document' : 'messages.native';
 }
+
+/** Whether it bears a cache mark, in either form. */
+export function isMarked(part: JsonObject): boolean {
+  return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
+}

@@ -5,9 +5,9 @@ import { append, type JsonObject, type JsonValue } from '../../../canonical/json
 import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { signedExtra } from './encode-tools.ts';
-import { alternate, bridgeTools, isMarked, limitMarks, markLast, merge } from './server-rules.ts';
+import { alternate, bridgeTools, limitMarks, markLast, merge } from './server-rules.ts';
 import { nativeText } from '../../shared/native-text.ts';
-import { encodeMark, encodeUserPart, lossOf } from './encode-content.ts';
+import { encodeMark, encodeUserPart, isMarked, lossOf } from './encode-content.ts';
 
 interface History {
   out: JsonObject[];

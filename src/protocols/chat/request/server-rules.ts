@@ -3,6 +3,7 @@ import type { HistoryRules } from '../../../canonical/history.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { encryptedInSignature } from '../../../canonical/thinking-signature.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
+import { isMarked } from './encode-content.ts';
 
 export const historyRules: HistoryRules = {
   // Which turns those are, the encoder knows. A summary of what another provider keeps encrypted is not what a model thought.
@@ -12,10 +13,6 @@ export const historyRules: HistoryRules = {
     encryptedInSignature(signature ?? '') === undefined,
   blankIsSilent: false,
 };
-
-export function isMarked(part: JsonObject): boolean {
-  return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
-}
 
 /** The mark of a whole request stands on the last part that can bear one, where the messages protocol sets it too. */
 export function markLast(messages: readonly JsonObject[], mark: JsonObject): void {

@@ -2,12 +2,8 @@
 import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { fitToolId } from '../../shared/tool-names.ts';
-import { CallInput } from './tool-calls.ts';
-import { encodeStreamFailure } from '../errors.ts';
-import { messageId, type WireMessage } from '../wire-types.ts';
-import { createSourceList, type SourceList } from '../reply/citations.ts';
-import { encodeStop, encodeDeltaUsage, encodeUsage, estimateUsage } from '../reply/ending.ts';
 import {
+  CallInput,
   createBlockWriter,
   nativeBlock,
   TEXT_START,
@@ -15,6 +11,10 @@ import {
   wholeBlock,
   type Pending,
 } from './encoder-blocks.ts';
+import { encodeStreamFailure } from '../errors.ts';
+import { messageId, type WireMessage } from '../wire-types.ts';
+import { createSourceList, type SourceList } from '../reply/citations.ts';
+import { encodeStop, encodeDeltaUsage, encodeUsage, estimateUsage } from '../reply/ending.ts';
 
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';

@@ -8,7 +8,6 @@ import {
 } from '../../../canonical/thinking-signature.ts';
 import type { Ids } from '../../../ids.ts';
 import type { ReplyContext } from '../../protocol.ts';
-import { writeReasoning } from '../sealed-reasoning.ts';
 import type { ClientTool, ToolDirectory, ToolKind } from '../request/tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -156,4 +155,23 @@ function parsed(written: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** What stands before a blob of the gateway's own. */
+export const SEAL_MARK = 'gw1.';
+
+/** A signed part as text, for the gateway's own reading. The text is part of it: a signature holds for the very same text, which
+ *  a client may shorten. */
+export function writeReasoning({ text, signature, redacted }: ReasoningPart): string {
+  return JSON.stringify(redacted === undefined ? { text, signature } : { redacted });
+}
+
+/** Of a blob that was opened before the request was decoded; undefined: one that this gateway did not write, or cannot open. */
+export function openReasoning(json: string): ReasoningPart | undefined {
+  const value = parsed(json);
+  if (value === undefined) return undefined;
+  const { text, signature, redacted } = value;
+  if (typeof redacted === 'string') return { type: 'reasoning', text: '', redacted };
+  if (typeof text !== 'string' || typeof signature !== 'string') return undefined;
+  return { type: 'reasoning', text, signature };
 }

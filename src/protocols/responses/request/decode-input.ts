@@ -6,7 +6,7 @@ import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';
 import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
-import { openReasoning, SEAL_MARK } from '../sealed-reasoning.ts';
+import { openReasoning, SEAL_MARK } from '../reply/items.ts';
 import { decodeParts } from './decode-content.ts';
 import { isMessage } from './envelope.ts';
 import type { BuiltIn, ToolDirectory } from './tools.ts';

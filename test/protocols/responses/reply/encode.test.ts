@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { ReplyPart, StopReason } from '../../../../src/canonical/reply.ts';
 import type { ReplyIds } from '../../../../src/protocols/protocol.ts';
 import { signatureOfEncrypted } from '../../../../src/canonical/thinking-signature.ts';
-import { openReasoning } from '../../../../src/protocols/responses/sealed-reasoning.ts';
+import { openReasoning } from '../../../../src/protocols/responses/reply/items.ts';
 import { contextOf, replyOf, streamedOf, wholeOf } from '../answers.ts';
 
 const text = (words: string): ReplyPart => ({ type: 'text', text: words });

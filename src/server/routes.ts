@@ -1,0 +1,124 @@
+// What answers beside generations: signs of life, which need no key (for supervisors, for Prometheus, and for clients that check whether a
+// server is there); the names of models that a key may use; and stored answers, read and deleted by the account that got them, which
+// are not counted as requests.
+import { authenticate } from '../accounts/key.ts';
+import { GatewayError } from '../errors.ts';
+import type { Exchange, GatewayDeps, HeaderList } from '../gateway/exchange.ts';
+import { withoutKeys } from '../without-keys.ts';
+import {
+  encodeModel,
+  encodeModelList,
+  LIST_KEY_HEADERS,
+  type ListedModel,
+} from '../protocols/shared/model-list.ts';
+import { faultOfModelName } from '../protocols/shared/client.ts';
+import type { ModelEntry } from '../routing/catalog.ts';
+import { shuttingDown } from '../gateway/in-flight-limit.ts';
+import { deleteStored, findStored } from '../gateway/inbound/stored-references.ts';
+import type { Protocol, StoredAnswers } from '../protocols/protocol.ts';
+
+/** Characters of a name in an error. */
+const MOST_SHOWN = 200;
+
+const JSON_TYPE: HeaderList = ['content-type', 'application/json'];
+
+export async function listModels(exchange: Exchange, deps: GatewayDeps): Promise<void> {
+  const key = await authenticate(
+    { headers: exchange.headers, endpoint: 'list', keyHeaders: LIST_KEY_HEADERS },
+    deps.store,
+    deps.clock.now(),
+  );
+  await deps.discovered;
+  const models = deps.routing.models(key.models).map(listed);
+  const body = encodeModelList(models, new URLSearchParams(exchange.query));
+  exchange.sink.send(200, JSON_TYPE, JSON.stringify(body));
+}
+
+export async function showModel(exchange: Exchange, deps: GatewayDeps, id: string): Promise<void> {
+  const key = await authenticate(
+    { headers: exchange.headers, endpoint: 'list', keyHeaders: LIST_KEY_HEADERS },
+    deps.store,
+    deps.clock.now(),
+  );
+  await deps.discovered;
+  const entry = faultOfModelName(id) === undefined ? deps.routing.model(id, key.models) : undefined;
+  if (entry === undefined) {
+    const shown = id.length > MOST_SHOWN ? `${id.slice(0, MOST_SHOWN)}…` : id;
+    const message = `the model ${JSON.stringify(shown)} does not exist here, or this key may not use it`;
+    throw new GatewayError('model_not_found', message, { status: 404 });
+  }
+  exchange.sink.send(200, JSON_TYPE, withoutKeys(JSON.stringify(encodeModel(listed(entry)))));
+}
+
+function listed({ name, targets, contextWindow, maxOutput }: ModelEntry): ListedModel {
+  const owner = targets[0]?.provider.name ?? 'gateway';
+  return { name, owner, targets: targets.map(({ key }) => key), contextWindow, maxOutput };
+}
+
+export async function health({ sink }: Exchange, deps: GatewayDeps): Promise<void> {
+  if (deps.inFlightLimit.closed) throw shuttingDown();
+  if (deps.config().maintenance) {
+    throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });
+  }
+  if (await deps.database.isAway()) {
+    sink.send(503, [...JSON_TYPE, 'retry-after', '1'], '{"status":"unavailable","database":"away"}');
+  } else sink.send(200, JSON_TYPE, '{"status":"ok","database":"ok"}');
+}
+
+const METRICS_TYPE: HeaderList = ['content-type', 'text/plain; version=0.0.4; charset=utf-8'];
+
+/** Also in maintenance and while the gateway shuts down: that is when it is looked at. */
+export async function metrics({ sink }: Exchange, deps: GatewayDeps): Promise<void> {
+  sink.send(200, METRICS_TYPE, (await deps.metrics?.read()) ?? '');
+}
+
+const HELLO = `This is a gateway for language models. Base URLs: chat completions …/v1, messages … (without /v1).\n`;
+
+export async function probe(exchange: Exchange): Promise<void> {
+  exchange.sink.send(200, ['content-type', 'text/plain; charset=utf-8'], HELLO);
+}
+
+export interface StoredAnswerRoute {
+  protocol: Protocol;
+  stored: StoredAnswers;
+  id: string;
+  what: 'answer' | 'input';
+}
+
+export async function showStored(
+  { protocol, stored, id, what }: StoredAnswerRoute,
+  exchange: Exchange,
+  deps: GatewayDeps,
+): Promise<void> {
+  const { text } = await find(protocol, stored, id, exchange, deps);
+  const query = new URLSearchParams(exchange.query);
+  const body = what === 'answer' ? stored.show(text, query) : stored.showInput(id, text, query);
+  if (body === undefined) throw stored.notFound(id);
+  exchange.sink.send(200, JSON_TYPE, JSON.stringify(body));
+}
+
+export async function removeStored(
+  { protocol, stored, id }: StoredAnswerRoute,
+  exchange: Exchange,
+  deps: GatewayDeps,
+): Promise<void> {
+  const { accountId, text } = await find(protocol, stored, id, exchange, deps);
+  const ids = stored.idsOf(id, text);
+  if (ids === undefined) throw stored.notFound(id);
+  await deleteStored(ids, accountId, deps);
+  exchange.sink.send(200, JSON_TYPE, JSON.stringify(stored.showDeleted(id)));
+}
+
+async function find(
+  { name, client }: Protocol,
+  stored: StoredAnswers,
+  id: string,
+  { headers }: Exchange,
+  deps: GatewayDeps,
+): Promise<{ accountId: number; text: string }> {
+  const asked = { headers, endpoint: name, keyHeaders: client.keyHeaders };
+  const { accountId } = await authenticate(asked, deps.store, deps.clock.now());
+  const text = await findStored(id, accountId, deps);
+  if (text === undefined) throw stored.notFound(id);
+  return { accountId, text };
+}
