@@ -16,6 +16,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Half of the processor time was the reading of the same modules for each file. Tests clean up after themselves anyhow.
     isolate: false,
+    // The names of rows in titles, which are cut at 40 characters otherwise.
+    chaiConfig: { truncateThreshold: 160 },
     testTimeout: 20_000,
     hookTimeout: 20_000,
     coverage: { provider: 'v8', include: ['src/**'], reporter: ['text-summary', 'lcov'] },

@@ -256,7 +256,7 @@ describe('a token', () => {
     expect((await call(running, '/keys', { token: old })).status).toBe(401);
   });
 
-  it('counts in the header alone: not in a URL, not as a cookie; a key of a client is none', async () => {
+  it('is read from the header alone, not from a URL or a cookie, and is no key of a client', async () => {
     const running = await gateway(ON);
     const { plaintext: token } = await newToken(running);
     const inUrl = await call(running, `/keys?token=${token}`);

@@ -62,7 +62,7 @@ describe('createCollector', () => {
     expect(collect([])).toMatchObject({ failure: { kind: 'failed' } });
   });
 
-  it('does not know usage that was told only at the start', () => {
+  it('does not count usage that came only at the start', () => {
     const start: StreamEvent = { type: 'start', id: '', model: '', usage: { input: 9, output: 1 } };
     const result = collect([start, { type: 'end', stop: { reason: 'end' } }]) as { reply: Reply };
     expect(result.reply.usage).toBeUndefined();

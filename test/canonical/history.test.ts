@@ -66,7 +66,7 @@ const MISSING: Part = {
 };
 
 describe('a conversation that is whole', () => {
-  it('stays as it is, without a word', () => {
+  it('is unchanged, without a warning', () => {
     const messages = [
       system('be good'),
       user(text('hi')),

@@ -144,7 +144,7 @@ describe('structured output by a forced tool', () => {
 });
 
 describe('stop sequences', () => {
-  it('cut before the first match, with what was used still told', () => {
+  it('is cut before the first match, and its usage is reported', () => {
     expect(restored({ stop: ['STOP'] }, reply([text('one STOP two')]))).toEqual({
       ...reply([text('one ')]),
       stop: { reason: 'stop_sequence', sequence: 'STOP' },
@@ -204,7 +204,7 @@ describe('stop sequences', () => {
 });
 
 describe('laws', () => {
-  it('an answer with nothing to restore stays as it is', () => {
+  it('an answer with nothing to restore is unchanged', () => {
     fc.assert(
       fc.property(replies, (whole) => {
         expect(restoreReply(whole, NOTHING)).toEqual(whole);

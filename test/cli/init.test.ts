@@ -100,7 +100,7 @@ test('a database that is named by a flag stands in the file, so that the key wor
 });
 
 describe('an existing file', () => {
-  it('stays as it is and is named, also if it was made in between', async () => {
+  it('is unchanged and named, also if it was made in between', async () => {
     const shell = createShell();
     writeFileSync(fileOf(shell), 'mine');
     const { code, stdout, stderr } = await shell.run('init --yes');

@@ -293,7 +293,7 @@ it('an answer is still there after a restart', async () => {
   await after.stop();
 });
 
-it.each(ALL)('with the store off nothing is kept, and the answer says so (%s)', async (speaks) => {
+it.each(ALL)('with the store off nothing is stored, and the answer says so (%s)', async (speaks) => {
   const providers = providersAt(at.upstream.url);
   const off = await startGateway({ config: { providers, responses: { store: 'off' } } });
   at.upstream.play(scriptOf(speaks, { parts: [text('hi')] }, false));

@@ -134,7 +134,7 @@ it('thinking between two calls of a turn, and of two turns of one loop, comes ba
   expect(sentTurn(scripted, 2, 3)).toMatchObject([{ thinking: 'And there.' }, { id: 'toolu_3' }]);
 });
 
-it('a turn that the user went on from is left as it is', async () => {
+it('a turn after which the user continued is unchanged', async () => {
   const { scripted, send } = await start();
   scripted.play(script(false, THINKING, call('toolu_1')), script(false, DONE));
   await send(QUESTION);

@@ -101,7 +101,7 @@ it('a stream that breaks has its message, in the words of the error event', asyn
   expect(row.detail).toEqual({ message: error?.message });
 });
 
-describe('a target that was passed over', () => {
+describe('a target that was skipped', () => {
   const TOOLS = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
 
   async function prepared(models: unknown[]) {

@@ -130,7 +130,7 @@ it('an outage beyond the memory: rows go to a file, and each is in the database 
   expect(logged.join()).not.toContain('discarded');
 });
 
-it('an end in an outage: the next start writes the rows, each once, also those whose reply was lost', async () => {
+it('an end in an outage: the next start writes the rows, each once, also those whose confirmation did not arrive', async () => {
   const { clock, recorder, finish } = gateway({ lost: 1 });
   away = true;
   finish(0, 10);

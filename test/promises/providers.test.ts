@@ -141,7 +141,7 @@ describe('P9, P16: what a provider says of itself is scrubbed', () => {
   });
 });
 
-describe('P10: headers of the connection, cookies and proxies are not passed', () => {
+describe('P10: headers of the connection, cookies and proxies are not forwarded', () => {
   const fromClient = {
     cookie: 'a=b',
     'proxy-authorization': 'Basic eDp5',

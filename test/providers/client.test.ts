@@ -98,7 +98,7 @@ describe('before a reply', () => {
     expect(failure).toMatchObject({ kind: 'failed', reason: 'dns' });
   });
 
-  it('tells TLS that is none', async () => {
+  it('names a server that does not speak TLS', async () => {
     const url = await rawServer((socket) => socket.end('nonsense'), '');
     const failure = await failureOf(client().open(call(url.replace('http:', 'https:')), uncancelled()));
     expect(failure.kind).toBe('failed');

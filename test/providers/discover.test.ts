@@ -186,7 +186,7 @@ describe('probeLocal', () => {
     ]);
   });
 
-  it('waits no longer than it is told, however many are silent', async () => {
+  it('waits no longer than its limit, however many are silent', async () => {
     const silent = await serve(() => undefined);
     const startedAt = performance.now();
     const candidates = Array.from({ length: 8 }, () => provider(silent));

@@ -70,7 +70,7 @@ it.each([
   expect((await answers(pieces)).texts).toEqual([text]);
 });
 
-it('ignores it for each request of a kept connection', async () => {
+it('ignores it for each request of a reused connection', async () => {
   expect(await answers([CONTINUE, OK], 3)).toEqual({ texts: ['200 ok', '200 ok', '200 ok'], connections: 1 });
 });
 

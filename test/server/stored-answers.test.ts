@@ -50,7 +50,7 @@ const NOT_FOUND = {
   error: { type: 'invalid_request_error', message: "Response with id 'resp_1' not found." },
 };
 
-it('the events of an answer are not stored: who asks for its stream is told so', async () => {
+it('the events of an answer are not stored: a request for its stream is refused with the reason', async () => {
   await store('resp_1');
   expect(await ask('GET', 'resp_1?stream=true')).toMatchObject({
     status: 400,

@@ -61,7 +61,7 @@ describe('white space', () => {
     ['in one piece', [{ text: ['  Hello\n\n'] }], ['  Hello\n\n']],
     ['across reasoning', [{ text: ['\n'] }, { reasoning: 'hm' }, { text: [' ', 'x'] }], ['\n x']],
     ['across a call', [{ text: ['\n'] }, CALL, { text: ['x'] }], ['\nx']],
-  ])('before a visible character is kept: %s', (_, parts, texts) => {
+  ])('before a visible character is sent: %s', (_, parts, texts) => {
     expect(contentOf(parts).flatMap(({ type, text }) => (type === 'text' ? [text] : []))).toEqual(texts);
   });
 

@@ -88,7 +88,7 @@ it.each([
   ['messages', 'event: vendor.status\ndata: {"type":"vendor.status","message":"queued"}\n\n'],
   ['messages', 'data: {"type": "ping"}\n\n'],
   ['messages', 'id: 7\nevent: ping\ndata: {"type":"ping"}\n\n'],
-] as const)('of %s, %j is passed on', (provider, frame) => {
+] as const)('of %s, %j is forwarded', (provider, frame) => {
   const stream = START[provider] + content(provider, 'hello') + frame + FINISH[provider] + TERMINAL[provider];
   expect(moved(provider, provider, stream)).toEqual({ bytes: Buffer.from(stream), complete: true });
   const other = provider === 'chat' ? 'messages' : 'chat';

@@ -198,7 +198,7 @@ describe('a finish of a chat provider', () => {
   it.each([
     ['error', 'failed'],
     ['insufficient_system_resource', 'overloaded'],
-  ])('%s is none: the provider %s', (word, kind) => {
+  ])('%s is an error: the provider %s', (word, kind) => {
     expect(() => protocols.chat.provider.decodeReply(completion({ content: 'hi' }, word))).toThrow(
       expect.objectContaining({ failure: expect.objectContaining({ kind }) as unknown }) as Error,
     );

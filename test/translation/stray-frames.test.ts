@@ -54,7 +54,7 @@ const STRAY = [
 ];
 
 describe.each(STRAY)('%s in a stream of messages', (_, stray) => {
-  it('is passed over where it is translated, passed on where it is relayed', () => {
+  it('is skipped in a translation, and forwarded in a relay', () => {
     const stream = withinAnswer('messages', stray) + TERMINAL.messages;
     expect(eventsIn('messages', stream)).toEqual(eventsIn('messages', streamOf('messages', 'hello')));
     expect(moved('chat', 'messages', stream)).toMatchObject({ complete: true });

@@ -221,7 +221,7 @@ describe.each(MODES)('%s', (mode) => {
       },
     ],
   ] as const)(
-    'a conversation that is too long is told in the words of a %s client',
+    'a conversation that is too long is refused in the words of a %s client',
     async (client, speaks, body) => {
       const words = {
         chat: "This model's maximum context length is 200000 tokens. However, your messages resulted in 205000 tokens.",

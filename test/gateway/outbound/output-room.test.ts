@@ -163,7 +163,7 @@ it.each<[string, ProtocolName, string, string]>([
     ANTHROPIC.replace('188240', '200001'),
     "This model's maximum context length is 200000 tokens. However, your messages resulted in 200001 tokens.",
   ],
-])('where %s, a client of %s is told so at once', async (_why, client, message, words) => {
+])('if %s, a client of %s gets the error at once', async (_why, client, message, words) => {
   const at = client === 'chat' ? 'messages' : 'chat';
   const body = { max_tokens: 64_000 };
   const { seen, requests } = await run(at, [refused(at, message), answered(at, false)], {

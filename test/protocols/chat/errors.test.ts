@@ -26,7 +26,7 @@ describe('what chat clients read', () => {
     expect(STATUS[kind]).toBeGreaterThan(0);
     expect(encode(kind)).toEqual({ message: 'what happened', type, param: null, code });
   });
-  test("a provider's param, code and details are kept", () => {
+  test("a provider's param, code and details are in the error", () => {
     expect(encode('invalid_request', { param: 'n', code: 'unsupported', details: { a: 1 } })).toEqual({
       message: 'what happened',
       type: 'invalid_request_error',
@@ -44,7 +44,7 @@ describe('what chat clients read', () => {
       "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
     );
   });
-  test('input and output that are too much only together are told apart', () => {
+  test('input and output that are too long only together are recognised', () => {
     expect(
       encode('context_overflow', { tokens: { sent: 9000, output: 4000, limit: 12_000 } }),
     ).toHaveProperty(
@@ -263,7 +263,7 @@ describe('a context overflow', () => {
     expect(failure.kind).toBe('context_overflow');
     expect(failure.tokens).toEqual(tokens);
   });
-  test('a rate in tokens is none', () => {
+  test('a rate limit in tokens is no context overflow', () => {
     expect(decode(429, { error: { message: 'Too many tokens, please wait' } }).kind).toBe('rate_limited');
   });
 });

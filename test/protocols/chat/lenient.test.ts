@@ -53,7 +53,7 @@ it("an error under Groq's name is the whole chunk", () => {
   expect(strictChunk(chunk({}, { x_groq: { error } }))).toEqual({ error });
 });
 
-it('an empty finish reason is none, and a message in a chunk is its delta', () => {
+it('an empty finish reason counts as absent, and a message in a chunk as its delta', () => {
   expect(strictChunk(chunk({ content: 'a' }, { finish_reason: '' }))).toEqual(chunk({ content: 'a' }));
   const message = { content: 'a' };
   const value = { choices: [{ index: 0, message, finish_reason: null }] };

@@ -16,7 +16,7 @@ it('a stop reason without any start is an answer all the same', () => {
   expect(decodeAll([ended('end_turn'), STOP]).map(({ type }) => type)).toEqual(['start', 'end']);
 });
 
-it('the sequence that matched is told, whole and streamed', () => {
+it('the sequence that matched is in the reply, whole and streamed', () => {
   const stop = { reason: 'stop_sequence', raw: 'stop_sequence', sequence: '###' };
   const sequence = { stop_sequence: '###' };
   expect(decodeAll([ended('stop_sequence', sequence), STOP]).at(-1)).toMatchObject({ stop });

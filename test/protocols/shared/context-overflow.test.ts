@@ -175,11 +175,11 @@ it.each([
   'Too many tokens, please wait before trying again.',
   'Rate limit reached: too many tokens per minute',
   'no such model',
-])('is none: %s', (message) => {
+])('is no context overflow: %s', (message) => {
   expect(isOverflow({ message }, 400)).toBe(false);
 });
 
-it('is told by a code with any status, by words with none that means something else', () => {
+it('is recognised by a code with any status, and by words with a status that means nothing else', () => {
   const message = 'prompt is too long: 9 tokens > 8 maximum';
   expect(isOverflow({ message: '', code: 'context_length_exceeded' }, 429)).toBe(true);
   expect(isOverflow({ message }, 502)).toBe(true);

@@ -75,7 +75,7 @@ test('a refusal is explained to clients of messages in its own words', () => {
   });
 });
 
-test('the stop sequence that a server names is told, whole and streamed', () => {
+test('the stop sequence that a server names is in the reply, whole and streamed', () => {
   const stop = { reason: 'stop_sequence', raw: 'stop', sequence: '###' };
   expect(stopsOf(TEXT, 'stop', { stop_reason: '###' })).toEqual([stop, stop]);
   expect(stopsOf(TEXT, 'stop', { stop_reason: 128001 }).map(({ reason }) => reason)).toEqual(['end', 'end']);
@@ -114,7 +114,7 @@ describe('towards chat', () => {
       ]),
     ).toContain(`"finish_reason":"${finish}"`);
   });
-  test('a stop sequence is told beside the finish', () => {
+  test('a stop sequence is written beside the finish', () => {
     const stop: StopReason = { reason: 'stop_sequence', sequence: '###' };
     expect(
       encode([

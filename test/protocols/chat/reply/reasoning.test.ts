@@ -197,9 +197,12 @@ describe('what another family sealed', () => {
       item('a', { signature: 's', format: format as string }),
       sealed('d', { format: format as string }),
     );
-  test.each(['anthropic-claude-v1', 'unknown', null, 3])('is taken as it is from the format %j', (format) => {
-    expect(whole(both(format))).toEqual(['a/s', '[d]', '"x"']);
-  });
+  test.each(['anthropic-claude-v1', 'unknown', null, 3])(
+    'is taken unchanged from the format %j',
+    (format) => {
+      expect(whole(both(format))).toEqual(['a/s', '[d]', '"x"']);
+    },
+  );
   test.each(['openai-responses-v1', 'google-gemini-v1', 'xai-responses-v1'])(
     "bears the gateway's mark in the format %s, and is taken out where a messages provider would get it",
     (format) => {
@@ -373,13 +376,13 @@ describe('in a stream', () => {
       ],
       ['a', 'b/t'],
     ],
-  ])('a signature that comes too late, %s, opens no block and is said to be lost', (_, deltas, expected) => {
+  ])('a signature that comes too late, %s, opens no block and is reported', (_, deltas, expected) => {
     expect(streamed(...deltas)).toEqual(expected);
     const last = events(deltas).at(-1);
     expect(last).toMatchObject({ type: 'end', lost: ['the signature of thinking, which came late'] });
   });
 
-  test('nothing is lost of a signature in time', () => {
+  test('a signature in time is complete', () => {
     const last = events([{ reasoning: 'a' }, details(item('', { signature: 's' })), text]).at(-1);
     expect(last).not.toHaveProperty('lost');
   });

@@ -136,7 +136,7 @@ describe('reading', () => {
   ])('%s is no answer', (_what, value, expected) => {
     expect(failure(value)).toMatchObject(expected);
   });
-  test.each([null, false, ''])('an error of %j is none', (error) => {
+  test.each([null, false, ''])('an error of %j counts as absent', (error) => {
     expect(chat.provider.decodeReply(completion({ content: 'a' }, 'stop', { error })).parts).toHaveLength(1);
   });
 });
@@ -242,7 +242,7 @@ describe('writing', () => {
     expect(written).toMatchObject({ function_call: { name: 'f', arguments: '{}' }, finish: 'function_call' });
     expect(written).not.toHaveProperty('tool_calls');
   });
-  test('what matched is told where it is known', () => {
+  test('the stop sequence that matched is written if it is known', () => {
     const written = chat.client.encodeReply(
       reply({ stop: { reason: 'stop_sequence', sequence: '##' } }),
       context(),

@@ -202,7 +202,7 @@ describe('options', () => {
     expect(encode({ stop }, { maxStop: 0 }).body).not.toHaveProperty('stop');
     expect(encode({ stop }, { maxStop: 0 }).restore.stop).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
-  test('foreign fields go as their protocol said', () => {
+  test('fields of other protocols are reported or refused as their protocol says', () => {
     const field = (fate: NativeField['fate'], over: Partial<NativeField> = {}): NativeField => ({
       protocol: 'messages',
       path: 'container',
@@ -342,7 +342,7 @@ describe('a conversation that ends with the assistant', () => {
 });
 
 describe('tool turns', () => {
-  test('results are messages right after their calls, what else the user said follows', () => {
+  test('results are messages right after their calls; other content of the user follows', () => {
     const messages = [
       user(text('go')),
       assistant(text('ok'), call('a'), call('b')),
@@ -428,7 +428,7 @@ describe('tool turns', () => {
     expect(history(messages).map(({ role }) => role)).toEqual(['assistant', 'tool', 'user']);
     expect(history([user(text('a')), user(text('b'))], { userAfterTool: false })).toHaveLength(2);
   });
-  test('the first call of a turn says that its signature is lost where the server insists on one', () => {
+  test('the first call of a turn has a placeholder for its signature if the server requires one', () => {
     const lost = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } };
     const calls = (turn: Message) =>
       history([turn], { thoughtSignatures: true })[0]?.tool_calls as JsonObject[];
@@ -468,7 +468,7 @@ describe('reasoning in history', () => {
       'hm',
     );
   });
-  test('lost reasoning of a tool turn is sent empty, as the server insists on the member', () => {
+  test('missing reasoning of a tool turn is sent empty, as the server requires the member', () => {
     expect(history([assistant(call('x'))], { replayReasoning: 'tool_turns' })[0]).toHaveProperty(
       'reasoning_content',
       '',
@@ -752,7 +752,7 @@ describe('tools', () => {
   test('deferred tools are sent at once', () => {
     expect(dropped({ tools: [{ ...f, deferred: true }] })).toEqual(['tools.deferred']);
   });
-  test('strict is kept where the schema allows it', () => {
+  test('strict is sent if the schema allows it', () => {
     expect(dropped({ tools: [{ ...f, strict: true }] })).toEqual(['tools.strict']);
     const parameters = { type: 'object', properties: {}, additionalProperties: false };
     expect(encode({ tools: [{ ...f, strict: true, parameters }] }).body.tools).toMatchObject([
@@ -818,7 +818,7 @@ describe('system text', () => {
 });
 
 describe('thinking that can not be switched off', () => {
-  test('is asked to be little, and that is said', () => {
+  test('is asked to be little, and the change is reported', () => {
     const { body, warnings } = encode(
       { reasoning: { mode: 'off' } },
       { thinkingOff: 'never', thinksByDefault: true },

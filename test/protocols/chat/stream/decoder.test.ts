@@ -307,7 +307,7 @@ describe('why it ended', () => {
   ])('reads %s', (_, chunks, stop) => {
     expect(decode([...chunks, DONE]).at(-1)).toMatchObject({ type: 'end', stop });
   });
-  test('content after the finish is kept', () => {
+  test('content after the finish is part of the answer', () => {
     expect(brief(decode([finish('stop'), chunk({ content: 'late' }), DONE]))).toContain('text_delta0 late');
   });
   test('a body that ends properly after a finish is an answer without [DONE]', () => {
@@ -410,7 +410,7 @@ describe('usage', () => {
     ]).at(-1);
     expect(last).toHaveProperty('usage.output', 9);
   });
-  test('zeros at the end are no count: what was told before stands', () => {
+  test('zeros at the end are no count: the earlier count stands', () => {
     const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     for (const none of [{ usage: zeros }, { usage: {} }, { usage: null }, { x_groq: { usage: zeros } }]) {
       const last = decode([
@@ -449,7 +449,7 @@ test('annotations become citations of their block', () => {
 describe('an empty finish reason with every chunk', () => {
   const text = (content: string) => chunk({ content }, { finish_reason: '' });
 
-  test('is none: the last one counts', () => {
+  test('is not added up: the last one counts', () => {
     const events = decode([text('a'), text('b'), finish('length'), DONE]);
     expect(events.at(-1)).toEqual(ended('length', 'length'));
   });
@@ -487,14 +487,14 @@ describe('servers of parallel calls that reuse an index', () => {
   });
 });
 
-test('what was told of usage is known before the end', () => {
+test('usage that arrived is known before the end', () => {
   const decoder = chat.provider.createStreamDecoder({ ids: countingIds(), traits: DEFAULT_TRAITS });
   expect(decoder.usage()).toBeUndefined();
   decoder.push(frame(chunk({ content: 'a' }, { usage })));
   expect(decoder.usage()).toMatchObject({ input: 10, output: 2 });
 });
 
-describe('usage that is told before the end', () => {
+describe('usage that arrives before the end', () => {
   const started = (...chunks: JsonObject[]) => decode([...chunks, finish('stop'), DONE])[0];
   const first = { prompt_tokens: 9, completion_tokens: 0, prompt_tokens_details: { cached_tokens: 4 } };
   const known = { input: 5, cacheRead: 4, output: 0 };
@@ -539,7 +539,7 @@ test('a chunk without a name or a time takes them from one that came before', ()
 describe('the tier that served', () => {
   const tiers = (chunks: unknown[]) =>
     decode(chunks).flatMap((event) => ('serviceTier' in event ? [`${event.type} ${event.serviceTier}`] : []));
-  test('is told with the start, or with the end where it came late', () => {
+  test('is in the start event, or in the end event if it came late', () => {
     const text = chunk({ content: 'a' }, { service_tier: 'priority' });
     expect(tiers([text, finish('stop'), DONE])).toEqual(['start priority', 'end priority']);
     const late = { choices: [], usage, service_tier: 'default' };
@@ -568,7 +568,7 @@ test('text in parts', () => {
   ]);
 });
 
-test("a signature that comes late is told with its call's end", () => {
+test('a signature that comes late is in the end event of its call', () => {
   const extra_content = { google: { thought_signature: 's' } };
   const late = chunk({ tool_calls: [{ index: 0, extra_content }] });
   expect(decode([call(0, 'a', 'f', '{}'), late, finish('stop'), DONE])).toContainEqual({

@@ -311,7 +311,7 @@ describe('cache marks', () => {
     { type: 'function', name: 'g', cache: {} },
   ];
 
-  it('are kept up to four', () => {
+  it('are sent up to four', () => {
     expect(marks({ tools, messages: [system(marked('s')), user(marked('a'))] })).toEqual([
       'f',
       'g',

@@ -109,7 +109,7 @@ describe('limits and sampling', () => {
 
 describe('fields of another protocol', () => {
   const field = { protocol: 'chat', name: 'seed', value: 1 } as const;
-  it('are left out as they said, and refused where they must not be', () => {
+  it('are left out and reported, or refused, as their protocol says', () => {
     const native = [
       { ...field, path: 'seed', fate: 'report' as const },
       { ...field, path: 'store', fate: 'quiet' as const },

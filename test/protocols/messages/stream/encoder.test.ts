@@ -109,7 +109,7 @@ describe('a written stream', () => {
     ]);
   });
 
-  it('estimates usage that nobody told, rather than to write zeros', () => {
+  it('estimates usage that the provider left out, instead of zeros', () => {
     const text = encodeAll([
       { type: 'start', id: 'a', model: 'b' },
       { type: 'text_start', index: 0 },

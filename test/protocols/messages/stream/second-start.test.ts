@@ -51,7 +51,7 @@ describe('a second start', () => {
     expect(events.at(-1)).toMatchObject({ type: 'error', failure: { reason: 'malformed' } });
   });
 
-  it('is passed on neither where no count stands in it', () => {
+  it('is not forwarded either if it has no count', () => {
     const bare = { type: 'message_start', message: { id: 'msg_2' } };
     expect(succeeds([start('msg_1'), ...block(0), bare, ...END])).toEqual([false, false, false]);
   });

@@ -92,7 +92,7 @@ describe('arguments in one piece', () => {
 });
 
 describe('arguments in pieces', () => {
-  it('that turn bad take back what was said, and tell all of it', async () => {
+  it('that turn out to be broken end as the whole text, beside null for what was written', async () => {
     const pieces = ['{"path":"/', '","all":tr', 'ue, force}'];
     expect(await inputs(stream([pieces]))).toEqual([{ path: null, all: null, _raw: pieces.join('') }]);
   });

@@ -272,7 +272,7 @@ describe('an answer', () => {
   });
 });
 
-test('a refusal in the words of its explanation is said once', () => {
+test('a refusal whose text equals its explanation is written once', () => {
   const reply = replyOf([text('No.')], { reason: 'refusal', explanation: 'No.' });
   expect(wholeOf(reply, contextOf()).output).toMatchObject([
     { content: [{ type: 'refusal', refusal: 'No.' }] },

@@ -82,7 +82,7 @@ describe('the envelope', () => {
     });
   });
 
-  it('is told from bodies of other protocols', () => {
+  it('is distinguished from bodies of other protocols', () => {
     const tools = [{ type: 'function', name: 'f' }];
     expect(client.recognizes({ model: 'm', input: 'hi', tools })).toBe(true);
     expect(protocols.messages.client.recognizes({ model: 'm', input: 'hi', tools })).toBe(false);

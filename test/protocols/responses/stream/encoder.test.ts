@@ -81,7 +81,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('calls side by side are written one after the other, nothing of them lost', () => {
+  test('parallel calls are written one after the other, completely', () => {
     const events = streamOf(ALL, contextOf());
     const { output } = events.at(-1)?.response as { output: JsonObject[] };
     expect(output.filter(({ type }) => type === 'function_call')).toMatchObject([
