@@ -82,7 +82,7 @@ export async function printPlan(
   }
   const { stdout, env } = context;
   const style = await createStyle(stdout, env);
-  printLines(stdout, [...heading(view, style), '']);
+  printLines(stdout, [...heading(view, style, widthOf(stdout)), '']);
   for (const { file, lines } of files) {
     const state =
       file.after === undefined
@@ -123,12 +123,17 @@ const PAINTS = { '+': 'green', '-': 'red', ' ': 'dim', '…': 'dim' } as const;
 const painted = ({ kind, text }: DiffLine, style: Style): string =>
   style[PAINTS[kind]](clean(`  ${kind} ${text}`.trimEnd()));
 
-function heading({ tool, facts: { url, model } }: View, style: Style): string[] {
+function heading({ tool, facts: { url, model } }: View, style: Style, width: number | undefined): string[] {
   const window = model.window === null ? 'window unknown' : `window ${formatCount(model.window)}`;
   const about = [...(model.target === model.name ? [] : [model.target]), window].join(', ');
-  const lines = [`${style.bold(tool.title)} → ${url}, model ${clean(model.name)} (${clean(about)})`];
+  const text = `${tool.title} → ${url}, model ${clean(model.name)} (${clean(about)})`;
+  const lines = wrapText(text, width, '  ').map((line, at) =>
+    at === 0 ? style.bold(tool.title) + line.slice(tool.title.length) : line,
+  );
   const simulated = model.target.startsWith('sim/') && model.name !== model.target;
-  return simulated ? [...lines, 'No provider is configured: a simulated one answers.'] : lines;
+  return simulated
+    ? [...lines, ...wrapText('No provider is configured: a simulated one answers.', width)]
+    : lines;
 }
 
 function describe({ tool, facts: { url, running, model } }: View) {
@@ -178,10 +183,14 @@ export async function printWritten(
   const style = await createStyle(stdout, env);
   const undo = `To take it back: gateway connect ${tool.name} --undo`;
   if (key === undefined) {
-    printLines(stdout, [...heading(view, style), 'All is written already; nothing was changed.', undo]);
+    printLines(stdout, [
+      ...heading(view, style, widthOf(stdout)),
+      'All is written already; nothing was changed.',
+      undo,
+    ]);
   } else {
     printLines(stdout, [
-      ...heading(view, style),
+      ...heading(view, style, widthOf(stdout)),
       ...paths.map((path) => `${style.green('wrote')} ${clean(path)}`),
       keyLine(key),
       '',

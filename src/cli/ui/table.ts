@@ -13,6 +13,8 @@ export interface Column<Row> {
   align?: 'left' | 'right';
   /** The column may be cut to make the table fit. IDs and keys must not be cut. */
   shrinks?: boolean;
+  /** The width to which it is cut at most. */
+  shortest?: number;
   /** The width without longer values. */
   least?: number;
 }
@@ -100,13 +102,18 @@ function pad(text: string, width: number, align: 'left' | 'right'): string {
 }
 
 /** Shrinks the widest column that may shrink, by one at a time, until the table fits; undefined: it cannot fit. */
-function fit(widths: number[], shrinks: boolean[], limit: number | undefined): number[] | undefined {
+function fit(
+  widths: readonly number[],
+  columns: readonly Pick<Column<never>, 'shrinks' | 'shortest'>[],
+  limit: number | undefined,
+): number[] | undefined {
   const result = [...widths];
   const total = (): number => result.reduce((sum, width) => sum + width + GAP, -GAP);
   while (limit !== undefined && total() > limit) {
     let widest = -1;
     for (const [index, width] of result.entries()) {
-      if (shrinks[index] && width > SHORTEST && width > (result[widest] ?? 0)) widest = index;
+      const { shrinks, shortest = SHORTEST } = columns[index] ?? {};
+      if (shrinks && width > shortest && width > (result[widest] ?? 0)) widest = index;
     }
     const width = result[widest];
     if (width === undefined) return undefined;
@@ -154,11 +161,7 @@ export function table<Row>(
       Math.max(column.least ?? 0, displayWidth(column.title)),
     );
   });
-  const widths = fit(
-    natural,
-    columns.map((column) => column.shrinks === true),
-    limit,
-  );
+  const widths = fit(natural, columns, limit);
   if (widths === undefined) return records(titles, cells, style, limit);
   const line = (row: Cell[]): string => {
     const parts = row.map(({ text, paint }, index) => {

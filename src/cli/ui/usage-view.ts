@@ -198,7 +198,7 @@ const column = (title: string): CountedColumn => ({
 const TOTALS: readonly CountedColumn[] = Object.keys(COLUMNS).map(column);
 
 /** Columns that a narrow terminal leaves out, the first ones first. */
-const OPTIONAL = [['P50', 'UNKNOWN'], ['WRITTEN'], ['P95', 'ERRORS'], ['CACHED']];
+const OPTIONAL = [['P50', 'UNKNOWN'], ['WRITTEN'], ['P95', 'ERRORS'], ['CACHED'], ['FRESH']];
 
 /** The table with as many columns as fit; as records with all columns if few do not fit either. */
 function fittingTable<Row extends Counted>(
@@ -225,6 +225,14 @@ const MEMBERS = {
   day: ['day'],
 } as const satisfies Record<Grouping, readonly string[]>;
 
+/** Names may be cut; ids, hours and days are of no use without their end. */
+const CUT: Readonly<Partial<Record<string, Pick<CountedColumn, 'shrinks' | 'shortest'>>>> = {
+  account: { shrinks: true },
+  name: { shrinks: true },
+  model: { shrinks: true, shortest: 20 },
+  provider: { shrinks: true },
+};
+
 type GroupRow = Counted & { account: string; group: Record<string, unknown> | undefined };
 
 function groupTable(
@@ -244,7 +252,7 @@ function groupTable(
       if (group === undefined) return index === 0 && !withOwner ? 'total' : '';
       return groupText(member, group[member], options.zone);
     },
-    shrinks: member !== 'key',
+    ...CUT[member],
   }));
   const owner: Column<GroupRow>[] = withOwner
     ? [{ title: 'ACCOUNT', value: ({ account }) => clean(account) }]

@@ -20,7 +20,7 @@ import {
   widthOf,
   type Style,
 } from '../../ui/style.ts';
-import { displayWidth, table, wrapText } from '../../ui/table.ts';
+import { displayWidth, table, wrapText, type Cell } from '../../ui/table.ts';
 import { limitOf, openDatabase, readConfig, sayRead } from '../../with-store.ts';
 
 interface Options {
@@ -188,23 +188,18 @@ function rowLines(label: string, values: readonly string[], { style, context }: 
 
 function providerLines({ providers }: GatewayStatus, { style, context }: Page): string[] {
   const now = context.clock.now();
+  // A line for each target that is avoided.
+  const rows = providers.flatMap(({ name, avoided }): { name: string; health: Cell }[] => {
+    const [first = { text: 'ok', paint: 'green' }, ...others] = avoided.map((target): Cell => {
+      return { text: healthText({ ...target, until: Date.parse(target.until) }, now), paint: 'yellow' };
+    });
+    return [{ name, health: first }, ...others.map((health) => ({ name: '', health }))];
+  });
   return table(
-    providers,
+    rows,
     [
       { title: '  PROVIDER', value: ({ name }) => `  ${clean(name)}`, shrinks: true },
-      {
-        title: 'HEALTH',
-        shrinks: true,
-        value: ({ avoided }) => ({
-          text:
-            avoided.length === 0
-              ? 'ok'
-              : avoided
-                  .map((target) => healthText({ ...target, until: Date.parse(target.until) }, now))
-                  .join(', '),
-          paint: avoided.length === 0 ? 'green' : 'yellow',
-        }),
-      },
+      { title: 'HEALTH', shrinks: true, value: ({ health }) => health },
     ],
     { width: widthOf(context.stdout), style },
   );
