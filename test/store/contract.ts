@@ -651,7 +651,7 @@ export function storeContract(
         }),
         { numRuns: 5 },
       );
-    });
+    }, 60_000);
 
     it('writes each batch of a writer once, and the same number of another writer too', async () => {
       const batch = { writer: 'one', number: 3 };

