@@ -8,7 +8,8 @@ import { Problem, safeHeaders } from './reply.ts';
 /** Events of what runs now (a snapshot each time), and of requests that have ended. */
 export interface LiveFeed {
   watch(send: (frame: object) => void): () => void;
-  follow(send: (news: object) => void): () => void;
+  /** `most`: requests of one event. */
+  follow(send: (news: object) => void, most: number): () => void;
 }
 
 export interface Events {
@@ -19,6 +20,8 @@ export interface Events {
 }
 
 const MOST_SUBSCRIBERS = 16;
+/** Of one event: nobody reads more in half a second, and each costs time that requests lack. */
+const MOST_REQUESTS = 100;
 /** A revoked token and a session that is over end their streams after this time at most. */
 const CHECK_MS = 5000;
 const RETRY = 'retry: 3000\n\n';
@@ -46,7 +49,7 @@ export function createEvents({ live, clock }: { live: LiveFeed; clock: Clock }):
       return;
     }
     const stopWatching = live.watch((frame) => void (last = publish('now', frame)));
-    const stopFollowing = live.follow((news) => void publish('requests', news));
+    const stopFollowing = live.follow((news) => void publish('requests', news), MOST_REQUESTS);
     stop = () => {
       stopWatching();
       stopFollowing();

@@ -71,8 +71,8 @@ export interface Live extends Required<Observer> {
   recent(): { refused: RequestJson[]; under_way: string[] };
   /** Calls `send` with a frame now and every half second. The returned function ends that. */
   watch(send: Send<LiveFrame>): () => void;
-  /** Calls `send` at most every half second, if there are new requests. */
-  follow(send: Send<NewRequests>): () => void;
+  /** Calls `send` at most every half second, if there are new requests, with the last ones (`most`: 1,000). */
+  follow(send: Send<NewRequests>, most?: number): () => void;
 }
 
 const EVERY_MS = 500;
@@ -211,8 +211,8 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
         if (watchers === 0) for (const trace of underWay.list()) trace.watched = false;
       };
     },
-    follow(send) {
-      const ended = new Ring<Ended>(MOST_ENDED);
+    follow(send, most = MOST_ENDED) {
+      const ended = new Ring<Ended>(most);
       followed.push(ended);
       let seen = { ended: 0, refused: refusals.total };
       const stop = repeat(() => {

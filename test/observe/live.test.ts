@@ -1,5 +1,5 @@
 // What a running gateway says of itself: requests under way, those that ended or were refused. Slow and absent readers cost nothing.
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createLive, type LiveFrame, type NewRequests } from '../../src/observe/live.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { Trace } from '../../src/gateway/trace.ts';
@@ -55,6 +55,18 @@ it('counts no pieces while nobody watches', () => {
   expect(one.watched).toBe(true);
   second();
   expect(one.watched).toBe(false);
+});
+
+it('makes no JSON of requests that a follower does not want, and says how many they were', () => {
+  const { clock, live } = started();
+  const events: NewRequests[] = [];
+  onTestFinished(live.follow((event) => events.push(event), 100));
+  for (let at = 0; at < 250; at += 1) live.recorded(usageRow({ requestId: `req_${at}`, at }), trace('req'));
+  clock.advance(500);
+  expect(events).toMatchObject([{ missed: 150 }]);
+  expect(events[0]?.requests.map(({ id }) => id)).toEqual(
+    Array.from({ length: 100 }, (_, index) => `req_${150 + index}`),
+  );
 });
 
 it('gives new requests together, each once, and says how many it has forgotten', () => {

@@ -82,7 +82,7 @@ export const streamOperations: readonly Operation[] = [
     path: '/events',
     tag: 'events',
     summary:
-      'Server-Sent Events, twice a second at most: `now` (requests in flight, health of targets), `requests` (those that ended), `missed` (events that a slow reader did not get)',
+      'Server-Sent Events, twice a second at most: `now` (requests in flight, health of targets), `requests` (those that ended, 100 at most and the number of the others), `missed` (events that a slow reader did not get)',
     replyType: 'text/event-stream',
     reply: z.string(),
     async run(_, { events }, { exchange, caller }) {
