@@ -337,16 +337,17 @@ class Conversations {
 
   /** The latest first. */
   list(): LiveConversation[] {
-    const oldest = this.#total % this.#parts.length;
-    // In order of the last request: the latest is the last.
     const found = new Map<string, LiveConversation>();
-    for (const part of [...this.#parts.slice(oldest), ...this.#parts.slice(0, oldest)]) {
+    const parts = this.#parts.length;
+    for (let back = 1; back <= parts; back += 1) {
+      const part = this.#parts[(this.#total - back) % parts];
+      if (part === undefined) continue;
       const key = `${part.accountId} ${part.conversation ?? `model ${part.model}`}`;
-      const before = found.get(key);
-      found.delete(key);
-      found.set(key, withPart(before, part));
+      const later = found.get(key);
+      if (later !== undefined) addPart(later, part);
+      else if (found.size < MOST_CONVERSATIONS) found.set(key, conversationOf(part));
     }
-    return [...found.values()].slice(-MOST_CONVERSATIONS).reverse();
+    return [...found.values()];
   }
 }
 
@@ -363,17 +364,31 @@ function newPart(): Part {
   };
 }
 
-function withPart(before: LiveConversation | undefined, part: Part): LiveConversation {
-  const { account, conversation, model, input, output, costUsd, at } = part;
-  const costBefore = before?.cost_usd ?? null;
+/** Of its last request. */
+function conversationOf({
+  account,
+  conversation,
+  model,
+  input,
+  output,
+  costUsd,
+  at,
+}: Part): LiveConversation {
   return {
     conversation: conversation?.slice(0, CONVERSATION_DIGITS) ?? null,
     account,
     model,
-    requests: (before?.requests ?? 0) + 1,
-    input_tokens: (before?.input_tokens ?? 0) + input,
-    output_tokens: (before?.output_tokens ?? 0) + output,
-    cost_usd: Number.isNaN(costUsd) ? costBefore : (costBefore ?? 0) + costUsd,
+    requests: 1,
+    input_tokens: input,
+    output_tokens: output,
+    cost_usd: Number.isNaN(costUsd) ? null : costUsd,
     last_at: isoTime(at),
   };
+}
+
+function addPart(conversation: LiveConversation, { input, output, costUsd }: Part): void {
+  conversation.requests += 1;
+  conversation.input_tokens += input;
+  conversation.output_tokens += output;
+  if (!Number.isNaN(costUsd)) conversation.cost_usd = (conversation.cost_usd ?? 0) + costUsd;
 }

@@ -58,6 +58,7 @@ export async function measureLatency(bench: Bench): Promise<Row[]> {
   if (stub === undefined) return [];
   const { count, forMs } = plan.latency;
   const job = { do: 'paced', perSecond: PER_SECOND, forMs } as const;
+  const commitTimes: number[] = [];
   let times = new Map<TargetName | 'stub', number[]>();
   const keep = (name: TargetName | 'stub', more: readonly number[] = []): void =>
     void times.set(name, [...(times.get(name) ?? []), ...more]);
@@ -75,14 +76,18 @@ export async function measureLatency(bench: Bench): Promise<Row[]> {
       keep(name, all);
     }
     const [sqlite, postgres] = [added.get('gateway'), added.get('postgres')];
-    if (sqlite !== undefined && postgres !== undefined)
-      addValue([inCommits], 'postgres', (postgres - sqlite) / (await commitMs(bench, forMs)));
+    if (sqlite !== undefined && postgres !== undefined) {
+      const commit = await commitMs(bench, forMs);
+      commitTimes.push(commit);
+      addValue([inCommits], 'postgres', (postgres - sqlite) / commit);
+    }
     if ((index + 1) % TAIL_ROUNDS !== 0 && index + 1 !== count) continue;
     const p99 = (name: TargetName | 'stub'): number => quantile(times.get(name) ?? [], 0.99);
     for (const { target } of started) addValue(tail, target.name, (p99(target.name) - p99('stub')) * 1000);
     times = new Map();
   }
   for (const { stop } of started) await stop();
+  inCommits.note = `one commit of one row takes ${quantile(commitTimes, 0.5).toFixed(2)} ms`;
   return filled([...middle, ...tail, inCommits]);
 }
 
@@ -96,7 +101,7 @@ async function commitMs({ commit }: Bench, forMs: number): Promise<number> {
   return quantile(took, 0.5);
 }
 
-const LEVELS = [4, 16, 32, 64, 96, 128, 192, 256];
+const LEVELS = [4, 16, 32, 64, 128, 256];
 const IN_TIME_MS = 20;
 
 /** The most requests a second of which 99 in 100 take less than 20 ms, over rising numbers of connections. */
@@ -120,8 +125,7 @@ export async function measureRate(bench: Bench): Promise<Row[]> {
           ...{ do: 'closed', route, connections, forMs: plan.rateMs },
         });
         addFault(rows, name, fault);
-        if (fault !== undefined || p99 >= IN_TIME_MS) break;
-        best = Math.max(best, completed / seconds);
+        if (fault === undefined && p99 < IN_TIME_MS) best = Math.max(best, completed / seconds);
       }
       addValue(rows, name, best);
     }

@@ -154,7 +154,7 @@ export const WORKERS = {
     targets: ['one worker', 'two workers'],
     gate: to('one worker')(1.2, 1.05),
     long: true,
-    connections: 32,
+    connections: 128,
   } satisfies Comparison,
   throughput: {
     id: 'workers throughput',
