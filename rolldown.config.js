@@ -36,7 +36,8 @@ const copies = {
   name: 'copies',
   async resolveId(source, importer = '', options) {
     const copies =
-      importer.endsWith(COPY) || /\/src\/cli\/|\/src\/providers\/direct-client\.ts$/.test(importer);
+      importer.endsWith(COPY) ||
+      /\/src\/cli\/|\/src\/log\.ts$|\/src\/providers\/direct-client\.ts$/.test(importer);
     if (!copies || !source.startsWith('.')) return undefined;
     const found = await this.resolve(source, importer.replace(COPY, ''), { ...options, skipSelf: true });
     return found !== null && COPIED.test(found.id) && !SHARED.test(found.id) ? found.id + COPY : found;

@@ -13,7 +13,7 @@ import { choose, parsePid } from './stop.ts';
 
 interface Options {
   port?: number;
-  timeout: number;
+  timeout?: number;
   json?: boolean;
 }
 
@@ -24,12 +24,7 @@ export function defineReload(reload: Command, context: Context): void {
   reload
     .argument('[pid]', 'which one, if several run', parsePid)
     .option('--port <number>', 'the one that listens on this port (default: the only one)', parsePort)
-    .option(
-      '--timeout <duration>',
-      'how long to wait until new workers serve (default: 60s)',
-      parseGrace,
-      TIMEOUT_MS,
-    )
+    .option('--timeout <duration>', 'how long to wait until new workers serve (default: 60s)', parseGrace)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -52,7 +47,7 @@ async function reloadCommand(
   const config = await readConfig(command, context);
   await sayRead(context, config, { database: true });
   const gateway = await choose({ pid, port: options.port, command: 'reload' }, config, context);
-  const status = await replaced(gateway, options.timeout);
+  const status = await replaced(gateway, options.timeout ?? TIMEOUT_MS);
   const workers = status.workers ?? [];
   if (options.json) {
     printJson(context, { pid: status.pid, config: status.config, workers });

@@ -1,5 +1,5 @@
 // Starts a worker as a process, with Node's cluster module. SCHED_NONE: the supervisor opens the port once and accepts nothing; each
-// worker accepts for itself, so that no connection waits for a process that was killed (docs/decisions/0019).
+// worker accepts for itself, so that no connection waits for a process that was killed (docs/decisions/0020).
 import cluster from 'node:cluster';
 import type { Readable } from 'node:stream';
 import { createChannel, type Calls, type Channel, type Streams, type Wire } from './channel.ts';
