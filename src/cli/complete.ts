@@ -63,6 +63,8 @@ const connectTools: List = async () => {
   return CONNECT_TOOLS.map(({ name, title }) => ({ word: name, note: title }));
 };
 
+const workers: List = () => Promise.resolve([{ word: 'auto', note: 'one for each core' }]);
+
 interface Values {
   list: List;
   /** The words are separated by commas. */
@@ -104,6 +106,7 @@ const VALUES: Readonly<Record<string, Values | typeof FILES | typeof FREE>> = {
   name: FREE,
   pid: FREE,
   port: FREE,
+  workers: { list: workers },
   since: FREE,
   timeout: FREE,
 };

@@ -16,7 +16,7 @@ type Worker = Member<WorkerProcess>;
 
 export interface Crowd {
   /** `whole` is undefined if no worker answers. */
-  status(): Promise<{ whole: Status | undefined; workers: WorkerStatus[] }>;
+  status(withinMs?: number): Promise<{ whole: Status | undefined; workers: WorkerStatus[] }>;
   readMetrics(): Promise<string>;
   watch(send: (frame: object) => void): () => void;
   follow(send: (news: object) => void): () => void;
@@ -32,9 +32,9 @@ const EVERY_MS = 500;
 export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock): Crowd {
   const watchers = new Set<(worker: Worker) => void>();
 
-  function ask(worker: Worker, name: string): Promise<unknown> {
+  function ask(worker: Worker, name: string, withinMs: number): Promise<unknown> {
     return new Promise((resolve) => {
-      const cancel = clock.after(ANSWER_MS, () => resolve(undefined));
+      const cancel = clock.after(withinMs, () => resolve(undefined));
       const settle = (value: unknown): void => {
         cancel();
         resolve(value);
@@ -43,9 +43,9 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
     });
   }
 
-  async function askAll(name: string): Promise<{ worker: Worker; value: unknown }[]> {
+  async function askAll(name: string, withinMs = ANSWER_MS): Promise<{ worker: Worker; value: unknown }[]> {
     const asked = pool().members.filter(({ state }) => state !== 'starting');
-    const answers = asked.map(async (worker) => ({ worker, value: await ask(worker, name) }));
+    const answers = asked.map(async (worker) => ({ worker, value: await ask(worker, name, withinMs) }));
     return (await Promise.all(answers)).filter(({ value }) => value !== undefined);
   }
 
@@ -86,8 +86,8 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
     eachStream('/requests/new', (event) => send(event as NewRequests));
 
   const crowd: Crowd = {
-    async status() {
-      const answers = await askAll('status');
+    async status(withinMs) {
+      const answers = await askAll('status', withinMs);
       const known = new Map(answers.map(({ worker, value }) => [worker, value as Status]));
       const workers = pool()
         .members.map((worker) => ({

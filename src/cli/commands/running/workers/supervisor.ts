@@ -46,6 +46,9 @@ interface Supervisor {
   state: { config: Config; reloadFault: string | null };
 }
 
+/** A busy worker says late how many requests it has. */
+const STOP_ANSWER_MS = 10_000;
+
 export async function serveWithWorkers(options: Options): Promise<void> {
   const { source, output, command, context } = options;
   // Before the start, so that a signal during the start has its effect.
@@ -183,15 +186,17 @@ async function startWorkers(pool: Supervisor['pool']): Promise<Ready> {
 async function stopAll({ options, logger, pool, crowd, state }: Supervisor): Promise<void> {
   const { context } = options;
   const { config } = state;
-  const { whole } = await crowd.status();
+  const ending = pool.members.map(({ process }) => process);
+  const ended = pool.stop();
+  // A worker answers it after the order to stop: these are the requests that it waits for.
+  const { whole } = await crowd.status(STOP_ANSWER_MS);
   const underWay = {
     requests: whole?.requests_in_flight ?? 0,
     graceMs: whole?.grace_ms ?? config.limits.shutdownGrace,
   };
   sayWaiting(underWay, config, logger, context);
   logger.flush();
-  const ending = pool.members.map(({ process }) => process);
-  await pool.stop();
+  await ended;
   const unwritten = ending.reduce((rows, process) => rows + process.unwritten, 0);
   if (unwritten > 0) sayUnwritten(unwritten, logger, shownDatabase(config.database), context);
 }
