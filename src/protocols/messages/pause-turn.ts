@@ -6,7 +6,8 @@ import { rawJson, keepSource, mayDiffer, type ArgumentsPath } from '../json/raw-
 import { scanMembers, splice, type Edit } from '../json/splice.ts';
 import type { PauseTurn, TurnJoiner } from '../protocol.ts';
 import { makeFrame, type Frame } from '../sse/frame.ts';
-import { createSpliceWatch, unfoldStart, list, text } from './wire-types.ts';
+import { list, text } from './wire-types.ts';
+import { createSpliceWatch, unfoldStart } from './stream/message-start.ts';
 import { addUsage, readUsage, writeTally, type UsageTally } from './reply/ending.ts';
 import { argumentsToObject } from '../shared/tool-names.ts';
 import { addMembers } from './stream/decoder-blocks.ts';

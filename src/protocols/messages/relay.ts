@@ -9,7 +9,8 @@ import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenB
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from './errors.ts';
-import { createSpliceWatch, SPLICED, list } from './wire-types.ts';
+import { list } from './wire-types.ts';
+import { createSpliceWatch, SPLICED } from './stream/message-start.ts';
 import {
   failureOfSilence,
   failureOfStop,

@@ -2,8 +2,6 @@
 // compatible servers leave out half of it. https://docs.claude.com/en/api/messages
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { ReplyContext } from '../protocol.ts';
-import type { ProviderFailure } from '../../errors.ts';
-import { isStop } from './reply/ending.ts';
 
 export type WireCacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 
@@ -68,36 +66,3 @@ export function messageId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' |
   if (trace !== undefined) trace.replyIds = { theirs: id, ours: own };
   return own;
 }
-
-/** The same content as separate frames: an empty start, the blocks, the stop. */
-export function unfoldStart(value: JsonObject): JsonObject[] {
-  const message = isObject(value.message) ? value.message : {};
-  const { stop_reason, stop_sequence = null, stop_details = null, container = null } = message;
-  const content = list(message.content);
-  const frames: JsonObject[] = [{ ...value, message: { ...message, content: [], stop_reason: null } }];
-  content.forEach((block, index) => {
-    frames.push({ type: 'content_block_start', index, content_block: block });
-  });
-  if (isStop(stop_reason)) {
-    frames.push({ type: 'message_delta', delta: { stop_reason, stop_sequence, stop_details, container } });
-  }
-  return frames;
-}
-
-/** Checks for each start whether its message differs from the first one that had an id. */
-export function createSpliceWatch(): (message: unknown) => boolean {
-  let first: string | undefined;
-  return (message) => {
-    const id = isObject(message) ? text(message.id) : undefined;
-    if (!id) return false;
-    first ??= id;
-    return id !== first;
-  };
-}
-
-/** Some servers send the start of a message twice; the start of another message means two answers in one stream. */
-export const SPLICED: ProviderFailure = {
-  kind: 'failed',
-  message: "the provider's stream holds a second message",
-  reason: 'malformed',
-};

@@ -8,7 +8,7 @@ import {
   serviceFor,
   type Service,
   type ServiceParts,
-} from '../../../src/cli/commands/running/service-file.ts';
+} from '../../../src/cli/commands/running/service.ts';
 import { home, type Home } from '../../helpers/process.ts';
 import { temporaryDirectory } from '../harness.ts';
 

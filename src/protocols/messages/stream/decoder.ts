@@ -10,7 +10,8 @@ import type { Frame } from '../../sse/splitter.ts';
 import { DeltaTemplate } from '../../sse/delta-template.ts';
 import { Blocks } from './decoder-blocks.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';
-import { createSpliceWatch, SPLICED, unfoldStart, list, text } from '../wire-types.ts';
+import { list, text } from '../wire-types.ts';
+import { createSpliceWatch, SPLICED, unfoldStart } from './message-start.ts';
 import { isUnreadable, MALFORMED } from '../relay.ts';
 import { addUnlikeInputs } from '../reply/decode.ts';
 import {

@@ -3,7 +3,7 @@
 import cluster from 'node:cluster';
 import type { Readable } from 'node:stream';
 import { createChannel, type Calls, type Channel, type Streams, type Wire } from './channel.ts';
-import type { Failed, Ready, Stopped } from './messages.ts';
+import type { Failed, Ready, Stopped } from './reports.ts';
 import type { Exit, Launched } from './pool.ts';
 
 export interface WorkerProcess extends Launched<Ready> {

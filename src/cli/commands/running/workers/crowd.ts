@@ -8,7 +8,7 @@ import type { WorkerStatus } from '../../../../control/status.ts';
 import type { LiveFrame, NewRequests } from '../../../../observe/live.ts';
 import type { WorkerProcess } from './cluster.ts';
 import { mergeFrames, mergeMetrics, mergeStatus } from './merge.ts';
-import type { Ready } from './messages.ts';
+import type { Ready } from './reports.ts';
 import type { Member, Pool } from './pool.ts';
 
 type Status = ReturnType<App['status']>;

@@ -10,7 +10,7 @@ import { errorLines } from '../../../ui/lines.ts';
 import { openDatabase } from '../../../with-store.ts';
 import { servedBy } from '../background.ts';
 import { createChannel, type Calls, type Channel, type Streams } from './channel.ts';
-import type { Failed, Hello, Ready, Shared, Stopped } from './messages.ts';
+import type { Failed, Hello, Ready, Shared, Stopped } from './reports.ts';
 import { listenFailure, type Source } from './start.ts';
 
 /** What the supervisor asks before the gateway serves waits for it. */
