@@ -193,11 +193,11 @@ async function candidates(word: string, place: Place, context: Context): Promise
   const { command, option, args, given } = place;
   const sources = sourcesOf(place.globals, context);
   if (option !== undefined) return wordsOf(valuesOf(command, option), word, sources);
-  const [flag = '', begun] = word.startsWith('--') ? word.split(/=(.*)/s) : [];
+  const [flag = '', typed] = word.startsWith('--') ? word.split(/=(.*)/s) : [];
   const root = rootOf(command);
-  if (begun !== undefined) {
+  if (typed !== undefined) {
     const known = optionsOf(command, root).find(({ long }) => long === flag);
-    const values = known === undefined ? [] : await wordsOf(valuesOf(command, known), begun, sources);
+    const values = known === undefined ? [] : await wordsOf(valuesOf(command, known), typed, sources);
     return values === FILES ? FILES : values.map((value) => ({ ...value, word: `${flag}=${value.word}` }));
   }
   if (word.startsWith('-')) return optionWords(optionsOf(command, root), given);

@@ -35,7 +35,7 @@ const sign = (running: TestGateway, link: string, headers: Record<string, string
 
 describe('while it is off', () => {
   it.each(['/admin', '/admin/', `${API}/accounts`, '/admin/session'])(
-    'is unknown as any other path: %s',
+    '%s is a 404, like any unknown path',
     async (path) => {
       const running = await gateway();
       const off = await call(running, path, { token: 'x' });

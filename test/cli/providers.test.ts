@@ -11,7 +11,7 @@ import { openStore } from '../../src/store/open.ts';
 import { createScreen } from '../helpers/screen.ts';
 import { capture, createShell, NOW, type Shell } from './harness.ts';
 
-/** A provider that works: the simulated one, as any other that a file names. What stands after `base_url:`, its key too. */
+/** The address and key of a provider that works, as a file names them after `base_url:`: those of a simulated one. */
 async function workingProvider(): Promise<string> {
   const sim = await startSim({ ids: createIds() });
   onTestFinished(() => sim.close());
