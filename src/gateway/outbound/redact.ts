@@ -31,7 +31,7 @@ const SUSPECT = /(?:sk|pk|rk|gsk|xai|key|tok|pat|ghp|hf)[-_]|AIza|bearer|basic|l
 
 /** Every expression takes linear time, and text beyond the limit is cut first: it may be megabytes. */
 export function redact(text: string, provider: ProviderConfig): string {
-  const secrets = [provider.apiKey, ...Object.values(provider.headers)].filter(isSecret);
+  const secrets = secretsOf(provider);
   let clean = text.slice(0, MAX_SEARCHED);
   for (const secret of secrets) clean = clean.replaceAll(secret, '[redacted]');
   if (SUSPECT.test(clean)) clean = withoutSuspects(clean);
@@ -42,6 +42,18 @@ export function redact(text: string, provider: ProviderConfig): string {
   }
   if (clean.length > MAX_MESSAGE) return `${clean.slice(0, MAX_MESSAGE)}…`;
   return text.length > MAX_SEARCHED ? `${clean}…` : clean;
+}
+
+/** The same for every reply of a provider, so listed once. */
+const known = new WeakMap<ProviderConfig, readonly string[]>();
+
+function secretsOf(provider: ProviderConfig): readonly string[] {
+  let secrets = known.get(provider);
+  if (secrets === undefined) {
+    secrets = [provider.apiKey, ...Object.values(provider.headers)].filter(isSecret);
+    known.set(provider, secrets);
+  }
+  return secrets;
 }
 
 function withoutSuspects(text: string): string {

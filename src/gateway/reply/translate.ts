@@ -265,10 +265,12 @@ export function createLosses(
   clean: (words: string) => string,
   { legacyFunctions: oneCall, responseFormat }: Pick<ReplyOptions, 'legacyFunctions' | 'responseFormat'> = {},
 ): Losses {
-  const lost = new Set<string>();
+  /** Most answers lose nothing. */
+  let lost: Set<string> | undefined;
   let calls = 0;
 
   function add(what: string): void {
+    lost ??= new Set();
     if (lost.size < MOST_THINGS) lost.add(what);
   }
 
@@ -320,6 +322,6 @@ export function createLosses(
       }
       ending(stop);
     },
-    list: () => (lost.size === 0 ? undefined : [...lost]),
+    list: () => lost && [...lost],
   };
 }

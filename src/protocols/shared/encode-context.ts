@@ -82,7 +82,8 @@ export function createEncodeContext({ protocol, request, traits, toolIds }: Enco
 
 function createWarnings(): { warnings: Warning[] } & Pick<EncodeContext, 'warn'> {
   const warnings: Warning[] = [];
-  const seen = new Set<string>();
+  /** Most requests have no warning. */
+  let seen: Set<string> | undefined;
   let last: Warning | undefined;
   return {
     warnings,
@@ -91,6 +92,7 @@ function createWarnings(): { warnings: Warning[] } & Pick<EncodeContext, 'warn'>
       if (field === last?.field && effect === last.effect && detail === last.detail) return;
       const key = `${effect} ${typeof field === 'string' ? field : `:${field.path}`} ${detail}`;
       last = { effect, field, detail };
+      seen ??= new Set();
       if (seen.has(key)) return;
       seen.add(key);
       warnings.push(last);

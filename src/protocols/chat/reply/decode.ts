@@ -127,6 +127,7 @@ function contentParts(message: JsonObject, pages: Citation[]): { parts: ReplyPar
 }
 
 function withSources(part: TextPart, annotations: JsonValue | undefined, pages: Citation[]): TextPart {
+  if (annotations === undefined && pages.length === 0) return part;
   const citations = (Array.isArray(annotations) ? annotations : [])
     .map((annotation) => decodeAnnotation(annotation, 0))
     .filter((citation) => citation !== undefined);

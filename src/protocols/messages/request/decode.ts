@@ -139,7 +139,8 @@ function decodeOptions(value: JsonObject, request: GenerationRequest): void {
 }
 
 /** Each field once: a hundred blocks with the same unknown member are one report. */
-function distinct(fields: readonly NativeField[]): NativeField[] {
+function distinct(fields: NativeField[]): NativeField[] {
+  if (fields.length < 2) return fields;
   const seen = new Set<string>();
   return fields.filter((field) => !seen.has(field.path) && seen.add(field.path));
 }

@@ -74,7 +74,8 @@ export function decodeRequest(value: JsonObject, source?: Buffer | string): Gene
 }
 
 /** Each field once: a hundred items with the same unknown member are one report. */
-function distinct(fields: readonly NativeField[]): NativeField[] {
+function distinct(fields: NativeField[]): NativeField[] {
+  if (fields.length < 2) return fields;
   const seen = new Set<string>();
   return fields.filter(({ path }) => !seen.has(path) && seen.add(path));
 }

@@ -150,6 +150,12 @@ export function toolDirectory(value: JsonObject): ToolDirectory {
 }
 
 export function directoryOf(tools: readonly ListedTool[]): ToolDirectory {
+  return tools.length === 0 ? NO_TOOLS : createDirectory(tools);
+}
+
+const NO_TOOLS = createDirectory([]);
+
+function createDirectory(tools: readonly ListedTool[]): ToolDirectory {
   const names = new Map<string, string>();
   const byName = new Map<string, ClientTool>();
   for (const { kind, name, namespace } of tools) {
