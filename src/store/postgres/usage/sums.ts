@@ -62,7 +62,8 @@ export const addToSums = (rows: string): string => `
 
 const DIALECT: Dialect = { since: '$1', days: '$2', account: '$3', sum };
 
-type Row = Record<string, number | string | null>;
+/** The account's number, the members of the group's name, the counts. */
+type Row = (number | string | null)[];
 
 const LOCK = { text: `SELECT pg_advisory_xact_lock(${LOCKS.prune})` };
 const OLDEST = { text: 'SELECT min(at) AS at FROM usage_sums WHERE kind = $1 AND at < $2' };
@@ -85,7 +86,7 @@ export function createUsageSums(connection: Connection) {
     const values: Value[] = [first, daysFrom(grouping, first)];
     if (accountId !== undefined) values.push(accountId);
     const text = reportOf(grouping, accountId !== undefined, DIALECT);
-    return connection.read<Row>({ text }, ...values);
+    return connection.read<Row>({ text, arrays: true }, ...values);
   }
 
   /** Deletes the sums of one kind and one hour or day. A day that loses some of its hours loses their counts. */
@@ -115,23 +116,21 @@ export function createUsageSums(connection: Connection) {
 
   return {
     totals: async (accountId: number | undefined, since: number): Promise<Totals> =>
-      toTotals(valuesOf((await report(undefined, accountId, since))[0], COUNTS)),
+      toTotals((await report(undefined, accountId, since))[0] ?? []),
     totalsBy: async (
       grouping: Grouping,
       accountId: number | undefined,
       since: number,
-    ): Promise<GroupedTotals[]> =>
-      (await report(grouping, accountId, since)).map((row) => ({
-        accountId: Number(row['account_id']),
-        group: nameOf(grouping, valuesOf(row, membersOf(grouping))),
-        totals: toTotals(valuesOf(row, COUNTS)),
-      })),
+    ): Promise<GroupedTotals[]> => {
+      const counts = 1 + membersOf(grouping).length;
+      return (await report(grouping, accountId, since)).map((row) => ({
+        accountId: Number(row[0]),
+        group: nameOf(grouping, row.slice(1, counts)),
+        totals: toTotals(row.slice(counts)),
+      }));
+    },
     async pruneSums(before: number): Promise<void> {
       while (!connection.closed && (await pruneStep(before)));
     },
   };
-}
-
-function valuesOf(row: Row | undefined, names: readonly string[]): Row[string][] {
-  return names.map((name) => row?.[name] ?? null);
 }
