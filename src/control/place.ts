@@ -81,7 +81,8 @@ export function listSockets(folder: SocketFolder): string[] {
 
 /** The pid in a socket's name. */
 export function pidOf(address: string): number {
-  return Number(/(\d+)(?:-\d+)?(?:\.sock)?$/.exec(address)?.[1] ?? 0);
+  // The hash in a pipe's name may end with digits.
+  return Number(/gateway-(?:[0-9a-f]{12}-)?(\d+)(?:-\d+)?(?:\.sock)?$/.exec(address)?.[1] ?? 0);
 }
 
 function middle(name: string, prefix: string, suffix: string): string {
