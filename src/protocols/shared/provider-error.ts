@@ -337,7 +337,7 @@ function waitInWords(message: string): number | undefined {
   const words = WAIT.exec(message.slice(0, MOST_WAIT))?.[1];
   if (words === undefined) return undefined;
   let wait = 0;
-  for (const [, digits, unit] of words.matchAll(/([\d.]+)(ms|[hms])/gi)) {
+  for (const [, digits, unit] of words.matchAll(/(\d{1,9}(?:\.\d{1,9})?)(ms|[hms])/gi)) {
     wait += Number(digits) * UNIT_MS[unit?.toLowerCase() as keyof typeof UNIT_MS];
   }
   return Math.ceil(wait);
