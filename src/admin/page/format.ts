@@ -4,16 +4,18 @@ const number = new Intl.NumberFormat();
 const decimal = new Intl.NumberFormat(undefined, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
-const usd = (digits: number): Intl.NumberFormat =>
+const usd = (most: number, least = most): Intl.NumberFormat =>
   new Intl.NumberFormat(undefined, {
     style: 'currency',
     currency: 'USD',
     currencyDisplay: 'narrowSymbol',
-    minimumFractionDigits: 2,
-    maximumFractionDigits: digits,
+    minimumFractionDigits: least,
+    maximumFractionDigits: most,
   });
 const money = usd(2);
-const smallMoney = usd(6);
+const cents = usd(4);
+const partsOfCents = usd(6);
+const prices = usd(6, 2);
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const shortTime = new Intl.DateTimeFormat(undefined, {
   month: 'short',
@@ -46,9 +48,14 @@ export const short = (value: Maybe): string =>
   or(value, (known) => (Math.abs(known) < 10_000 ? number.format(Math.round(known)) : compact.format(known)));
 export const share = (part: number, whole: number): string =>
   whole === 0 ? UNKNOWN : percent.format(part / whole);
-/** Sums of less than a cent are shown exactly. */
+/** The smaller the sum, the more digits; their number is fixed, so that a column stands in line. */
 export const cost = (value: Maybe): string =>
-  or(value, (known) => (known !== 0 && Math.abs(known) < 1 ? smallMoney : money).format(known));
+  or(value, (known) => {
+    const size = Math.abs(known);
+    if (size >= 1 || size === 0) return money.format(known);
+    return (size >= 0.01 ? cents : partsOfCents).format(known);
+  });
+export const price = (value: Maybe): string => or(value, (known) => prices.format(known));
 
 /** Milliseconds as 350ms, 1.2s, 2m 5s. */
 export const duration = (value: Maybe): string => or(value, durationOf);

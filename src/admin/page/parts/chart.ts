@@ -142,7 +142,12 @@ function optionsOf(
       {
         ...axis,
         grid,
-        size: (_, texts) => 16 + GLYPH_WIDTH * Math.max(2, ...(texts ?? []).map(({ length }) => length)),
+        // The first label below the chart is centred at this edge.
+        size: (_, texts) =>
+          Math.max(
+            isLive ? 0 : LABEL_WIDTH / 2,
+            16 + GLYPH_WIDTH * Math.max(2, ...(texts ?? []).map(({ length }) => length)),
+          ),
         space: 40,
         values: (_, marks) => marks.map((mark) => latest.current.format(mark)),
       },

@@ -10,6 +10,8 @@ export interface Column<Row> {
   isHead?: boolean;
   /** Not on narrow screens. */
   isMinor?: boolean;
+  /** Not on phones. */
+  isLesser?: boolean;
   /** Only on wide screens. */
   isExtra?: boolean;
   /** Of any length: clients and providers choose it. */
@@ -26,25 +28,36 @@ interface TableProps<Row> {
   rows: readonly Row[];
   keyOf: (row: Row, index: number) => string;
   rowClass?: (row: Row) => string | undefined;
+  /** On phones each row is a card: a line for each column, and nothing beyond the edge. */
+  asCards?: boolean;
 }
 
-const classOf = <Row>({ isNumber, isMinor, isExtra, isName }: Column<Row>): string | undefined =>
-  [isNumber && 'number', isMinor && 'minor', isExtra && 'extra', isName && 'name']
+const classOf = <Row>({ isNumber, isMinor, isLesser, isExtra, isName }: Column<Row>): string | undefined =>
+  [isNumber && 'number', isMinor && 'minor', isLesser && 'lesser', isExtra && 'extra', isName && 'name']
     .filter(Boolean)
     .join(' ') || undefined;
 
-export function Table<Row>({ caption, showCaption, columns, rows, keyOf, rowClass }: TableProps<Row>): VNode {
+export function Table<Row>({
+  caption,
+  showCaption,
+  columns,
+  rows,
+  keyOf,
+  rowClass,
+  asCards,
+}: TableProps<Row>): VNode {
+  // The roles stay where the style makes cards of the rows.
   return html`
     <div class="table-frame" role="group" aria-label=${caption} tabindex="0">
-      <table>
+      <table role="table" class=${asCards === true ? 'cards' : undefined}>
         <caption class=${showCaption === true ? undefined : 'hidden'}>
           ${caption}
         </caption>
         <thead>
-          <tr>
+          <tr role="row">
             ${columns.map(
               (column) =>
-                html`<th scope="col" class=${classOf(column)}>
+                html`<th scope="col" role="columnheader" class=${classOf(column)}>
                   ${column.isTitleHidden === true ? html`<span class="hidden">${column.title}</span>` : column.title}
                 </th>`,
             )}
@@ -53,11 +66,17 @@ export function Table<Row>({ caption, showCaption, columns, rows, keyOf, rowClas
         <tbody>
           ${rows.map(
             (row, index) =>
-              html`<tr key=${keyOf(row, index)} class=${rowClass?.(row)}>
+              html`<tr role="row" key=${keyOf(row, index)} class=${rowClass?.(row)}>
                 ${columns.map((column) =>
                   column.isHead === true
-                    ? html`<th scope="row" class=${classOf(column)}>${column.cell(row)}</th>`
-                    : html`<td class=${classOf(column)}>${column.cell(row)}</td>`,
+                    ? html`<th scope="row" role="rowheader" class=${classOf(column)}>${column.cell(row)}</th>`
+                    : html`<td
+                        role="cell"
+                        class=${classOf(column)}
+                        data-title=${column.isTitleHidden === true ? undefined : column.title}
+                      >
+                        ${column.cell(row)}
+                      </td>`,
                 )}
               </tr>`,
           )}

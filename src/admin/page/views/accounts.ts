@@ -81,6 +81,7 @@ export function Accounts({ accounts, tiers, onChange, createKey, rename, remove 
     ${error !== undefined && html`<${Failure} error=${error} />`}
     <${Table}
       caption="Accounts"
+      asCards
       columns=${columns}
       rows=${accounts}
       keyOf=${({ account }: Account) => account}

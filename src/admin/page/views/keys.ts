@@ -1,5 +1,6 @@
 // Accounts and keys. Nothing is revoked or removed without a question.
 import { useEffect, useState } from 'preact/hooks';
+import { PROTOCOL_NAMES } from '../../../canonical/request.ts';
 import { get, write } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
@@ -115,7 +116,7 @@ function Keys({ keys, open }: { keys: readonly Key[]; open: (dialog: Open) => vo
     { title: 'Key', cell: ({ prefix }) => html`<code class="nowrap">${prefix}…</code>`, isHead: true },
     { title: 'Name', cell: ({ name }) => name ?? html`<${Unknown} word="no name" />`, isName: true },
     { title: 'Account', cell: ({ account }) => account, isName: true },
-    { title: 'May use', cell: ({ permissions }) => permissions.join(', '), isMinor: true },
+    { title: 'May use', cell: ({ permissions }) => permissionsText(permissions), isMinor: true },
     { title: 'Models', cell: ({ models }) => modelsText(models), isMinor: true, isName: true },
     {
       title: 'Last used',
@@ -131,6 +132,7 @@ function Keys({ keys, open }: { keys: readonly Key[]; open: (dialog: Open) => vo
   ];
   return html`<${Table}
     caption="Keys, the oldest first"
+    asCards
     columns=${columns}
     rows=${keys}
     keyOf=${({ id }: Key) => id}
@@ -139,8 +141,11 @@ function Keys({ keys, open }: { keys: readonly Key[]; open: (dialog: Open) => vo
 
 const MOST_NAMED = 3;
 
+const permissionsText = (permissions: Key['permissions']): string =>
+  permissions.length === PROTOCOL_NAMES.length ? 'all' : permissions.join(', ');
+
 function modelsText(models: readonly string[] | null): string {
-  if (models === null) return 'every model';
+  if (models === null) return 'all';
   const more = models.length - MOST_NAMED;
   return models.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${format.count(more)} more` : '');
 }

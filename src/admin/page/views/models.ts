@@ -116,8 +116,6 @@ function Abilities({ of }: { of: Able }): VNode {
   }`;
 }
 
-const price = (value: number | null | undefined): string => format.cost(value);
-
 const TARGETS: readonly Column<Target>[] = [
   {
     title: 'Target',
@@ -140,9 +138,14 @@ const TARGETS: readonly Column<Target>[] = [
   { title: 'Abilities', cell: (target) => html`<${Abilities} of=${target} />`, isMinor: true },
   { title: 'Window', cell: (target) => format.count(target.context_window), isNumber: true },
   { title: 'Most output', cell: (target) => format.count(target.max_output), isNumber: true, isMinor: true },
-  { title: 'Input', cell: (target) => price(target.price?.input), isNumber: true },
-  { title: 'Output', cell: (target) => price(target.price?.output), isNumber: true },
-  { title: 'Cache read', cell: (target) => price(target.price?.cache_read), isNumber: true, isMinor: true },
+  { title: 'Input', cell: (target) => format.price(target.price?.input), isNumber: true },
+  { title: 'Output', cell: (target) => format.price(target.price?.output), isNumber: true },
+  {
+    title: 'Cache read',
+    cell: (target) => format.price(target.price?.cache_read),
+    isNumber: true,
+    isMinor: true,
+  },
 ];
 
 function Targets({ targets }: { targets: readonly Target[] }): VNode {
@@ -174,10 +177,10 @@ function NotUsed(): VNode {
                 />`
           }
           ${
-            warnings.length > 0 &&
+            othersOf(warnings, leftOut).length > 0 &&
             html`<h3>Warnings of the configuration</h3>
               <ul>
-                ${warnings.map((warning) => html`<li>${warning}</li>`)}
+                ${othersOf(warnings, leftOut).map((warning) => html`<li>${warning}</li>`)}
               </ul>`
           }
         `}
@@ -185,3 +188,9 @@ function NotUsed(): VNode {
     </section>
   `;
 }
+
+/** Warnings that say more than the list of providers that are not used. */
+const othersOf = (warnings: readonly string[], leftOut: Configuration['left_out']): readonly string[] =>
+  warnings.filter(
+    (text) => !leftOut.some(({ provider }) => text.startsWith(`provider ${provider} is left out`)),
+  );

@@ -3,7 +3,7 @@ import { get } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { useLive, type Sample } from '../live.ts';
-import { Chart } from '../parts/chart.ts';
+import { Chart, wholeCount } from '../parts/chart.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { Bar, Figures, HEALTH_TONES, State, Time, Unknown } from '../parts/text.ts';
@@ -61,7 +61,7 @@ function Pace({ history }: { history: readonly Sample[] }): VNode {
     labels=${padded.map(() => '')}
     lines=${[{ label: 'all streams', colour: 1, values: padded.map((sample) => sample?.tokensPerSecond ?? null) }]}
     kind="line"
-    format=${(value: number) => format.short(value)}
+    format=${wholeCount}
     height=${120}
     isLive
   />`;
@@ -73,13 +73,19 @@ const UNDER_WAY: readonly Column<LiveRequest>[] = [
   { title: 'Target', cell: ({ target }) => target ?? html`<${Unknown} word="none yet" />`, isMinor: true },
   {
     title: 'State',
+    isLesser: true,
     cell: ({ state, attempts }) =>
       html`<${State} tone=${state === 'answering' ? 'good' : 'plain'}>${state}<//
         >${attempts > 1 ? ` attempt ${attempts}` : ''}`,
   },
   { title: 'Request', cell: ({ id }) => html`<code class="id">${id}</code>`, isMinor: true },
   { title: 'Age', cell: (request) => format.duration(request.age_ms), isNumber: true },
-  { title: 'Tokens', cell: (request) => format.count(request.output_tokens), isNumber: true },
+  {
+    title: 'Tokens',
+    cell: (request) => format.count(request.output_tokens),
+    isNumber: true,
+    isLesser: true,
+  },
   { title: 'Tokens/s', cell: (request) => format.rate(request.tokens_per_second), isNumber: true },
 ];
 
@@ -219,7 +225,7 @@ function Health(): VNode {
                   ? `All ${format.count(all.length)} targets are healthy.`
                   : `${format.count(ill)} of ${format.count(all.length)} targets are avoided now.`
               }
-              ${shown.length < all.length && ' Those that were used lately or are avoided:'}
+              ${shown.length > 0 && shown.length < all.length && (ill === 0 ? ' Used lately:' : ' These, and those used lately:')}
             </p>
             ${
               shown.length > 0 &&
