@@ -72,15 +72,17 @@ function filesOf(scripts: readonly Script[]): FilesRun {
 
 const known = new Map<string, readonly { at: number; path: string }[]>();
 
-/** In a built script, each module begins with a comment that names its file. */
+/** In a built script, each module begins with a comment that names its file; a second copy of it has the suffix `?copy`. */
 function sourcesOf(url: string): (offset: number) => string | undefined {
   let starts = known.get(url);
   if (starts === undefined) {
     const code = readFileSync(url.replace('file://', ''), 'utf8');
-    starts = [...code.matchAll(/^\/\/ ((?:src|node_modules)\/\S+)$/gm)].map(({ index, 1: path = '' }) => ({
-      at: index,
-      path,
-    }));
+    starts = [...code.matchAll(/^\/\/ ((?:src|node_modules)\/[^\s?]+)\S*$/gm)].map(
+      ({ index, 1: path = '' }) => ({
+        at: index,
+        path,
+      }),
+    );
     known.set(url, starts);
   }
   const sources = starts;
