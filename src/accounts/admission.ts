@@ -1,6 +1,6 @@
 // Counts a request against its account's hourly limit before it is forwarded. The store counts, so the limit is exact for any
 // number of keys and processes. A request that cannot be counted is refused.
-import { type Admission, GatewayError } from '../errors.ts';
+import { type Admission, GatewayError, LONG_WAIT_S } from '../errors.ts';
 import { HOUR_MS, type Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { AdmissionCount, Key, Store } from '../store/store.ts';
@@ -10,8 +10,6 @@ import { plural } from '../plural.ts';
 /** The tier of an account whose own tier is missing from the configuration. */
 const FALLBACK_TIER = 'free';
 const FALLBACK_LIMIT = 10;
-/** The SDKs wait for any `Retry-After` silently. For a longer wait, the response tells them not to retry. */
-const LONG_WAIT_S = 60;
 
 /** A tier that changes more often while one request waits is no limit to count against. */
 const MAX_TIER_CHANGES = 3;

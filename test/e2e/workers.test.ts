@@ -77,7 +77,7 @@ async function withStreams(...options: string[]): Promise<Streams> {
     limits: { shutdown_grace: '20s' },
   });
   const server = await shell.serve(...WORKERS, ...options);
-  const to = { url: server.url, key: await shell.newKey('enterprise') };
+  const to = { url: server.url, key: await shell.newKey('unlimited') };
   const end = gate();
   upstream.playAlways({
     steps: [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat],

@@ -146,7 +146,9 @@ describe('P1, P2, P3: what is wrong is refused in the protocol’s own shape, an
       expect((await post('chat', { key: nOnly })).status).toBe(403);
       expect((await post('chat', { key: once })).status).toBe(200);
       const late = await post('chat', { key: once });
-      expect([late.status, late.headers.get('x-should-retry')]).toEqual([429, expect.anything()]);
+      // Clients may ask again by themselves where the hour ends within a minute.
+      const isLong = Number(late.headers.get('retry-after')) > 60;
+      expect([late.status, late.headers.get('x-should-retry')]).toEqual([429, isLong ? 'false' : null]);
     });
     expect(count).toBe(1);
   });
