@@ -65,7 +65,9 @@ function createClient({ clock, ids, env }: Context, asServer: boolean): Provider
   const open: ProviderClient['open'] = async (call, cancellation) => {
     const isDirect = !asServer && !call.url.startsWith(SIM_URL) && !usesProxy(new URL(call.url), proxies);
     if (isDirect) return direct.open(call, cancellation);
-    server ??= import('../app.ts').then(({ createClients }) => createClients({ clock, ids, env }).client);
+    server ??= import('../app/clients.ts').then(
+      ({ createClients }) => createClients({ clock, ids, env }).client,
+    );
     return (await server).open(call, cancellation);
   };
   return {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import type { App } from '../../src/app.ts';
+import type { App } from '../../src/app/app.ts';
 import { printBanner } from '../../src/cli/ui/banner.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { allProtocols } from '../../src/protocols/registry.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
 import { createKey } from '../../src/accounts/key.ts';
-import { startApp } from '../../src/app.ts';
+import { startApp } from '../../src/app/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/clock.ts';
 import { connectFacts } from '../../src/cli/tools/connect-facts.ts';

@@ -99,7 +99,7 @@ async function isOurs(client: ProviderClient, url: string, key: string): Promise
 }
 
 async function startOwn({ config, load, store, tool, context }: Parts) {
-  const { startApp } = await import('../../app.ts');
+  const { startApp } = await import('../../app/app.ts');
   const { createLog } = await import('../../log.ts');
   const { startControl } = await import('../../control/server.ts');
   const { clock, ids, env, stderr } = context;

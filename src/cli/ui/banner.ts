@@ -1,5 +1,5 @@
 // The output of `serve` on stdout once it listens: base URLs, providers and models, the database, and how to get a key.
-import type { App } from '../../app.ts';
+import type { App } from '../../app/app.ts';
 import type { Config, ProviderConfig } from '../../config/config.ts';
 import { SIM_MODELS } from '../../sim/behaviours.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,5 +1,5 @@
 // The control socket of `gateway serve`: what the process itself adds to the handlers of the gateway.
-import type { App } from '../../../app.ts';
+import type { App } from '../../../app/app.ts';
 import type { Config } from '../../../config/config.ts';
 import type { ControlHandler } from '../../../control/handler.ts';
 import type { ControlServer } from '../../../control/server.ts';

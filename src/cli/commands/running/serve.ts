@@ -1,6 +1,6 @@
 // `gateway serve`: starts the gateway and runs until a signal ends it.
 import { Option, type Command } from 'commander';
-import type { App } from '../../../app.ts';
+import type { App } from '../../../app/app.ts';
 import type { Config } from '../../../config/config.ts';
 import type { LogFormat, Logger } from '../../../log.ts';
 import type { Store } from '../../../store/store.ts';
@@ -136,7 +136,7 @@ async function serveUntilSignal(parts: {
 }): Promise<void> {
   const { config, source, store, logger, output, signals, context } = parts;
   const { clock, ids, env } = context;
-  const { startApp } = await import('../../../app.ts');
+  const { startApp } = await import('../../../app/app.ts');
   const app = await startApp({
     config,
     reload: source.load,

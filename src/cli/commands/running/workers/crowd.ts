@@ -1,6 +1,6 @@
 // What all workers do, as one: their status, their requests, their metrics, for commands and for the admin API of each of them.
 import type { RequestJson } from '../../../../accounts/request-json.ts';
-import type { App } from '../../../../app.ts';
+import type { App } from '../../../../app/app.ts';
 import type { Clock } from '../../../../clock.ts';
 import type { ControlHandler } from '../../../../control/handler.ts';
 import { ControlError } from '../../../../control/handler.ts';

@@ -1,5 +1,5 @@
 // What several workers say as what one gateway says: their states, what runs now, their metrics.
-import type { App } from '../../../../app.ts';
+import type { App } from '../../../../app/app.ts';
 import type { LiveConversation, LiveFrame, LiveTarget } from '../../../../observe/live.ts';
 
 type Status = ReturnType<App['status']>;

@@ -1,5 +1,5 @@
 // What the supervisor and its workers say to each other: names of calls, and the shapes of their values.
-import type { SharedTopic } from '../../../../app.ts';
+import type { SharedTopic } from '../../../../app/parts.ts';
 import type { Config } from '../../../../config/config.ts';
 import type { Served } from '../../../ui/banner.ts';
 

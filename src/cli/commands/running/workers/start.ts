@@ -1,5 +1,5 @@
 // What `gateway serve` does around the gateway, of one process or of several: signals, log, first key, messages.
-import type { App } from '../../../../app.ts';
+import type { App } from '../../../../app/app.ts';
 import { PROTOCOL_NAMES } from '../../../../canonical/request.ts';
 import type { Config } from '../../../../config/config.ts';
 import type { Logger, SharedLog } from '../../../../log.ts';

@@ -1,7 +1,8 @@
 // One worker of `gateway serve --workers N`: a whole gateway that gets its place, its log and its end from the supervisor.
 import type { Command } from 'commander';
 import cluster from 'node:cluster';
-import type { App, Peers } from '../../../../app.ts';
+import type { App } from '../../../../app/app.ts';
+import type { Peers } from '../../../../app/parts.ts';
 import type { Config } from '../../../../config/config.ts';
 import { createLog, type Logger } from '../../../../log.ts';
 import { version, type Context, type GlobalOptions } from '../../../context.ts';
@@ -69,7 +70,7 @@ async function serve(parts: Parts, channel: Channel): Promise<number> {
   const config = await load();
   const store = await openDatabase(config);
   try {
-    const { startApp } = await import('../../../../app.ts');
+    const { startApp } = await import('../../../../app/app.ts');
     const app = await startApp({
       config,
       reload: load,

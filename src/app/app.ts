@@ -1,0 +1,293 @@
+// The composition root: the only file that knows all parts, and the order in which they start and end.
+import { applyChange, watchConfigFile } from './config-change.ts';
+import { createClients } from './clients.ts';
+import { createAdopter, findLocalServers, startHousekeeping } from './housekeeping.ts';
+import type { AdminOptions, Parts, Peers } from './parts.ts';
+import { isoTime, type Clock } from '../clock.ts';
+import type { Config, ProviderConfig } from '../config/config.ts';
+import { createAdminDoor } from '../admin/door.ts';
+import { createDatabaseHealth } from '../gateway/database-health.ts';
+import { createInFlightLimit } from '../gateway/in-flight-limit.ts';
+import type { Observer } from '../gateway/trace.ts';
+import type { GatewayDeps } from '../gateway/exchange.ts';
+import type { ControlHandler } from '../control/handler.ts';
+import type { GatewayStatus } from '../control/status.ts';
+import { unhealthyTargets } from '../observe/health-publisher.ts';
+import { createMetrics, type Metrics } from '../observe/metrics/metrics.ts';
+import { createTraceExporter, type TraceExporter } from '../observe/traces.ts';
+import { createRequestLog } from '../observe/request-record.ts';
+import { createItemRecorder, createUsageRecorder } from '../observe/usage-recorder.ts';
+import { createLive, type Live } from '../observe/live.ts';
+import type { Ids } from '../ids.ts';
+import type { Logger } from '../log.ts';
+import { allProtocols } from '../protocols/registry.ts';
+import type { SharedHealth } from '../routing/health.ts';
+import { createRouting } from '../routing/routing.ts';
+import { createGatewayServer } from '../server/server.ts';
+import { createSealedItems } from '../store/sealed-items.ts';
+import type { Store } from '../store/store.ts';
+import { createUsageSpool } from '../store/usage-spool.ts';
+
+interface AppOptions {
+  config: Config;
+  /** Reads the configuration again; rejects if it is invalid. */
+  reload: () => Promise<Config>;
+  store: Store;
+  /** For files of a database that is not a file itself. */
+  dataFolder: string;
+  log: Logger;
+  clock: Clock;
+  ids: Ids;
+  env?: Record<string, string | undefined>;
+  /** Of the package, for metrics. */
+  version: string;
+  /** Every value that is in effect and what sets it, for the admin API. Rejects if the file is not valid now. */
+  effective?: AdminOptions['effective'];
+  /** The settings of each tool for this gateway, for the admin API. */
+  connect?: AdminOptions['connect'];
+  /** The other workers of this gateway; undefined: there is one process. */
+  peers?: Peers | undefined;
+}
+
+export interface App {
+  /** One for each host: `http://127.0.0.1:8787`. */
+  urls: string[];
+  port: number;
+  /** What a client of each protocol adds to a URL. */
+  endpoints: { name: string; base: string }[];
+  /** For the user: hosts that the machine lacks. */
+  notes: string[];
+  /** The providers that are known now. */
+  readonly providers: readonly ProviderConfig[];
+  /** Requests that `stop` would wait for, and how long. */
+  readonly underWay: { requests: number; graceMs: number };
+  /** Resolves when the search for local servers is over, after 300 ms at most. */
+  ready: Promise<void>;
+  /** Resolves when `ready` does and the windows and prices of the models are known. Takes longer. */
+  described: Promise<void>;
+  /** What it says about itself; the process adds who it is. */
+  status(): AppStatus;
+  /** What it does for the commands of its user. */
+  controlHandlers: readonly ControlHandler[];
+  /** Reads the configuration again. Gives what is wrong with it; then nothing changes. */
+  reload(): Promise<readonly string[]>;
+  /** Lets streams finish within `limits.shutdown_grace`. Gives the number of usage rows that could not be written.
+   *  `retire`: another worker takes its place, so that no request is refused. */
+  stop(how?: 'retire'): Promise<number>;
+  kill(): void;
+}
+
+type AppStatus = Omit<GatewayStatus, 'pid' | 'version' | 'log'>;
+
+/** For the spans that wait when the gateway ends. */
+const LAST_SPANS_MS = 5000;
+
+/** Rejects if a host can't be listened on. */
+export async function startApp(options: AppOptions): Promise<App> {
+  const parts = createParts(options, await startTraces(options));
+  const { deps, server, admin, state } = parts;
+  const listening = await server.listen().catch(async (error: unknown) => {
+    server.kill();
+    await release(parts);
+    throw error;
+  });
+  const priced = startHousekeeping(parts);
+  const reload = (): Promise<readonly string[]> => applyChange(parts, options.reload);
+  // Among workers, the process that started them watches the file.
+  const watch = parts.peers === undefined ? watchConfigFile(parts, reload) : undefined;
+  const { hosts, port, skipped } = listening;
+  const urls = hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  const since = isoTime(deps.clock.now());
+  return {
+    urls,
+    port,
+    endpoints: allProtocols.map(({ name, client }) => ({ name, base: client.setup.base })),
+    notes: skipped.map((host) => `this machine has no ${host}; it is not listened on`),
+    get providers() {
+      return deps.routing.providers();
+    },
+    get underWay() {
+      return { requests: deps.inFlightLimit.inFlight, graceMs: state.config.limits.shutdownGrace };
+    },
+    ready: deps.discovered,
+    described: Promise.all([deps.discovered, priced]).then(() => undefined),
+    status: () => statusOf(parts, { urls, since }),
+    controlHandlers: [linkHandler(parts, urls), ...liveHandlers(parts.live), metricsHandler(parts)],
+    reload,
+    async stop(how) {
+      watch?.close();
+      admin.close();
+      const { shutdownGrace } = state.config.limits;
+      await (how === 'retire' ? server.retire(shutdownGrace) : server.stop(shutdownGrace));
+      const unwritten = await release(parts);
+      if (unwritten > 0) {
+        deps.log.error('usage rows could not be written and are discarded', { rows: unwritten });
+      }
+      return unwritten;
+    },
+    kill() {
+      state.stopped = true;
+      watch?.close();
+      server.kill();
+    },
+  };
+}
+
+function statusOf({ deps, state }: Parts, known: Pick<AppStatus, 'urls' | 'since'>): AppStatus {
+  const { inFlightLimit, routing, store, clock } = deps;
+  const { config } = state;
+  const avoided = unhealthyTargets(routing.health, clock);
+  const serving = config.maintenance ? 'maintenance' : 'serving';
+  return {
+    ...known,
+    state: inFlightLimit.closed ? 'stopping' : serving,
+    config: config.file,
+    database: store.location,
+    requests_in_flight: inFlightLimit.inFlight,
+    grace_ms: config.limits.shutdownGrace,
+    providers: routing.providers().map(({ name }) => ({
+      name,
+      avoided: avoided
+        .filter(({ target }) => target.startsWith(`${name}/`))
+        .map((target) => ({ ...target, until: isoTime(target.until) })),
+    })),
+  };
+}
+
+/** Rejects if traces are on and OpenTelemetry's packages are missing. */
+async function startTraces({ config, log, version }: AppOptions): Promise<TraceExporter | undefined> {
+  if (config.otlp === null) return undefined;
+  return createTraceExporter({ url: config.otlp, version, log });
+}
+
+/** `gateway dashboard`: turns the admin API on, and gives the owner a link to its page. */
+function linkHandler({ admin, peers }: Parts, urls: readonly string[]): ControlHandler {
+  return {
+    method: 'POST',
+    path: '/admin/link',
+    async handle() {
+      peers?.share('admin', 'on', true);
+      const { path, ...link } = await admin.createLink();
+      const [base = ''] = urls;
+      return {
+        url: base.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:') + path,
+        ...link,
+      };
+    },
+  };
+}
+
+/** The page of this process alone: workers show those of all. */
+function metricsHandler({ metrics }: Parts): ControlHandler {
+  return { method: 'GET', path: '/metrics', handle: () => metrics?.read() ?? '' };
+}
+
+function createParts(options: AppOptions, traces: TraceExporter | undefined): Parts {
+  const { config, store, log, clock, ids, env = process.env, peers } = options;
+  const state = { config, stopped: false };
+  const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
+  const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
+  const routing = createRouting({ config, clock, onHealth });
+  routing.addProviders([sim]);
+  const live = createLive({ health: routing.health, clock });
+  const onRow: Live['recorded'] = (row, trace) => live.recorded(row, trace);
+  const spool = createUsageSpool({ store, dataFolder: options.dataFolder, clock, log });
+  const usage = createUsageRecorder({ store, spool, clock, log, onRow });
+  const items = createSealedItems({
+    store,
+    keepMs: () => state.config.responses.keep,
+    clock,
+    log,
+  });
+  const inFlightLimit = createInFlightLimit();
+  const database = createDatabaseHealth({ store, clock, log });
+  const metrics =
+    config.metrics &&
+    createMetrics({
+      accounts: config.metrics.accounts,
+      routing,
+      clock,
+      version: options.version,
+      inFlight: () => inFlightLimit.inFlight,
+      isDatabaseAway: () => database.isAway(),
+    });
+  const observers: Observer[] = [
+    live,
+    usage,
+    createRequestLog(log),
+    createItemRecorder(items, () => state.config.responses.store),
+  ];
+  const deps: GatewayDeps = {
+    config: () => state.config,
+    observers: [
+      ...observers,
+      ...(metrics === null ? [] : [metrics]),
+      ...(traces === undefined ? [] : [traces]),
+    ],
+    traces: traces !== undefined,
+    store,
+    items,
+    routing,
+    discovered:
+      config.file === null ? findLocalServers({ client, routing, clock }, peers) : Promise.resolve(),
+    client,
+    metrics: metrics === null || peers === undefined ? (metrics ?? undefined) : allMetrics(metrics, peers),
+    inFlightLimit,
+    database,
+    clock,
+    ids,
+    log,
+  };
+  const admin = createAdminDoor({
+    ...deps,
+    live: peers?.live ?? live,
+    sessions: peers?.sessions,
+    effective: options.effective ?? noEffective,
+    connect: options.connect ?? (() => Promise.resolve([])),
+  });
+  const server = createGatewayServer(deps, admin);
+  const parts: Parts = {
+    deps,
+    server,
+    admin,
+    usage,
+    spool,
+    traces,
+    live,
+    metrics: metrics ?? undefined,
+    peers,
+    state,
+  };
+  peers?.onShared(createAdopter(parts));
+  return parts;
+}
+
+function noEffective(): Promise<never> {
+  return Promise.reject(new Error('a gateway of `gateway run` does not show its configuration'));
+}
+
+/** What `gateway requests` and `gateway top` read. */
+function liveHandlers(live: Live): ControlHandler[] {
+  return [
+    { method: 'GET', path: '/requests', handle: () => live.recent() },
+    { method: 'GET', path: '/requests/new', open: (_request, send) => live.follow(send) },
+    { method: 'GET', path: '/live', open: (_request, send) => live.watch(send) },
+  ];
+}
+
+/** Ends what runs beside requests. Gives the number of usage rows that could not be written. */
+async function release({ deps, usage, traces, state }: Parts): Promise<number> {
+  state.stopped = true;
+  const [unwritten] = await Promise.all([
+    usage.flush(),
+    deps.items.flush(),
+    traces?.stop(Math.min(LAST_SPANS_MS, state.config.limits.shutdownGrace)),
+  ]);
+  await deps.client.close();
+  return unwritten;
+}
+
+const allMetrics = (own: Metrics, peers: Peers): GatewayDeps['metrics'] => ({
+  refused: (path, error) => own.refused(path, error),
+  read: () => peers.readMetrics(),
+});

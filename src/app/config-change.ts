@@ -1,0 +1,60 @@
+// A changed configuration of a running gateway: what takes effect at once, what needs a restart, and an invalid one, which changes
+// nothing.
+import { placeChanges, type Config } from '../config/config.ts';
+import { watchConfig } from '../config/watch.ts';
+import { silentLog, type Logger } from '../log.ts';
+import { loadPrices, refreshModelLists } from './housekeeping.ts';
+import type { Parts } from './parts.ts';
+
+export function watchConfigFile(parts: Parts, reload: () => Promise<unknown>): { close(): void } | undefined {
+  const { clock, log } = parts.deps;
+  const { file } = parts.state.config;
+  if (file === null) return undefined;
+  const gone = (): void =>
+    log.warn('the configuration file was deleted: its last settings stay in effect until the gateway ends', {
+      file,
+    });
+  return watchConfig({ file, reload: async () => void (await reload()), gone, clock });
+}
+
+/** Reads the changed file; an invalid one is reported and changes nothing. */
+export async function applyChange(parts: Parts, reload: () => Promise<Config>): Promise<readonly string[]> {
+  const { deps, state, admin, peers } = parts;
+  const leads = peers?.leads !== false;
+  const log = leads ? deps.log : silentLog;
+  try {
+    const before = state.config;
+    const next = await reload();
+    for (const setting of fixedSettings(before, next)) log.warn(`${setting} changes only with a restart`);
+    const listen = { ...before.listen, names: next.listen.names };
+    const { database, metrics, otlp } = before;
+    state.config = { ...next, listen, database, metrics, otlp };
+    deps.routing.update(state.config);
+    admin.configChanged();
+    await loadPrices(deps);
+    log.info('the configuration was reloaded', { providers: state.config.providers.length });
+    for (const warning of next.warnings) log.warn(warning);
+    // Not awaited: a provider that is slow to list its models must not delay the next change.
+    if (leads) void refreshModelLists(parts);
+    return [];
+  } catch (error) {
+    return reportFaults(error, log);
+  }
+}
+
+/** Logs why a changed configuration is not used; gives the reasons. */
+function reportFaults(error: unknown, log: Logger): readonly string[] {
+  const faults = (error as { faults?: string[] }).faults ?? [String(error)];
+  for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);
+  return faults;
+}
+
+/** Changed settings that take effect only with a restart. */
+function fixedSettings(before: Config, after: Config): string[] {
+  const changed = placeChanges(before, after);
+  if (before.otlp !== after.otlp) changed.push('otlp');
+  if (before.metrics?.accounts !== after.metrics?.accounts) changed.push('metrics');
+  if (before.limits.headerTimeout !== after.limits.headerTimeout) changed.push('limits.header_timeout');
+  if (before.limits.requestTimeout !== after.limits.requestTimeout) changed.push('limits.request_timeout');
+  return changed;
+}

@@ -1,0 +1,48 @@
+// The parts of one gateway that app.ts creates, and what they learn from other workers of the same gateway.
+import type { AdminDoor, createAdminDoor } from '../admin/door.ts';
+import type { Config } from '../config/config.ts';
+import type { GatewayDeps } from '../gateway/exchange.ts';
+import type { Live } from '../observe/live.ts';
+import type { Metrics } from '../observe/metrics/metrics.ts';
+import type { TraceExporter } from '../observe/traces.ts';
+import type { UsageRecorder } from '../observe/usage-recorder.ts';
+import type { GatewayServer } from '../server/server.ts';
+import type { UsageSpool } from '../store/usage-spool.ts';
+
+export type AdminOptions = Parameters<typeof createAdminDoor>[0];
+
+/** What one worker learns and all use: the health of a target, the models and windows of a provider, the local servers, whether
+ *  the admin API was turned on. */
+export type SharedTopic = 'health' | 'models' | 'windows' | 'local' | 'admin';
+
+/** The workers of one gateway, as one of them sees them. */
+export interface Peers {
+  /** Gives the others, and those that start later, the value of a key. */
+  share(topic: SharedTopic, key: string, value: unknown): void;
+  /** Sets the listener for values of the others; it gets those of before, too. */
+  onShared(listener: (topic: SharedTopic, key: string, value: unknown) => void): void;
+  /** One worker does what is done once for all: asks providers for their models, publishes health, prunes. */
+  readonly leads: boolean;
+  /** Sets the listener for the moment in which this worker becomes that one. */
+  onLead(listener: () => void): void;
+  /** What all workers do now. */
+  live: AdminOptions['live'];
+  sessions: NonNullable<AdminOptions['sessions']>;
+  /** The page of all workers. */
+  readMetrics(): Promise<string>;
+}
+
+/** All parts of one gateway, and what changes while it runs. */
+export interface Parts {
+  deps: GatewayDeps;
+  server: GatewayServer;
+  admin: AdminDoor;
+  usage: UsageRecorder;
+  spool: UsageSpool;
+  traces: TraceExporter | undefined;
+  live: Live;
+  /** Of this process alone. */
+  metrics: Metrics | undefined;
+  peers: Peers | undefined;
+  state: { config: Config; stopped: boolean };
+}
