@@ -90,8 +90,8 @@ function isSilent({ role, parts }: Message, { blankIsSilent }: HistoryRules): bo
 /** Without it the model would go on from its own finished turn, or there would be no turn at all. */
 function isSilentAnswer(message: Message, before: readonly Message[], rules: HistoryRules): boolean {
   if (!isSilent(message, rules)) return false;
-  const said = before.findLast((one) => one.role !== 'system' && !isSilent(one, rules));
-  return said === undefined || said.role === 'assistant';
+  const last = before.findLast((one) => one.role !== 'system' && !isSilent(one, rules));
+  return last === undefined || last.role === 'assistant';
 }
 
 function fullStop(message: Message, warn: Warn): Message {

@@ -300,8 +300,8 @@ export type CanonicalField =
 
 /**
  * What an encoder or a repair did to a request beyond renaming. `dropped` and `suspended` are named to the client; the others go
- * to the log. `suspended`: left out of this request alone, for want of what an earlier answer was lost of; under `strict` it is
- * no refusal, as the turn was begun and could not be ended.
+ * to the log. `suspended`: left out of this request alone, because it needs what an earlier answer no longer has; `strict` does
+ * not refuse it, since the turn could not be finished otherwise.
  */
 export interface Warning {
   effect: 'dropped' | 'suspended' | 'changed' | 'quiet';

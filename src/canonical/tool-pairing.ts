@@ -167,9 +167,9 @@ function orphan(part: ToolResultPart, warn: Warn): Part[] {
   warn('changed', 'messages.toolResult', 'a tool result without a call was sent as text');
   const parts = asParts(part.content);
   const text = parts.flatMap((inner) => (inner.type === 'text' ? [inner.text] : [])).join('\n');
-  const told: TextPart = { type: 'text', text: text === '' ? ORPHAN : `${ORPHAN} ${text}` };
-  if (part.cache !== undefined) told.cache = part.cache;
-  return [told, ...parts.filter((inner) => inner.type !== 'text')];
+  const note: TextPart = { type: 'text', text: text === '' ? ORPHAN : `${ORPHAN} ${text}` };
+  if (part.cache !== undefined) note.cache = part.cache;
+  return [note, ...parts.filter((inner) => inner.type !== 'text')];
 }
 
 function asParts(content: string | Part[]): Part[] {

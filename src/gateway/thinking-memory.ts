@@ -114,7 +114,7 @@ function firstCallId({ parts }: Message): string | undefined {
   return call === undefined ? undefined : bareId(call.id);
 }
 
-/** The request with the thinking that this target signed; the same object if there is none. */
+/** The request with the thinking that this target signed; the same object if it signed none. */
 export function withRecalledThinking(
   request: GenerationRequest,
   recalled: RecalledThinking,

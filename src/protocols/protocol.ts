@@ -246,7 +246,7 @@ export interface StoredAnswers {
     found: { texts: ReadonlyMap<string, string>; opened: ReadonlyMap<string, string> },
     use: 'translated' | 'relayed',
   ): Buffer;
-  /** The one provider that knows all these ids itself; undefined: there is none. */
+  /** The one provider that knows all these ids itself; undefined if no provider does. */
   heldBy(ids: readonly string[], texts: ReadonlyMap<string, string>): string | undefined;
   toStore(answer: AnswerToStore): readonly NewStored[];
 

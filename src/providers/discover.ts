@@ -88,7 +88,7 @@ export function listHeaders(provider: ProviderConfig): string[] {
   return headers;
 }
 
-/** The JSON that a provider answers; undefined if it is none. With a `body`, by POST. Rejects as `listModels`. */
+/** The JSON that a provider answers; undefined if it is not JSON. With a `body`, by POST. Rejects as `listModels`. */
 export async function askJson(
   client: ProviderClient,
   { url, headers, body }: { url: string; headers: string[]; body?: object | undefined },

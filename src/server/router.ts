@@ -189,7 +189,7 @@ function isKnown(path: string): boolean {
 
 const WILDCARDS = new Set(['0.0.0.0', '::']);
 
-/** The Host header among flat names and values; undefined if there is none, or several: readers differ in which one counts. */
+/** The Host header among flat names and values; undefined without one, or with several: readers differ in which one counts. */
 export function hostOf(rawHeaders: readonly string[]): string | undefined {
   let host: string | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {

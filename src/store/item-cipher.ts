@@ -55,7 +55,7 @@ function open(sealed: Uint8Array, key: Buffer, name: string): string | undefined
   }
 }
 
-/** The key in a file with the mode 0600. Creates it if there is none. If two processes create it at once, both use the first one. */
+/** The key in a file with the mode 0600. Creates the file if it is missing. If two processes create it at once, both use the first one. */
 export function readItemKey(file: string): Buffer {
   const existing = keyIn(file);
   if (existing !== undefined) return existing;

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { isatty } from 'node:tty';
 import type { Context, Environment } from '../context.ts';
 
-/** The path of a program, found as a shell does; undefined: there is none. */
+/** The path of a program, found as a shell does; undefined if it is not found. */
 export function findProgram(name: string, { env, cwd }: Pick<Context, 'env' | 'cwd'>): string | undefined {
   if (name.includes('/')) return isProgram(path.resolve(cwd, name)) ? path.resolve(cwd, name) : undefined;
   return (env['PATH'] ?? '')

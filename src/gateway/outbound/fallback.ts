@@ -210,7 +210,7 @@ function changedFor(
 
 const REFUSED_THINKING: ProviderFailure['reason'] = 'signature';
 
-/** Without the thinking of earlier turns; undefined: there is none in it. */
+/** Without the thinking of earlier turns; undefined if they have none. */
 function withoutThinking(
   failure: ProviderFailure,
   { target, bytes }: BuiltRequest,

@@ -165,7 +165,7 @@ class Translation implements FrameWriter {
   }
 }
 
-/** An estimate is for the client's eyes; what is recorded is what the provider told. */
+/** An estimate is for the client only; what is recorded is the usage that the provider reported. */
 function known(usage: Usage | undefined): Usage | undefined {
   return usage?.estimated === true ? undefined : usage;
 }

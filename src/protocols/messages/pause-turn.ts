@@ -26,8 +26,8 @@ function resume(bytes: Buffer, turn: JsonObject): Buffer {
   if (messages !== undefined) {
     const end = messages.end - 1;
     const isFirst = end === messages.start + 1;
-    const said = rawJson({ role: 'assistant', content: list(turn.content) });
-    edits.push({ start: end, end, text: `${isFirst ? '' : ','}${said}` });
+    const message = rawJson({ role: 'assistant', content: list(turn.content) });
+    edits.push({ start: end, end, text: `${isFirst ? '' : ','}${message}` });
   }
   const id = isObject(turn.container) ? text(turn.container.id) : undefined;
   if (id !== undefined) {
@@ -57,9 +57,9 @@ function keepInputs(
 function join(first: JsonObject, second: JsonObject): JsonObject {
   const tally: UsageTally = {};
   for (const { usage } of [first, second]) {
-    const told: UsageTally = {};
-    readUsage(told, usage);
-    addUsage(tally, told);
+    const part: UsageTally = {};
+    readUsage(part, usage);
+    addUsage(tally, part);
   }
   return {
     ...second,
@@ -123,7 +123,7 @@ class StreamJoiner implements TurnJoiner {
     if (rest.length === 0) return this.#calls === 0 ? [frame] : [];
     if (isObject(message)) keepInputs(message, frame.data, ['message', 'content']);
     const frames = this.#calls === 0 ? [frameOf(start)] : [];
-    for (const told of rest) frames.push(...this.push(frameOf(told)));
+    for (const event of rest) frames.push(...this.push(frameOf(event)));
     return frames;
   }
 

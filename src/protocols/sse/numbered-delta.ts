@@ -98,7 +98,7 @@ function placesIn(text: string): { kind: Kind; from: number; to: number }[] {
   return places.sort((a, b) => a.from - b.from);
 }
 
-/** Where the value that begins at `from` ends; -1: there is none that may stand in another one's place. */
+/** Where the value that begins at `from` ends; -1 if it is not a value that can be replaced. */
 function endOf(kind: Kind, text: string, from: number): number {
   if (kind === 'number') return numberEnd(text, from);
   if (kind === 'text') {

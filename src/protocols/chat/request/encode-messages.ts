@@ -13,14 +13,14 @@ interface History {
   out: JsonObject[];
   /** Parts of tool results that wait for the end of the run of tool messages. */
   attached: JsonObject[];
-  /** Something other than system text has been written. */
-  begun: boolean;
+  /** Something other than system text is written. */
+  hasTurns: boolean;
   /** Nothing was left of the message before, which was the assistant's or the system's: what stands on both sides of it is one turn. */
   gap: boolean;
 }
 
 export function encodeMessages(encoding: EncodeContext): JsonObject[] {
-  const history: History = { out: [], attached: [], begun: false, gap: false };
+  const history: History = { out: [], attached: [], hasTurns: false, gap: false };
   for (const message of encoding.request.messages) {
     if (message.role === 'system') encodeSystem(message, history, encoding);
     else if (message.role === 'user') encodeUser(message, history, encoding);
@@ -89,19 +89,19 @@ function encodeSystem(message: Message, history: History, encoding: EncodeContex
     return;
   }
   const content = joined(parts);
-  if (history.begun && traits.strictAlternation) {
+  if (history.hasTurns && traits.strictAlternation) {
     flushAttached(history);
     history.out.push({ role: 'user', content: `<system>\n${textOf(parts)}\n</system>` });
     encoding.warn('changed', 'messages', 'system text in mid-conversation is sent inside a user message');
     return;
   }
-  if (history.begun) flushAttached(history);
+  if (history.hasTurns) flushAttached(history);
   history.out.push(withMembers({ role: traits.systemRole, content }, message, encoding));
 }
 
 function encodeUser(message: Message, history: History, encoding: EncodeContext): void {
   const rest: Part[] = [];
-  history.begun = true;
+  history.hasTurns = true;
   for (const part of message.parts) {
     if (part.type === 'tool_result') encodeResult(part, message, history, encoding);
     else rest.push(part);
@@ -263,20 +263,20 @@ function encodeAssistant(message: Message, history: History, encoding: EncodeCon
   const { gap } = history;
   history.gap = false;
   flushAttached(history);
-  history.begun = true;
+  history.hasTurns = true;
   const wire: JsonObject = { role: 'assistant', content: assistantContent(turn) };
   if (turn.refusal !== '') wire.refusal = turn.refusal;
   if (replays) wire[encoding.traits.reasoningField] = turn.reasoning;
   if (turn.calls.length > 0) wire.tool_calls = turn.calls.map((call, at) => encodeCall(call, at, encoding));
-  const said = withMembers(wire, message, encoding);
+  const wireTurn = withMembers(wire, message, encoding);
   const last = history.out.at(-1);
   // Calls are followed by their results: a turn with calls never comes before its rest.
-  if (gap && last?.role === 'assistant') goOn(last, said);
-  else history.out.push(said);
+  if (gap && last?.role === 'assistant') continueTurn(last, wireTurn);
+  else history.out.push(wireTurn);
 }
 
-/** The turn and its rest, from behind system text of which nothing was left. */
-function goOn(turn: JsonObject, rest: JsonObject): void {
+/** Appends the rest of a turn, which stood behind system text of which nothing was left. */
+function continueTurn(turn: JsonObject, rest: JsonObject): void {
   for (const name in rest) {
     const [before, after] = [turn[name], rest[name]];
     if (name === 'role' || after === undefined || after === null || after === '') continue;

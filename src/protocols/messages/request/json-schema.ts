@@ -1,5 +1,5 @@
 // JSON Schemas as this protocol's constrained decoding takes them: closed objects, and of the keywords only those that it
-// enforces; what the others said goes into the description, where the model still reads it.
+// enforces; what the other keywords demand goes into the description, where the model still reads it.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 
 const FORMATS = new Set('date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '));
@@ -40,16 +40,16 @@ function isObjectSchema(schema: JsonObject): boolean {
 /** A copy; the client's own schema is never touched. The order of its members stays. */
 export function sanitise(schema: JsonObject): JsonObject {
   const result: JsonObject = {};
-  const said: string[] = [];
+  const demands: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
     if (SILENT.has(name) || (name === 'additionalProperties' && !isObject(value))) continue;
     const kept = keep(name, value);
-    if (kept === undefined) said.push(`${name}: ${JSON.stringify(value)}`);
+    if (kept === undefined) demands.push(`${name}: ${JSON.stringify(value)}`);
     else result[name === 'oneOf' ? 'anyOf' : name] = kept;
   }
-  if (said.length > 0) {
+  if (demands.length > 0) {
     const before = typeof result.description === 'string' ? `${result.description}\n\n` : '';
-    result.description = `${before}{${said.join(', ')}}`;
+    result.description = `${before}{${demands.join(', ')}}`;
   }
   if (isObjectSchema(schema)) result.additionalProperties = false;
   return result;

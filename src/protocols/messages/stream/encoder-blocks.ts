@@ -128,8 +128,8 @@ export function createBlockWriter(): BlockWriter {
 export class CallInput {
   readonly #prefix = new PartialObject();
   #text = '';
-  /** How much of the text was given out. */
-  #told = 0;
+  /** The length of the text that was written to the client. */
+  #sent = 0;
 
   /** What may be written now: the piece, while all of it can still become an object. */
   push(piece: string): string {
@@ -137,7 +137,7 @@ export class CallInput {
     if (this.#prefix.state === 'broken' || !this.#prefix.push(piece) || this.#prefix.state === 'blank') {
       return '';
     }
-    this.#told = this.#text.length;
+    this.#sent = this.#text.length;
     return piece;
   }
 
@@ -151,14 +151,14 @@ export class CallInput {
     return this.#prefix.state === 'broken';
   }
 
-  /** Nothing of what was given out has left: all of it is given again, with the rest. */
+  /** What `push` gave was not written after all: `rest` gives all of it. */
   takeBack(): void {
-    this.#told = 0;
+    this.#sent = 0;
   }
 
   /**
    * The last piece; '' where nothing is missing. Arguments that are no object are wrapped as in a whole reply, if nothing of
-   * them was told. Else what was told is made an object: its members are taken back, each with a null of the same name (readers
+   * them was sent. Else what was sent is made an object: its members are taken back, each with a null of the same name (readers
    * take the last), so that no client runs a tool with half of its arguments; then comes all that the model wrote, as `_raw`.
    * An error would throw the whole answer away, where a tool that refuses its input lets the model try again. An object with
    * something behind it stays that object.
@@ -166,16 +166,16 @@ export class CallInput {
   rest(): string {
     const { state } = this.#prefix;
     if (state === 'whole' || state === 'blank') return '';
-    if (this.#told === 0) {
+    if (this.#sent === 0) {
       const whole = rawJson(argumentsToObject(this.#text).value);
       return whole === '{}' ? '' : whole;
     }
-    const told = this.#text.slice(0, this.#told);
+    const sent = this.#text.slice(0, this.#sent);
     const prefix = new PartialObject();
-    prefix.push(told);
+    prefix.push(sent);
     if (prefix.state === 'whole') return '';
     const { text, empty } = prefix.completion();
-    const names = Object.keys(JSON.parse(`${told}${text}}`) as object);
+    const names = Object.keys(JSON.parse(`${sent}${text}}`) as object);
     const taken = Object.fromEntries(names.map((name) => [name, null]));
     const members = rawJson({ ...taken, ...rawObject(this.#text) }).slice(1);
     return `${text}${empty ? '' : ','}${members}`;

@@ -78,7 +78,7 @@ function outputOf(
   return items.map((item, at) => item(at === items.length - 1 ? ending : 'completed'));
 }
 
-/** A provider that refuses in its text and explains it in the same words has said it once. */
+/** A provider that refuses in its text and explains it in the same words has written it once. */
 function asRefusal(part: ReplyPart, { reason, explanation }: Reply['stop']): ReplyPart {
   const isSame = reason === 'refusal' && part.type === 'text' && part.text === explanation;
   return isSame ? { ...part, refusal: true } : part;

@@ -130,17 +130,17 @@ function encodeTurn(message: Message, input: Input, encoding: EncodeContext): vo
   let texts: JsonObject[] = [];
   const flush = (): void => {
     if (texts.length > 0)
-      input.items.push({ type: 'message', role: 'assistant', content: simplestSaid(texts) });
+      input.items.push({ type: 'message', role: 'assistant', content: simplestContent(texts) });
     texts = [];
   };
   for (const part of message.parts) {
     if (part.type === 'text') {
-      texts.push(encodeSaid(part, encoding));
+      texts.push(encodeText(part, encoding));
       continue;
     }
     const item = encodeOutput(part, input, encoding);
     if (item === undefined) continue;
-    if ('said' in item) texts.push(item.said);
+    if ('text' in item) texts.push(item.text);
     else {
       flush();
       input.items.push(item.item);
@@ -149,14 +149,14 @@ function encodeTurn(message: Message, input: Input, encoding: EncodeContext): vo
   flush();
 }
 
-function simplestSaid(parts: JsonObject[]): JsonValue {
+function simplestContent(parts: JsonObject[]): JsonValue {
   const [only] = parts;
   const isPlain = parts.length === 1 && only?.type === 'output_text';
   const isBare = isPlain && Array.isArray(only.annotations) && only.annotations.length === 0;
   return isBare && typeof only.text === 'string' ? only.text : parts;
 }
 
-function encodeSaid(part: TextPart, encoding: EncodeContext): JsonObject {
+function encodeText(part: TextPart, encoding: EncodeContext): JsonObject {
   if (part.cache !== undefined) encoding.warn('quiet', 'messages.cache', 'answers bear no cache marks');
   if (part.refusal) return { type: 'refusal', refusal: part.text };
   const annotations: JsonObject[] = [];
@@ -174,7 +174,7 @@ function encodeOutput(
   part: Exclude<Part, TextPart>,
   input: Input,
   encoding: EncodeContext,
-): { item: JsonObject } | { said: JsonObject } | undefined {
+): { item: JsonObject } | { text: JsonObject } | undefined {
   switch (part.type) {
     case 'reasoning': {
       const item = encodeReasoning(part, encoding);
@@ -185,7 +185,7 @@ function encodeOutput(
     case 'native': {
       if (part.protocol === 'responses') return { item: part.value };
       const text = part.protocol === 'chat' ? undefined : nativeText(part, encoding);
-      return text === undefined ? undefined : { said: { type: 'output_text', text, annotations: [] } };
+      return text === undefined ? undefined : { text: { type: 'output_text', text, annotations: [] } };
     }
     default:
       encoding.warn('dropped', lossOf(part), `a turn of the assistant holds no ${part.type} here`);

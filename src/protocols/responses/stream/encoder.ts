@@ -141,7 +141,7 @@ class ResponsesWriter implements StreamEncoder {
 
   fail(error: GatewayError, _requestId: string): string {
     if (this.#over) return '';
-    const begun = this.#begin({});
+    const opening = this.#begin({});
     this.#over = true;
     const state: ResponseState = {
       status: 'failed',
@@ -149,7 +149,7 @@ class ResponsesWriter implements StreamEncoder {
       error: responseError(error),
     };
     const frame = this.#frames.frame('error', errorEvent(error));
-    return begun + frame + this.#lifecycle('response.failed', state) + DONE;
+    return opening + frame + this.#lifecycle('response.failed', state) + DONE;
   }
 
   // -- the Response --

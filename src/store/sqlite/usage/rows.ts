@@ -58,7 +58,7 @@ export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void)
 
 function preparePrune(db: Db) {
   return {
-    /** The time of the newest row or count; null or undefined: there is none. */
+    /** The time of the newest row or count; null or undefined without rows. */
     newest: db
       .prepare<[], number | null>(
         `SELECT max(time) FROM (
