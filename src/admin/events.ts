@@ -20,8 +20,8 @@ export interface Events {
 }
 
 const MOST_SUBSCRIBERS = 16;
-/** Of one event: nobody reads more in half a second, and each costs time that requests lack. */
-const MOST_REQUESTS = 100;
+/** Of one event: the page shows no more, and each costs time that requests lack. */
+const MOST_REQUESTS = 50;
 /** A revoked token and a session that is over end their streams after this time at most. */
 const CHECK_MS = 5000;
 const RETRY = 'retry: 3000\n\n';

@@ -13,6 +13,7 @@ import type { GatewayDeps } from '../gateway/exchange.ts';
 import type { ControlHandler } from '../control/handler.ts';
 import type { GatewayStatus } from '../control/status.ts';
 import { unhealthyTargets } from '../observe/health-publisher.ts';
+import { timeStore } from '../observe/metrics/database-series.ts';
 import { createMetrics, type Metrics } from '../observe/metrics/metrics.ts';
 import { createTraceExporter, type TraceExporter } from '../observe/traces.ts';
 import { createRequestLog } from '../observe/request-record.ts';
@@ -183,7 +184,9 @@ function metricsHandler({ metrics }: Parts): ControlHandler {
 }
 
 function createParts(options: AppOptions, traces: TraceExporter | undefined): Parts {
-  const { config, store, log, clock, ids, env = process.env, peers } = options;
+  const { config, log, clock, ids, env = process.env, peers } = options;
+  const timed = config.metrics === null ? undefined : timeStore(options.store, clock);
+  const store = timed?.store ?? options.store;
   const state = { config, stopped: false };
   const { client, sim } = createClients({ clock, ids, env, makeRoom: () => server.makeRoom() });
   const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
@@ -202,14 +205,15 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const inFlightLimit = createInFlightLimit();
   const database = createDatabaseHealth({ store, clock, log });
   const metrics =
-    config.metrics &&
+    timed &&
     createMetrics({
-      accounts: config.metrics.accounts,
+      accounts: config.metrics?.accounts ?? false,
       routing,
       clock,
       version: options.version,
       inFlight: () => inFlightLimit.inFlight,
       isDatabaseAway: () => database.isAway(),
+      database: timed,
     });
   const observers: Observer[] = [
     live,
@@ -221,7 +225,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     config: () => state.config,
     observers: [
       ...observers,
-      ...(metrics === null ? [] : [metrics]),
+      ...(metrics === undefined ? [] : [metrics]),
       ...(traces === undefined ? [] : [traces]),
     ],
     traces: traces !== undefined,
@@ -231,7 +235,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     discovered:
       config.file === null ? findLocalServers({ client, routing, clock }, peers) : Promise.resolve(),
     client,
-    metrics: metrics === null || peers === undefined ? (metrics ?? undefined) : allMetrics(metrics, peers),
+    metrics: metrics && (peers === undefined ? metrics : allMetrics(metrics, peers)),
     inFlightLimit,
     database,
     clock,
@@ -254,7 +258,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     spool,
     traces,
     live,
-    metrics: metrics ?? undefined,
+    metrics,
     peers,
     state,
   };

@@ -102,6 +102,8 @@ describe('an answered request', () => {
     expect(metrics.value('gen_ai_client_token_usage_bucket', { ...usage, le: '16' })).toBe(1);
     expect(metrics.value('gateway_target_state', { ...MAKER, state: 'healthy' })).toBe(1);
     expect(metrics.value('gateway_database_up')).toBe(1);
+    const admission = { operation: 'admission' };
+    expect(metrics.value('gateway_database_duration_seconds_count', admission)).toBe(1);
     expect(metrics.value('gateway_build_info', { version: '1.2.3' })).toBe(1);
     expect(metrics.value('nodejs_eventloop_lag_seconds')).toBeGreaterThanOrEqual(0);
     expect(metrics.value('process_resident_memory_bytes')).toBeGreaterThan(1e7);

@@ -7,6 +7,7 @@ import { allProtocols } from '../../protocols/registry.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { TargetState } from '../../routing/health.ts';
 import type { Routing } from '../../routing/routing.ts';
+import type { TimedStore } from './database-series.ts';
 import { labels, written, type Family } from './exposition.ts';
 import { createRequestSeries } from './request-series.ts';
 
@@ -17,6 +18,7 @@ export interface MetricsOptions {
   version: string;
   inFlight: () => number;
   isDatabaseAway: () => Promise<boolean>;
+  database: Pick<TimedStore, 'family'>;
 }
 
 export interface Metrics extends Observer {
@@ -67,7 +69,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
           requests,
         ]),
       };
-      return written([...series.families(), refused, ...gauges]) + (await ofProcess());
+      return (
+        written([...series.families(), refused, options.database.family(), ...gauges]) + (await ofProcess())
+      );
     },
   };
 }
