@@ -318,7 +318,7 @@ describe('what the house refuses', () => {
   it.each([
     ['upward', 'canonical/a.ts', `import { x } from '../protocols/sse.ts';`],
     ['upward, types too', 'protocols/a.ts', `import type { X } from '../routing/auto.ts';`],
-    ['upward, types in place too', 'store/store.ts', `let x: import('../accounts/key.ts').Key;`],
+    ['upward, types in place too', 'store/store.ts', `let x: import('../accounts/access.ts').Key;`],
     ['upward, by a hand-on', 'config/a.ts', `export * from '../gateway/relay.ts';`],
     ['upward, later', 'gateway/a.ts', `const x = await import('../server/server.ts');`],
     ['upward, for its effect', 'clock.ts', `import './app.ts';`],

@@ -2,7 +2,7 @@
 import { isoTime, type Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { AdminScope, AdminToken, NewAdminToken, Store } from '../store/store.ts';
-import { hashKey } from './key.ts';
+import { hashKey } from './access.ts';
 
 export const TOKEN_PREFIX = 'sk-gwa-';
 /** Base62 characters: 256 bits. */

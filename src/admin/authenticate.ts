@@ -1,7 +1,7 @@
 // Who asks: a token in `Authorization`, or the cookie of a browser session. Whoever sends wrong ones is slowed down, but never a
 // session or a token that was right before: nobody can lock the owner out by guessing. Wrong credentials have token buckets: one for
 // each address, and one for all addresses together. Memory is bounded.
-import { hashKey } from '../accounts/key.ts';
+import { hashKey } from '../accounts/access.ts';
 import { looksLikeToken } from '../accounts/admin-token.ts';
 import type { Clock } from '../clock.ts';
 import type { SiteExchange } from '../gateway/exchange.ts';

@@ -1,7 +1,7 @@
 // Browser sessions: a one-time link, made for the owner through the control socket, becomes a cookie. All of it is in memory, as
 // SHA-256, so that neither a copy of the database nor of the memory of a page opens the gateway.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { hashKey } from '../accounts/key.ts';
+import { hashKey } from '../accounts/access.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 

@@ -1,5 +1,5 @@
 // How many tokens a request has: counted by the provider if it can, else estimated. A provider's error is never the answer.
-import { authenticate } from '../accounts/key.ts';
+import { authenticate } from '../accounts/access.ts';
 import { GatewayError } from '../errors.ts';
 import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
 import type { Target } from '../routing/catalog.ts';

@@ -1,6 +1,5 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
-import { admit } from '../accounts/admission.ts';
-import { authenticate } from '../accounts/key.ts';
+import { admit, authenticate } from '../accounts/access.ts';
 import { type Admission, GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';

@@ -1,7 +1,7 @@
 // What answers beside generations: signs of life, which need no key (for supervisors, for Prometheus, and for clients that check whether a
 // server is there); the names of models that a key may use; and stored answers, read and deleted by the account that got them, which
 // are not counted as requests.
-import { authenticate } from '../accounts/key.ts';
+import { authenticate } from '../accounts/access.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange, GatewayDeps, HeaderList } from '../gateway/exchange.ts';
 import { withoutKeys } from '../without-keys.ts';

@@ -1,6 +1,6 @@
 // Who is let in, by which header, and that a refusal tells nothing of why.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { authenticate as authenticateWith, type Endpoint } from '../../src/accounts/key.ts';
+import { authenticate as authenticateWith, type Endpoint } from '../../src/accounts/access.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { LIST_KEY_HEADERS } from '../../src/protocols/shared/model-list.ts';

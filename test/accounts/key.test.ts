@@ -1,7 +1,7 @@
 // The form of a key, and that only its hash stays.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hashKey, looksLikeKey } from '../../src/accounts/key.ts';
+import { hashKey, looksLikeKey } from '../../src/accounts/access.ts';
 import { makeKey, NOW, temporaryStore } from './support.ts';
 
 describe('a new key', () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createKey, type KeySpec } from '../../src/accounts/key.ts';
+import { createKey, type KeySpec } from '../../src/accounts/access.ts';
 import type { Clock } from '../../src/clock.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createIds } from '../../src/ids.ts';

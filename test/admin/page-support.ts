@@ -1,6 +1,6 @@
 // A gateway with some history, for what is tested in a browser.
 import type { Store, UsageRow } from '../../src/store/store.ts';
-import { createKey } from '../../src/accounts/key.ts';
+import { createKey } from '../../src/accounts/access.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createIds, createRequestIds } from '../../src/ids.ts';
 

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createKey } from '../../src/accounts/key.ts';
+import { createKey } from '../../src/accounts/access.ts';
 import { HOUR_MS, systemClock } from '../../src/clock.ts';
 import { createIds } from '../../src/ids.ts';
 import { openStore } from '../../src/store/open.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
-import { createKey } from '../../src/accounts/key.ts';
+import { createKey } from '../../src/accounts/access.ts';
 import { startApp } from '../../src/app/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/clock.ts';

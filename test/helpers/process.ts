@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { createKey } from '../../src/accounts/key.ts';
+import { createKey } from '../../src/accounts/access.ts';
 import { execute } from '../../src/cli/program.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createIds } from '../../src/ids.ts';

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createKey } from '../../src/accounts/key.ts';
+import { createKey } from '../../src/accounts/access.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createIds } from '../../src/ids.ts';
 import { openStore } from '../../src/store/open.ts';

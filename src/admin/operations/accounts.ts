@@ -8,7 +8,7 @@ import {
   revokedKeyJson,
   tierJson,
 } from '../../accounts/json.ts';
-import { createKey, replaceKey } from '../../accounts/key.ts';
+import { createKey, replaceKey } from '../../accounts/access.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';

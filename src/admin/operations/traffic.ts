@@ -1,6 +1,6 @@
 // Usage, and what was changed through this API.
 import { z } from 'zod';
-import { limitOf } from '../../accounts/admission.ts';
+import { limitOf } from '../../accounts/access.ts';
 import { requestJson } from '../../accounts/request-json.ts';
 import { readUsage, summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';

@@ -171,7 +171,7 @@ async function write(
       const { account } = options;
       const tier = await tierOf(options, await store.findAccount(account));
       draft.publish();
-      const { createKey } = await import('../../accounts/key.ts');
+      const { createKey } = await import('../../accounts/access.ts');
       const { PROTOCOL_NAMES } = await import('../../canonical/request.ts');
       const created = await createKey(
         { store, clock: context.clock, ids: context.ids },

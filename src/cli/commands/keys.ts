@@ -131,7 +131,7 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
     }
     if (existing === undefined) await warnOfLookalike(account, store, context);
     if (options.models !== undefined) await warnOfModels(options.models, config, context);
-    const { createKey } = await import('../../accounts/key.ts');
+    const { createKey } = await import('../../accounts/access.ts');
     const { key, plaintext } = await createKey(
       { store, clock: context.clock, ids: context.ids },
       {
@@ -219,7 +219,7 @@ async function rotateKey(
   { grace, json }: RotateOptions,
   { store, config, context }: { store: Store; config: Config; context: Context },
 ): Promise<void> {
-  const { replaceKey } = await import('../../accounts/key.ts');
+  const { replaceKey } = await import('../../accounts/access.ts');
   const id = await idOf(given, store);
   const result = await replaceKey({ store, clock: context.clock, ids: context.ids }, id, grace);
   if (result === undefined) throw await notReplaceable(given, id, store);

@@ -1,5 +1,5 @@
 // The key that a tool's settings get: one that the user gives (GATEWAY_KEY, or standard input), else a new one of account `local`.
-import { createKey, hashKey, looksLikeKey } from '../../accounts/key.ts';
+import { createKey, hashKey, looksLikeKey } from '../../accounts/access.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Store } from '../../store/store.ts';
 import { CliError, LOCAL_ACCOUNT, type Context } from '../context.ts';

@@ -1,6 +1,6 @@
 // The key of one started tool: it expires soon and is extended while this process lives, so that a killed process leaves no valid
 // key behind for long.
-import { createKey } from '../../accounts/key.ts';
+import { createKey } from '../../accounts/access.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';

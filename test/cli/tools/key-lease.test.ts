@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { leaseKey } from '../../../src/cli/tools/key-lease.ts';
 import { createIds } from '../../../src/ids.ts';
 import { openStore } from '../../../src/store/open.ts';
-import { hashKey } from '../../../src/accounts/key.ts';
+import { hashKey } from '../../../src/accounts/access.ts';
 import { manualClock } from '../../helpers/clock.ts';
 import { temporaryDirectory } from '../harness.ts';
 

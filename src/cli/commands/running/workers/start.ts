@@ -116,7 +116,7 @@ export async function createFirstKey(
   const keys = accounts.length === 0 ? [] : await store.listKeys();
   if (accounts.length > 0 && (keys.length === 0 || keys.some(({ expiresAt }) => expiresAt === null)))
     return undefined;
-  const { createKey } = await import('../../../../accounts/key.ts');
+  const { createKey } = await import('../../../../accounts/access.ts');
   const { plaintext } = await createKey(
     { store, clock: context.clock, ids: context.ids },
     {
