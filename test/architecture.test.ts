@@ -69,13 +69,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'jsonc-parser': ['cli/connect/'],
   'toml-eslint-parser': ['cli/connect/'],
   'env-paths': ['config/load'],
-  zod: [
-    'admin/',
-    'config/schema',
-    'protocols/chat/request/envelope',
-    'protocols/messages/wire-types',
-    'protocols/messages/request/envelope',
-  ],
+  zod: ['admin/', 'config/schema'],
   // Types alone: the build writes what the program reads.
   '@pydantic/genai-prices': ['routing/price'],
   pino: ['log.ts'],

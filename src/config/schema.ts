@@ -1,6 +1,6 @@
 // The schema of a configuration file. Unknown keys are faults. The schema checks each value by itself; providers.ts, routes.ts
 // and load.ts check what depends on several values (a route's targets, a provider's URL).
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { ConfigFault } from './config-error.ts';
@@ -33,54 +33,74 @@ import {
 
 const NOT_A_MAPPING = 'is not a mapping; write its keys below it, indented';
 
+/** Reports what is wrong with a value, or with one of its members. */
+type Report = (message: string, path?: string[]) => never;
+
+/** A schema of one function, because commands wait until all schemas are made. */
+function reads<T, Given = unknown>(read: (value: Given, report: Report) => T) {
+  return z.transform((value: Given, { issues }): T =>
+    read(value, (message, path) => {
+      issues.push({ code: 'custom', message, path, input: value });
+      return z.NEVER;
+    }),
+  );
+}
+
 function must<T>({ wrong, right, read }: Rule<T>) {
-  return z.unknown().transform((value, ctx): T => {
-    const result = read(value);
-    if (result !== undefined) return result;
-    const what = value === undefined || value === null ? 'is missing' : wrong;
-    ctx.addIssue({ code: 'custom', message: `${what}; ${right}` });
-    return z.NEVER;
+  return reads((value, report): T => {
+    const isMissing = value === undefined || value === null;
+    return read(value) ?? report(`${isMissing ? 'is missing' : wrong}; ${right}`);
   });
 }
 
 /** A value that may be absent or empty. */
-function may<T>(rule: Rule<T>) {
-  return maybe(must(rule));
+function may<T>({ wrong, right, read }: Rule<T>) {
+  return reads((value, report): T | undefined =>
+    value === undefined || value === null ? undefined : (read(value) ?? report(`${wrong}; ${right}`)),
+  );
 }
 
-function maybe<T extends z.ZodType>(schema: T) {
-  return schema.nullish().transform((value) => value ?? undefined);
+function maybe<T extends z.ZodMiniType>(schema: T) {
+  return z.pipe(
+    z.nullish(schema),
+    z.transform((value) => value ?? undefined),
+  );
+}
+
+/** Another way to write what `schema` reads. */
+function short<T extends z.ZodMiniType>(long: (value: unknown) => unknown, schema: T) {
+  return z.pipe(z.transform(long), schema);
 }
 
 /** A mapping with these keys only. The message of an unknown key lists the known keys; `faultsOf` reads them from it. */
-function mapping<Shape extends z.ZodRawShape>(shape: Shape, otherwise = NOT_A_MAPPING) {
+function mapping<Shape extends z.core.$ZodShape>(shape: Shape, otherwise = NOT_A_MAPPING) {
   return z.strictObject(shape, {
     error: (issue) => (issue.code === 'unrecognized_keys' ? Object.keys(shape).join(' ') : otherwise),
   });
 }
 
-function listOf<T extends z.ZodType>(item: T, right: string, empty = right) {
+function listOf<T extends z.ZodMiniType>(item: T, right: string, empty = right) {
   return z
     .array(item, {
       error: ({ input }) =>
         `${input === undefined || input === null ? 'is missing' : 'is not a list'}; ${right}`,
     })
-    .min(1, { error: () => `is an empty list; ${empty}` });
+    .check(z.minLength(1, { error: () => `is an empty list; ${empty}` }));
 }
 
 /** A mapping whose keys are names that the user chooses. Names and values are checked together, so that all faults are
  *  reported at once. */
-function named<T extends z.ZodType>(value: T, nameFault: (name: string) => string | undefined) {
-  const name = z.string().superRefine((key, ctx) => {
+function named<T extends z.ZodMiniType>(value: T, nameFault: (name: string) => string | undefined) {
+  const name = z.string().check(({ value: key, issues }) => {
     const fault = nameFault(key);
-    if (fault !== undefined) ctx.addIssue({ code: 'custom', message: fault });
+    if (fault !== undefined) issues.push({ code: 'custom', message: fault, input: key });
   });
   return z.record(name, value, {
     error: (issue) => (issue.code === 'invalid_key' ? issue.issues?.[0]?.message : NOT_A_MAPPING),
   });
 }
 
-const model = z.preprocess(
+const model = short(
   (value) => (typeof value === 'string' ? { id: value } : value),
   mapping(
     {
@@ -102,34 +122,37 @@ const model = z.preprocess(
   ),
 );
 
-const headers = named(must(HEADER_VALUE), (name) => headerNameFault(name.toLowerCase())).transform(
-  (given, ctx) => {
+const headers = z.pipe(
+  named(must(HEADER_VALUE), (name) => headerNameFault(name.toLowerCase())),
+  reads((given: Record<string, string>, report) => {
     const result = new Map<string, string>();
     for (const [name, value] of Object.entries(given)) {
-      if (result.has(name.toLowerCase()))
-        ctx.addIssue({ code: 'custom', path: [name], message: 'occurs twice; keep one' });
+      if (result.has(name.toLowerCase())) report('occurs twice; keep one', [name]);
       result.set(name.toLowerCase(), value);
     }
     return Object.fromEntries(result);
-  },
+  }),
 );
 
-const flags = z.record(z.string(), z.unknown(), { error: () => NOT_A_MAPPING }).transform((given, ctx) => {
-  let traits: Partial<Traits> = {};
-  for (const [name, value] of Object.entries(given)) {
-    const flag = readFlag(name, value);
-    if ('fault' in flag) ctx.addIssue({ code: 'custom', path: [name], message: flag.fault });
-    else traits = { ...traits, ...flag.traits };
-  }
-  return traits;
-});
+const flags = z.pipe(
+  z.record(z.string(), z.unknown(), { error: () => NOT_A_MAPPING }),
+  reads((given: Record<string, unknown>, report) => {
+    let traits: Partial<Traits> = {};
+    for (const [name, value] of Object.entries(given)) {
+      const flag = readFlag(name, value);
+      if ('fault' in flag) report(flag.fault, [name]);
+      else traits = { ...traits, ...flag.traits };
+    }
+    return traits;
+  }),
+);
 
 const PROTOCOLS = choice(...PROTOCOL_NAMES);
 const PROTOCOL_RULE = 'write chat, messages, responses or a list of them';
 
 const provider = mapping({
   protocol: maybe(
-    z.preprocess(
+    short(
       (value) => (typeof value === 'string' ? [value] : value),
       listOf(must({ ...PROTOCOLS, right: PROTOCOL_RULE }), PROTOCOL_RULE),
     ),
@@ -150,7 +173,7 @@ const provider = mapping({
   models: maybe(listOf(model, 'write [name, …]', 'write its models, or leave it out to take any name')),
 });
 
-const route = z.preprocess(
+const route = short(
   (value) => (Array.isArray(value) ? { targets: value } : value),
   mapping(
     {
@@ -172,15 +195,17 @@ const routeName = (name: string) =>
     : 'is not a name of a route; write visible ASCII without spaces or commas';
 
 /** `true` has the same effect as an empty mapping. */
-const metrics = z.preprocess(
+const metrics = short(
   (value) => {
     const on = TRUTH.read(value);
     return on === undefined ? value : on ? {} : null;
   },
-  mapping(
-    { accounts: may(TRUTH) },
-    'is neither true nor false; write true, or { accounts: true } for metrics with account names',
-  ).nullable(),
+  z.nullable(
+    mapping(
+      { accounts: may(TRUTH) },
+      'is neither true nor false; write true, or { accounts: true } for metrics with account names',
+    ),
+  ),
 );
 
 const file = mapping({
@@ -194,7 +219,10 @@ const file = mapping({
   database: may(DATABASE),
   providers: maybe(
     named(
-      provider.nullable().transform((value): Partial<z.output<typeof provider>> => value ?? {}),
+      z.pipe(
+        z.nullable(provider),
+        z.transform((value): Partial<z.output<typeof provider>> => value ?? {}),
+      ),
       simpleName('provider'),
     ),
   ),
