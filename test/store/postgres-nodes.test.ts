@@ -159,6 +159,23 @@ describe.each([
     expect(await database.query('SELECT requests FROM hours')).toEqual([{ requests: '2' }]);
   });
 
+  it('admits on a new connection after the server ended the idle one, and a tier may have any name', async () => {
+    const database = await temporaryDatabase();
+    const [store] = await nodes(await reach(database.url), [systemClock]);
+    if (store === undefined) throw new Error('there is no store');
+    const [key] = await makeKeys(store, 'a "b\\c", {d}');
+    if (key === undefined) throw new Error('there is no key');
+    expect(await store.admit(key, 5, 0)).toMatchObject({ used: 1 });
+    await database.query(
+      `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    );
+    // The end of the connection may arrive with the first request.
+    const admitted = await store.admit(key, 5, 0).catch(() => undefined);
+    if (admitted === undefined) expect(await store.admit(key, 5, 0)).toMatchObject({ outcome: 'admitted' });
+    else expect(admitted).toMatchObject({ outcome: 'admitted', used: 2 });
+  });
+
   it('takes no count back where the limit falls, and asks again where it rises', async () => {
     const database = await temporaryDatabase();
     const [store] = await nodes(await reach(database.url), [systemClock]);

@@ -3,7 +3,8 @@
 import { HOUR_MS, type Clock } from '../../clock.ts';
 import { StoreError, type AdmissionCount, type AdmissionKey } from '../store.ts';
 import type { Changes } from './changes.ts';
-import type { Connection, Sql } from './connection.ts';
+import type { Connection } from './connection.ts';
+import type { TextRow } from './held-client.ts';
 
 /** Beyond it, requests are refused at once: the database is too slow for them. */
 const MAX_WAITING = 10_000;
@@ -32,10 +33,11 @@ interface Full {
   readAt: number;
 }
 
-interface CountedRow {
+/** A row of the statement's answer. */
+interface Counted {
   key: string | null;
   tier: string | null;
-  valid: boolean | null;
+  valid: boolean;
   before: number | null;
   after: number | null;
   now: number;
@@ -46,9 +48,8 @@ interface CountedRow {
  * in the order of their numbers, so that no two machines wait for each other. `greatest`: a limit that is lowered takes no count
  * back. The commit is waited for even where the server is set not to.
  */
-const ADMIT: Sql = {
+const ADMIT = {
   name: 'admit',
-  urgent: true,
   text: `
     WITH time AS MATERIALIZED (
       SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
@@ -80,6 +81,7 @@ export function createAdmissions(connection: Connection, changes: Changes, clock
   /** By account, in order of arrival. */
   const waiting = new Map<number, Pending[]>();
   const full = new Map<number, Full>();
+  const statement = connection.hold(ADMIT);
   let count = 0;
   let busy = false;
   changes.onChange(() => full.clear());
@@ -126,13 +128,13 @@ export function createAdmissions(connection: Connection, changes: Changes, clock
     const keys = countByKey(batch);
     const { version } = changes;
     try {
-      const rows = await connection.admit<CountedRow>(
-        ADMIT,
-        keys.map(({ first }) => first.key.id),
-        keys.map(({ first }) => first.key.tier),
-        keys.map(({ first }) => Math.min(first.limit, NO_LIMIT)),
-        keys.map(({ wanted }) => wanted),
-      );
+      const answer = await statement.run([
+        arrayLiteral(keys.map(({ first }) => first.key.id)),
+        arrayLiteral(keys.map(({ first }) => first.key.tier)),
+        arrayLiteral(keys.map(({ first }) => Math.min(first.limit, NO_LIMIT))),
+        arrayLiteral(keys.map(({ wanted }) => wanted)),
+      ]);
+      const rows = answer.map(toCounted);
       const byKey = new Map(rows.map((row) => [row.key, row]));
       const now = rows[0]?.now ?? 0;
       for (const group of batch) grant(group, byKey, { now, isNew: version === changes.version });
@@ -143,14 +145,14 @@ export function createAdmissions(connection: Connection, changes: Changes, clock
 
   function grant(
     group: readonly Pending[],
-    rows: ReadonlyMap<string | null, CountedRow>,
+    rows: ReadonlyMap<string | null, Counted>,
     { now, isNew }: { now: number; isNew: boolean },
   ): void {
     let used: number | undefined;
     const hour = now - (now % HOUR_MS);
     for (const { key, limit, resolve } of group) {
       const row = rows.get(key.id);
-      if (row?.valid !== true || row.tier === null) resolve({ outcome: 'key_ended' });
+      if (row === undefined || !row.valid || row.tier === null) resolve({ outcome: 'key_ended' });
       else if (row.before === null || row.after === null)
         resolve({ outcome: 'tier_changed', tier: row.tier });
       else {
@@ -228,4 +230,25 @@ function countByKey(batch: readonly Pending[][]): { first: Pending; wanted: numb
     else entry.wanted += 1;
   }
   return [...byKey.values()];
+}
+
+/** https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
+function arrayLiteral(items: readonly (string | number)[]): string {
+  const written = items.map((item) =>
+    typeof item === 'number' ? item : `"${item.replace(/[\\"]/g, '\\$&')}"`,
+  );
+  return `{${written.join(',')}}`;
+}
+
+const numberOf = (text: string | null | undefined): number | null => (text == null ? null : Number(text));
+
+function toCounted([key = null, tier = null, valid, before, after, now]: TextRow): Counted {
+  return {
+    key,
+    tier,
+    valid: valid === 't',
+    before: numberOf(before),
+    after: numberOf(after),
+    now: Number(now),
+  };
 }

@@ -3,6 +3,7 @@
 import type Pg from 'pg';
 import { StoreError } from '../store.ts';
 import { isConnectionFault, isStatementFault, isWithoutTls, storeError } from './errors.ts';
+import { holdClient, type HeldClient } from './held-client.ts';
 import type { Server } from './url.ts';
 
 type Driver = Pick<typeof Pg, 'Client' | 'Pool'>;
@@ -42,8 +43,8 @@ export interface Session {
 export interface Connection extends Session {
   /** A statement that changes nothing: repeated once if its connection broke. */
   read<Row>(sql: Sql, ...values: Value[]): Promise<Row[]>;
-  /** On the connection for admissions. */
-  admit<Row>(sql: Sql, ...values: Value[]): Promise<Row[]>;
+  /** A connection for one urgent statement, which ends with the others. */
+  hold(sql: Required<Pick<Sql, 'text' | 'name'>>): Pick<HeldClient, 'run'>;
   transaction<Result>(task: (session: Session) => Promise<Result>): Promise<Result>;
   /** A connection of its own, which the caller ends. */
   connectAlone(): Promise<InstanceType<Driver['Client']>>;
@@ -55,12 +56,23 @@ export interface Connection extends Session {
 export async function connect(driver: Driver, server: Server): Promise<Connection> {
   const config = await agreedConfig(driver, server);
   const shared = createPool(driver, config, MAX_CONNECTIONS);
-  const admissions = createPool(driver, config, 1);
+  const held: HeldClient[] = [];
   let closing: Promise<void> | undefined;
 
-  async function using<Result>(pool: Pool, task: (session: Session) => Promise<Result>): Promise<Result> {
+  function refuseClosed(): void {
     if (closing !== undefined)
       throw new StoreError('unavailable', `the database ${server.location} was closed`);
+  }
+
+  async function connectAlone(): Promise<InstanceType<Driver['Client']>> {
+    const client = new driver.Client(config);
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  async function using<Result>(pool: Pool, task: (session: Session) => Promise<Result>): Promise<Result> {
+    refuseClosed();
     try {
       const client = await pool.connect();
       let usable = false;
@@ -92,19 +104,31 @@ export async function connect(driver: Driver, server: Server): Promise<Connectio
         return (await once<Row>(shared, sql, values)).rows;
       }
     },
-    admit: async <Row>(sql: Sql, ...values: Value[]) => (await once<Row>(admissions, sql, values)).rows,
-    transaction: (task) => using(shared, (session) => inTransaction(session, task)),
-    async connectAlone() {
-      const client = new driver.Client(config);
-      client.on('error', () => undefined);
-      await client.connect();
-      return client;
+    hold({ text, name }) {
+      const named = server.pooled ? undefined : name;
+      const client = holdClient(connectAlone, { text, name: named, timeoutMs: REQUEST_TIMEOUT_MS });
+      held.push(client);
+      return {
+        async run(values) {
+          refuseClosed();
+          try {
+            return await client.run(values);
+          } catch (error) {
+            throw storeError(error, server);
+          }
+        },
+      };
     },
+    transaction: (task) => using(shared, (session) => inTransaction(session, task)),
+    connectAlone,
     server,
     get closed() {
       return closing !== undefined;
     },
-    close: () => (closing ??= Promise.all([shared.end(), admissions.end()]).then(() => undefined)),
+    close: () =>
+      (closing ??= Promise.all([shared.end(), ...held.map((client) => client.close())]).then(
+        () => undefined,
+      )),
   };
 }
 

@@ -10,7 +10,7 @@ import { connect, loadDriver, type Connection } from './connection.ts';
 import { createItems } from './items.ts';
 import { createKeys } from './keys.ts';
 import { migrate, type Identity } from './migrations.ts';
-import { createRequests } from './requests.ts';
+import { createRequests } from './usage/requests.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 import { readUrl } from './url.ts';
 import { createUsage } from './usage/rows.ts';

@@ -10,7 +10,7 @@ import { connect } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
 import { prepareItems, pruneItems } from './items.ts';
 import { keysOf, prepareKeys } from './keys.ts';
-import { prepareRequests } from './requests.ts';
+import { prepareRequests } from './usage/requests.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 import { prepareUsage, prune, sumUp } from './usage/rows.ts';
 

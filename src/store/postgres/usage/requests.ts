@@ -1,7 +1,7 @@
 // Single requests, from the usage rows: the last ones, and one by its id. Both follow the index of times.
-import type { ProtocolName } from '../../canonical/request.ts';
-import type { RequestIdQuery, RequestQuery, StoredRequest } from '../store.ts';
-import type { Connection, Value } from './connection.ts';
+import type { ProtocolName } from '../../../canonical/request.ts';
+import type { RequestIdQuery, RequestQuery, StoredRequest } from '../../store.ts';
+import type { Connection, Value } from '../connection.ts';
 
 const COLUMNS = `
   at, account_id AS "accountId", (SELECT name FROM accounts WHERE id = account_id) AS account, key_id AS "keyId",

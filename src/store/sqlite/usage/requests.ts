@@ -1,8 +1,8 @@
 // Single requests, from the usage rows: the last ones, and one by its id. Both follow the index of times, of which there is no other.
 import type { Statement } from 'better-sqlite3';
-import type { ProtocolName } from '../../canonical/request.ts';
-import type { RequestIdQuery, RequestQuery, StoredRequest } from '../store.ts';
-import type { Db } from './driver.ts';
+import type { ProtocolName } from '../../../canonical/request.ts';
+import type { RequestIdQuery, RequestQuery, StoredRequest } from '../../store.ts';
+import type { Db } from '../driver.ts';
 
 interface RequestRow {
   at: number;
