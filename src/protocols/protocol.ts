@@ -326,6 +326,8 @@ export interface ClientSide extends Pick<ProtocolOutline, 'setup' | 'hasServerTo
 
   // -- the answer --
   encodeReply(reply: Reply, context: ReplyContext): JsonObject;
+  /** The same as JSON, if that takes less than to write the object. */
+  writeReply?(reply: Reply, context: ReplyContext): string;
   createStreamEncoder(context: ReplyContext): StreamEncoder;
   /** Its streams start with the count of input tokens, which providers of other protocols send at the end: the encoder gets an estimate. */
   readonly needsInputEstimate: boolean;

@@ -69,15 +69,13 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   const decoded =
     reply.kind === 'folded' ? reply.reply : request.protocol.provider.decodeReply(reply.value, reply.body);
   const context = options.opened?.context ?? replyContext(inbound, trace, deps);
-  const {
-    text,
-    usage,
-    lost,
-    items,
-    answer: whole,
-  } = inbound.stream
-    ? translateAsStream(decoded, request, client, context, options.opened?.encoder)
-    : translateWhole(decoded, request, client, context);
+  const encoder = inbound.stream
+    ? (options.opened?.encoder ?? client.createStreamEncoder(context))
+    : undefined;
+  const { text, usage, lost, items } =
+    encoder === undefined
+      ? translateWhole(decoded, request, client, context)
+      : translateAsStream(decoded, request, client, context, encoder);
   if (inbound.stream) {
     exchange.sink.open(headers, noticesOf(client));
     exchange.sink.end(text);
@@ -91,7 +89,8 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     error: null,
     usage,
     lost: more.length === 0 ? lost : [...(lost ?? []), ...more],
-    items: itemsToStore(whole, options, deps, context.hidden) ?? items,
+    items:
+      itemsToStore(encoder === undefined ? text : encoder.answer?.(), options, deps, context.hidden) ?? items,
   };
 }
 
@@ -126,9 +125,9 @@ function writeStream(
   );
 }
 
-/** Of an answer that later requests may refer to; undefined: it is not stored. */
+/** Of an answer that later requests may refer to; undefined: it is not stored. `answer`: also as JSON. */
 function itemsToStore(
-  answer: JsonObject | undefined,
+  answer: JsonObject | string | undefined,
   options: RespondOptions,
   deps: RespondDeps,
   hidden?: ReadonlyMap<string, string>,
@@ -142,7 +141,8 @@ function itemsToStore(
   if (request === undefined) return undefined;
   const { crossing, target } = given.request;
   const holder = crossing || opened !== undefined ? undefined : target.provider.name;
-  const items = stored.toStore({ request, answer, holder, hidden });
+  const value = typeof answer === 'string' ? (JSON.parse(answer) as JsonObject) : answer;
+  const items = stored.toStore({ request, answer: value, holder, hidden });
   return items.map(({ id, text }) => ({ kind: 'answer', id, text }));
 }
 

@@ -171,13 +171,11 @@ function known(usage: Usage | undefined): Usage | undefined {
 }
 
 /** An answer as it was written for the client. */
-interface TranslatedReply {
+interface WrittenReply {
   text: string;
   usage: Usage | undefined;
   lost: string[] | undefined;
   items: readonly NewItem[] | undefined;
-  /** If the client's protocol stores answers. */
-  answer: JsonObject | undefined;
 }
 
 export function translateWhole(
@@ -185,10 +183,10 @@ export function translateWhole(
   prepared: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
-): TranslatedReply {
+): WrittenReply {
   const reply = isIdentityMapping(prepared.restore) ? given : restoreReply(given, prepared.restore);
-  const answer = client.encodeReply(reply, context);
-  return written({ text: rawJson(answer), answer }, reply, prepared, client, context);
+  const text = client.writeReply?.(reply, context) ?? rawJson(client.encodeReply(reply, context));
+  return written(text, reply, prepared, client, context);
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
@@ -197,26 +195,26 @@ export function translateAsStream(
   prepared: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
-  encoder: StreamEncoder = client.createStreamEncoder(context),
-): TranslatedReply {
+  encoder: StreamEncoder,
+): WrittenReply {
   const reply = isIdentityMapping(prepared.restore) ? given : restoreReply(given, prepared.restore);
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
-  return written({ text, answer: encoder.answer?.() }, reply, prepared, client, context);
+  return written(text, reply, prepared, client, context);
 }
 
 function written(
-  { text, answer }: Pick<TranslatedReply, 'text' | 'answer'>,
+  text: string,
   reply: Reply,
   prepared: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
-): TranslatedReply {
+): WrittenReply {
   const thinking = client.holds.signedThinking ? undefined : new ThinkingCollector();
   thinking?.pushReply(reply);
   const lost = lossesOf(reply, prepared, client, context);
-  return { text, usage: known(reply.usage), lost, items: itemsOf(thinking, prepared), answer };
+  return { text, usage: known(reply.usage), lost, items: itemsOf(thinking, prepared) };
 }
 
 function itemsOf(
@@ -238,9 +236,16 @@ function lossesOf(
   client: ClientSide,
   context: ReplyContext,
 ): string[] | undefined {
+  if (isPlainText(reply)) return undefined;
   const losses = lossesFor(prepared, client, context);
   losses.reply(reply);
   return losses.list();
+}
+
+/** Every protocol can express it. */
+function isPlainText({ parts, stop: { reason, category } }: Reply): boolean {
+  if (reason === 'other' || category !== undefined) return false;
+  return parts.every((part) => part.type === 'text' && part.citations === undefined);
 }
 
 /** Characters of a provider's word. */

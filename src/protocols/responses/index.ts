@@ -3,7 +3,7 @@ import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '.
 import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { wirePath } from './fields.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders, outline } from './outline.ts';
-import { holds, lossesOfRewriting, encodeReply } from './reply/encode.ts';
+import { holds, lossesOfRewriting, encodeReply, writeReply } from './reply/encode.ts';
 import { decodeReply, inspectReply } from './reply/decode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';
@@ -44,6 +44,7 @@ const client: ClientSide = {
   stored,
   relayedPaths: ['/responses/compact'],
   encodeReply,
+  writeReply,
   createStreamEncoder,
   needsInputEstimate: false,
   holds,

@@ -14,24 +14,40 @@ import {
   refusalPart,
   textPart,
   clientToolOf,
-  type ItemStatus,
 } from './items.ts';
-import { completedAt, responseId, responseOf, type ResponseHead, type ResponseState } from './response.ts';
-import { encodeStop, refusalWords, encodeUsage, estimateUsage } from './ending.ts';
+import {
+  completedAt,
+  responseId,
+  responseJson,
+  responseOf,
+  type ResponseHead,
+  type ResponseState,
+} from './response.ts';
+import { encodeStop, refusalWords, usageJson, estimateUsage } from './ending.ts';
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
+  const { head, state } = answerOf(reply, context);
+  return responseOf(head, state, context);
+}
+
+export function writeReply(reply: Reply, context: ReplyContext): string {
+  const { head, state } = answerOf(reply, context);
+  return responseJson(head, state, context);
+}
+
+function answerOf(reply: Reply, context: ReplyContext): { head: ResponseHead; state: ResponseState } {
   const id = responseId(reply.id, context);
   const ending = encodeStop(reply.stop, isRefusal(reply));
   const state: ResponseState = {
     status: ending.status,
     output: outputOf(reply, context, ending.status),
-    usage: encodeUsage(reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts))),
+    usage: usageJson(reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts))),
   };
   if (ending.reason !== undefined) state.reason = ending.reason;
   const { created = context.created, model, serviceTier } = reply;
   const head: ResponseHead = { id, created, model, serviceTier };
   if (ending.status === 'completed') state.completedAt = completedAt(head, context);
-  return responseOf(head, state, context);
+  return { head, state };
 }
 
 function isRefusal({ parts, stop }: Reply): boolean {
@@ -46,13 +62,12 @@ function outputOf(
 ): JsonObject[] {
   const tools = toolDirectory(context.request.asked ?? {});
   const parts = given.map((part) => asRefusal(part, stop));
-  const items: ((status: ItemStatus) => JsonObject)[] = [];
+  const items: JsonObject[] = [];
   let message: MessageContent | undefined;
   const say = (part: TextPart): void => {
     if (message === undefined) {
-      const content = (message = createMessageContent());
-      const id = itemId('msg', context.ids);
-      items.push((status) => messageItem(id, content.parts(), status));
+      message = new MessageContent();
+      items.push(messageItem(itemId('msg', context.ids), message.parts, 'completed'));
     }
     message.add(part);
   };
@@ -64,18 +79,24 @@ function outputOf(
     if (part.type === 'reasoning') {
       const item = reasoningItem(part, context);
       if (item === undefined) continue;
-      items.push((status) => (status === 'completed' ? item : { ...item, status }));
+      items.push(item);
     } else if (part.type === 'tool_call') {
       const tool = clientToolOf(tools, part);
-      const ids = callIds(tool, part.id, context.ids);
       const written = part.custom === true ? part.arguments : part.arguments || '{}';
-      items.push((status) => callItem(tool, ids, written, status));
-    } else if (part.protocol === 'responses') items.push(() => part.value);
+      items.push(callItem(tool, callIds(tool, part.id, context.ids), written, 'completed'));
+    } else if (part.protocol === 'responses') items.push(part.value);
     message = undefined;
   }
   const refusal = explanationOf(parts, stop);
   if (refusal !== '') say({ type: 'text', text: refusal, refusal: true });
-  return items.map((item, at) => item(at === items.length - 1 ? ending : 'completed'));
+  return ending === 'completed' ? items : cut(items, parts);
+}
+
+/** The last item with its status, unless it is the provider's own. */
+function cut(items: JsonObject[], parts: readonly ReplyPart[]): JsonObject[] {
+  const last = items.at(-1);
+  const isOwn = !parts.some((part) => part.type === 'native' && part.value === last);
+  return last !== undefined && isOwn ? [...items.slice(0, -1), { ...last, status: 'incomplete' }] : items;
 }
 
 /** A provider that refuses in its text and explains it in the same words has written it once. */
@@ -89,29 +110,27 @@ function explanationOf(parts: readonly ReplyPart[], stop: Reply['stop']): string
   return parts.some((part) => part.type === 'text' && part.refusal === true) ? '' : refusalWords(stop);
 }
 
-interface MessageContent {
-  add(part: TextPart): void;
-  parts(): JsonObject[];
-}
-
 /** Texts that follow one another are one: most readers look at the first part alone. */
-function createMessageContent(): MessageContent {
-  const parts: { refusal: boolean; text: string; annotations: JsonObject[] }[] = [];
-  return {
-    add({ text, refusal = false, citations = [] }) {
-      let open = parts.at(-1);
-      if (open?.refusal !== refusal) parts.push((open = { refusal, text: '', annotations: [] }));
-      for (const citation of citations) {
-        const annotation = encodeCitation(citation, open.text.length, text.length);
-        if (annotation !== undefined) open.annotations.push(annotation);
-      }
-      open.text += text;
-    },
-    parts: () =>
-      parts.map(({ refusal, text, annotations }) =>
-        refusal ? refusalPart(text) : textPart(text, annotations),
-      ),
-  };
+class MessageContent {
+  readonly parts: JsonObject[] = [];
+  #isRefusal: boolean | undefined;
+  #text = '';
+  #annotations: JsonObject[] = [];
+
+  add({ text, refusal, citations = [] }: TextPart): void {
+    const isRefusal = refusal === true;
+    if (isRefusal !== this.#isRefusal) {
+      this.#isRefusal = isRefusal;
+      this.#text = '';
+      this.#annotations = [];
+    } else this.parts.pop();
+    for (const citation of citations) {
+      const annotation = encodeCitation(citation, this.#text.length, text.length);
+      if (annotation !== undefined) this.#annotations.push(annotation);
+    }
+    this.#text += text;
+    this.parts.push(isRefusal ? refusalPart(this.#text) : textPart(this.#text, this.#annotations));
+  }
 }
 
 /** Characters that the model wrote, for an estimate where the provider counts nothing. */

@@ -85,18 +85,14 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
 }
 
 /** The details are always there: clients read through them without asking. */
-export function encodeUsage(usage: Usage): JsonObject {
+export function usageJson(usage: Usage): string {
+  const { cacheRead = 0, cacheWrite = 0, output, reasoning = 0 } = usage;
   const input = totalInput(usage);
-  return {
-    input_tokens: input,
-    input_tokens_details: {
-      cached_tokens: usage.cacheRead ?? 0,
-      cache_write_tokens: usage.cacheWrite ?? 0,
-    },
-    output_tokens: usage.output,
-    output_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
-    total_tokens: input + usage.output,
-  };
+  return (
+    `{"input_tokens":${input},"input_tokens_details":{"cached_tokens":${cacheRead},` +
+    `"cache_write_tokens":${cacheWrite}},"output_tokens":${output},` +
+    `"output_tokens_details":{"reasoning_tokens":${reasoning}},"total_tokens":${input + output}}`
+  );
 }
 
 const CHARACTERS_A_TOKEN = 4;

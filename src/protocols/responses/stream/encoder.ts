@@ -14,15 +14,15 @@ import { callIds, callItem, clientToolOf, encryptedContent, itemId } from '../re
 import { stringOf } from '../reply/decode.ts';
 import {
   completedAt,
-  echoOf,
-  headOf,
+  echoJson,
+  headJson,
   responseOf,
   noteReplyIds,
   responseId,
   type ResponseHead,
   type ResponseState,
 } from '../reply/response.ts';
-import { encodeStop, refusalWords, encodeUsage, estimateUsage } from '../reply/ending.ts';
+import { encodeStop, refusalWords, usageJson, estimateUsage } from '../reply/ending.ts';
 import { toolDirectory, type ToolDirectory } from '../request/tools.ts';
 import { AdoptedFrames } from './adopted-frames.ts';
 import { CallItem, MessageItem, Numbered, ReasoningItem, WholeItem, type OpenItem } from './open-item.ts';
@@ -53,7 +53,7 @@ class ResponsesWriter implements StreamEncoder {
   readonly #context: ReplyContext;
   readonly #tools: ToolDirectory;
   readonly #hideReasoning: boolean;
-  /** The request's members of every Response, as JSON without the first brace. */
+  /** The request's members of every Response, as JSON without braces. */
   readonly #echo: string;
   readonly #frames = new Numbered();
   #head: ResponseHead | undefined;
@@ -80,7 +80,7 @@ class ResponsesWriter implements StreamEncoder {
     this.#context = context;
     this.#tools = toolDirectory(asked);
     this.#hideReasoning = reasoning?.display === 'omitted';
-    this.#echo = `,${JSON.stringify(echoOf(context)).slice(1)}}`;
+    this.#echo = echoJson(context);
   }
 
   push(event: StreamEvent): string {
@@ -178,8 +178,7 @@ class ResponsesWriter implements StreamEncoder {
 
   #lifecycle(type: string, state: ResponseState): string {
     if (this.#head === undefined) return '';
-    const head = JSON.stringify(headOf(this.#head, state)).slice(0, -1);
-    return this.#frames.raw(type, `"response":${head}${this.#echo}`);
+    return this.#frames.raw(type, `"response":{${headJson(this.#head, state)},${this.#echo}}}`);
   }
 
   #soFar(status: 'in_progress' | 'incomplete'): JsonObject[] {
@@ -203,8 +202,8 @@ class ResponsesWriter implements StreamEncoder {
     return frames + this.#lifecycle(`response.${status}`, state) + DONE;
   }
 
-  #usage(usage: Usage | undefined): JsonObject {
-    return encodeUsage(usage ?? estimateUsage(this.#context.estimateInput(), this.#characters));
+  #usage(usage: Usage | undefined): string {
+    return usageJson(usage ?? estimateUsage(this.#context.estimateInput(), this.#characters));
   }
 
   /** The words of a refusal, also where they streamed as text: clients look for the part. */
