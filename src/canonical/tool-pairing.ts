@@ -181,9 +181,12 @@ function asParts(content: string | Part[]): Part[] {
 
 /** The first use of an id keeps it; others get `_2`, `_3` … by occurrence. */
 export function createUniqueIds(): (id: string) => string {
-  const used = new Set<string>();
-  const counts = new Map<string, number>();
+  /** Most answers call nothing. */
+  let used: Set<string> | undefined;
+  let counts: Map<string, number> | undefined;
   return (asked) => {
+    used ??= new Set();
+    counts ??= new Map();
     let id = asked;
     let count = counts.get(asked) ?? 1;
     while (used.has(id)) id = `${asked}_${++count}`;

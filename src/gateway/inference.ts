@@ -47,8 +47,8 @@ export async function infer(
     const recalled = losesThinking(protocol, targets, query)
       ? await recallThinking(inbound, key.accountId, deps)
       : undefined;
-    const references =
-      client.stored && (await resolveReferences(inbound, client.stored, key.accountId, deps));
+    const resolving = client.stored && resolveReferences(inbound, client.stored, key.accountId, deps);
+    const references = resolving && (await resolving);
     const build = { forwarded, strict, recalled, references };
     const { first, rest, refused } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, tiers, clock, deps.log);

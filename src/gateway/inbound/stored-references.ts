@@ -11,13 +11,13 @@ type Found = Parameters<StoredAnswers['inline']>[1];
 
 const NOTHING_FOUND: ReadonlyMap<string, string> = new Map();
 
-/** undefined: the body refers to nothing. Throws GatewayError `unavailable` if the store cannot be read. */
-export async function resolveReferences(
+/** undefined: the body refers to nothing. Rejects with GatewayError `unavailable` if the store cannot be read. */
+export function resolveReferences(
   inbound: Inbound,
   stored: StoredAnswers,
   accountId: number,
   { items, log }: { items: SealedItems; log: Logger },
-): Promise<StoredReferences | undefined> {
+): Promise<StoredReferences> | undefined {
   const { ids, bare, sealed } = stored.references(inbound.value);
   if (ids.length === 0 && bare.length === 0 && sealed.length === 0) return undefined;
   return readable(log, async () => {

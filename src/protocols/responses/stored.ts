@@ -28,12 +28,22 @@ interface ItemRecord {
 
 const isWanted = (value: JsonObject): boolean => value.store !== false;
 
+const NONE: References = { ids: [], bare: [], sealed: [] };
+
+/** Most items are messages without an id. */
+function mayRefer(item: JsonValue): boolean {
+  return isObject(item) && (item.id !== undefined || item.encrypted_content !== undefined);
+}
+
 function references(value: JsonObject): References {
   const { previous_response_id: previous, input } = value;
-  const ids = new Set<string>(typeof previous === 'string' && previous !== '' ? [previous] : []);
+  const items = Array.isArray(input) ? input : [];
+  const hasPrevious = typeof previous === 'string' && previous !== '';
+  if (!hasPrevious && !items.some(mayRefer)) return NONE;
+  const ids = new Set<string>(hasPrevious ? [previous] : []);
   const bare = new Set<string>();
   const sealed: string[] = [];
-  for (const item of Array.isArray(input) ? input : []) {
+  for (const item of items) {
     if (!isObject(item)) continue;
     const { encrypted_content: content } = item;
     if (isReference(item)) ids.add(item.id);

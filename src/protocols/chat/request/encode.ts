@@ -47,10 +47,12 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   return { body, warnings: encoding.warnings, restore };
 }
 
+const NO_TOOLS: ReadonlySet<string> = new Set();
+
 /** Tools of free text that were sent as functions. */
-function standIns({ request, traits }: EncodeContext): ReadonlySet<string> {
-  if (traits.customTools) return new Set();
-  return new Set((request.tools ?? []).filter(({ type }) => type === 'custom').map(({ name = '' }) => name));
+function standIns({ request: { tools }, traits }: EncodeContext): ReadonlySet<string> {
+  if (traits.customTools || tools === undefined) return NO_TOOLS;
+  return new Set(tools.filter(({ type }) => type === 'custom').map(({ name = '' }) => name));
 }
 
 function putTools(body: JsonObject, encoding: EncodeContext): void {

@@ -16,14 +16,14 @@ interface Conversation {
   tools: ToolDirectory;
   native: NativeField[];
   /** Ids of items -> ids of their calls: some results name the item. */
-  calls: Map<string, string>;
+  calls?: Map<string, string>;
   /** Calls of tools that the request does not list, which stand as text. */
-  asText: Set<string>;
+  asText?: Set<string>;
 }
 
 export function decodeInput({ input }: JsonObject, tools: ToolDirectory, native: NativeField[]): Message[] {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ type: 'text', text: input }] }];
-  const into: Conversation = { messages: [], tools, native, calls: new Map(), asText: new Set() };
+  const into: Conversation = { messages: [], tools, native, calls: undefined, asText: undefined };
   (Array.isArray(input) ? input : []).forEach((item, index) => {
     if (isObject(item)) decodeItem(item, `input[${index}]`, into);
   });
@@ -125,7 +125,7 @@ function addCall(
   into: Conversation,
 ): void {
   const id = callIdOf(item, at);
-  if (typeof item.id === 'string') into.calls.set(item.id, id);
+  if (typeof item.id === 'string') (into.calls ??= new Map<string, string>()).set(item.id, id);
   addOutput({ type: 'tool_call', id, ...call }, into);
 }
 
@@ -158,8 +158,8 @@ function builtInCall(kind: BuiltIn, args: (item: JsonObject) => JsonValue | unde
       return;
     }
     const id = callIdOf(item, at);
-    into.asText.add(id);
-    if (typeof item.id === 'string') into.calls.set(item.id, id);
+    (into.asText ??= new Set()).add(id);
+    if (typeof item.id === 'string') (into.calls ??= new Map<string, string>()).set(item.id, id);
     addOutput({ type: 'text', text: `[${kind}_call] ${written}` }, into);
   };
 }
@@ -187,8 +187,8 @@ const readResult: ItemReader = (item, at, into) => {
 
 function addCallResult(content: string | Part[], item: JsonObject, at: string, into: Conversation): void {
   const named = callIdOf(item, at);
-  const callId = into.calls.get(named) ?? named;
-  if (into.asText.has(callId)) {
+  const callId = into.calls?.get(named) ?? named;
+  if (into.asText?.has(callId) === true) {
     const text = typeof content === 'string' ? content : JSON.stringify(item.output);
     into.messages.push({ role: 'user', parts: [{ type: 'text', text: `[${textOf(item.type)}] ${text}` }] });
   } else if (item.status === 'failed')

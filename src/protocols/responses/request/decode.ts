@@ -138,7 +138,7 @@ function decodeText(value: JsonValue | undefined, native: NativeField[]): Respon
 }
 
 /** What a Response repeats of its request. */
-const REPEATED = [
+const REPEATED: ReadonlySet<string> = new Set([
   'background',
   'frequency_penalty',
   'include',
@@ -164,15 +164,12 @@ const REPEATED = [
   'top_p',
   'truncation',
   'user',
-] as const;
+]);
 
 /** With the items of the input that bring tools: a directory can be made of it, as of the request. */
 function askedOf(value: JsonObject): JsonObject {
   const asked: JsonObject = {};
-  for (const name of REPEATED) {
-    const member = value[name];
-    if (member !== undefined) asked[name] = member;
-  }
+  for (const name in value) if (REPEATED.has(name)) asked[name] = value[name];
   const items = itemsWithTools(value.input);
   if (items.length > 0) asked.input = items;
   return asked;

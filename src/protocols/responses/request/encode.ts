@@ -47,10 +47,12 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   dropRefused(body, encoding, REFUSABLE);
   const stop = (request.stop ?? []).filter((sequence) => sequence !== '');
   if (stop.length > 0) encoding.warn('changed', 'stop', 'the gateway itself stops at them');
-  const restore: ReverseMapping = { toolNames: encoding.toolNames, customTools: new Set(), stop };
+  const restore: ReverseMapping = { toolNames: encoding.toolNames, customTools: NO_TOOLS, stop };
   if (structuredTool !== undefined) restore.structuredTool = structuredTool;
   return { body, warnings: encoding.warnings, restore };
 }
+
+const NO_TOOLS: ReadonlySet<string> = new Set();
 
 const ENCRYPTED = 'reasoning.encrypted_content';
 

@@ -97,27 +97,33 @@ const isText: Check = (value) => typeof value === 'string';
 const isTruth: Check = (value) => typeof value === 'boolean';
 const isWholePositive: Check = (value) => Number.isInteger(value) && Number(value) >= 1;
 
-const OPTIONS: readonly (readonly [name: string, check: Check, message: string])[] = [
-  ['stream', isTruth, 'must be true or false'],
-  ['store', isTruth, 'must be true or false'],
-  ['background', isTruth, 'must be true or false'],
-  ['instructions', isText, 'must be a string'],
-  ['tools', Array.isArray, 'must be an array'],
-  ['include', Array.isArray, 'must be an array'],
-  ['tool_choice', (value) => isText(value) || isObject(value), 'must be a string or an object'],
-  ['reasoning', isObject, 'must be an object'],
-  ['text', isObject, 'must be an object'],
-  ['metadata', isObject, 'must be an object'],
-  ['previous_response_id', isText, 'must be a string'],
-  ['temperature', between(0, 2), 'must be a number from 0 to 2'],
-  ['top_p', between(0, 1), 'must be a number from 0 to 1'],
-  ['max_output_tokens', isWholePositive, 'must be a whole number, at least 1'],
-];
+const OPTIONS: ReadonlyMap<string, readonly [check: Check, message: string]> = new Map<
+  string,
+  readonly [Check, string]
+>([
+  ['stream', [isTruth, 'must be true or false']],
+  ['store', [isTruth, 'must be true or false']],
+  ['background', [isTruth, 'must be true or false']],
+  ['instructions', [isText, 'must be a string']],
+  ['tools', [Array.isArray, 'must be an array']],
+  ['include', [Array.isArray, 'must be an array']],
+  ['tool_choice', [(value) => isText(value) || isObject(value), 'must be a string or an object']],
+  ['reasoning', [isObject, 'must be an object']],
+  ['text', [isObject, 'must be an object']],
+  ['metadata', [isObject, 'must be an object']],
+  ['previous_response_id', [isText, 'must be a string']],
+  ['temperature', [between(0, 2), 'must be a number from 0 to 2']],
+  ['top_p', [between(0, 1), 'must be a number from 0 to 1']],
+  ['max_output_tokens', [isWholePositive, 'must be a whole number, at least 1']],
+]);
 
 function checkOptions(value: JsonObject): void {
-  for (const [name, check, message] of OPTIONS) {
+  for (const name in value) {
     const option = value[name];
-    if (option !== undefined && option !== null && !check(option)) refuse(name, message);
+    const known = OPTIONS.get(name);
+    if (known === undefined || option === undefined || option === null) continue;
+    const [check, message] = known;
+    if (!check(option)) refuse(name, message);
   }
 }
 

@@ -45,8 +45,11 @@ const BRINGS_TOOLS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_se
 
 /** The items that a directory is made of. */
 export function itemsWithTools(input: JsonValue | undefined): JsonObject[] {
-  if (!Array.isArray(input)) return [];
-  return input.filter((item): item is JsonObject => isObject(item) && BRINGS_TOOLS.has(item.type));
+  return Array.isArray(input) ? input.filter(bringsTools) : [];
+}
+
+function bringsTools(item: JsonValue): item is JsonObject {
+  return isObject(item) && BRINGS_TOOLS.has(item.type);
 }
 
 function isBuiltIn(type: unknown): type is BuiltIn {
@@ -68,12 +71,12 @@ const BARE_NAMESPACE = 'functions';
 /** All tools of a request, those of its namespaces apart, each once: the newest definition counts. */
 export function readToolLists({ tools, input }: JsonObject): ToolLists {
   const lists: ToolLists = { own: [], hosted: [] };
+  const items = Array.isArray(input) ? input : [];
+  if (!Array.isArray(tools) && !items.some(bringsTools)) return lists;
   const places = new Map<string, number>();
   readList(tools, 'tools', false, lists, places);
-  if (!Array.isArray(input)) return lists;
-  input.forEach((item, index) => {
-    if (!isObject(item) || !BRINGS_TOOLS.has(item.type)) return;
-    readList(item.tools, `input[${index}].tools`, true, lists, places);
+  items.forEach((item, index) => {
+    if (bringsTools(item)) readList(item.tools, `input[${index}].tools`, true, lists, places);
   });
   return lists;
 }
