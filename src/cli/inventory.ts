@@ -12,7 +12,7 @@ import { SIM_MODELS } from '../sim/behaviours.ts';
 import type { Context } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean } from './ui/style.ts';
-import { readConfig, sayRead, withStore } from './with-store.ts';
+import { readConfig, readProviders, sayRead, withStore } from './with-store.ts';
 
 export interface Inventory {
   config: Config;
@@ -27,6 +27,8 @@ interface Options {
   database?: boolean;
   /** Requests are sent by the code that serves clients. */
   asServer?: boolean;
+  /** The command has something to do without any provider. */
+  mayLackProviders?: boolean;
 }
 
 const PROBE_MS = 300;
@@ -36,9 +38,10 @@ export async function withInventory<Result>(
   command: Command,
   context: Context,
   use: (inventory: Inventory) => Promise<Result>,
-  { database = false, asServer = false }: Options = {},
+  { database = false, asServer = false, mayLackProviders = false }: Options = {},
 ): Promise<Result> {
-  const config = await readConfig(command, context);
+  const read = mayLackProviders ? readConfig : readProviders;
+  const config = await read(command, context);
   await sayRead(context, config, { database });
   for (const warning of config.warnings) say(context.stderr, `warning: ${clean(warning)}`);
   const client = createClient(context, asServer);

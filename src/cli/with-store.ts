@@ -2,6 +2,7 @@
 // that commands share: which database they use, unknown names, limits.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
+import type { LoadOptions } from '../config/load.ts';
 import { NO_STORE, StoreError, type Key, type Store, type StoreReader } from '../store/store.ts';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { say } from './ui/lines.ts';
@@ -16,21 +17,31 @@ interface ListenFlags {
   log?: 'pretty' | 'json' | 'off' | undefined;
 }
 
-export async function readConfig(
+/** For commands that ask no provider: they work in a terminal without the providers' keys. Rejects with ConfigError. */
+export async function readConfig(command: Command, context: Context): Promise<Config> {
+  const { loadConfig } = await import('../config/load.ts');
+  return loadConfig({ ...sourceOf(command, context), mayLackProviders: true });
+}
+
+/** For commands that ask providers. Rejects with ConfigError, also if every provider is left out for want of its key. */
+export async function readProviders(
   command: Command,
   context: Context,
   listen: ListenFlags = {},
 ): Promise<Config> {
-  const { config, database } = command.optsWithGlobals<GlobalOptions>();
   const { loadConfig } = await import('../config/load.ts');
-  return loadConfig({ flags: { config, database, ...listen }, env: context.env, cwd: context.cwd });
+  return loadConfig(sourceOf(command, context, listen));
+}
+
+function sourceOf(command: Command, { env, cwd }: Context, listen: ListenFlags = {}): LoadOptions {
+  const { config, database } = command.optsWithGlobals<GlobalOptions>();
+  return { flags: { config, database, ...listen }, env, cwd };
 }
 
 /** Every value that is in effect and what sets it. Rejects with ConfigError. */
-export async function effective(command: Command, { env, cwd }: Context, listen: ListenFlags = {}) {
-  const { config, database } = command.optsWithGlobals<GlobalOptions>();
+export async function effective(command: Command, context: Context, listen: ListenFlags = {}) {
   const { effectiveValues } = await import('../config/effective.ts');
-  const found = effectiveValues({ flags: { config, database, ...listen }, env, cwd });
+  const found = effectiveValues({ ...sourceOf(command, context, listen), mayLackProviders: true });
   return { file: found.config.file, ...found };
 }
 

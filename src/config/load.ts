@@ -35,6 +35,8 @@ export interface LoadOptions {
   flags: Flags;
   env: Env;
   cwd: string;
+  /** A configuration whose providers are all left out is valid: for what asks no provider. */
+  mayLackProviders?: boolean;
 }
 
 /** Reads the file at each call. Throws a ConfigError with all faults. */
@@ -66,7 +68,8 @@ export function loadConfig(options: LoadOptions): Config {
   }
   const routes = resolveRoutes(file.routes ?? {}, { providers, leftOut: unusable, secret });
   faults.push(...routes.faults, ...tierFaults(file));
-  if (faults.length === 0 && providers.length === 0) faults.push(noProvider(warnings));
+  const isLacking = providers.length === 0 && (warnings.length === 0 || options.mayLackProviders !== true);
+  if (faults.length === 0 && isLacking) faults.push(noProvider(warnings));
   if (faults.length > 0) throw new ConfigError(source.lines(faults));
   const leftOut = [...reasons].map(([provider, why]): LeftOut => {
     return { provider, why, names: [...modelNames(source.value, provider), ...routesTo(provider, file)] };

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { faultsOf, say } from '../ui/lines.ts';
 import { clean, createStyle, printJson, printLines, shortened, widthOf } from '../ui/style.ts';
 import { table } from '../ui/table.ts';
-import { effective, readConfig, startWarnings } from '../with-store.ts';
+import { effective, readProviders, startWarnings } from '../with-store.ts';
 
 interface Options {
   json?: boolean;
@@ -29,7 +29,7 @@ export function defineConfig(config: Command, context: Context): void {
 }
 
 async function checkConfig(options: Options, command: Command, context: Context): Promise<void> {
-  const config = await readConfig(command, context).catch((error: unknown) => {
+  const config = await readProviders(command, context).catch((error: unknown) => {
     const faults = faultsOf(error);
     if (options.json && faults !== undefined) printJson(context, { valid: false, faults, warnings: [] });
     throw error;

@@ -1,6 +1,7 @@
 // The gateway that a tool is pointed at, as the configuration describes it: its address, and what a model's first target takes. No
 // gateway has to run.
 import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
 import { readWindows } from '../../providers/local-windows.ts';
 import { CliError, type Context } from '../context.ts';
 import { learnModels, LIST_MS, withInventory, type Inventory } from '../inventory.ts';
@@ -16,18 +17,21 @@ export interface GatewayFacts {
 
 /** Rejects with CliError if the name is unknown, or the configuration has no fixed address. */
 export async function gatewayFacts(command: Command, context: Context, name: string): Promise<GatewayFacts> {
-  return withInventory(command, context, async (inventory) => {
+  const read = async (inventory: Inventory): Promise<GatewayFacts> => {
     const url = runningUrl(inventory.config);
     if (url === undefined) {
       throw new CliError('listen.port is 0: settings need a fixed address; set a port in the configuration');
     }
     await learnModels(inventory, context);
     return { url, running: await isRunning(inventory.client, url), model: await describe(inventory, name) };
-  });
+  };
+  return withInventory(command, context, read, { mayLackProviders: true });
 }
 
 async function describe({ routing, client, config }: Inventory, name: string): Promise<ReachedModel> {
   const first = routing.model(name, null)?.targets[0];
+  if (first === undefined && isLeftOut(config, name))
+    return { name, target: name, window: null, output: null };
   if (first === undefined) {
     const names = routing
       .models(null)
@@ -44,4 +48,10 @@ async function describe({ routing, client, config }: Inventory, name: string): P
   if (windows.size > 0) routing.setWindows(provider.name, windows);
   const { contextWindow, maxOutput } = routing.model(first.key, null) ?? {};
   return { name, target: first.key, window: contextWindow ?? null, output: maxOutput ?? null };
+}
+
+/** Whether only the keys of its providers are missing, which a gateway in another terminal may have. */
+function isLeftOut({ providers, leftOut }: Config, name: string): boolean {
+  if (name === 'auto') return providers.length === 0 && leftOut.length > 0;
+  return leftOut.some(({ provider, names }) => names.includes(name) || name.startsWith(`${provider}/`));
 }

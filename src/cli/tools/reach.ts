@@ -35,7 +35,7 @@ export interface ReachedGateway {
 
 interface Parts {
   config: Config;
-  /** Reads the configuration again. */
+  /** Reads the configuration of a gateway that is started here. */
   load: () => Promise<Config>;
   store: Store;
   key: string;
@@ -98,7 +98,7 @@ async function isOurs(client: ProviderClient, url: string, key: string): Promise
   }
 }
 
-async function startOwn({ config, load, store, tool, context }: Parts) {
+async function startOwn({ load, store, tool, context }: Parts) {
   const { startApp } = await import('../../app/app.ts');
   const { createLog } = await import('../../log.ts');
   const { startControl } = await import('../../control/server.ts');
@@ -111,9 +111,10 @@ async function startOwn({ config, load, store, tool, context }: Parts) {
   // The terminal is the tool's: no log.
   const log = createLog({ format: 'off', stream: stderr });
   const reload = async (): Promise<Config> => own(await load());
+  const config = await reload();
   const dataFolder = await dataFolderOf(config, env);
   const app = await startApp({
-    config: own(config),
+    config,
     reload,
     store,
     dataFolder,

@@ -8,7 +8,7 @@ import { collect, parsePort, parseWorkers } from '../../args/values.ts';
 import { ControlError } from '../../../control/handler.ts';
 import { version, type Context, type GlobalOptions } from '../../context.ts';
 import { dataFolderOf } from '../../running.ts';
-import { effective, openDatabase, readConfig } from '../../with-store.ts';
+import { effective, openDatabase, readProviders } from '../../with-store.ts';
 import { openControl } from './control.ts';
 import {
   createFirstKey,
@@ -80,7 +80,7 @@ async function serveCommand(options: Options, command: Command, context: Context
   const { host: hosts, port, log, workers = 1, background, inBackground } = options;
   const listen = { hosts, port, log };
   const source: Source = {
-    load: () => readConfig(command, context, listen),
+    load: () => readProviders(command, context, listen),
     effective: () => effective(command, context, listen),
   };
   if (background === true) {

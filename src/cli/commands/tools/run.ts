@@ -14,7 +14,7 @@ import { programSetup, type Setup } from '../../tools/setups.ts';
 import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../../tools/tools.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, formatCount } from '../../ui/style.ts';
-import { openDatabase, readConfig } from '../../with-store.ts';
+import { openDatabase, readConfig, readProviders } from '../../with-store.ts';
 
 interface Options {
   model: string;
@@ -79,8 +79,7 @@ interface Start {
 }
 
 async function start(choice: Choice, { options, command, context, signals, undo }: Start) {
-  const load = async () => readConfig(command, context);
-  const config = await load();
+  const config = await readConfig(command, context);
   const store = await openDatabase(config);
   undo.push(() => store.close());
   const { leaseKey } = await import('../../tools/key-lease.ts');
@@ -88,7 +87,14 @@ async function start(choice: Choice, { options, command, context, signals, undo 
   const { clock, ids } = context;
   const key = await leaseKey({ store, clock, ids }, `run ${choice.name}`);
   undo.push(() => key.end());
-  const gateway = await reachGateway({ config, load, store, key: key.plaintext, tool: choice.name, context });
+  const gateway = await reachGateway({
+    config,
+    load: () => readProviders(command, context),
+    store,
+    key: key.plaintext,
+    tool: choice.name,
+    context,
+  });
   undo.push(() => gateway.stop());
   const model = await gateway.model(options.model);
   const folder = createPrivateFolder();
