@@ -61,21 +61,21 @@ const GROUPS: Record<Grouping, Group> = {
     kind: BY_KEY,
     members: { key: 'name' },
     by: 'account_id, name',
-    order: '1, requests DESC, 2',
+    order: '1, sum(requests) DESC, 2',
     admitted: false,
   },
   model: {
     kind: BY_MODEL,
     members: { model: "nullif(name, '')", provider: "nullif(provider, '')" },
     by: 'account_id, name, provider',
-    order: '1, requests DESC, 2 NULLS FIRST, 3 NULLS FIRST',
+    order: '1, sum(requests) DESC, 2 NULLS FIRST, 3 NULLS FIRST',
     admitted: false,
   },
   provider: {
     kind: BY_MODEL,
     members: { provider: "nullif(provider, '')" },
     by: 'account_id, provider',
-    order: '1, requests DESC, 2 NULLS FIRST',
+    order: '1, sum(requests) DESC, 2 NULLS FIRST',
     admitted: false,
   },
   hour: {
@@ -103,16 +103,16 @@ export interface Dialect {
   since: string;
   days: string;
   account: string;
-  /** The sum of a column. */
-  sum: (count: string) => string;
+  /** The sums of COUNTS. */
+  sums: string;
   /** Sums by hour of rows that are not in the stored sums, with the columns of every kind. `filter`: AND and a condition. */
   newer?: (filter: string) => string;
 }
 
 /** The query for the totals of each group (undefined: of everything), of one account or of all. Its columns: the account's number and
- *  the members of the group's name (not without a group), then COUNTS. */
+ *  the members of the group's name (not without a group), then the dialect's sums. */
 export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dialect: Dialect): string {
-  const { since, days, account, sum, newer } = dialect;
+  const { since, days, account, sums, newer } = dialect;
   const group = grouping && GROUPS[grouping];
   const { kind, admitted } = group ?? ALL;
   const filter = ofAccount ? `AND account_id = ${account}` : '';
@@ -136,10 +136,9 @@ export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dia
     );
   }
   const from = `FROM (${sources.join(' UNION ALL ')}) AS sums`;
-  const totals = COUNTS.map((count) => `${sum(count)} AS ${count}`).join(', ');
-  if (group === undefined) return `SELECT ${totals} ${from}`;
+  if (group === undefined) return `SELECT ${sums} ${from}`;
   const named = Object.entries(group.members).map(([name, expression]) => `${expression} AS "${name}"`);
-  return `SELECT account_id, ${named.join(', ')}, ${totals} ${from} GROUP BY ${group.by} ORDER BY ${group.order}`;
+  return `SELECT account_id, ${named.join(', ')}, ${sums} ${from} GROUP BY ${group.by} ORDER BY ${group.order}`;
 }
 
 /** The time from which on a report reads sums by day. `first`: the start of its first hour. */

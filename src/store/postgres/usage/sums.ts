@@ -12,7 +12,6 @@ import {
   hourOf,
   KINDS,
   KNOWN,
-  membersOf,
   nameOf,
   reportOf,
   toTotals,
@@ -60,10 +59,22 @@ export const addToSums = (rows: string): string => `
   GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
   ON CONFLICT (kind, at, account_id, name, provider) DO UPDATE SET ${ADD}`;
 
-const DIALECT: Dialect = { since: '$1', days: '$2', account: '$3', sum };
+/** Counts fit into a double, which is added faster than a numeric. One array a row is read faster than many columns. */
+const DIALECT: Dialect = {
+  since: '$1',
+  days: '$2',
+  account: '$3',
+  sums: `ARRAY[${COUNTS.map((count) => `sum(${count}::double precision)`).join(', ')}]::text`,
+};
 
-/** The account's number, the members of the group's name, the counts. */
+/** The account's number and the members of the group's name; the counts as an array's text. */
 type Row = (number | string | null)[];
+
+/** Of nothing, all sums are NULL. */
+function countsOf(row: Row | undefined): number[] {
+  const text = String(row?.at(-1) ?? '{}').slice(1, -1);
+  return text.includes('N') ? [] : (JSON.parse(`[${text}]`) as number[]);
+}
 
 const LOCK = { text: `SELECT pg_advisory_xact_lock(${LOCKS.prune})` };
 const OLDEST = { text: 'SELECT min(at) AS at FROM usage_sums WHERE kind = $1 AND at < $2' };
@@ -116,17 +127,16 @@ export function createUsageSums(connection: Connection) {
 
   return {
     totals: async (accountId: number | undefined, since: number): Promise<Totals> =>
-      toTotals((await report(undefined, accountId, since))[0] ?? []),
+      toTotals(countsOf((await report(undefined, accountId, since))[0])),
     totalsBy: async (
       grouping: Grouping,
       accountId: number | undefined,
       since: number,
     ): Promise<GroupedTotals[]> => {
-      const counts = 1 + membersOf(grouping).length;
       return (await report(grouping, accountId, since)).map((row) => ({
         accountId: Number(row[0]),
-        group: nameOf(grouping, row.slice(1, counts)),
-        totals: toTotals(row.slice(counts)),
+        group: nameOf(grouping, row.slice(1, -1)),
+        totals: toTotals(countsOf(row)),
       }));
     },
     async pruneSums(before: number): Promise<void> {

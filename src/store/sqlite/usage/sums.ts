@@ -62,7 +62,7 @@ const DIALECT: Dialect = {
   since: '@since',
   days: '@days',
   account: '@account',
-  sum,
+  sums: SUMS,
   // `+at` keeps SQLite from using the index of times.
   newer: (filter) => sumsOfRows(`id > @summed AND +at >= @since ${filter}`),
 };
