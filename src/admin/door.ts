@@ -8,8 +8,8 @@ export interface AdminDoor extends Site {
   turnOn(): void;
   /** Turns the API and the page on, and makes a one-time link: a path with a fragment, which browsers do not send. */
   createLink(): Promise<{ path: string; expires_in_seconds: number }>;
-  /** The configuration was read again: if it turned the API off, open streams and sessions end. */
-  configChanged(): void;
+  /** The configuration was read again: if it turned the API off, open streams and sessions end. The result says what it turned. */
+  configChanged(): 'turnOn' | 'turnOff' | undefined;
   /** Ends the event streams, and answers nothing more. */
   close(): void;
 }
@@ -39,11 +39,13 @@ export function createAdminDoor(options: AdminOptions): AdminDoor {
     configChanged() {
       const before = isConfigured;
       isConfigured = options.config().admin;
-      if (!before || isConfigured) return;
+      if (!before) return isConfigured ? 'turnOn' : undefined;
+      if (isConfigured) return undefined;
       isTurnedOn = false;
       void loading?.then((admin) => admin.close());
       // The next one has no sessions.
       loading = undefined;
+      return 'turnOff';
     },
     close: () => void loading?.then((admin) => admin.close()),
   };

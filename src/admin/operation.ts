@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { EffectiveValue } from '../config/effective.ts';
 import type { Ids } from '../ids.ts';
 import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
+import type { Logger } from '../log.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { AdminScope, Store } from '../store/store.ts';
 import type { Authenticator, Caller } from './authenticate.ts';
@@ -39,6 +40,7 @@ export interface AdminParts {
   /** Resolves when the search for local servers is over. */
   discovered: Promise<void>;
   clock: Clock;
+  log: Logger;
   ids: Ids;
   sessions: Sessions;
   authenticator: Authenticator;

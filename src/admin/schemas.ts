@@ -278,8 +278,11 @@ export const Connect = z.object({
 export const AuditRow = z.object({
   id: z.int(),
   at: time,
-  actor: z.string().meta({ description: 'The ID of a token or of a browser session' }),
-  address: z.string(),
+  actor: z.string().meta({
+    description:
+      'The ID of a token or of a browser session; `owner`: by the control socket; `cli NAME`: a user of this machine; `configuration`: the file',
+  }),
+  address: z.string().meta({ description: '`local`: not by HTTP' }),
   operation: z.string(),
   detail: z.record(z.string(), z.unknown()).meta({ description: 'Parameters and body' }),
   status: z

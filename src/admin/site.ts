@@ -1,5 +1,6 @@
 // Everything below `/admin`: the API and the files of its page. The order of the checks is the order of this file: origin, operation's
 // credential, path and method, input, and only then the operation. A change is recorded before it is made.
+import { audited, LOCAL, noted } from '../accounts/audit.ts';
 import { GatewayError } from '../errors.ts';
 import { ClientGone, type HeaderList, type SiteExchange } from '../gateway/exchange.ts';
 import type { Logger } from '../log.ts';
@@ -32,7 +33,6 @@ export interface Admin {
 
 export interface AdminOptions
   extends Omit<AdminParts, 'sessions' | 'authenticator' | 'events'>, Record<'live', LiveFeed> {
-  log: Logger;
   /** Those of all workers; undefined: this process has its own. */
   sessions?: Sessions | undefined;
 }
@@ -52,7 +52,7 @@ export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
   const authenticator = createAuthenticator({ ...options, sessions });
   let assets: Promise<Assets> | undefined;
   const site: SiteParts = {
-    parts: { ...options, sessions, authenticator, events },
+    parts: { ...options, log, sessions, authenticator, events },
     log,
     assets: () => (assets ??= readAssets()),
   };
@@ -70,6 +70,7 @@ export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
     },
     async createLink() {
       const { code, expiresInMs } = await sessions.createLink();
+      await noted(site.parts, { actor: 'owner', address: LOCAL, action: 'createLink' }, 201);
       return { path: `${ROOT}/#link=${code}`, expires_in_seconds: expiresInMs / 1000 };
     },
     close() {
@@ -114,7 +115,7 @@ async function perform(
   const call: Call = { exchange, caller, headers };
   const isChange = operation.scope === 'write' && caller !== undefined;
   const value = isChange
-    ? await recorded(operation, { input, call, actor: caller.id }, { parts, log })
+    ? await recorded(operation, { input, call, actor: caller.id }, parts)
     : await operation.run(input, parts, call);
   if (operation.scope === 'write')
     log.info('admin', { request: exchange.requestId, operation: operation.id, actor: caller?.id });
@@ -124,31 +125,23 @@ async function perform(
 /** What an audit row holds of parameters and body. */
 const MOST_DETAIL = 4096;
 
-/** If the row cannot be written, nothing is changed. If only its status cannot be written, the answer, which may hold a new key, is
- *  sent all the same. */
-async function recorded(
+function recorded(
   operation: Operation,
   { input, call, actor }: { input: Input; call: Call; actor: string },
-  { parts, log }: Pick<SiteParts, 'parts' | 'log'>,
+  parts: AdminParts,
 ): Promise<unknown> {
-  const { store, clock } = parts;
-  const text = withoutKeys(JSON.stringify({ ...input.params, ...input.body }));
+  const text = JSON.stringify({ ...input.params, ...input.body });
   const detail = text.length > MOST_DETAIL ? JSON.stringify({ ...input.params, cut: true }) : text;
   const address = call.exchange.remoteAddress;
-  const row = await store.beginAudit({ at: clock.now(), actor, address, action: operation.id, detail });
-  let status = 500;
-  try {
-    const value = await operation.run(input, parts, call);
-    status = operation.status;
-    return value;
-  } catch (error) {
-    if (error instanceof Problem) status = error.status;
-    throw error;
-  } finally {
-    await store.endAudit(row, status).catch((error: unknown) => {
-      log.error('an audit row has no status', { audit: row, operation: operation.id, detail: String(error) });
-    });
-  }
+  return audited(
+    parts,
+    { actor, address, action: operation.id, detail },
+    {
+      change: () => operation.run(input, parts, call),
+      statusOf: () => operation.status,
+      failed: (error) => (error instanceof Problem ? error.status : 500),
+    },
+  );
 }
 
 /** Rejects with Problem 400, 413 or 415. */

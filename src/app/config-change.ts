@@ -1,5 +1,6 @@
 // A changed configuration of a running gateway: what takes effect at once, what needs a restart, and an invalid one, which changes
 // nothing.
+import { LOCAL, noted } from '../accounts/audit.ts';
 import { placeChanges, type Config } from '../config/config.ts';
 import { watchConfig } from '../config/watch.ts';
 import { silentLog, type Logger } from '../log.ts';
@@ -30,7 +31,9 @@ export async function applyChange(parts: Parts, reload: () => Promise<Config>): 
     const { database, metrics, otlp } = before;
     state.config = { ...next, listen, database, metrics, otlp };
     deps.routing.update(state.config);
-    admin.configChanged();
+    const action = admin.configChanged();
+    if (leads && action !== undefined)
+      await noted(deps, { actor: 'configuration', address: LOCAL, action }, 200);
     await loadPrices(deps);
     log.info('the configuration was reloaded', { providers: state.config.providers.length });
     for (const warning of next.warnings) log.warn(warning);

@@ -80,9 +80,9 @@ export interface NewAdminToken extends Omit<AdminToken, 'lastUsedAt' | 'revokedA
 /** A change that the admin API is about to make. */
 export interface AuditEntry {
   at: number;
-  /** The ID of a token, or of a browser session. */
+  /** The ID of a token, or of a browser session; or who acts on this machine: `owner`, `cli NAME`, `configuration`. */
   actor: string;
-  /** The client's address. */
+  /** The client's address, or `local`. */
   address: string;
   /** The name of the operation. */
   action: string;

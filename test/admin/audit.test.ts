@@ -1,7 +1,8 @@
 // The audit of the admin API: each write has a row before it happens, and a write without a row does not happen.
+import { writeFileSync } from 'node:fs';
 import { join, dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { gateway, type TestGateway } from '../helpers/gateway.ts';
 import { call, newToken, openBrowser } from './support.ts';
 
@@ -25,7 +26,9 @@ it('records who changed what, when and from where, and the outcome', async () =>
   await call(running, '/accounts/ada', { method: 'PATCH', token, body: { account: 'grace', tier: 'pro' } });
   await call(running, '/accounts/ada', { method: 'DELETE', token });
   const browser = await openBrowser(running);
-  await browser.call('/accounts/grace', { method: 'DELETE', headers: { 'x-gateway-csrf': browser.csrf } });
+  const own = { 'x-gateway-csrf': browser.csrf };
+  await browser.call('/accounts/grace', { method: 'DELETE', headers: own });
+  await browser.call('/admin/session', { method: 'DELETE', headers: own });
 
   const { json } = await call(running, '/audit', { token });
   const rows = [...(json.data ?? [])].reverse();
@@ -35,11 +38,21 @@ it('records who changed what, when and from where, and the outcome', async () =>
     ['revokeKey', { id: keyId }, 200],
     ['changeAccount', { account: 'grace', tier: 'pro' }, 200],
     ['removeAccount', { account: 'ada' }, 404],
+    ['createLink', {}, 201],
+    ['openSession', {}, 201],
     ['removeAccount', { account: 'grace' }, 200],
+    ['closeSession', {}, 200],
   ]);
-  expect(new Set(rows.map(({ address }) => address))).toEqual(new Set(['127.0.0.1']));
-  expect(rows.slice(0, 5).map(({ actor }) => actor)).toEqual(Array(5).fill(tokenId));
-  expect(rows[5]?.['actor']).toMatch(/^ses_/);
+  const addresses = rows.map(({ address }) => address);
+  expect(addresses).toEqual([
+    ...Array<string>(5).fill('127.0.0.1'),
+    'local',
+    ...Array<string>(3).fill('127.0.0.1'),
+  ]);
+  const actors = rows.map(({ actor }) => String(actor));
+  expect(actors.slice(0, 6)).toEqual([...Array<string>(5).fill(tokenId), 'owner']);
+  expect(actors[6]).toMatch(/^ses_/);
+  expect(new Set(actors.slice(6)).size).toBe(1);
   for (const { at } of rows) expect(Date.parse(String(at))).toBeGreaterThanOrEqual(before - 1);
 });
 
@@ -79,4 +92,29 @@ it('sends a new key also if the outcome cannot be written, and the row says that
   const { json } = await call(running, '/audit', { token });
   expect(json.data?.[0]).toMatchObject({ operation: 'createKey', status: null });
   expect(running.log()).toContain('an audit row has no status');
+});
+
+it('records that the file turned the API off and on', async () => {
+  const running = await gateway(ON);
+  for (const admin of [false, true]) {
+    writeFileSync(running.file, running.text({ admin }));
+    const action = admin ? 'turnOn' : 'turnOff';
+    await vi.waitFor(
+      async () => {
+        const [last] = await running.store.listAudit(Number.MAX_SAFE_INTEGER, 1);
+        expect(last).toMatchObject({ actor: 'configuration', address: 'local', action, status: 200 });
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+  }
+});
+
+it('opens a session for the owner without a row, and the log says so: the page shows what is wrong', async () => {
+  const running = await gateway(ON);
+  openFile(running).exec(
+    "CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END",
+  );
+  const browser = await openBrowser(running);
+  expect((await browser.call('/tiers')).status).toBe(200);
+  expect(running.log()).toContain('an audit row cannot be written');
 });

@@ -1,5 +1,6 @@
 // Browser sessions, the live events, and the document that describes all of this.
 import { z } from 'zod';
+import { noted } from '../../accounts/audit.ts';
 import { cookieOf } from '../authenticate.ts';
 import { openApiDocument } from '../openapi.ts';
 import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
@@ -38,6 +39,8 @@ export const sessionOperations: readonly Operation[] = [
     status: 201,
     async run({ body }, parts, { exchange, headers }) {
       const { session, cookie } = await parts.authenticator.openSession(exchange, body.link);
+      const { id: actor } = session;
+      await noted(parts, { actor, address: exchange.remoteAddress, action: 'openSession' }, 201);
       headers.push('set-cookie', cookieLine(exchange, cookie, parts));
       return sessionJson(session);
     },
@@ -82,7 +85,7 @@ export const streamOperations: readonly Operation[] = [
     path: '/events',
     tag: 'events',
     summary:
-      'Server-Sent Events, twice a second at most: `now` (requests in flight, health of targets), `requests` (those that ended, 100 at most and the number of the others), `missed` (events that a slow reader did not get)',
+      'Server-Sent Events, twice a second at most: `now` (requests in flight, health of targets), `requests` (those that ended, 50 at most and the number of the others), `missed` (events that a slow reader did not get)',
     replyType: 'text/event-stream',
     reply: z.string(),
     async run(_, { events }, { exchange, caller }) {

@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import type { Config } from '../../../config/config.ts';
@@ -61,7 +60,8 @@ async function findOrStart(
   const { running, silent } = await lookUpGateways(config, context);
   if (running.length === 0 && silent.length === 0 && json !== true) {
     const { serveInBackground } = await import('./background.ts');
-    await serveInBackground(config, command, context);
+    // The link alone is the result: `$(gateway dashboard)` is a URL, whether a gateway ran before or not.
+    await serveInBackground(config, command, { ...context, stdout: context.stderr });
   }
   return runningGateway(config, context);
 }
@@ -77,8 +77,8 @@ async function openInBrowser(url: string, { stderr, env }: Context): Promise<voi
     const file = join(folder, 'dashboard.html');
     const page = `<!doctype html><meta charset="utf-8"><title>Gateway</title><meta http-equiv="refresh" content="0; url=${url}">`;
     writeFileSync(file, page, { mode: 0o600 });
-    if (await opened(pathToFileURL(file).href, env)) await sleep(READ_MS);
-    else say(stderr, 'no browser could be opened; open the link yourself');
+    if (!(await opened(pathToFileURL(file).href, env)))
+      say(stderr, 'no browser could be opened; open the link yourself');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -89,14 +89,18 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
+/** false: there is no such program, or it fails, as where no browser is installed. Waits until the browser has read the file. */
 function opened(url: string, env: Context['env']): Promise<boolean> {
   const [program, ...words] = OPENERS[process.platform] ?? ['xdg-open'];
   return new Promise((resolve) => {
     const child = spawn(program, [...words, url], { env, stdio: 'ignore', detached: true });
     child.on('error', () => resolve(false));
+    child.on('exit', (code) => {
+      if (code !== 0) resolve(false);
+    });
     child.on('spawn', () => {
       child.unref();
-      resolve(true);
+      setTimeout(() => resolve(true), READ_MS);
     });
   });
 }
