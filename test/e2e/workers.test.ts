@@ -280,10 +280,7 @@ describe('a reload', () => {
     shell.configure({ providers: { sim: {} }, maintenance: true });
     const { code, stdout } = await shell.run('reload');
     const file = `${shell.directory}/gateway.yaml`;
-    expect([code, stdout]).toEqual([
-      0,
-      `the gateway with pid ${server.child.pid} uses ${file} as it is now\n`,
-    ]);
+    expect([code, stdout]).toEqual([0, `the gateway with pid ${server.child.pid} has read ${file} again\n`]);
     expect((await statusOf(shell)).state).toBe('maintenance');
   });
 

@@ -53,11 +53,13 @@ async function reloadCommand(
     printJson(context, { pid: status.pid, config: status.config, workers });
     return;
   }
-  const read = status.config === null ? '' : ` uses ${clean(status.config)} as it is now`;
   const served = workers.filter(({ state }) => state === 'serving').length;
-  const also =
-    workers.length === 0 ? '' : `${read === '' ? ' has' : ', with'} ${plural(served, 'new worker')}`;
-  printLines(context.stdout, [`the gateway with pid ${status.pid}${read}${also}`]);
+  const done = [
+    ...(status.config === null ? [] : [`read ${clean(status.config)} again`]),
+    ...(workers.length === 0 ? [] : [`replaced its workers by ${plural(served, 'new one')}`]),
+  ];
+  const what = done.length === 0 ? 'no configuration file to read' : done.join(' and ');
+  printLines(context.stdout, [`the gateway with pid ${status.pid} has ${what}`]);
   const ending = workers.filter(({ state }) => state === 'stopping');
   const open = ending.reduce((sum, worker) => sum + (worker.requests_in_flight ?? 0), 0);
   if (open > 0) {
