@@ -5,7 +5,7 @@ import type { GatewayDeps } from '../gateway/exchange.ts';
 import type { Live } from '../observe/live.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
 import type { TraceExporter } from '../observe/traces.ts';
-import type { UsageRecorder } from '../observe/usage-recorder.ts';
+import type { UsageRecorder } from '../observe/records.ts';
 import type { GatewayServer } from '../server/server.ts';
 import type { UsageSpool } from '../store/usage-spool.ts';
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { FinishedTrace } from '../../src/gateway/trace.ts';
 import { silentLog } from '../../src/log.ts';
-import { createUsageRecorder } from '../../src/observe/usage-recorder.ts';
+import { createUsageRecorder } from '../../src/observe/records.ts';
 import type { UsageSpool } from '../../src/store/usage-spool.ts';
 import type { Batch, Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';

@@ -14,7 +14,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { HOUR_MS, systemClock } from '../../src/clock.ts';
 import type { FinishedTrace } from '../../src/gateway/trace.ts';
 import type { Logger } from '../../src/log.ts';
-import { createUsageRecorder } from '../../src/observe/usage-recorder.ts';
+import { createUsageRecorder } from '../../src/observe/records.ts';
 import { StoreError, type Store } from '../../src/store/store.ts';
 import { createUsageSpool } from '../../src/store/usage-spool.ts';
 import { manualClock } from '../helpers/clock.ts';

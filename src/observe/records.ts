@@ -1,12 +1,18 @@
-// What is recorded of a finished request: its usage row, with what is to be noted in JSON (attempts, targets that were passed over,
-// what was left out, the error's message; most requests have nothing to be noted), and its log record. Never a key or a body.
+// What is recorded of a finished request, off its path: its usage row, with what is to be noted in JSON (attempts, targets that were
+// passed over, what was left out, the error's message; most requests have nothing to be noted), its log record, and what an account's
+// later requests may need of its answer. Never a key or a body.
 import type { AttemptDetail, RequestDetail } from '../accounts/request-json.ts';
 import { costOf } from '../routing/price.ts';
-import type { UsageRow } from '../store/store.ts';
+import type { UsageRow, Store } from '../store/store.ts';
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../without-keys.ts';
 import type { FinishedTrace, Observer } from '../gateway/trace.ts';
 import { totalInput } from '../canonical/reply.ts';
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { NumberedRows, UsageSpool } from '../store/usage-spool.ts';
+import { WriteQueue } from '../store/write-queue.ts';
+import type { SealedItems } from '../store/sealed-items.ts';
 
 export function usageRow(trace: FinishedTrace): UsageRow {
   const { key, contact, outcome } = trace;
@@ -190,4 +196,131 @@ const MAX_NAMED = 50;
 function listOf(names: readonly string[] = []): readonly string[] | undefined {
   if (names.length <= MAX_NAMED) return names.length === 0 ? undefined : names;
   return [...names.slice(0, MAX_NAMED), `… and ${names.length - MAX_NAMED} more`];
+}
+
+/** Rows of one transaction. */
+const MAX_BATCH = 1000;
+/** Rows that wait in memory while the store is unavailable. If the spool takes no more, the oldest are discarded, and the log says
+ *  how many. */
+const MAX_WAITING = 50_000;
+/** After this time without a row, the store does its housekeeping. */
+const IDLE_MS = 1000;
+
+export interface UsageRecorder extends Observer {
+  /** Writes the rows that wait to the store, or else to the spool, for shutdown. Gives the number of rows that could not be written. */
+  flush(): Promise<number>;
+}
+
+/**
+ * Writes usage rows in batches: a crash loses at most one interval of rows. While the store is unavailable, rows wait in memory up to
+ * a bound, then in a spool file, and the log says so once. `onRow` gets each row when its request ends.
+ */
+export function createUsageRecorder(options: {
+  store: Pick<Store, 'recordUsage' | 'idle'>;
+  spool: UsageSpool;
+  clock: Clock;
+  log: Logger;
+  onRow?: (row: UsageRow, trace: FinishedTrace) => void;
+  maxWaiting?: number;
+}): UsageRecorder {
+  const { store, spool, clock, log, onRow, maxWaiting = MAX_WAITING } = options;
+  let writer = randomUUID();
+  let number = 0;
+  let waiting: UsageRow[] = [];
+  /** Written first, and unchanged: the store may have written it although its reply was lost. */
+  let failed: NumberedRows | undefined;
+  const idle = createIdleTask(clock, () => void store.idle().catch(() => undefined));
+  const unwritten = (): number => (failed?.rows.length ?? 0) + waiting.length;
+
+  const queue = new WriteQueue<NumberedRows>({
+    take() {
+      const batch = failed ?? (waiting.length > 0 ? numbered(waiting.splice(0, MAX_BATCH)) : undefined);
+      failed = undefined;
+      return batch;
+    },
+    write: (batch) => store.recordUsage(batch.rows, { writer, number: batch.number }),
+    async putBack(batch) {
+      failed = batch;
+      if (unwritten() <= maxWaiting) return;
+      await moveToSpool();
+      dropSurplus();
+    },
+    written(recovered) {
+      if (recovered) void spool.drain();
+      if (waiting.length > 0) queue.wake();
+      idle.restart();
+    },
+    failure: 'usage rows cannot be written; they wait',
+    clock,
+    log,
+  });
+
+  const numbered = (rows: readonly UsageRow[]): NumberedRows => ({ number: ++number, rows });
+
+  /** A writer numbers no further batches after those in a file: the store would take the file's for older ones that it has. */
+  async function moveToSpool(): Promise<void> {
+    const before = number;
+    const batches = [...(failed === undefined ? [] : [failed]), ...inBatches(waiting).map(numbered)];
+    const saved = batches.slice(0, await spool.save(writer, batches));
+    number = before;
+    if (saved.length === 0) return;
+    const rows = saved.reduce((sum, batch) => sum + batch.rows.length, 0);
+    waiting.splice(0, rows - (failed?.rows.length ?? 0));
+    failed = undefined;
+    writer = randomUUID();
+    number = 0;
+  }
+
+  function dropSurplus(): void {
+    const surplus = Math.min(waiting.length, unwritten() - maxWaiting);
+    if (surplus <= 0) return;
+    waiting = waiting.slice(surplus);
+    log.error('usage rows were discarded: the database was unavailable for too long', { rows: surplus });
+  }
+
+  return {
+    finished(trace) {
+      const row = usageRow(trace);
+      waiting.push(row);
+      onRow?.(row, trace);
+      queue.wake();
+    },
+    async flush() {
+      idle.stop();
+      await queue.flush();
+      if (unwritten() > 0) await moveToSpool();
+      await spool.close();
+      return unwritten();
+    },
+  };
+}
+
+function inBatches(rows: readonly UsageRow[]): UsageRow[][] {
+  const count = Math.ceil(rows.length / MAX_BATCH);
+  return Array.from({ length: count }, (_, at) => rows.slice(at * MAX_BATCH, (at + 1) * MAX_BATCH));
+}
+
+/** Runs `task` after a time without a call of `restart`; never again after `stop`. */
+function createIdleTask(clock: Clock, task: () => void): { restart(): void; stop(): void } {
+  let stopped = false;
+  let cancel = (): void => undefined;
+  return {
+    restart() {
+      cancel();
+      if (!stopped) cancel = clock.after(IDLE_MS, task);
+    },
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}
+
+/** `enabled`: whether the configuration has items stored now. */
+export function createItemRecorder(items: SealedItems, enabled: () => boolean): Observer {
+  return {
+    finished({ key, outcome }) {
+      if (outcome.items !== undefined && enabled()) items.put(key.accountId, outcome.items);
+    },
+  };
 }
