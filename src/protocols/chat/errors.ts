@@ -5,8 +5,6 @@ import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
 import { gatewayErrorOf, overflowMessage } from '../shared/client.ts';
 import { createErrorReader } from '../shared/provider-error.ts';
-import { type Frame, strayObject } from '../sse/frame.ts';
-import { isGiven, strictChunk } from './lenient.ts';
 
 interface WireError {
   type: string;
@@ -69,22 +67,3 @@ export const BROKEN_OFF: ProviderFailure = {
 };
 
 export const { decodeError, failureOf, failureOfEvent } = createErrorReader();
-
-/** The error in a strict chunk or reply; undefined: it reports none. */
-export function failureIn(value: JsonObject, status?: number): ProviderFailure | undefined {
-  const { choices, error } = value;
-  if (isGiven(error)) return failureOf(value, status);
-  if (Array.isArray(choices) ? choices.length > 0 : isGiven(choices)) return undefined;
-  const isBare =
-    value.object === 'error' ||
-    isGiven(value.detail) ||
-    typeof value.message === 'string' ||
-    value.success === false;
-  return isBare ? failureOf(value, status) : undefined;
-}
-
-/** The error that a frame holds beside its data. */
-export function failureOfStray(frame: Frame): ProviderFailure | undefined {
-  const value = strayObject(frame);
-  return value === undefined ? undefined : failureIn(strictChunk(value));
-}

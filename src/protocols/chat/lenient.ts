@@ -1,6 +1,9 @@
 // Turns what compatible servers send into chat's own form before a decoder reads it: usage and errors in a vendor's member,
 // reasoning under several names, zero values instead of absent members. If nothing is odd, the same object is returned.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import type { ProviderFailure } from '../../errors.ts';
+import { type Frame, strayObject } from '../sse/frame.ts';
+import { failureOf } from './errors.ts';
 import { readItems, type ReasoningPiece } from './reply/reasoning.ts';
 import { decodeUsage } from './reply/ending.ts';
 
@@ -27,6 +30,25 @@ export function strictChunk(chunk: JsonObject): JsonObject {
 /** A whole reply. Its choices have a `message`. */
 export function strictReply(reply: JsonObject): JsonObject {
   return strictAnswer(reply, 'message');
+}
+
+/** The error in a strict chunk or reply; undefined: it reports none. */
+export function failureIn(value: JsonObject, status?: number): ProviderFailure | undefined {
+  const { choices, error } = value;
+  if (isGiven(error)) return failureOf(value, status);
+  if (Array.isArray(choices) ? choices.length > 0 : isGiven(choices)) return undefined;
+  const isBare =
+    value.object === 'error' ||
+    isGiven(value.detail) ||
+    typeof value.message === 'string' ||
+    value.success === false;
+  return isBare ? failureOf(value, status) : undefined;
+}
+
+/** The error that a frame holds beside its data. */
+export function failureOfStray(frame: Frame): ProviderFailure | undefined {
+  const value = strayObject(frame);
+  return value === undefined ? undefined : failureIn(strictChunk(value));
 }
 
 type Content = 'delta' | 'message';

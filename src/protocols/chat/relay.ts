@@ -1,13 +1,14 @@
-// A chat request and its stream, relayed: the body is rewritten in its bytes, and the provider is asked for the usage of a stream,
-// whether the client asked or not; frames are classified, and as few as possible are parsed.
+// A chat request and its answer, relayed: the body is rewritten in its bytes, and the provider is asked for the usage of a stream,
+// whether the client asked or not; frames are classified, and as few as possible are parsed; a whole reply is checked.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
-import { failureIn, failureOf, failureOfEvent, failureOfStray } from './errors.ts';
-import { malformed } from '../shared/provider-error.ts';
-import { isFilled, strictChunk } from './lenient.ts';
+import { failureOf, failureOfEvent } from './errors.ts';
+import { malformed, throwFailure } from '../shared/provider-error.ts';
+import { stopOfWord } from '../shared/finish-words.ts';
+import { failureIn, failureOfStray, isFilled, strictChunk, strictReply } from './lenient.ts';
 import { decodeUsage, failureOfSilence, failureOfStop } from './reply/ending.ts';
 import type { Edit, Members } from '../json/splice.ts';
 import { rewriteBody } from '../json/raw-json.ts';
@@ -186,4 +187,54 @@ function usageQuestion({ value }: RelayedBody, members: Members): Edit {
   const member = members.get('stream_options');
   if (member !== undefined) return { start: member.start, end: member.end, text: asked };
   return { start: members.close, end: members.close, text: `,"stream_options":${asked}` };
+}
+
+interface Checked {
+  value: JsonObject;
+  choice: JsonObject;
+  message: JsonObject;
+  /** Undefined: the reply has no finish reason, but its body is complete and has content. */
+  finish: string | undefined;
+}
+
+function empty(what: string): never {
+  return throwFailure({ kind: 'failed', reason: 'empty', message: `The provider's reply has no ${what}.` });
+}
+
+/** Never a fake success: an error inside a 200, no choices, no message, or neither content nor a finish is a failure. */
+export function checkReply(reply: unknown): Checked {
+  if (Array.isArray(reply)) throwFailure(failureOf(reply as JsonValue, 200));
+  if (!isObject(reply)) return throwFailure(malformed("The provider's reply is not a chat completion."));
+  const value = strictReply(reply);
+  const failure = failureIn(value, 200);
+  if (failure) throwFailure(failure);
+  const { choices } = value;
+  if (!Array.isArray(choices) || choices.length === 0) return empty('choices');
+  const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
+  if (!isObject(choice)) return empty('message');
+  const finish = typeof choice.finish_reason === 'string' ? choice.finish_reason : undefined;
+  const message = isObject(choice.message) ? choice.message : messageOfFinish(finish, choices);
+  const failed = finish === undefined ? undefined : failureOfFinish(finish, choices);
+  if (failed) throwFailure(failed);
+  if (!hasContent(message)) failSilence(finish);
+  return { value, choice, message, finish };
+}
+
+/** A choice without a message is empty, unless its finish reason names a filter or it contains an error. */
+function messageOfFinish(finish: string | undefined, choices: JsonValue[]): JsonObject {
+  if (finish === undefined) return empty('message');
+  const failed = failureOfFinish(finish, choices);
+  if (failed) throwFailure(failed);
+  return stopOfWord(finish) === 'refusal' ? {} : empty('message');
+}
+
+export function failSilence(finish: string | undefined): void {
+  if (finish === undefined) return empty('content and no finish reason');
+  const failure = failureOfSilence(finish);
+  if (failure) throwFailure(failure);
+}
+
+export function inspectReply(value: unknown): { usage?: Usage } {
+  const usage = decodeUsage(checkReply(value).value.usage);
+  return usage ? { usage } : {};
 }

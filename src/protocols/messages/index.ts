@@ -2,11 +2,11 @@
 import { isObject } from '../../canonical/json.ts';
 import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '../protocol.ts';
 import { hints, recognizes, readCountEnvelope, readEnvelope } from './request/envelope.ts';
-import { rewrite, createClassifier } from './relay.ts';
+import { inspectReply, rewrite, createClassifier } from './relay.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, ownHeaders, outline } from './outline.ts';
 import { pauseTurn } from './pause-turn.ts';
-import { decodeReply, inspectReply } from './reply/decode.ts';
+import { decodeReply } from './reply/decode.ts';
 import { encodeReply, holds, lossesOfRewriting } from './reply/encode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest } from './request/encode.ts';

@@ -1,9 +1,9 @@
-// A messages request and its stream, relayed. The body loses thinking that no provider signed: a real one refuses it, and the gateway
+// A messages request and its answer, relayed. The body loses thinking that no provider signed: a real one refuses it, and the gateway
 // itself hands it out for models of other protocols and for its own. Every other byte stays, since prompt caches go by bytes.
 // Nearly all frames are deltas, known by their event name, and are not parsed; JSON is parsed only if usage, a stop reason or an
 // error may be in it.
 import { isObject, type JsonObject, type JsonValue, append } from '../../canonical/json.ts';
-import type { ProviderFailure } from '../../errors.ts';
+import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
 import type { Frame } from '../sse/splitter.ts';
@@ -12,6 +12,7 @@ import { failureOf, failureOfEvent, failureOfStray, isError } from './errors.ts'
 import { list } from './wire-types.ts';
 import { createSpliceWatch, SPLICED } from './stream/message-start.ts';
 import {
+  decodeUsage,
   failureOfSilence,
   failureOfStop,
   isStop,
@@ -276,4 +277,37 @@ export function cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned'
     bytes,
     spans.map((span) => ({ ...span, text: '' })),
   );
+}
+
+export function broken(reason: string, message: string): never {
+  throw new FailureError({ kind: 'failed', message, reason });
+}
+
+function isBlank(block: JsonValue): boolean {
+  return !isObject(block) || (block.type === 'text' && !block.text);
+}
+
+/** A message with a content list and a stop reason, or a failure: nothing half is taken for a success. */
+export function readMessage(value: unknown): {
+  message: JsonObject;
+  content: JsonValue[];
+  stopReason: string;
+} {
+  if (value === undefined || value === null) return broken('empty', 'the provider sent an empty answer');
+  if (!isObject(value)) return broken('malformed', "the provider's answer is not a message");
+  if (value.type === 'error' || (value.error !== undefined && value.error !== null)) {
+    throw new FailureError(failureOf(value));
+  }
+  if (!Array.isArray(value.content)) return broken('malformed', "the provider's answer is not a message");
+  const { stop_reason: stopReason } = value;
+  if (!isStop(stopReason)) return broken('truncated', "the provider's answer has no stop reason");
+  const silence = value.content.every(isBlank) ? failureOfSilence(stopReason) : undefined;
+  const failure = failureOfStop(stopReason) ?? silence;
+  if (failure !== undefined) throw new FailureError(failure);
+  return { message: value, content: value.content, stopReason };
+}
+
+export function inspectReply(value: unknown): { usage?: Usage } {
+  const usage = decodeUsage(readMessage(value).message.usage);
+  return usage === undefined ? {} : { usage };
 }

@@ -4,11 +4,11 @@ import { decodeError, encodeError, encodeStreamError, errorHead } from './errors
 import { wirePath } from './fields.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders, outline } from './outline.ts';
 import { holds, lossesOfRewriting, encodeReply, writeReply } from './reply/encode.ts';
-import { decodeReply, inspectReply } from './reply/decode.ts';
+import { decodeReply } from './reply/decode.ts';
 import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';
 import { readEnvelope, hints, recognizes } from './request/envelope.ts';
-import { rewrite, createClassifier, keepAlive } from './relay.ts';
+import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
 import { stored } from './stored.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';

@@ -1,4 +1,4 @@
-// A responses request and its stream, relayed. Every byte of the body stays but the model's name, and reasoning that its provider
+// A responses request and its answer, relayed. Every byte of the body stays but the model's name, and reasoning that its provider
 // can't read. Deltas are known by their event name and are not parsed. What the gateway may have to add to a stream depends on the
 // stream so far: the Response as it began, its whole items, and the one that is open.
 import { isObject, type JsonObject } from '../../canonical/json.ts';
@@ -16,7 +16,7 @@ import {
   errorEvent,
   responseError,
 } from './errors.ts';
-import { failureOfResponse, listOf } from './reply/decode.ts';
+import { failureOfResponse, listOf, readResponse } from './reply/decode.ts';
 import { decodeUsage } from './reply/ending.ts';
 import { BROKEN_OFF, isDone, MALFORMED, NO_ANSWER, typeOf } from './stream/decoder.ts';
 import { OutputSoFar } from './stream/output-so-far.ts';
@@ -230,4 +230,9 @@ function withoutReasoning({ bytes, members, value }: RelayedBody): Buffer {
     bytes,
     cuts.map((span) => ({ ...span, text: '' })),
   );
+}
+
+export function inspectReply(value: unknown): { usage?: Usage } {
+  const usage = decodeUsage(readResponse(value).response.usage);
+  return usage === undefined ? {} : { usage };
 }

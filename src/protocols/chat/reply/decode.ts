@@ -2,72 +2,19 @@
 // that draw). A chunk that no other protocol knows is carried unchanged, so that its loss can be reported.
 import { createHash } from 'node:crypto';
 import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Reply, ReplyPart, Usage } from '../../../canonical/reply.ts';
+import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { Citation, TextPart, ToolCallPart, NativePart } from '../../../canonical/request.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
-import { stopOfWord } from '../../shared/finish-words.ts';
 import { keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { decodeAnnotation, pagesBeside } from './citations.ts';
-import { strictReply } from '../lenient.ts';
-import { failureIn, failureOf } from '../errors.ts';
 import { malformed, throwFailure } from '../../shared/provider-error.ts';
-import { decodeStop, failureOfSilence, decodeUsage } from './ending.ts';
-import { failureOfFinish, hasContent } from '../relay.ts';
+import { decodeStop, decodeUsage } from './ending.ts';
+import { checkReply, failSilence } from '../relay.ts';
 import { addUnlikeArguments, argumentsText } from '../stream/tool-calls.ts';
 import { reasoningParts, thinkingChunkText } from './reasoning.ts';
 
-interface Checked {
-  value: JsonObject;
-  choice: JsonObject;
-  message: JsonObject;
-  /** Undefined: the reply has no finish reason, but its body is complete and has content. */
-  finish: string | undefined;
-}
-
-function empty(what: string): never {
-  return throwFailure({ kind: 'failed', reason: 'empty', message: `The provider's reply has no ${what}.` });
-}
-
-/** Never a fake success: an error inside a 200, no choices, no message, or neither content nor a finish is a failure. */
-function check(reply: unknown): Checked {
-  if (Array.isArray(reply)) throwFailure(failureOf(reply as JsonValue, 200));
-  if (!isObject(reply)) return throwFailure(malformed("The provider's reply is not a chat completion."));
-  const value = strictReply(reply);
-  const failure = failureIn(value, 200);
-  if (failure) throwFailure(failure);
-  const { choices } = value;
-  if (!Array.isArray(choices) || choices.length === 0) return empty('choices');
-  const choice = choices.find((item) => isObject(item) && (item.index ?? 0) === 0);
-  if (!isObject(choice)) return empty('message');
-  const finish = typeof choice.finish_reason === 'string' ? choice.finish_reason : undefined;
-  const message = isObject(choice.message) ? choice.message : messageOfFinish(finish, choices);
-  const failed = finish === undefined ? undefined : failureOfFinish(finish, choices);
-  if (failed) throwFailure(failed);
-  if (!hasContent(message)) failSilence(finish);
-  return { value, choice, message, finish };
-}
-
-/** A choice without a message is empty, unless its finish reason names a filter or it contains an error. */
-function messageOfFinish(finish: string | undefined, choices: JsonValue[]): JsonObject {
-  if (finish === undefined) return empty('message');
-  const failed = failureOfFinish(finish, choices);
-  if (failed) throwFailure(failed);
-  return stopOfWord(finish) === 'refusal' ? {} : empty('message');
-}
-
-function failSilence(finish: string | undefined): void {
-  if (finish === undefined) return empty('content and no finish reason');
-  const failure = failureOfSilence(finish);
-  if (failure) throwFailure(failure);
-}
-
-export function inspectReply(value: unknown): { usage?: Usage } {
-  const usage = decodeUsage(check(value).value.usage);
-  return usage ? { usage } : {};
-}
-
 export function decodeReply(value: unknown, source?: Buffer | string): Reply {
-  const { value: body, choice, message, finish } = check(value);
+  const { value: body, choice, message, finish } = checkReply(value);
   if (source !== undefined && (message.tool_calls || message.function_call))
     keepArguments(body, choice, message, source);
   const id = typeof body.id === 'string' ? body.id : '';

@@ -1,38 +1,13 @@
 // A provider's whole message, read into the canonical reply.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Reply, ReplyPart, Usage } from '../../../canonical/reply.ts';
+import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
-import { FailureError } from '../../../errors.ts';
 import { keepSource, mayDiffer, type ArgumentsPath, rawObjectJson } from '../../json/raw-json.ts';
-import { failureOf } from '../errors.ts';
+import { broken, readMessage } from '../relay.ts';
 import { text } from '../wire-types.ts';
 import { decodeCitations } from './citations.ts';
-import { decodeStop, failureOfSilence, failureOfStop, isStop, decodeUsage } from './ending.ts';
-
-function broken(reason: string, message: string): never {
-  throw new FailureError({ kind: 'failed', message, reason });
-}
-
-function isEmptyBlock(block: JsonValue): boolean {
-  return !isObject(block) || (block.type === 'text' && !block.text);
-}
-
-/** A message with a content list and a stop reason, or a failure: nothing half is taken for a success. */
-function readMessage(value: unknown): { message: JsonObject; content: JsonValue[]; stopReason: string } {
-  if (value === undefined || value === null) return broken('empty', 'the provider sent an empty answer');
-  if (!isObject(value)) return broken('malformed', "the provider's answer is not a message");
-  if (value.type === 'error' || (value.error !== undefined && value.error !== null)) {
-    throw new FailureError(failureOf(value));
-  }
-  if (!Array.isArray(value.content)) return broken('malformed', "the provider's answer is not a message");
-  const { stop_reason: stopReason } = value;
-  if (!isStop(stopReason)) return broken('truncated', "the provider's answer has no stop reason");
-  const silence = value.content.every(isEmptyBlock) ? failureOfSilence(stopReason) : undefined;
-  const failure = failureOfStop(stopReason) ?? silence;
-  if (failure !== undefined) throw new FailureError(failure);
-  return { message: value, content: value.content, stopReason };
-}
+import { decodeStop, decodeUsage } from './ending.ts';
 
 /** The arguments stay text; a server that sends text already is taken at its word. */
 export function inputText(input: unknown): string {
@@ -127,9 +102,4 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
   const serviceTier = isObject(message.usage) ? text(message.usage.service_tier) : undefined;
   if (serviceTier !== undefined) reply.serviceTier = serviceTier;
   return reply;
-}
-
-export function inspectReply(value: unknown): { usage?: Usage } {
-  const usage = decodeUsage(readMessage(value).message.usage);
-  return usage === undefined ? {} : { usage };
 }

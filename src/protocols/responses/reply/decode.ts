@@ -1,6 +1,6 @@
 // Decodes a provider's whole Response into the canonical reply.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { Reply, ReplyPart, Usage } from '../../../canonical/reply.ts';
+import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { Citation, ReasoningPart, TextPart, ToolCallPart } from '../../../canonical/request.ts';
 import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
@@ -29,7 +29,7 @@ export function failureOfResponse(response: JsonObject): ProviderFailure | undef
   return { kind: 'failed', reason: 'truncated', message };
 }
 
-function readResponse(value: unknown): { response: JsonObject; output: JsonValue[] } {
+export function readResponse(value: unknown): { response: JsonObject; output: JsonValue[] } {
   if (value === undefined || value === null) return broken('empty', 'The provider sent an empty answer.');
   if (!isObject(value)) return broken('malformed', "The provider's answer is not a Response.");
   const failure = failureOfResponse(value);
@@ -39,11 +39,6 @@ function readResponse(value: unknown): { response: JsonObject; output: JsonValue
   if (value.status !== 'incomplete' && value.status !== 'completed' && output.length === 0)
     return broken('empty', "The provider's answer has no output and no status.");
   return { response: value, output };
-}
-
-export function inspectReply(value: unknown): { usage?: Usage } {
-  const usage = decodeUsage(readResponse(value).response.usage);
-  return usage === undefined ? {} : { usage };
 }
 
 export function decodeReply(value: unknown): Reply {
