@@ -43,9 +43,12 @@ it('describes what every operation answers', async () => {
 
   const answered = await ask(running, { model: 'sim/echo' });
   const requestId = answered.headers.get('x-request-id') ?? '';
-  await vi.waitFor(async () => {
-    expect((await call(running, '/requests', { token })).json.data).toHaveLength(1);
-  });
+  await vi.waitFor(
+    async () => {
+      expect((await call(running, '/requests', { token })).json.data).toHaveLength(1);
+    },
+    { timeout: 10_000 },
+  );
 
   /** What an operation needs beside its path; `browser`: only a session can call it. */
   const NEEDS: Record<

@@ -102,7 +102,7 @@ it('while the connection to the provider is made', async () => {
   await first.asked;
   client.socket.destroy();
   // The connection may still be tried; no request will go over it.
-  await expect.poll(() => server.log(), { timeout: 1000 }).toContain('"error":"client_closed"');
+  await expect.poll(() => server.log(), { timeout: 5000 }).toContain('"error":"client_closed"');
   expect(second.count()).toBe(0);
 });
 

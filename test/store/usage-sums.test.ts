@@ -65,7 +65,7 @@ it('rows from before the sums are in every report, before, while and after they 
   await store.recordUsage(ROWS);
   expect(await report(store)).toEqual(expected);
   const pruned = store.prune(HOUR, 90 * 24 * HOUR_MS);
-  await vi.waitFor(() => expect(count(file, 'usage_sums')).toBeGreaterThan(7));
+  await vi.waitFor(() => expect(count(file, 'usage_sums')).toBeGreaterThan(7), { timeout: 10_000 });
   expect(await report(store)).toEqual(expected);
   await pruned;
   expect(await report(store)).toEqual(expected);
