@@ -55,15 +55,14 @@ export interface Result {
   stderr: string;
 }
 
-export function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-cli-'));
+export function temporaryDirectory(prefix = 'gateway-cli-'): string {
+  const directory = mkdtempSync(join(tmpdir(), prefix));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-export function createShell(): Shell {
-  // Also the user's own folder of configuration and data: what a test puts there lies at the usual place.
-  const home = temporaryDirectory();
+/** `home`: also the user's own folder of configuration and data. What a test puts there lies at the usual place. */
+export function createShell(home = temporaryDirectory()): Shell {
   const directory = join(home, 'gateway');
   mkdirSync(directory);
   const time = { now: NOW };

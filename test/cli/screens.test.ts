@@ -1,6 +1,7 @@
 // What commands print, kept as text: in terminals of three widths without colours, and in a pipe. Colours change nothing but the
 // colours. The screens of `requests`, `top` and a month of `usage` are kept beside their own tests.
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
@@ -9,7 +10,7 @@ import type { GatewayStatus } from '../../src/control/status.ts';
 import { silentLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { UsageRow } from '../../src/store/store.ts';
-import { createShell, NOW, type Shell } from './harness.ts';
+import { createShell, NOW, temporaryDirectory, type Shell } from './harness.ts';
 
 const HOUR = 3_600_000;
 
@@ -52,9 +53,12 @@ const row = (change: Partial<UsageRow>): UsageRow => ({
   ...change,
 });
 
+/** The screens show paths, which are as long wherever temporary files are. */
+const PREFIX = 'gateway-cli-'.slice(0, Math.max(1, '/tmp/gateway-cli-'.length - join(tmpdir(), '/').length));
+
 /** Two accounts with keys, some requests, a configuration with three providers, a tool that is installed. */
 async function used(): Promise<Shell> {
-  const shell = createShell();
+  const shell = createShell(temporaryDirectory(PREFIX));
   writeFileSync(join(shell.directory, 'gateway.yaml'), FILE);
   await shell.run('keys create --account alice --tier pro --name laptop --expires 30d');
   await shell.run('keys create --account alice --models fast --permissions chat');
