@@ -115,6 +115,8 @@ interface Answered {
   output?: number;
   first_byte_ms?: number;
   ms: number;
+  /** Which process served it, if there are several. */
+  worker?: number;
 }
 
 function isRequest(fields: object): fields is Answered {
@@ -139,6 +141,7 @@ function requestWords(head: Word[], answered: Answered, width: number): Shown {
     first === undefined ? '-' : span(first),
     span(ms),
     ...(error === undefined ? [] : [plain(error)]),
+    ...workerPart(answered),
   ];
   const beside = width < LINE_WIDTH ? 0 : widthOf(who) + 2 + widthOf(numbers.join('  ')) + 2;
   const where = namesFitted(plain(model), plain(target), width - STATUS_INDENT - beside);
@@ -151,6 +154,9 @@ function requestWords(head: Word[], answered: Answered, width: number): Shown {
   return { words, indent: STATUS_INDENT };
 }
 
+const workerPart = ({ worker }: { worker?: number }): string[] =>
+  worker === undefined ? [] : [`worker=${worker}`];
+
 function namesFitted(asked: string, reached: string, room: number): string {
   if (asked === reached) return fitted(asked, room);
   const names = `${fitted(asked, Math.max(Math.floor((room - 3) / 2), room - 3 - widthOf(reached)))} → `;
@@ -162,6 +168,7 @@ interface Refused {
   path: string;
   status: number;
   message: string;
+  worker?: number;
 }
 
 function isRefusal(fields: object): fields is Refused {
@@ -171,10 +178,16 @@ function isRefusal(fields: object): fields is Refused {
 
 const PATH_WIDTH = 32;
 
-function refusalWords(head: Word[], { path, message }: Refused): Shown {
-  const where = fitted(plain(path), PATH_WIDTH);
-  const room = LINE_WIDTH - STATUS_INDENT - widthOf(where) - 2;
-  const words = [...head, { text: where, gap: 2 }, ...sentence(fitted(plain(message), room), 2)];
+function refusalWords(head: Word[], refused: Refused): Shown {
+  const where = fitted(plain(refused.path), PATH_WIDTH);
+  const by = workerPart(refused);
+  const room = LINE_WIDTH - STATUS_INDENT - widthOf([where, ...by].join('  ')) - 2;
+  const words = [
+    ...head,
+    { text: where, gap: 2 },
+    ...sentence(fitted(plain(refused.message), room), 2),
+    ...by.map((text) => ({ text, code: DIM, gap: 2 })),
+  ];
   return { words, indent: STATUS_INDENT };
 }
 

@@ -150,6 +150,7 @@ describe('a request in the log for people', () => {
     );
     expect(shownOf({ status: 502, error: 'upstream' })).toMatch(/ 502 .* upstream\n$/);
     expect(shownOf({ target: undefined, status: 503, error: 'unavailable' })).toContain('auto → none');
+    expect(shownOf({ worker: 2 })).toMatch(/ 4\.6s {2}worker=2\n$/);
   });
 
   it('that was refused is one line too, with its message', () => {
@@ -157,9 +158,12 @@ describe('a request in the log for people', () => {
     const log = createLog({ format: 'pretty', stream: { write: (more: string) => (text += more) } });
     const refused = { request: 'req_1', path: '/v1/x', status: 404, kind: 'not_found' };
     log.info('refused', { ...refused, message: 'unknown path '.repeat(20) });
+    log.info('refused', { ...refused, message: 'unknown path '.repeat(20), worker: 2 });
     log.flush();
-    expect(text).toMatch(/^\d\d:\d\d:\d\d 404 {2}\/v1\/x {2}unknown path .*…\n$/);
-    expect(text.trimEnd().length).toBeLessThanOrEqual(100);
+    const [first = '', second = ''] = text.split('\n');
+    expect(first).toMatch(/^\d\d:\d\d:\d\d 404 {2}\/v1\/x {2}unknown path .*…$/);
+    expect(second).toMatch(/ {2}unknown path .*… {2}worker=2$/);
+    for (const line of [first, second]) expect(line.length).toBeLessThanOrEqual(100);
   });
 
   it.each([
@@ -167,7 +171,7 @@ describe('a request in the log for people', () => {
     ['wide characters', { account: '日本語'.repeat(20), model: '日本語'.repeat(40), error: 'client_closed' }],
     [
       'large numbers',
-      { input: 2_000_000_000, output: 1_999_999_999, ms: 86_400_000, first_byte_ms: 3_599_999 },
+      { input: 2_000_000_000, output: 1_999_999_999, ms: 86_400_000, first_byte_ms: 3_599_999, worker: 12 },
     ],
   ])('takes 100 columns at most: %s', (_, fields) => {
     const line = shownOf(fields).trimEnd();

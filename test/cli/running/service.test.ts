@@ -112,6 +112,13 @@ describe.runIf(process.platform === 'linux')('on Linux', () => {
     });
   });
 
+  it('install with --workers starts as many processes at each login', async () => {
+    const { at } = prepared();
+    const { code, stdout } = await at.run('service', 'install', '--workers', '3');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ExecStart=.* serve .*--workers 3 --in-background$/m);
+  });
+
   it('uninstall removes an unchanged file, and neither a changed nor an enabled one', async () => {
     const { at, unit } = prepared();
     expect((await at.run('service', 'uninstall')).stderr).toContain('is not installed');

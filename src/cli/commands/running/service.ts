@@ -8,6 +8,7 @@ import { makeFolder } from '../../../folders.ts';
 import type { Command } from 'commander';
 import type { Config } from '../../../config/config.ts';
 import { CliError, type Context, type GlobalOptions, type Environment } from '../../context.ts';
+import { parseWorkers } from '../../args/values.ts';
 import { lookUpGateways } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson, printLines, shellWord } from '../../ui/style.ts';
@@ -18,6 +19,7 @@ interface Options {
   json?: boolean;
   write?: boolean;
   yes?: boolean;
+  workers?: number;
 }
 
 /** After the grace, the gateway still cuts streams and writes what it has to the database. */
@@ -34,7 +36,15 @@ export function defineService(service: Command, context: Context): void {
     .description('show the file of the service and the commands that turn it on')
     .option('--write', 'write the file')
     .option('--yes', 'replace a file that somebody changed')
-    .addHelpText('after', '\nExamples:\n  gateway service install\n  gateway service install --write')
+    .option(
+      '--workers <number>',
+      'processes that share the port; auto: one for each core (default: 1)',
+      parseWorkers,
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway service install\n  gateway service install --workers 2 --write',
+    )
     .action(async (options: Options, command: Command) => install(options, command, context));
   service
     .command('uninstall')
@@ -166,9 +176,10 @@ async function serviceOf(config: Config, command: Command, context: Context): Pr
   return { ...service, environmentFile };
 }
 
-/** The options that give the service the configuration and database of this command. */
+/** The options that give the service the configuration, database and workers of this command. */
 function optionsOf({ file, database }: Config, command: Command, env: Context['env']): string[] {
-  const named = command.optsWithGlobals<GlobalOptions>().database ?? env['GATEWAY_DATABASE'];
+  const options = command.optsWithGlobals<GlobalOptions & Options>();
+  const named = options.database ?? env['GATEWAY_DATABASE'];
   if (named !== undefined && /:\/\/[^/]*@/.test(database)) {
     throw new CliError(
       'a password does not belong in the service; set database in the configuration, or GATEWAY_DATABASE in its file of variables',
@@ -177,6 +188,7 @@ function optionsOf({ file, database }: Config, command: Command, env: Context['e
   return [
     ...(file === null ? [] : ['--config', file]),
     ...(named === undefined || named === '' ? [] : ['--database', database]),
+    ...(options.workers === undefined ? [] : ['--workers', String(options.workers)]),
   ];
 }
 
