@@ -55,6 +55,8 @@ function fake(number: number, leads: boolean, pid: number): Fake {
   return made;
 }
 
+const END_MS = 5000;
+
 function setUp(count = 2) {
   const clock = manualClock();
   const launched: Fake[] = [];
@@ -68,6 +70,7 @@ function setUp(count = 2) {
       launched.push(made);
       return made;
     },
+    endMs: () => END_MS,
     clock,
     log,
   });
@@ -200,4 +203,47 @@ it('the end waits for every worker, and starts none again', async () => {
   launched[1]?.end({ code: 0, signal: null });
   await stop;
   expect(launched).toHaveLength(2);
+});
+
+describe('a worker that hangs', () => {
+  it('is killed at the end, after the time that it has for its requests', async () => {
+    const { pool, launched, clock, records } = await started();
+    const [first, second] = launched;
+    const end = pool.stop();
+    first?.end({ code: 0, signal: null });
+    await settled();
+    clock.advance(END_MS - 1);
+    expect(second?.killed).toBe(false);
+    clock.advance(1);
+    expect(second?.killed).toBe(true);
+    await end;
+    expect(first?.killed).toBe(false);
+    expect(records.map(({ message }) => message)).toEqual(['a worker did not end in time: it is killed']);
+  });
+
+  it('is killed after a new one took its place', async () => {
+    const { pool, launched, clock } = await started(1);
+    const replaced = pool.replaceAll();
+    await settled();
+    launched[1]?.serve();
+    expect(await replaced).toBeUndefined();
+    clock.advance(END_MS);
+    await settled();
+    expect(launched[0]?.killed).toBe(true);
+    expect(pool.members.map(({ process }) => process)).toEqual([launched[1]]);
+  });
+});
+
+it('many orders to replace the workers are two at most: the one under way, and one for all others', async () => {
+  const { pool, launched } = await started(1);
+  const replaced = pool.replaceAll();
+  await settled();
+  const others = Array.from({ length: 100 }, () => pool.replaceAll());
+  launched[1]?.serve();
+  await replaced;
+  await settled();
+  launched[2]?.serve();
+  expect(await Promise.all(others)).toEqual(others.map(() => undefined));
+  expect(launched).toHaveLength(3);
+  expect(pool.isReplacing).toBe(false);
 });

@@ -58,12 +58,14 @@ export function pauseAfter(ends: number): number {
 export function createPool<Ready, Process extends Launched<Ready>>(options: {
   count: number;
   launch: (number: number, leads: boolean) => Process;
+  /** How long a worker may take to end its requests; then it is killed. */
+  endMs: () => number;
   clock: Clock;
   log: Logger;
   /** Called when a worker is added. */
   onAdded?: (member: Member<Process>) => void;
 }): Pool<Ready, Process> {
-  const { count, launch, clock, log, onAdded } = options;
+  const { count, launch, endMs, clock, log, onAdded } = options;
   const members = new Set<Member<Process>>();
   /** Ends in a row, by number. */
   const ends = new Map<number, number>();
@@ -72,6 +74,8 @@ export function createPool<Ready, Process extends Launched<Ready>>(options: {
   let started = false;
   let stopping = false;
   let replacing: Promise<unknown> = Promise.resolve();
+  /** It has not begun. */
+  let nextReplacement: Promise<string | undefined> | undefined;
   let replacements = 0;
 
   function add(number: number, leads: boolean): Member<Process> {
@@ -126,10 +130,22 @@ export function createPool<Ready, Process extends Launched<Ready>>(options: {
     else pauses.set(number, clock.after(pauseMs, again));
   }
 
-  async function retire(member: Member<Process>): Promise<void> {
+  /** One that hangs does not hear of it. */
+  async function end(member: Member<Process>, how: 'stop' | 'retire'): Promise<void> {
+    const { number, process } = member;
     member.state = 'stopping';
+    const cancel = clock.after(endMs(), () => {
+      log.error('a worker did not end in time: it is killed', { worker: number, pid: process.pid });
+      process.kill();
+    });
+    process.stop(how).catch(() => undefined);
+    await process.exited;
+    cancel();
+  }
+
+  function retire(member: Member<Process>): void {
+    void end(member, 'retire');
     appoint();
-    await member.process.stop('retire').catch(() => undefined);
   }
 
   /** Gives the reason why the new worker does not serve. */
@@ -149,7 +165,7 @@ export function createPool<Ready, Process extends Launched<Ready>>(options: {
     if (stopping) return 'the gateway is stopping';
     next.state = 'serving';
     ends.delete(number);
-    for (const member of old) void retire(member);
+    for (const member of old) retire(member);
     return undefined;
   }
 
@@ -159,6 +175,20 @@ export function createPool<Ready, Process extends Launched<Ready>>(options: {
       if (fault !== undefined) return fault;
     }
     return undefined;
+  }
+
+  async function begin(): Promise<string | undefined> {
+    replacements += 1;
+    const done = replacing.then(() => {
+      nextReplacement = undefined;
+      return replaceEach();
+    });
+    replacing = done;
+    try {
+      return await done;
+    } finally {
+      replacements -= 1;
+    }
   }
 
   function kill(): void {
@@ -189,27 +219,20 @@ export function createPool<Ready, Process extends Launched<Ready>>(options: {
         throw error;
       }
     },
-    async replaceAll() {
-      replacements += 1;
-      const done = replacing.then(replaceEach);
-      replacing = done;
-      try {
-        return await done;
-      } finally {
-        replacements -= 1;
-      }
+    replaceAll() {
+      // One that has not begun does for all who ask meanwhile.
+      return (nextReplacement ??= begin());
     },
     async stop() {
       stopping = true;
       for (const cancel of pauses.values()) cancel();
       const all = [...members];
-      for (const member of all) {
-        const { state, process } = member;
-        member.state = 'stopping';
-        if (state === 'starting') process.kill();
-        else void process.stop('stop').catch(() => undefined);
-      }
-      await Promise.all(all.map(({ process }) => process.exited));
+      const ended = all.map((member) => {
+        if (member.state !== 'starting') return end(member, 'stop');
+        member.process.kill();
+        return member.process.exited;
+      });
+      await Promise.all(ended);
     },
     kill,
   };

@@ -46,6 +46,8 @@ interface Supervisor {
   state: { config: Config; reloadFault: string | null };
 }
 
+/** After the grace, a worker cuts its streams and writes what it has to the database. `gateway stop` waits for 10 s. */
+const AFTER_GRACE_MS = 8000;
 /** A busy worker says late how many requests it has. */
 const STOP_ANSWER_MS = 10_000;
 
@@ -118,6 +120,7 @@ async function createSupervisor(
   const pool = createPool<Ready, WorkerProcess>({
     count,
     launch,
+    endMs: () => state.config.limits.shutdownGrace + AFTER_GRACE_MS,
     clock,
     log: logger,
     onAdded: (member) => crowd.added(member),
