@@ -23,6 +23,20 @@ export async function readConfig(command: Command, context: Context): Promise<Co
   return loadConfig({ ...sourceOf(command, context), mayLackProviders: true });
 }
 
+/** A file with faults does not hide a gateway that runs: they are reported, and the file is left out. */
+export async function readValidConfig(command: Command, context: Context): Promise<Config> {
+  try {
+    return await readConfig(command, context);
+  } catch (error) {
+    const { ConfigError, withoutFile } = await import('../config/load.ts');
+    if (!(error instanceof ConfigError)) throw error;
+    const config = withoutFile(sourceOf(command, context));
+    for (const line of error.faults) say(context.stderr, shortened(clean(line)));
+    say(context.stderr, `the file is left out: the database is ${clean(shownDatabase(config.database))}`);
+    return config;
+  }
+}
+
 /** For commands that ask providers. Rejects with ConfigError, also if every provider is left out for want of its key. */
 export async function readProviders(
   command: Command,

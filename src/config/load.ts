@@ -79,6 +79,11 @@ export function loadConfig(options: LoadOptions): Config {
   return assemble(options, { source, values: file }, parts, routes.routes);
 }
 
+/** The configuration of flags, environment and defaults. */
+export function withoutFile(options: LoadOptions): Config {
+  return assemble(options, undefined, { providers: [], warnings: [], leftOut: [] }, new Map());
+}
+
 function notSet(variables: readonly string[]): string {
   return `${variables.join(', ')} ${variables.length > 1 ? 'are' : 'is'} not set`;
 }

@@ -157,6 +157,24 @@ describe('status', () => {
   });
 });
 
+it('a configuration that became invalid does not hide the gateway from status and stop', async () => {
+  const at = home();
+  at.configure({ providers: { sim: null } });
+  const server = await at.serve();
+  writeFileSync(join(dirname(at.database), '..', 'gateway.yaml'), 'providers:\n  sim: [\n');
+  const report = new RegExp(
+    `^.*gateway\\.yaml:3 is not valid YAML: [^\\n]*\\nthe file is left out: the database is ${at.database}\\n`,
+  );
+  const shown = await at.command('status');
+  expect(shown).toMatchObject({ code: 0, stderr: expect.stringMatching(report) as string });
+  expect(shown.stdout).toContain(`${server.child.pid}`);
+  expect(await at.command('stop')).toMatchObject({
+    code: 0,
+    stdout: `the gateway with pid ${server.child.pid} has stopped\n`,
+    stderr: expect.stringMatching(report) as string,
+  });
+});
+
 describe('stop', () => {
   it('ends a gateway, and its process is gone when the command is', async () => {
     const at = home();

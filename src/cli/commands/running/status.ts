@@ -21,7 +21,7 @@ import {
   type Style,
 } from '../../ui/style.ts';
 import { displayWidth, table, wrapText, type Cell } from '../../ui/table.ts';
-import { limitOf, openDatabase, readConfig, sayRead } from '../../with-store.ts';
+import { limitOf, openDatabase, readValidConfig, sayRead } from '../../with-store.ts';
 
 interface Options {
   json?: boolean;
@@ -53,7 +53,7 @@ export function defineStatus(status: Command, context: Context): void {
 }
 
 async function statusCommand(options: Options, command: Command, context: Context): Promise<void> {
-  const config = await readConfig(command, context);
+  const config = await readValidConfig(command, context);
   await sayRead(context, config, { database: true });
   const [{ running, silent }, known] = await Promise.all([
     lookUpGateways(config, context, { ofTools: true }),

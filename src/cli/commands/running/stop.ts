@@ -11,7 +11,7 @@ import { CliError, type Context } from '../../context.ts';
 import { lookUpGateways, noneRuns } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { formatDuration, printJson, printLines } from '../../ui/style.ts';
-import { readConfig, sayRead } from '../../with-store.ts';
+import { readValidConfig, sayRead } from '../../with-store.ts';
 
 interface Options {
   port?: number;
@@ -50,7 +50,7 @@ async function stopCommand(
   command: Command,
   context: Context,
 ): Promise<void> {
-  const config = await readConfig(command, context);
+  const config = await readValidConfig(command, context);
   await sayRead(context, config, { database: true });
   const gateway = await choose({ pid, port: options.port, command: 'stop' }, config, context);
   const { call } = await import('../../../control/client.ts');
