@@ -344,7 +344,9 @@ test('a port in use is one error, as of one process', async () => {
   const { port } = new URL(server.url);
   const { code, stderr } = await shell.run('serve', ...WORKERS, '--host', '127.0.0.1', '--port', port);
   expect(code).toBe(1);
-  expect(stderr).toContain(`port ${port} on 127.0.0.1 is in use by another program`);
+  expect(stderr).toContain(
+    `port ${port} on 127.0.0.1 is in use by the gateway with pid ${server.child.pid}: end it`,
+  );
 });
 
 function isAlive(pid: number): boolean {

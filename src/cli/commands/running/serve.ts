@@ -149,8 +149,8 @@ async function serveUntilSignal(parts: {
     ids,
     env,
     version: version(),
-  }).catch((error: unknown) => {
-    throw listenFailure(error, config);
+  }).catch(async (error: unknown) => {
+    throw await listenFailure(error, config, context);
   });
   // An uncaught error of one request must not end all others. The log has it with its stack.
   const ignoreFaults = context.onFault((error) => {

@@ -6,6 +6,7 @@ import type { Logger, SharedLog } from '../../../../log.ts';
 import { plural } from '../../../../plural.ts';
 import type { Store } from '../../../../store/store.ts';
 import { CliError, LOCAL_ACCOUNT, type Context } from '../../../context.ts';
+import { runningGateways } from '../../../running.ts';
 import type { Served } from '../../../ui/banner.ts';
 import { say } from '../../../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../../../ui/style.ts';
@@ -165,11 +166,26 @@ const LISTEN_ADVICE: Record<string, (host: string, port: number) => string> = {
   ENOTFOUND: (host) => `${host} cannot be resolved: choose another host with --host`,
 };
 
-export function listenFailure(error: unknown, config: Config): unknown {
+export async function listenFailure(error: unknown, config: Config, context: Context): Promise<unknown> {
   if (!(error instanceof Error) || !('code' in error)) return error;
   const advice = LISTEN_ADVICE[String(error.code)];
   if (advice === undefined) return error;
-  const { address, hostname, port } = error as { address?: string; hostname?: string; port?: number };
+  const {
+    address,
+    hostname,
+    port = config.listen.port,
+  } = error as { address?: string; hostname?: string; port?: number };
   const host = address ?? hostname ?? config.listen.hosts.join(', ');
-  return new CliError(advice(host, port ?? config.listen.port), 1, error);
+  const pid = error.code === 'EADDRINUSE' ? await gatewayOn(port, config, context) : undefined;
+  const message =
+    pid === undefined
+      ? advice(host, port)
+      : `port ${port} on ${host} is in use by the gateway with pid ${pid}: end it with gateway stop ${pid}, or choose another port with --port`;
+  return new CliError(message, 1, error);
+}
+
+/** The pid of the gateway on the same database that listens on a port. */
+async function gatewayOn(port: number, config: Config, context: Context): Promise<number | undefined> {
+  const running = await runningGateways(config, context).catch(() => []);
+  return running.find(({ status }) => status.urls.some((url) => url.endsWith(`:${port}`)))?.status.pid;
 }

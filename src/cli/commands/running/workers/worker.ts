@@ -84,8 +84,8 @@ async function serve(parts: Parts, channel: Channel): Promise<number> {
       env,
       version: version(),
       peers,
-    }).catch((error: unknown) => {
-      throw listenFailure(error, config);
+    }).catch(async (error: unknown) => {
+      throw await listenFailure(error, config, context);
     });
     const ignoreFaults = context.onFault((error) => {
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
