@@ -23,7 +23,7 @@ const SERVING =
   /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|without-keys|write-batch)\.ts$|\/undici\//;
 /** Commands that do not serve read these. */
 const SHARED =
-  /\/src\/(?:canonical\/request|accounts\/(?:access|json|admin-token|request-json|usage-report)|sim\/behaviours)\.ts$/;
+  /\/src\/(?:canonical\/request|accounts\/(?:access|audit|json|admin-token|request-json|usage-report)|sim\/behaviours)\.ts$/;
 /** What answers requests is one script, because V8 reads an export of another script through a getter. */
 const serving = (id) =>
   SERVING.test(id) && !SHARED.test(id) && !id.endsWith('?copy') && !id.endsWith('direct-client.ts');
@@ -37,7 +37,7 @@ const copies = {
   async resolveId(source, importer = '', options) {
     const copies =
       importer.endsWith(COPY) ||
-      /\/src\/cli\/|\/src\/log\.ts$|\/src\/providers\/direct-client\.ts$/.test(importer);
+      /\/src\/cli\/|\/src\/(?:log|accounts\/audit|providers\/direct-client)\.ts$/.test(importer);
     if (!copies || !source.startsWith('.')) return undefined;
     const found = await this.resolve(source, importer.replace(COPY, ''), { ...options, skipSelf: true });
     return found !== null && COPIED.test(found.id) && !SHARED.test(found.id) ? found.id + COPY : found;

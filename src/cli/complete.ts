@@ -252,8 +252,8 @@ async function wordsOf(
 
 function sourcesOf({ config: file, database }: GlobalOptions, { env, cwd, clock }: Context): Sources {
   const config = async (): Promise<Config> => {
-    const { loadConfig } = await import('../config/load.ts');
-    return loadConfig({ flags: { config: file, database }, env, cwd, mayLackProviders: true });
+    const { load } = await import('./with-store.ts');
+    return load({ flags: { config: file, database }, env, cwd, mayLackProviders: true });
   };
   return {
     config,

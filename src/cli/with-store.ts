@@ -19,8 +19,7 @@ interface ListenFlags {
 
 /** For commands that ask no provider: they work in a terminal without the providers' keys. Rejects with ConfigError. */
 export async function readConfig(command: Command, context: Context): Promise<Config> {
-  const { loadConfig } = await import('../config/load.ts');
-  return loadConfig({ ...sourceOf(command, context), mayLackProviders: true });
+  return load({ ...sourceOf(command, context), mayLackProviders: true });
 }
 
 /** A file with faults does not hide a gateway that runs: they are reported, and the file is left out. */
@@ -43,8 +42,15 @@ export async function readProviders(
   context: Context,
   listen: ListenFlags = {},
 ): Promise<Config> {
-  const { loadConfig } = await import('../config/load.ts');
-  return loadConfig(sourceOf(command, context, listen));
+  return load(sourceOf(command, context, listen));
+}
+
+/** Without a file, a command starts without the readers of YAML and of the schema. */
+export async function load(options: LoadOptions): Promise<Config> {
+  const { findFile, withoutFile } = await import('../config/load.ts');
+  if (findFile(options) === undefined) return withoutFile(options);
+  const { loadConfig } = await import('../config/load-file.ts');
+  return loadConfig(options);
 }
 
 function sourceOf(command: Command, { env, cwd }: Context, listen: ListenFlags = {}): LoadOptions {

@@ -2,7 +2,8 @@
 // that sets it. Secrets are hidden.
 import type { Config, ProviderConfig } from './config.ts';
 import { formatPath, type Path } from './config-error.ts';
-import { loadConfig, type LoadOptions } from './load.ts';
+import type { LoadOptions } from './load.ts';
+import { loadConfig } from './load-file.ts';
 import { readSource, type Source } from './load-source.ts';
 import { setting, type Flags } from './settings.ts';
 

@@ -1,5 +1,5 @@
-// The schema of a configuration file. Unknown keys are faults. The schema checks each value by itself; providers.ts, routes.ts
-// and load.ts check what depends on several values (a route's targets, a provider's URL).
+// The schema of a configuration file. Unknown keys are faults. The schema checks each value by itself; providers.ts and
+// load-file.ts check what depends on several values (a route's targets, a provider's URL).
 import * as z from 'zod/mini';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';

@@ -6,7 +6,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import type { App } from '../../src/app/app.ts';
 import { printBanner } from '../../src/cli/ui/banner.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/config/load-file.ts';
 import { allProtocols } from '../../src/protocols/registry.ts';
 import { openStore } from '../../src/store/open.ts';
 import { capture, createShell, type Shell } from './harness.ts';

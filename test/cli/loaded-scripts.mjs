@@ -1,5 +1,6 @@
-// Runs the command lines of LINES one after the other in the built program, and writes to the file RECORD which scripts each needs.
-import { writeFileSync } from 'node:fs';
+// Runs the command lines of LINES one after the other in the built program, and writes to the file RECORD which scripts each needs,
+// with their bytes.
+import { statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 import process from 'node:process';
@@ -16,7 +17,8 @@ for (const line of JSON.parse(process.env.LINES)) {
   // Scripts alone: a binary can be loaded once.
   for (const path of Object.keys(require.cache)) if (path.endsWith('.cjs')) delete require.cache[path];
   await require(main).run(line);
-  loaded[line.join(' ')] = Object.keys(require.cache).map((path) => basename(path));
+  const scripts = Object.keys(require.cache).filter((path) => path.endsWith('.cjs'));
+  loaded[line.join(' ')] = Object.fromEntries(scripts.map((path) => [basename(path), statSync(path).size]));
 }
 writeFileSync(process.env.RECORD, JSON.stringify(loaded));
 process.exit(0);

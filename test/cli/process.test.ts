@@ -100,8 +100,11 @@ const ARGUMENTS: Readonly<Record<string, string[]>> = {
 
 /** `run` starts a gateway, `check` sends the requests that one sends. */
 const SERVING = ['check', 'run'];
+/** These read a file where others do without YAML and the schema, which are 350 KB: `init` the one that it writes. */
+const READING = ['config show', 'init'];
+const MOST_BYTES = 500_000;
 
-test('only commands that serve load the script that answers requests', async () => {
+test('a command loads no script that it does not need', async () => {
   const leaves = (command: Command, path: string): string[] =>
     command.commands.length === 0
       ? [path]
@@ -110,7 +113,7 @@ test('only commands that serve load the script that answers requests', async () 
   const lines = [
     ...commands
       .flatMap((command) => leaves(command, command.name()))
-      .filter((path) => path !== 'serve')
+      .filter((path) => path !== 'serve' && path !== 'init')
       .map((path) => [...path.split(' '), ...(ARGUMENTS[path] ?? [])]),
     ['--version'],
     ['connect', 'claude'],
@@ -118,17 +121,24 @@ test('only commands that serve load the script that answers requests', async () 
     ['connect', 'claude', '--undo'],
     ['connect', '--env'],
     ['__complete', 'run', '--model', ''],
+    // The others find no configuration file.
+    ['init', '--yes'],
   ];
   const directory = temporaryDirectory();
   const record = join(directory, 'record');
   const env = { HOME: directory, LINES: JSON.stringify(lines), RECORD: record };
   const { code } = await finish(start([], { directory, env, script: LOADED_SCRIPTS }));
   expect(code).toBe(0);
-  const loaded = JSON.parse(readFileSync(record, 'utf8')) as Record<string, string[]>;
+  const loaded = JSON.parse(readFileSync(record, 'utf8')) as Record<string, Record<string, number>>;
   expect(Object.keys(loaded)).toEqual(lines.map((line) => line.join(' ')));
-  for (const scripts of Object.values(loaded)) expect(scripts).toContain('program.cjs');
-  const serving = Object.keys(loaded).filter((line) => loaded[line]?.includes('serving.cjs'));
+  for (const scripts of Object.values(loaded)) expect(scripts).toHaveProperty(['program.cjs']);
+  const serving = Object.keys(loaded).filter((line) => 'serving.cjs' in (loaded[line] ?? {}));
   expect(serving.map((line) => line.split(' ')[0]).sort()).toEqual(SERVING);
+  for (const [line, scripts] of Object.entries(loaded)) {
+    if ([...serving, ...READING].some((path) => line.startsWith(path))) continue;
+    const bytes = Object.values(scripts).reduce((sum, size) => sum + size, 0);
+    expect(bytes, `${line}: ${JSON.stringify(scripts)}`).toBeLessThan(MOST_BYTES);
+  }
   // One process runs all commands, one after the other.
 }, 120_000);
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
-import { ConfigError, loadConfig } from '../../src/config/load.ts';
-import type { LoadOptions } from '../../src/config/load.ts';
+import { ConfigError, type LoadOptions } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/config/load-file.ts';
 
 export function tempFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'gateway-config-'));

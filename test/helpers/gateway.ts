@@ -10,7 +10,7 @@ import { systemClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/clock.ts';
 import { connectFacts } from '../../src/cli/tools/connect-facts.ts';
 import { effectiveValues } from '../../src/config/effective.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/config/load-file.ts';
 import { createIds } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open.ts';

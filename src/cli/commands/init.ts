@@ -156,7 +156,7 @@ async function write(
   context: Context,
 ): Promise<{ config: Config; key: Key; plaintext: string }> {
   const { draftFile } = await import('../init/new-file.ts');
-  const { loadConfig } = await import('../../config/load.ts');
+  const { loadConfig } = await import('../../config/load-file.ts');
   const { openDatabase } = await import('../with-store.ts');
   const { database } = command.optsWithGlobals<GlobalOptions>();
   // A signal waits until both are written.

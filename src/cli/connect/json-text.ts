@@ -47,7 +47,15 @@ export const jsonText: Editor = {
   isBlank: (text) => /^\s*(?:\{\s*\}|\[\s*\])?\s*$/.test(text),
 };
 
+let latest: { text: string; root: Node | undefined } | undefined;
+
+/** Each edit reads the text that the edit before it has written. */
 function parse(text: string): Node | undefined {
+  if (latest?.text !== text) latest = { text, root: parseAnew(text) };
+  return latest.root;
+}
+
+function parseAnew(text: string): Node | undefined {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   const [first] = errors;

@@ -1,0 +1,204 @@
+// Builds the Config from flags, environment and file, or reports all faults at once. Commands load this only where there is a file:
+// YAML and the schema take a fifth of the start of a command.
+import type { Config, LeftOut, ProviderConfig, RouteConfig, TargetRef } from './config.ts';
+import type { ConfigFault, Path } from './config-error.ts';
+import { ConfigError, formatPath } from './config-error.ts';
+import { assemble, findFile, tiersOf, withoutFile, type LoadOptions } from './load.ts';
+import {
+  type Env,
+  type Interpolated,
+  bareVariables,
+  interpolate,
+  readSource,
+  type Source,
+} from './load-source.ts';
+import { suggest } from './did-you-mean.ts';
+import { resolveProvider, SIM } from './providers.ts';
+import { readSchema, type FileConfig } from './schema.ts';
+
+/** Reads the file at each call. Throws a ConfigError with all faults. */
+export function loadConfig(options: LoadOptions): Config {
+  const found = findFile(options);
+  if (found === undefined) return withoutFile(options);
+  const source = readSource(found, options.cwd);
+  const { file, faults, unset, secret, variables } = readValues(source, options.env);
+  const providers: ProviderConfig[] = [];
+  const reasons = new Map([...unset].map(([name, missing]) => [name, notSet(missing)]));
+  const unusable = new Set(unset.keys());
+  const warnings = [...reasons].map(([name, why]) => `provider ${name} is left out: ${why}`);
+  for (const [name, given] of Object.entries(file.providers ?? {})) {
+    const read = variables(['providers', name, 'api_key']);
+    const resolved = resolveProvider(name, given, options.env, read);
+    if ('provider' in resolved) {
+      providers.push(resolved.provider);
+      if (resolved.warning !== undefined) warnings.push(`provider ${name}: ${resolved.warning}`);
+      continue;
+    }
+    unusable.add(name);
+    if ('leftOut' in resolved) {
+      reasons.set(name, resolved.leftOut);
+      warnings.push(`provider ${name} is left out: ${resolved.leftOut}`);
+    } else
+      faults.push(
+        ...resolved.faults.map((fault) => ({ ...fault, path: ['providers', name, ...fault.path] })),
+      );
+  }
+  const routes = resolveRoutes(file.routes ?? {}, { providers, leftOut: unusable, secret });
+  faults.push(...routes.faults, ...tierFaults(file));
+  const isLacking = providers.length === 0 && (warnings.length === 0 || options.mayLackProviders !== true);
+  if (faults.length === 0 && isLacking) faults.push(noProvider(warnings));
+  if (faults.length > 0) throw new ConfigError(source.lines(faults));
+  const leftOut = [...reasons].map(([provider, why]): LeftOut => {
+    return { provider, why, names: [...modelNames(source.value, provider), ...routesTo(provider, file)] };
+  });
+  warnings.push(...bareVariables(source.value), ...routes.warnings);
+  const parts = { providers, leftOut, warnings };
+  return assemble(options, { source, values: file }, parts, routes.routes);
+}
+
+function notSet(variables: readonly string[]): string {
+  return `${variables.join(', ')} ${variables.length > 1 ? 'are' : 'is'} not set`;
+}
+
+/** The models of a provider that is left out. The schema has not checked them. */
+function modelNames(file: unknown, provider: string): string[] {
+  const { models } =
+    (file as { providers: Record<string, { models?: unknown } | null> }).providers[provider] ?? {};
+  const items: unknown[] = Array.isArray(models) ? models : [];
+  return items
+    .map((item) => (typeof item === 'object' && item !== null && 'id' in item ? item.id : item))
+    .filter((name) => typeof name === 'string');
+}
+
+function routesTo(provider: string, { routes = {} }: FileConfig): string[] {
+  return Object.keys(routes).filter((name) =>
+    routes[name]?.targets.some((target) => target.startsWith(`${provider}/`)),
+  );
+}
+
+function tierFaults(file: FileConfig): ConfigFault[] {
+  const tiers = [...tiersOf(file).keys()];
+  const chosen = file.default_tier;
+  if (chosen === undefined || tiers.includes(chosen)) return [];
+  return [{ path: ['default_tier'], message: `is not a tier; ${suggest(chosen, tiers)}` }];
+}
+
+interface Values {
+  file: FileConfig;
+  faults: ConfigFault[];
+  /** The unset variables of each provider that has some. */
+  unset: ReadonlyMap<string, string[]>;
+  secret: Interpolated['secret'];
+  variables: Interpolated['variables'];
+}
+
+/** The file's values after interpolation, without the providers whose variables are not set. */
+function readValues(source: Source, env: Env): Values {
+  const { value, missing, secret, variables } = interpolate(source.value, env);
+  const unset = new Map<string, string[]>();
+  const faults: ConfigFault[] = [];
+  for (const { path: where, name } of missing) {
+    const [section, provider] = where;
+    if (section === 'providers' && typeof provider === 'string')
+      unset.set(provider, [...(unset.get(provider) ?? []), name]);
+    else faults.push({ path: where, message: `reads ${name}, which is not set; set it, or write the value` });
+  }
+  const read = readSchema(value);
+  const empty = new Set(missing.map((item) => formatPath(item.path)));
+  if ('faults' in read) faults.push(...read.faults.filter((fault) => !empty.has(formatPath(fault.path))));
+  if (faults.length > 0) throw new ConfigError(source.lines(faults));
+  if ('file' in read && unset.size === 0) return { file: read.file, faults, unset, secret, variables };
+  const rest = readSchema(withoutProviders(value, unset));
+  if ('faults' in rest) throw new ConfigError(source.lines(rest.faults));
+  return { file: rest.file, faults, unset, secret, variables };
+}
+
+function withoutProviders(value: unknown, unset: Values['unset']): unknown {
+  const { providers, ...rest } = value as { providers: Record<string, unknown> };
+  const usable = Object.entries(providers).filter(([name]) => !unset.has(name));
+  return { ...rest, providers: Object.fromEntries(usable) };
+}
+
+function noProvider(warnings: readonly string[]): ConfigFault {
+  const why = warnings.length > 0 ? `leaves no provider: ${warnings.join(', ')}` : 'names no provider';
+  return {
+    path: ['providers'],
+    message: `${why}; write at least one, like "openai:", or "sim:" to try it out`,
+  };
+}
+
+// Routes: every target must name a provider of the file and, if that provider lists models, one of them.
+
+interface Routes {
+  routes: Map<string, RouteConfig>;
+  faults: ConfigFault[];
+  warnings: string[];
+}
+
+interface Known {
+  providers: readonly ProviderConfig[];
+  /** Providers of the file that are not used. Routes leave out their targets. */
+  leftOut: ReadonlySet<string>;
+  /** Whether the value at this path was read from the environment. */
+  secret: (path: Path) => boolean;
+}
+
+/** Splits at the first `/`; a model's name may contain more. */
+function splitTarget(text: string): TargetRef | undefined {
+  const slash = text.indexOf('/');
+  if (slash <= 0 || slash === text.length - 1) return undefined;
+  return { provider: text.slice(0, slash), model: text.slice(slash + 1) };
+}
+
+const SIM_FALLBACK = 'holds sim beside real targets: if they fail, sim repeats the prompt as an answer';
+
+/** Warns of routes in which sim is a fallback of real providers. Looks at the file, so that the warning does not depend on
+ *  which providers are left out. */
+function simWarnings(given: NonNullable<FileConfig['routes']>, { providers }: Known): string[] {
+  const warnings = Object.entries(given)
+    .filter(([, { targets }]) => isMixed(targets.map((text) => splitTarget(text)?.provider)))
+    .map(([name]) => `route ${name} ${SIM_FALLBACK}; remove it`);
+  const implicit = given['auto'] === undefined && isMixed(providers.map(({ name }) => name));
+  return implicit ? [...warnings, `auto ${SIM_FALLBACK}; write a route auto without it`] : warnings;
+}
+
+function isMixed(providers: readonly (string | undefined)[]): boolean {
+  return providers.includes(SIM) && providers.some((name) => name !== SIM);
+}
+
+function resolveRoutes(given: NonNullable<FileConfig['routes']>, known: Known): Routes {
+  const result: Routes = { routes: new Map(), faults: [], warnings: simWarnings(given, known) };
+  for (const [name, { strategy, targets }] of Object.entries(given)) {
+    const refs = new Map<string, TargetRef>();
+    for (const [index, text] of targets.entries()) {
+      const path = ['routes', name, 'targets', index];
+      const ref = splitTarget(text);
+      const fault = ref === undefined ? 'is not a target; write provider/model' : targetFault(ref, known);
+      const hidden = known.secret(path) || known.secret(['routes', name, index]);
+      if (fault !== undefined)
+        result.faults.push({ path, message: hidden ? 'names no provider and model of this file' : fault });
+      else if (ref !== undefined && !known.leftOut.has(ref.provider)) refs.set(text, ref);
+    }
+    // A route without targets stays: without it, `auto` would stand for every provider.
+    result.routes.set(name, { strategy: strategy ?? 'priority', targets: [...refs.values()] });
+    if (refs.size === 0) result.warnings.push(`route ${name} is left out: all of its providers are left out`);
+  }
+  return result;
+}
+
+function targetFault(
+  { provider: name, model }: TargetRef,
+  { providers, leftOut }: Known,
+): string | undefined {
+  if (leftOut.has(name)) return undefined;
+  const provider = providers.find((candidate) => candidate.name === name);
+  if (provider === undefined) {
+    if (name === SIM) return undefined;
+    const names = [...providers.map((candidate) => candidate.name), ...leftOut];
+    return `names an unknown provider (${name}); ${suggest(name, names)}`;
+  }
+  if (provider.models === null) return undefined;
+  const ids = provider.models.map(({ id }) => id);
+  if (ids.includes(model)) return undefined;
+  return `names a model that ${name} does not list (${model}); ${suggest(model, ids)}`;
+}
