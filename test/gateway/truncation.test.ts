@@ -154,6 +154,10 @@ function arrivedIn(protocol: ProtocolName, at: number, blank: number): string {
   return text;
 }
 
+function isFirstTranslation(client: ProtocolName, speaks: ProtocolName): boolean {
+  return client === ALL.find((name) => name !== speaks);
+}
+
 describe.each(ALL)('a %s client', (client) => {
   describe.each(ALL)('of a provider that speaks %s', (speaks) => {
     const whole = Buffer.byteLength(stream(speaks));
@@ -162,9 +166,10 @@ describe.each(ALL)('a %s client', (client) => {
     it.each<Framing>(['chunked', 'length', 'unframed'])(
       'gets an error after a break at any kind of byte (%s), and the text that arrived',
       async (framing) => {
-        // The other framings differ only in how the body ends.
-        const step = framing === 'chunked' ? 1 : 4;
-        const places = breakPoints(Buffer.from(stream(speaks))).filter((_, index) => index % step === 0);
+        // The other framings differ only in how the body ends. Two clients are translated for: each has every second place.
+        const step = (framing === 'chunked' ? 1 : 4) * (client === speaks ? 1 : 2);
+        const first = isFirstTranslation(client, speaks) ? step / 2 : 0;
+        const places = breakPoints(Buffer.from(stream(speaks))).filter((_, at) => at % step === first);
         await inBatches(places, 24, async (at) => {
           const model = `${speaks}/${nameOf({ protocol: speaks, at, framing })}`;
           const seen = await ask(gateway, { protocol: client, model, stream: true });

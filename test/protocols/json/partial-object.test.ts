@@ -68,7 +68,7 @@ describe('an object in pieces', () => {
         expect(state === 'whole').toBe(isObject(parsed(text)));
         expect(stateOf(...text)).toBe(state);
       }),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     );
   });
 
@@ -83,7 +83,7 @@ describe('an object in pieces', () => {
         expect(isObject(value) && Object.keys(value).length === 0).toBe(empty);
         expect(stateOf(`${text.slice(0, cut)}${rest}${empty ? '' : ','}"_raw":""}`)).toBe('whole');
       }),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     );
   });
 

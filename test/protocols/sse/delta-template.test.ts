@@ -118,7 +118,7 @@ describe.each(BOTH)('text cut out of %s frames', (protocol) => {
         const decoded = eventsIn(protocol, stream(list, lineEnd, true));
         expect(eventsIn(protocol, stream(list, lineEnd, false))).toEqual(decoded);
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 
@@ -140,7 +140,7 @@ describe.each(BOTH)('text cut out of %s frames', (protocol) => {
         const cut = send(cutAt(stream(damaged, '\n', false), places), mover(client, protocol, restore));
         expect(cut).toEqual(decoded);
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
   });
 
