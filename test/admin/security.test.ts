@@ -277,14 +277,14 @@ describe('guessing', () => {
     expect((await call(running, '/tiers', { token })).status).toBe(200);
     const guess = (at: number) => call(running, '/keys', { token: `sk-gwa-${String(at).padStart(43, '0')}` });
     const statuses: number[] = [];
-    for (let at = 0; at < 1000; at += 20)
+    for (let at = 0; at < 300; at += 20)
       statuses.push(
         ...(await Promise.all(Array.from({ length: 20 }, (_, more) => guess(at + more)))).map(
           (a) => a.status,
         ),
       );
     expect(statuses.filter((status) => status === 401).length).toBeLessThan(40);
-    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(900);
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(260);
     const refused = await guess(7);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await ask(running, { model: 'sim/echo' })).status).toBe(200);

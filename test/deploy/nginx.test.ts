@@ -1,4 +1,5 @@
 // docs/deploy/nginx.conf in front of two real gateways on one database, PostgreSQL or a SQLite file: what the page about it promises.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { ask, framesOf, isWhole, send, type Question } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
@@ -152,7 +153,10 @@ interface Load {
   stop(): Promise<{ answered: number; failures: string[] }>;
 }
 
-/** `clients` that each send the next request when the one before is answered. */
+/** Milliseconds from an answer to the next request: those under test need the processor. */
+const BREATH = 10;
+
+/** `clients` that each send the next request soon after the one before is answered. */
 function startLoad(to: { url: string; key: string }, clients: number): Load {
   const failures: string[] = [];
   let answered = 0;
@@ -166,6 +170,7 @@ function startLoad(to: { url: string; key: string }, clients: number): Load {
       else if (seen.status !== 200 || seen.content !== 'b') failures.push(`${seen.status} ${seen.text}`);
       answered += 1;
       onAnswer();
+      await sleep(BREATH);
     }
   }
 

@@ -240,6 +240,8 @@ describe('a reload', () => {
           },
           (error: unknown) => failed.push(error),
         );
+        // The workers under test need the processor.
+        await sleep(10);
       }
     };
     const clients = Array.from({ length: 6 }, client);

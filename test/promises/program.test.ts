@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { ask, send } from '../helpers/ask.ts';
@@ -22,6 +23,8 @@ import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
 import { content, FINISH, START, TERMINAL, wholeOf } from '../gateway/wire.ts';
 
 const PACKAGE = fileURLToPath(new URL('../../', import.meta.url));
+/** Milliseconds from one request to the next: those under test need the processor. */
+const BREATH = 5;
 const onLinux = process.platform === 'linux';
 
 async function place(limits: object = {}) {
@@ -118,7 +121,10 @@ test('P27: command lines that write beside a server disturb neither it nor one a
   let writing = true;
   const requests = (async () => {
     const statuses = new Set<number>();
-    while (writing) statuses.add((await ask(to, { model: 'm' })).status);
+    while (writing) {
+      statuses.add((await ask(to, { model: 'm' })).status);
+      await sleep(BREATH);
+    }
     return [...statuses];
   })();
   const writers = ['b', 'c', 'd'].flatMap((account) => [
@@ -136,9 +142,9 @@ test('P27: command lines that write beside a server disturb neither it nor one a
 test('P30: a log that nobody reads is bounded, and holds neither requests nor the end back', async () => {
   const { upstream, server, to } = await place();
   server.child.stderr?.pause();
-  // 3 MiB of records, with names as long as they may be.
+  // 2 MiB of records, with names as long as they may be: twice what may wait.
   const path = `${to.url}/${'x'.repeat(8000)}`;
-  for (let round = 0; round < 40; round += 1) {
+  for (let round = 0; round < 27; round += 1) {
     const asked = Array.from({ length: 100 }, () => fetch(path).then((response) => response.arrayBuffer()));
     await Promise.all(asked);
   }
