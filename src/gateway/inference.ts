@@ -36,19 +36,21 @@ export async function infer(
   const { limits, strict, tiers } = deps.config();
   const release = deps.inFlightLimit.enter(deps.config(), exchange.arrivedInTime);
   try {
-    const bytes = await exchange.readBody();
+    const body = exchange.readBody();
+    const bytes = body instanceof Promise ? await body : body;
     const inbound = readRequest(protocol, bytes, limits.maxValues, undefined, relayedPath);
     const readAt = clock.monotonic();
     const forwarded = client.forwardedHeaders(headers, exchange.query);
     await deps.discovered;
     const query = routingQuery(inbound, key, forwarded.longContext);
-    const resolution = await resolveTargets(query, cancellation, deps);
+    const resolving = resolveTargets(query, cancellation, deps);
+    const resolution = resolving instanceof Promise ? await resolving : resolving;
     const { targets, lone } = relayedTo(resolution, inbound);
     const recalled = losesThinking(protocol, targets, query)
       ? await recallThinking(inbound, key.accountId, deps)
       : undefined;
-    const resolving = client.stored && resolveReferences(inbound, client.stored, key.accountId, deps);
-    const references = resolving && (await resolving);
+    const finding = client.stored && resolveReferences(inbound, client.stored, key.accountId, deps);
+    const references = finding && (await finding);
     const build = { forwarded, strict, recalled, references };
     const { first, rest, refused } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, tiers, clock, deps.log);

@@ -180,15 +180,19 @@ async function readReply(request: BuiltRequest, asking: Asking): Promise<Committ
   return whole;
 }
 
+const NONE_RETURNED: readonly string[] = [];
 /** Characters of a header that is returned to the client. */
 const MOST_RETURNED = 8192;
 
-function returned(reply: ProviderReply, names: readonly string[]): string[] {
-  return names.flatMap((name) => {
-    const value = reply.header(name) ?? '';
-    const isPlain = value.length <= MOST_RETURNED && /^[\x21-\x7e][\x20-\x7e]*$/.test(value);
-    return isPlain ? [name, withoutKeys(value)] : [];
-  });
+function returned(reply: ProviderReply, names: readonly string[]): readonly string[] {
+  let list = NONE_RETURNED;
+  for (const name of names) {
+    const value = reply.header(name);
+    if (value === undefined || value.length > MOST_RETURNED || !/^[\x21-\x7e][\x20-\x7e]*$/.test(value))
+      continue;
+    list = [...list, name, withoutKeys(value)];
+  }
+  return list;
 }
 
 /** The same request as the provider's error says that it can be answered; undefined: the error says nothing of that kind. */

@@ -32,20 +32,21 @@ export function forwardedHeaders(given: ClientHeaders): ForwardedHeaders {
   return headers === undefined ? NOTHING_FORWARDED : { headers, query: '', longContext: false };
 }
 
-const HOUR_MINUTES = 60;
+const HOUR_MINUTES = '60';
 
 /** As chat's, and the hour once more for Codex's status line. */
 export function limitHeaders(admission: Admission, now: number): string[] {
   const { limit, used, resetsAt } = admission;
-  return [
-    ...requestLimitHeaders(admission, now),
+  const headers = requestLimitHeaders(admission, now);
+  headers.push(
     'x-codex-primary-used-percent',
     String(Math.min(100, Math.round((100 * used) / Math.max(1, limit)))),
     'x-codex-primary-window-minutes',
-    String(HOUR_MINUTES),
+    HOUR_MINUTES,
     'x-codex-primary-reset-at',
     String(Math.ceil(resetsAt / 1000)),
-  ];
+  );
+  return headers;
 }
 
 export const outline: ProtocolOutline = {
