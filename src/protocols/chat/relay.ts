@@ -10,8 +10,7 @@ import { malformed, throwFailure } from '../shared/provider-error.ts';
 import { stopOfWord } from '../shared/finish-words.ts';
 import { failureIn, failureOfStray, isFilled, strictChunk, strictReply } from './lenient.ts';
 import { decodeUsage, failureOfSilence, failureOfStop } from './reply/ending.ts';
-import type { Edit, Members } from '../json/splice.ts';
-import { rewriteBody } from '../json/raw-json.ts';
+import { rewriteBody, type Edit, type Members } from '../json/splice.ts';
 import { asksForUsage } from './request/envelope.ts';
 
 export const keepAlive = ': keep-alive\n\n';

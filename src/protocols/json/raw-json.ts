@@ -1,27 +1,10 @@
 // JSON that changes when JavaScript parses and writes it: integers of 64 bits, `1.0`, the order of members whose names look like
 // indexes. The source text of such an object is recorded, and the object is written as that text. The arguments of calls are such
 // objects within a larger body that was parsed as a whole: their text is read from the body's bytes.
-// And the bytes of a request to a provider: a translated body is serialised; in a relayed body only the changed members are replaced.
+// And the bytes of a translated request.
 import { randomBytes } from 'node:crypto';
-import {
-  wellFormed,
-  type JsonObject,
-  type JsonValue,
-  wellFormedJson,
-  isObject,
-} from '../../canonical/json.ts';
-import {
-  JsonSource,
-  memberBehind,
-  rangesOf,
-  type Member,
-  type Range,
-  scanMembers,
-  splice,
-  type Edit,
-  type Members,
-} from './splice.ts';
-import type { RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
+import { wellFormed, type JsonObject, type JsonValue, wellFormedJson } from '../../canonical/json.ts';
+import { JsonSource, rangesOf, skipSpace, skipValue, type Member, type Range } from './splice.ts';
 
 /** The object, as it would be written -> the text to write instead. */
 const texts = new WeakMap<object, string>();
@@ -219,6 +202,22 @@ function behindId(source: JsonSource, { holder, name }: ArgumentsPath, from: num
   return memberBehind(source, at + Buffer.byteLength(sought), name);
 }
 
+/** The value of the member `name` among those that follow, in the same object, a value that ends at `end`. */
+function memberBehind(source: JsonSource, end: number, name: string): Range | undefined {
+  const { bytes } = source;
+  let at = skipSpace(bytes, end);
+  while (bytes[at] === COMMA) {
+    const nameStart = skipSpace(bytes, at + 1);
+    const nameEnd = source.skipString(nameStart);
+    const start = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1);
+    const isSought = source.readName(nameStart, nameEnd) === name;
+    at = skipValue(source, start, Infinity);
+    if (isSought) return { start, end: at };
+    at = skipSpace(bytes, at);
+  }
+  return undefined;
+}
+
 function says(json: string, value: JsonValue): boolean {
   const written = JSON.stringify(value);
   if (json === written) return true;
@@ -292,45 +291,4 @@ function joined(head: string, lists: readonly string[], tail: string): Buffer {
   }
   bytes.write(tail, at);
   return bytes;
-}
-
-/**
- * A body for a provider of the same protocol. `cleaned`: the bytes without parts that no provider accepts. `ask`: a member that the
- * gateway adds. `thinks`: thinking stays on although that of earlier turns is left out.
- */
-export function rewriteBody(
-  { bytes, members, value }: RelayedBody,
-  target: RelayTarget,
-  {
-    cleaned = bytes,
-    ask,
-    thinks = false,
-  }: { cleaned?: Buffer; ask?: (members: Members) => Edit | undefined; thinks?: boolean },
-): RewrittenBody {
-  const withoutThinking = target.withoutThinking !== undefined;
-  const places = cleaned === bytes ? members : scanMembers(cleaned, Infinity);
-  const edits: Edit[] = [];
-  const model = places.get('model');
-  if (model !== undefined && value.model !== target.upstream) {
-    edits.push({ start: model.start, end: model.end, text: JSON.stringify(target.upstream) });
-  }
-  const question = ask?.(places);
-  if (question !== undefined) edits.push(question);
-  // A tool turn that starts without thinking cannot continue with it, so it is switched off if the model allows that.
-  const switchedOff = withoutThinking && !thinks && asksForThinking(value, target);
-  const thinking = switchedOff ? places.get('thinking') : undefined;
-  if (thinking !== undefined) {
-    edits.push({ start: thinking.start, end: thinking.end, text: '{"type":"disabled"}' });
-  }
-  return {
-    bytes: edits.length === 0 ? cleaned : splice(cleaned, edits),
-    thinkingCut: thinking !== undefined || (withoutThinking && cleaned !== bytes),
-  };
-}
-
-/** Whether the request turns on thinking that can be switched off: some models allow that only up to an effort, some never. */
-function asksForThinking({ thinking, output_config: output }: JsonObject, { traits }: RelayTarget): boolean {
-  if (!isObject(thinking) || thinking.type === 'disabled') return false;
-  if (traits.thinkingOff !== 'up_to_high') return traits.thinkingOff === 'always';
-  return !isObject(output) || (output.effort !== 'xhigh' && output.effort !== 'max');
 }

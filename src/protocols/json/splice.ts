@@ -1,6 +1,8 @@
-// One scan of a JSON object's bytes that finds where its members stand, so that a body can be changed without being written
-// anew. It does not validate: JSON.parse does that afterwards. It also counts the values that JSON.parse would create,
-// which may need a thousand times the memory and time of the bytes.
+// One scan of a JSON object's bytes that finds where its members stand, so that a body can be changed without being written anew:
+// the body of a relayed request is. The scan does not validate: JSON.parse does that afterwards. It also counts the values that
+// JSON.parse would create, which may need a thousand times the memory and time of the bytes.
+import { isObject, type JsonObject } from '../../canonical/json.ts';
+import type { Traits } from '../../canonical/traits.ts';
 
 export interface Range {
   start: number;
@@ -125,22 +127,6 @@ export function cutsOf(spans: readonly Range[], indexes: readonly number[]): Ran
   });
 }
 
-/** The value of the member `name` among those that follow, in the same object, a value that ends at `end`. */
-export function memberBehind(source: JsonSource, end: number, name: string): Range | undefined {
-  const { bytes } = source;
-  let at = skipSpace(bytes, end);
-  while (bytes[at] === COMMA) {
-    const nameStart = skipSpace(bytes, at + 1);
-    const nameEnd = source.skipString(nameStart);
-    const start = skipSpace(bytes, skipSpace(bytes, nameEnd) + 1);
-    const isSought = source.readName(nameStart, nameEnd) === name;
-    at = skipValue(source, start, Infinity);
-    if (isSought) return { start, end: at };
-    at = skipSpace(bytes, at);
-  }
-  return undefined;
-}
-
 /** `bytes` with every edit's range replaced by its text. Ranges must not overlap. */
 export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   const inOrder = [...edits].sort((a, b) => a.start - b.start);
@@ -198,7 +184,7 @@ function readItems(source: JsonSource, open: number, maxDepth: number): Items {
   return { items, close: -1, tooDeep: false };
 }
 
-function skipSpace(bytes: Buffer, from: number): number {
+export function skipSpace(bytes: Buffer, from: number): number {
   let at = from;
   for (;;) {
     const byte = bytes[at];
@@ -208,7 +194,7 @@ function skipSpace(bytes: Buffer, from: number): number {
 }
 
 /** Behind the value at `from`, or -1 where it has more than `levels` levels. Adds its values to those of the source. */
-function skipValue(source: JsonSource, from: number, levels: number): number {
+export function skipValue(source: JsonSource, from: number, levels: number): number {
   const { bytes } = source;
   const first = bytes[from];
   source.values++;
@@ -346,4 +332,52 @@ function isPlain(text: string): boolean {
     if (code >= 0x80 || code === BACKSLASH) return false;
   }
   return true;
+}
+
+/** What is read of the target of a relayed body (`RelayTarget`). */
+interface Target {
+  upstream: string;
+  traits: Pick<Traits, 'thinkingOff'>;
+  withoutThinking?: unknown;
+}
+
+/**
+ * A body for a provider of the same protocol. `cleaned`: the bytes without parts that no provider accepts. `ask`: a member that the
+ * gateway adds. `thinks`: thinking stays on although that of earlier turns is left out.
+ */
+export function rewriteBody(
+  { bytes, members, value }: { bytes: Buffer; members: Members; value: JsonObject },
+  target: Target,
+  {
+    cleaned = bytes,
+    ask,
+    thinks = false,
+  }: { cleaned?: Buffer; ask?: (members: Members) => Edit | undefined; thinks?: boolean },
+): { bytes: Buffer; thinkingCut: boolean } {
+  const withoutThinking = target.withoutThinking !== undefined;
+  const places = cleaned === bytes ? members : scanMembers(cleaned, Infinity);
+  const edits: Edit[] = [];
+  const model = places.get('model');
+  if (model !== undefined && value.model !== target.upstream) {
+    edits.push({ start: model.start, end: model.end, text: JSON.stringify(target.upstream) });
+  }
+  const question = ask?.(places);
+  if (question !== undefined) edits.push(question);
+  // A tool turn that starts without thinking cannot continue with it, so it is switched off if the model allows that.
+  const switchedOff = withoutThinking && !thinks && asksForThinking(value, target);
+  const thinking = switchedOff ? places.get('thinking') : undefined;
+  if (thinking !== undefined) {
+    edits.push({ start: thinking.start, end: thinking.end, text: '{"type":"disabled"}' });
+  }
+  return {
+    bytes: edits.length === 0 ? cleaned : splice(cleaned, edits),
+    thinkingCut: thinking !== undefined || (withoutThinking && cleaned !== bytes),
+  };
+}
+
+/** Whether the request turns on thinking that can be switched off: some models allow that only up to an effort, some never. */
+function asksForThinking({ thinking, output_config: output }: JsonObject, { traits }: Target): boolean {
+  if (!isObject(thinking) || thinking.type === 'disabled') return false;
+  if (traits.thinkingOff !== 'up_to_high') return traits.thinkingOff === 'always';
+  return !isObject(output) || (output.effort !== 'xhigh' && output.effort !== 'max');
 }

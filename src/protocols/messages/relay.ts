@@ -21,8 +21,7 @@ import {
   type UsageTally,
 } from './reply/ending.ts';
 import { isGatewaySignature } from '../../canonical/thinking-signature.ts';
-import { cutsOf, rangesOf, scanMembers, splice, type Range } from '../json/splice.ts';
-import { rewriteBody } from '../json/raw-json.ts';
+import { rewriteBody, cutsOf, rangesOf, scanMembers, splice, type Range } from '../json/splice.ts';
 import { hints } from './request/envelope.ts';
 
 const QUIET: FrameClass = Object.freeze({ kind: 'quiet' });

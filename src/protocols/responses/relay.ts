@@ -20,8 +20,7 @@ import { failureOfResponse, listOf, readResponse } from './reply/decode.ts';
 import { decodeUsage } from './reply/ending.ts';
 import { BROKEN_OFF, isDone, MALFORMED, NO_ANSWER, typeOf } from './stream/decoder.ts';
 import { OutputSoFar } from './stream/output-so-far.ts';
-import { cutsOf, rangesOf, splice } from '../json/splice.ts';
-import { rewriteBody } from '../json/raw-json.ts';
+import { rewriteBody, cutsOf, rangesOf, splice } from '../json/splice.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
