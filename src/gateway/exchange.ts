@@ -12,7 +12,6 @@ import type { Routing } from '../routing/routing.ts';
 import type { SealedItems } from '../store/sealed-items.ts';
 import type { Store } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
-import type { InFlightLimit } from './in-flight-limit.ts';
 import type { Observer } from './trace.ts';
 
 /** Flat list of header names (lower case) and values. */
@@ -80,6 +79,19 @@ export interface MetricsPage {
   refused(path: string, error: GatewayError): void;
   /** In Prometheus' text format. */
   read(): Promise<string>;
+}
+
+/** Counts requests in flight, and refuses new ones during overload, maintenance and shutdown. */
+export interface InFlightLimit {
+  /**
+   * Counts a request, or throws 503. The returned function must be called once, when the request is over. A request that
+   * `arrivedInTime`, before `close`, is not refused for the shutdown: behind a proxy, a restart would not be free of failures.
+   */
+  enter(config: Config, arrivedInTime: boolean): () => void;
+  readonly inFlight: number;
+  /** Refuses requests that arrive from now on; resolves when none is in flight. */
+  close(): Promise<void>;
+  readonly closed: boolean;
 }
 
 export interface GatewayDeps {

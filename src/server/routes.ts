@@ -13,7 +13,7 @@ import {
 } from '../protocols/shared/model-list.ts';
 import { faultOfModelName } from '../protocols/shared/client.ts';
 import type { ModelEntry } from '../routing/catalog.ts';
-import { shuttingDown } from '../gateway/in-flight-limit.ts';
+import { shuttingDown } from '../gateway/inference.ts';
 import { deleteStored, findStored } from '../gateway/inbound/stored-references.ts';
 import type { Protocol, StoredAnswers } from '../protocols/protocol.ts';
 

@@ -7,7 +7,7 @@ import { createRequestIds } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../without-keys.ts';
 import { ClientGone, type GatewayDeps, type Site } from '../gateway/exchange.ts';
-import { shuttingDown } from '../gateway/in-flight-limit.ts';
+import { shuttingDown } from '../gateway/inference.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
 import { afterReading, refuseBadHttp } from './bad-request.ts';
 import { ClientRequest, createConnections, type Connections } from './connections.ts';
