@@ -30,7 +30,7 @@ const serving = (id) =>
 
 /** Commands that do not serve get copies of these, so that they load little and `serving` stays one script. Only values cross over. */
 const COPIED =
-  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|without-keys)\.ts$|\/src\/providers\/(?:auth-headers|connection-errors|discover|local-windows|proxy|read-body)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:client|model-list)|\w+\/outline)\.ts$|\/src\/gateway\/outbound\/redact\.ts$/;
+  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|without-keys)\.ts$|\/src\/providers\/(?:auth-headers|connection-errors|connector|discover|exchange|local-windows|proxy|reply-body)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:client|model-list)|\w+\/outline)\.ts$|\/src\/gateway\/outbound\/redact\.ts$/;
 const COPY = '?copy';
 const copies = {
   name: 'copies',

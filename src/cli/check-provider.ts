@@ -1,5 +1,6 @@
 // Checks one provider from outside, step by step: can it be reached, does it list its models, does it stream an answer, does it
 // call tools? The request is encoded and decoded by the code that serves clients.
+import { readBody } from '../providers/exchange.ts';
 import { FailureError, type ProviderFailure } from '../errors.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { SIM } from '../config/providers.ts';
@@ -13,12 +14,12 @@ import type { StreamEvent } from '../canonical/reply.ts';
 import { PROTOCOL_NAMES, type GenerationRequest, type ProtocolName } from '../canonical/request.ts';
 import { openFrames } from '../gateway/outbound/provider-frames.ts';
 import { headersFor } from '../gateway/outbound/build-request.ts';
-import { readBody } from '../providers/read-body.ts';
+
 import type { Ids } from '../ids.ts';
 import type { StreamDecoder } from '../protocols/protocol.ts';
 import { protocols } from '../protocols/registry.ts';
 import type { ProviderClient } from '../providers/client.ts';
-import type { ReplyBody } from '../providers/read-body.ts';
+import type { ReplyBody } from '../providers/reply-body.ts';
 import { plural } from '../plural.ts';
 
 export interface Step {

@@ -1,4 +1,5 @@
 // How many tokens a request has: counted by the provider if it can, else estimated. A provider's error is never the answer.
+import { readBody } from '../providers/exchange.ts';
 import { authenticate } from '../accounts/access.ts';
 import { GatewayError } from '../errors.ts';
 import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
@@ -7,7 +8,6 @@ import type { RoutingQuery } from '../routing/routing.ts';
 import { routingQuery, readRequest, type Inbound } from './inbound/read-request.ts';
 import { ClientGone, type Exchange, type GatewayDeps } from './exchange.ts';
 import { buildRequest } from './outbound/build-request.ts';
-import { readBody } from '../providers/read-body.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_REPLY = 64 * 1024;

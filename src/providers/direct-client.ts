@@ -7,7 +7,7 @@ import { FailureError } from '../errors.ts';
 import type { ProviderClient } from './client.ts';
 import { connectionError } from './connection-errors.ts';
 import type { ProviderCall, ProviderReply } from './exchange.ts';
-import { decodedBody, type ReplyBody } from './read-body.ts';
+import { decodedBody, type ReplyBody } from './reply-body.ts';
 
 export function createDirectClient(): ProviderClient {
   return { open: openDirect, closeIdle: () => undefined, close: () => Promise.resolve() };

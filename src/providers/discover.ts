@@ -7,8 +7,7 @@ import { outlines } from '../protocols/outlines.ts';
 import { listIn, nextModels } from '../protocols/shared/model-list.ts';
 import { authHeaders } from './auth-headers.ts';
 import type { ProviderClient } from './client.ts';
-import type { ProviderCall } from './exchange.ts';
-import { readBody } from './read-body.ts';
+import { readBody, type ProviderCall } from './exchange.ts';
 
 const MAX_REPLY = 8 * 1024 * 1024;
 /** With a thousand models a page, more than any provider lists. */

@@ -4,9 +4,10 @@ import type { Dispatcher } from 'undici';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { FailureError, type ProviderFailure } from '../errors.ts';
+import { plural } from '../plural.ts';
 import { connectionError } from './connection-errors.ts';
 import { reusedConnectionClosed } from './connector.ts';
-import { decodedBody, type BodyReader, type ReplyBody } from './read-body.ts';
+import { decodedBody, type BodyReader, type ReplyBody } from './reply-body.ts';
 
 /** Milliseconds. `firstByte` and `idle` hold for streams, `whole` for a reply that is not streamed. */
 interface Timeouts {
@@ -299,4 +300,30 @@ export function closedBeforeReply(error: unknown): boolean {
 export function isWholeReply(reply: ProviderReply, streamAsked: boolean): boolean {
   const type = reply.header('content-type') ?? '';
   return streamAsked ? type.includes('json') : !type.includes('event-stream');
+}
+
+/**
+ * Reads a whole reply of at most `limit` bytes; `tooLarge` is the message for a larger one. A body that breaks off rejects with
+ * FailureError: it is never a short answer.
+ */
+export function readBody(body: ReplyBody, limit: number, tooLarge?: string): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    body.start({
+      chunk(bytes) {
+        length += bytes.length;
+        if (length > limit) {
+          body.abort();
+          const message = tooLarge ?? `the provider's answer is larger than ${plural(limit, 'byte')}`;
+          reject(new FailureError({ kind: 'failed', message, reason: 'too_large' }));
+          return;
+        }
+        chunks.push(bytes);
+      },
+      // Without a declared end (as in HTTP/1.0), parsing the JSON shows whether it is complete.
+      end: () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
+      fail: (failure) => reject(new FailureError(failure)),
+    });
+  });
 }

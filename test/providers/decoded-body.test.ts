@@ -5,7 +5,7 @@ import { CancellationSource } from '../../src/cancellation.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { ProviderFailure } from '../../src/errors.ts';
 import { createProviderClient } from '../../src/providers/client.ts';
-import type { ReplyBody } from '../../src/providers/read-body.ts';
+import type { ReplyBody } from '../../src/providers/reply-body.ts';
 import { CUT, gate, scriptedProvider, type Script } from '../helpers/scripted-provider.ts';
 
 async function replyTo(script: Script): Promise<ReplyBody> {

@@ -1,4 +1,5 @@
 // Commands ask providers with a client of their own: what lists of models and probes need of it.
+import { readBody } from '../../src/providers/exchange.ts';
 import { gzipSync } from 'node:zlib';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -6,7 +7,6 @@ import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { CancellationSource, NEVER_CANCELLED, type Cancellation } from '../../src/cancellation.ts';
 import { createDirectClient } from '../../src/providers/direct-client.ts';
-import { readBody } from '../../src/providers/read-body.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 

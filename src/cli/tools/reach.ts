@@ -1,5 +1,6 @@
 // The gateway that a started tool uses: the one that runs on the configured address with the same database, else one in this process.
 // That one has a free port of its own: what ends with a tool must not be where other programs expect a gateway.
+import { readBody } from '../../providers/exchange.ts';
 import type { Config } from '../../config/config.ts';
 import { cancelledAfter } from '../../cancellation.ts';
 import { isObject } from '../../canonical/json.ts';
@@ -8,7 +9,7 @@ import type { GatewayStatus } from '../../control/status.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import { createDirectClient } from '../../providers/direct-client.ts';
 import { decodeModel, listIn } from '../../protocols/shared/model-list.ts';
-import { readBody } from '../../providers/read-body.ts';
+
 import type { Store } from '../../store/store.ts';
 import { version, type Context } from '../context.ts';
 import { dataFolderOf } from '../running.ts';

@@ -4,11 +4,10 @@ import { append, type JsonObject } from '../../canonical/json.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { TurnJoiner } from '../../protocols/protocol.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
-import { isWholeReply, type ProviderReply } from '../../providers/exchange.ts';
+import { readBody, isWholeReply, type ProviderReply } from '../../providers/exchange.ts';
 import { readWholeReply, type WholeReply } from './whole-reply.ts';
 import { openFrames, type FrameReader, type FrameSource, type ReplyLimits } from './provider-frames.ts';
 import type { BuiltRequest } from './build-request.ts';
-import { readBody } from '../../providers/read-body.ts';
 
 /** Calls after the first: each call of a turn that pauses again is paid for. */
 export const MAX_PAUSES = 8;

@@ -7,7 +7,7 @@ import type { Ids } from '../../ids.ts';
 import type { Logger } from '../../log.ts';
 import { withoutKeys } from '../../without-keys.ts';
 import type { ProviderClient } from '../../providers/client.ts';
-import { isWholeReply, type ProviderCall, type ProviderReply } from '../../providers/exchange.ts';
+import { readBody, isWholeReply, type ProviderCall, type ProviderReply } from '../../providers/exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Health, HealthTicket } from '../../routing/health.ts';
 import { MAX_ATTEMPTS } from '../../routing/routing.ts';
@@ -26,7 +26,7 @@ import { buildRequest, type BuildOptions, type BuiltRequest } from './build-requ
 import type { Protocol } from '../../protocols/protocol.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { Trace } from '../trace.ts';
-import { readBody, type ReplyBody } from '../../providers/read-body.ts';
+import type { ReplyBody } from '../../providers/reply-body.ts';
 import { redact } from './redact.ts';
 import { beginContact, failContact, withContext } from './trace-context.ts';
 

@@ -4,7 +4,7 @@ import { append } from '../../canonical/json.ts';
 import { FrameTooLarge, createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
 import { endedFrame, isWholeFrame } from '../../protocols/sse/frame.ts';
 import { type ProviderFailure, FailureError } from '../../errors.ts';
-import type { ReplyBody } from '../../providers/read-body.ts';
+import type { ReplyBody } from '../../providers/reply-body.ts';
 import { createCollector } from '../../canonical/collect.ts';
 import type { StreamEvent, Reply } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';

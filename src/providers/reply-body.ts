@@ -1,8 +1,7 @@
-// The body of a provider's reply: decoded, as chunks for one reader or as a whole in memory.
+// The body of a provider's reply as its reader gets it: in chunks, decoded where it is encoded.
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import type { Transform } from 'node:stream';
-import { FailureError, type ProviderFailure } from '../errors.ts';
-import { plural } from '../plural.ts';
+import type { ProviderFailure } from '../errors.ts';
 
 export interface BodyReader {
   chunk(bytes: Buffer): void;
@@ -20,32 +19,6 @@ export interface ReplyBody {
   abort(): void;
   /** The reader needs no more: the rest is discarded, and the connection is used again if the end comes soon. */
   release(): void;
-}
-
-/**
- * Reads a whole reply of at most `limit` bytes; `tooLarge` is the message for a larger one. A body that breaks off rejects with
- * FailureError: it is never a short answer.
- */
-export function readBody(body: ReplyBody, limit: number, tooLarge?: string): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    body.start({
-      chunk(bytes) {
-        length += bytes.length;
-        if (length > limit) {
-          body.abort();
-          const message = tooLarge ?? `the provider's answer is larger than ${plural(limit, 'byte')}`;
-          reject(new FailureError({ kind: 'failed', message, reason: 'too_large' }));
-          return;
-        }
-        chunks.push(bytes);
-      },
-      // Without a declared end (as in HTTP/1.0), parsing the JSON shows whether it is complete.
-      end: () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
-      fail: (failure) => reject(new FailureError(failure)),
-    });
-  });
 }
 
 type CreateDecoder = (first: Buffer) => Transform;
