@@ -60,21 +60,30 @@ export const price = (value: Maybe): string => or(value, (known) => prices.forma
 /** Milliseconds as 350ms, 1.2s, 2m 5s. */
 export const duration = (value: Maybe): string => or(value, durationOf);
 
-const unit = (value: number, name: string, digits = 0): string =>
-  new Intl.NumberFormat(undefined, {
+/** A formatter takes longer to make than to use. */
+const unit = (name: string, maximumFractionDigits = 0): ((value: number) => string) => {
+  const made = new Intl.NumberFormat(undefined, {
     style: 'unit',
     unit: name,
     unitDisplay: 'narrow',
-    maximumFractionDigits: digits,
-  }).format(value);
+    maximumFractionDigits,
+  });
+  return (value) => made.format(value);
+};
+const milliseconds = unit('millisecond');
+const tenths = unit('second', 1);
+const seconds = unit('second');
+const minutes = unit('minute');
+const hours = unit('hour');
 
 function durationOf(ms: number): string {
-  if (ms < 1000) return unit(Math.round(ms), 'millisecond');
-  const seconds = ms / 1000;
-  if (seconds < 60) return unit(seconds, 'second', seconds < 10 ? 1 : 0);
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${unit(minutes, 'minute')} ${unit(Math.round(seconds % 60), 'second')}`;
-  return `${unit(Math.floor(minutes / 60), 'hour')} ${unit(minutes % 60, 'minute')}`;
+  if (Math.round(ms) < 1000) return milliseconds(Math.round(ms));
+  if (ms < 9950) return tenths(ms / 1000);
+  const whole = Math.round(ms / 1000);
+  if (whole < 60) return seconds(whole);
+  const inMinutes = Math.floor(whole / 60);
+  if (inMinutes < 60) return `${minutes(inMinutes)} ${seconds(whole % 60)}`;
+  return `${hours(Math.floor(inMinutes / 60))} ${minutes(inMinutes % 60)}`;
 }
 
 type MaybeTime = string | null | undefined;

@@ -2,8 +2,9 @@
 import { get } from '../api.ts';
 import { html } from '../html.ts';
 import { Select } from '../parts/fields.ts';
+import { Facts } from '../parts/figures.ts';
 import { Await, useLoaded } from '../parts/load.ts';
-import { Code, Facts } from '../parts/text.ts';
+import { Code } from '../parts/text.ts';
 import { hrefOf, type ViewProps } from '../route.ts';
 import type { Connect, Model, Page } from '../types.ts';
 import type { VNode } from 'preact';

@@ -2,9 +2,10 @@
 import { get } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
+import { Bar, Facts, type Fact } from '../parts/figures.ts';
 import { Await, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
-import { Bar, Facts, State, Time, type Fact } from '../parts/text.ts';
+import { State, Time } from '../parts/text.ts';
 import { hrefOf } from '../route.ts';
 import type { RequestJson } from '../types.ts';
 import type { VNode } from 'preact';
