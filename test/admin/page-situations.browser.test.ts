@@ -91,6 +91,8 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
       await empty.first().waitFor();
       // What is missing, and what to do about it.
       for (const one of await empty.all()) expect([view, await one.locator('p').count()]).toEqual([view, 2]);
+      // Sentences and links do not run into each other.
+      for (const text of await empty.allInnerTexts()) expect(text).not.toMatch(/\w[.,:;]\w/);
       expect([view, await page.locator('.plot canvas').count()]).toEqual([view, view === 'now' ? 1 : 0]);
     }
     await go(page, 'requests?errors=true');

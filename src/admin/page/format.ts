@@ -33,6 +33,7 @@ const hour = new Intl.DateTimeFormat(undefined, {
 /** Days of the gateway begin at midnight UTC. */
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const clockWithSeconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
 export const UNKNOWN = '–';
@@ -95,6 +96,7 @@ export const timeShort = (value: MaybeTime): string => at(value, shortTime);
 export const timeOfHour = (value: MaybeTime): string => at(value, hour);
 export const dayOf = (value: MaybeTime): string => at(value, day);
 export const clockOf = (value: MaybeTime): string => at(value, clock);
+export const timeOfDay = (value: MaybeTime): string => at(value, clockWithSeconds);
 
 const STEPS = [
   ['day', 86_400],

@@ -40,8 +40,8 @@ function Totals(): VNode {
           { name: 'Requests', value: format.short(totals?.requests), note: 'since the start' },
           {
             name: 'Not answered fully',
-            value: format.short(totals && totals.errors + totals.refused),
-            note: totals === undefined ? '' : `${format.short(totals.refused)} refused`,
+            value: format.short(totals?.errors),
+            note: totals === undefined ? '' : `and ${format.short(totals.refused)} refused`,
           },
         ]}
       />
@@ -101,7 +101,7 @@ function UnderWay(): VNode {
         requests.length === 0
           ? html`<${Empty} title="No request is under way.">
               <p>
-                Requests appear here while they are answered.
+                Requests appear here while they are answered.${' '}
                 <a href=${hrefOf('connect')}>Connect a tool</a> to send the first.
               </p>
             <//>`
@@ -245,8 +245,15 @@ function Health(): VNode {
 }
 
 const ENDED: readonly Column<RequestJson>[] = [
-  { title: 'Ended', cell: ({ at }) => html`<${Time} at=${at} whole />`, isHead: true },
-  { title: 'Account', cell: ({ account }) => account ?? html`<${Unknown} />`, isName: true },
+  {
+    title: 'Ended',
+    cell: ({ at, id, refused }) => {
+      const time = html`<time datetime=${at} title=${format.time(at)}>${format.timeOfDay(at)}</time>`;
+      return id === null || refused ? time : html`<a href=${hrefOf('requests', {}, id)}>${time}</a>`;
+    },
+    isHead: true,
+  },
+  { title: 'Account', cell: ({ account }) => account ?? html`<${Unknown} />`, isName: true, isLesser: true },
   { title: 'Model', cell: (request) => request.model_asked ?? request.endpoint, isName: true },
   {
     title: 'Status',
@@ -254,14 +261,6 @@ const ENDED: readonly Column<RequestJson>[] = [
       html`<${State} tone=${error === null ? 'good' : 'bad'}>${error ?? status}<//>`,
   },
   { title: 'Took', cell: (request) => format.duration(request.duration_ms), isNumber: true },
-  {
-    title: 'Details',
-    isTitleHidden: true,
-    cell: ({ id, refused }) =>
-      id !== null && !refused
-        ? html`<a href=${hrefOf('requests', {}, id)}>Details<span class="hidden"> of ${id}</span></a>`
-        : '',
-  },
 ];
 
 function Ended(): VNode {
@@ -276,7 +275,7 @@ function Ended(): VNode {
         rows=${ended.slice(0, 10)}
         keyOf=${(row: RequestJson, index: number) => row.id ?? String(index)}
       />
-      <p><a href=${hrefOf('requests')}>All requests</a></p>
+      <p class="below"><a href=${hrefOf('requests')}>All requests</a></p>
     </section>
   `;
 }

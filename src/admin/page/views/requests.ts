@@ -149,6 +149,7 @@ const COLUMNS: readonly Column<RequestJson>[] = [
     title: 'Account',
     cell: ({ account }) => account ?? html`<${Unknown} word="removed account" />`,
     isName: true,
+    isLesser: true,
   },
   { title: 'Asked for', cell: (request) => request.model_asked ?? html`<${Unknown} />`, isName: true },
   {
@@ -166,7 +167,7 @@ const COLUMNS: readonly Column<RequestJson>[] = [
       >`,
   },
   { title: 'Input', cell: (request) => format.count(request.input_tokens), isNumber: true, isMinor: true },
-  { title: 'Output', cell: (request) => format.count(request.output_tokens), isNumber: true },
+  { title: 'Output', cell: (request) => format.count(request.output_tokens), isNumber: true, isLesser: true },
   { title: 'Cost', cell: (request) => format.cost(request.cost_usd), isNumber: true, isMinor: true },
   {
     title: 'First byte',

@@ -143,7 +143,7 @@ function Charts({ groups }: { groups: readonly Group[] }): VNode {
         summary="Cost; the table below has the numbers"
         labels=${labels}
         kind="stack"
-        format=${format.cost}
+        format=${format.price}
         lines=${[line('USD', 1, (totals) => totals.cost_usd)]}
       />
       <${Chart}
