@@ -165,14 +165,20 @@ export function prepareAdmissions(db: Db) {
   /** Requests of the same account and hour share one read and one write. */
   const countAll = db.transaction((pending: readonly PendingAdmission[]): AdmissionCount[] => {
     const tallies = new Map<string, Tally>();
-    const counts = pending.map(({ accountId, limit, now }): AdmissionCount => {
-      const hour = now - (now % HOUR_MS);
+    const tallyOf = (accountId: number, hour: number): Tally => {
       const name = `${accountId} ${hour}`;
       let tally = tallies.get(name);
       if (tally === undefined) {
         const before = used.get(accountId, hour) ?? 0;
         tallies.set(name, (tally = { accountId, hour, before, now: before }));
       }
+      return tally;
+    };
+    let tally: Tally | undefined;
+    const counts = pending.map(({ accountId, limit, now }): AdmissionCount => {
+      const hour = now - (now % HOUR_MS);
+      // Mostly that of the request before, for which no name is written.
+      if (tally?.accountId !== accountId || tally.hour !== hour) tally = tallyOf(accountId, hour);
       if (tally.now >= limit) return { outcome: 'full', used: tally.now, hour, now };
       return { outcome: 'admitted', used: ++tally.now, hour, now };
     });
