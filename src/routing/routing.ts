@@ -17,6 +17,7 @@ import {
 import { createModelInfo } from './model-info.ts';
 import { createHealth, type Health, type SharedHealth } from './health.ts';
 import { forgetChanged, isOnLoopback, mergeProviders, type Providers, type Target } from './targets.ts';
+import type { GatewayError } from '../errors.ts';
 import { noneAdmitted, noneFits, unknownModel } from './refusals.ts';
 import { outlines } from '../protocols/outlines.ts';
 import { plural } from '../plural.ts';
@@ -71,6 +72,8 @@ export interface Routing {
   models(allowed: readonly string[] | null): ModelEntry[];
   /** Any name that resolves to a target that this key may use. */
   model(name: string, allowed: readonly string[] | null): ModelEntry | undefined;
+  /** `model_not_found`, with the reason or the names that are alike. */
+  unknown(name: string, allowed: readonly string[] | null): GatewayError;
   /** Sets the list of models that a provider without one in the file reports. */
   setDiscovered(provider: string, models: readonly string[]): void;
   /** Sets the windows that a local server reports for its models, in tokens. */
@@ -125,6 +128,7 @@ export function createRouting(options: {
     },
     models: (allowed) => names.listing.models(allowed),
     model: (name, allowed) => names.listing.model(name, allowed),
+    unknown: (name, allowed) => unknownName(name, allowed, names),
     providers: () => providers.all,
     setDiscovered(provider, list) {
       discovered.set(provider, [...list]);
@@ -208,13 +212,21 @@ function resolve(query: RoutingQuery, names: Names, affinity: Affinity, health: 
 
 const NO_TARGETS: readonly PassedOver[] = [];
 
-function findEntry({ model, allowed }: RoutingQuery, { catalog, listing, leftOut }: Names): Entry {
-  const entry = catalog.find(model);
+function findEntry({ model, allowed }: RoutingQuery, names: Names): Entry {
+  const entry = names.catalog.find(model);
   if (entry !== undefined) return entry;
-  throw unknownModel(model, {
+  throw unknownName(model, allowed, names);
+}
+
+function unknownName(
+  name: string,
+  allowed: readonly string[] | null,
+  { listing, leftOut }: Names,
+): GatewayError {
+  return unknownModel(name, {
     usable: listing.names(allowed),
     targets: listing.targets(allowed),
-    leftOut: allowed?.includes(model) === false ? [] : leftOut,
+    leftOut: allowed?.includes(name) === false ? [] : leftOut,
   });
 }
 

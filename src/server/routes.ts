@@ -17,9 +17,6 @@ import { shuttingDown } from '../gateway/inference.ts';
 import { deleteStored, findStored } from '../gateway/inbound/stored-references.ts';
 import type { Protocol, StoredAnswers } from '../protocols/protocol.ts';
 
-/** Characters of a name in an error. */
-const MOST_SHOWN = 200;
-
 const JSON_TYPE: HeaderList = ['content-type', 'application/json'];
 
 export async function listModels(exchange: Exchange, deps: GatewayDeps): Promise<void> {
@@ -43,8 +40,7 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
   await deps.discovered;
   const entry = faultOfModelName(id) === undefined ? deps.routing.model(id, key.models) : undefined;
   if (entry === undefined) {
-    const shown = id.length > MOST_SHOWN ? `${id.slice(0, MOST_SHOWN)}…` : id;
-    const message = `the model ${JSON.stringify(shown)} does not exist here, or this key may not use it`;
+    const { message } = deps.routing.unknown(id, key.models);
     throw new GatewayError('model_not_found', message, { status: 404 });
   }
   exchange.sink.send(200, JSON_TYPE, withoutKeys(JSON.stringify(encodeModel(listed(entry)))));

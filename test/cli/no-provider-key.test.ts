@@ -6,11 +6,11 @@ import { createShell, type Shell } from './harness.ts';
 
 const REASON = 'leaves no provider: provider openai is left out: OPENAI_API_KEY is not set';
 
-function keyless(): Shell {
+function keyless(text = 'providers:\n  openai:\nroutes:\n  fast: [openai/gpt-5-mini]\n'): Shell {
   const shell = createShell();
   const file = join(shell.directory, 'gateway.yaml');
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, 'providers:\n  openai:\nroutes:\n  fast: [openai/gpt-5-mini]\n');
+  writeFileSync(file, text);
   return shell;
 }
 
@@ -51,6 +51,17 @@ it.each(['auto', 'fast', 'openai/gpt-5'])('connect takes %s, without its window'
   expect(code, stderr).toBe(0);
   expect(stderr).toContain('warning: provider openai is left out: OPENAI_API_KEY is not set');
   expect(stdout).toContain('ANTHROPIC_BASE_URL');
+});
+
+it('a command that starts a gateway of its own says why a model is missing', async () => {
+  const shell = keyless('providers:\n  sim:\n  openai:\nroutes:\n  auto: [openai/gpt-5-mini]\n');
+  expect((await shell.run('connect claude')).code).toBe(0);
+  const { code, stderr } = await shell.run('run -- true', { env: { PATH: process.env.PATH } });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr:
+      'gateway: There is no model `auto` here: provider openai is left out (OPENAI_API_KEY is not set). Set it where the gateway is started, then start the gateway again.\n',
+  });
 });
 
 it('connect knows that no provider has another name', async () => {

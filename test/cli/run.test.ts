@@ -215,7 +215,7 @@ describe('a tool', () => {
     const { start, keys } = await place();
     const { code, stdout, stderr } = await finish(start(['--model', 'up/n', 'claude', 'ask']));
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe('gateway: unknown model "up/n"; did you mean up/m?\n');
+    expect(stderr).toBe('gateway: There is no model `up/n` here. Did you mean `up/m`?\n');
     expect((await keys())[0]?.revokedAt).not.toBeNull();
   });
 });

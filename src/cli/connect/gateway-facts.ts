@@ -52,6 +52,6 @@ async function describe({ routing, client, config }: Inventory, name: string): P
 
 /** Whether only the keys of its providers are missing, which a gateway in another terminal may have. */
 function isLeftOut({ providers, leftOut }: Config, name: string): boolean {
-  if (name === 'auto') return providers.length === 0 && leftOut.length > 0;
+  if (name === 'auto' && providers.length === 0) return leftOut.length > 0;
   return leftOut.some(({ provider, names }) => names.includes(name) || name.startsWith(`${provider}/`));
 }

@@ -8,12 +8,11 @@ import type { ControlHandler } from '../../control/handler.ts';
 import type { GatewayStatus } from '../../control/status.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import { createDirectClient } from '../../providers/direct-client.ts';
-import { decodeModel, listIn } from '../../protocols/shared/model-list.ts';
-
+import { decodeModel } from '../../protocols/shared/model-list.ts';
 import type { Store } from '../../store/store.ts';
-import { version, type Context } from '../context.ts';
+import { CliError, version, type Context } from '../context.ts';
 import { dataFolderOf } from '../running.ts';
-import { unknown } from '../with-store.ts';
+import { clean } from '../ui/style.ts';
 
 /** A name that a tool may send, as the gateway lists it. */
 export interface ReachedModel {
@@ -149,26 +148,25 @@ async function startOwn({ load, store, tool, context }: Parts) {
 function askModel(client: ProviderClient, url: string, key: string): ReachedGateway['model'] {
   const find = async (name: string) => {
     const { status, value } = await ask(client, `${url}/v1/models/${encodeURIComponent(name)}`, key);
-    return status === 200 ? decodeModel(value) : undefined;
+    const model = status === 200 ? decodeModel(value) : undefined;
+    if (model === undefined)
+      throw new CliError(reasonIn(value) ?? `the gateway at ${url} does not know ${name}`);
+    return model;
   };
   return async (name) => {
     const found = await find(name);
-    if (found === undefined) {
-      throw await unknown('model', name, await names(client, url, key), 'see: gateway models');
-    }
     const target = found.targets[0] ?? name;
     // The list shows the largest window of all targets of a name.
-    const { contextWindow, maxOutput } = found.targets.length > 1 ? ((await find(target)) ?? found) : found;
+    const { contextWindow, maxOutput } =
+      found.targets.length > 1 ? await find(target).catch(() => found) : found;
     return { name, target, window: contextWindow, output: maxOutput };
   };
 }
 
-async function names(client: ProviderClient, url: string, key: string): Promise<string[]> {
-  const { value } = await ask(client, `${url}/v1/models`, key);
-  return (listIn(value) ?? []).flatMap((entry) => {
-    const model = decodeModel(entry);
-    return model === undefined ? [] : [model.name, ...model.targets];
-  });
+/** The message of an error that the gateway answers. */
+function reasonIn(answer: unknown): string | undefined {
+  const error = isObject(answer) ? answer.error : undefined;
+  return isObject(error) && typeof error.message === 'string' ? clean(error.message) : undefined;
 }
 
 async function ask(
