@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'rolldown';
@@ -38,6 +38,8 @@ function manualClock(): Clock & { pass(ms: number): void; waiting(): number } {
 
 /** Watches in real time; `next` gives the content at the next call. */
 function watching(file: string): { next(): Promise<string> } {
+  // Two writes in one tick of the file system's clock have the same times.
+  utimesSync(file, 1, 1);
   const seen: string[] = [];
   let wake: (() => void) | undefined;
   const watch = watchConfig({

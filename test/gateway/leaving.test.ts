@@ -73,7 +73,8 @@ async function leaveAndLook(first: Upstream, second: Upstream, leave: () => void
   const began = performance.now();
   leave();
   await first.left;
-  expect(performance.now() - began).toBeLessThan(1000);
+  // Before any time-out.
+  expect(performance.now() - began).toBeLessThan(5000);
   expect(first.count()).toBe(1);
   expect(second.count()).toBe(0);
 }

@@ -189,9 +189,10 @@ describe('probeLocal', () => {
   it('waits no longer than its limit, however many are silent', async () => {
     const silent = await serve(() => undefined);
     const startedAt = performance.now();
-    const candidates = Array.from({ length: 8 }, () => provider(silent));
+    const candidates = Array.from({ length: 40 }, () => provider(silent));
     expect(await probeLocal(testClient(), candidates, { timeoutMs: 300 })).toEqual([]);
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    // One after the other they take 12 s.
+    expect(performance.now() - startedAt).toBeLessThan(6000);
   });
 
   it('sends no credential and no header of the user', async () => {

@@ -7,6 +7,7 @@ import { createRouting } from '../../src/routing/routing.ts';
 import type { RoutingQuery, Routing } from '../../src/routing/routing.ts';
 import { config, fakeClock, keys, provider, question } from './fixtures.ts';
 import type { FakeClock } from './fixtures.ts';
+import { processorTime } from '../helpers/growth.ts';
 
 const PROVIDERS = [
   provider('a', ['claude-sonnet-5']),
@@ -309,8 +310,9 @@ test('a plain name is resolved within a few microseconds', () => {
   const { routing } = setUp();
   const asked = question(A);
   for (let index = 0; index < 20_000; index++) routing.resolve(asked);
-  const started = performance.now();
-  for (let index = 0; index < 20_000; index++) routing.resolve(asked);
+  const time = processorTime(() => {
+    for (let index = 0; index < 20_000; index++) routing.resolve(asked);
+  });
   // Some 0.5 µs on an idle machine; the bound only catches work that does not belong there.
-  expect(((performance.now() - started) * 1000) / 20_000).toBeLessThan(50);
+  expect((time * 1000) / 20_000).toBeLessThan(50);
 });

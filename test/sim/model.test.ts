@@ -11,6 +11,7 @@ import type {
 } from '../../src/canonical/request.ts';
 import { echoReply, eventsOf, inputTokens, wordsOf } from '../../src/sim/model.ts';
 import { ask, conversation, tool, user } from './requests.ts';
+import { processorTime } from '../helpers/growth.ts';
 
 const IDENTITY = { id: 'id', created: 0 };
 const reply = (request: GenerationRequest): Reply => echoReply(request, IDENTITY);
@@ -106,9 +107,10 @@ describe('echo calls the tool that the prompt names', () => {
   it('by one reading of a long text, however many are offered', () => {
     const tools = Array.from({ length: 5000 }, (_, at) => tool(at % 2 === 0 ? `tool.${at}` : `tool-${at}`));
     const text = `${'tool. tool-'.repeat(60_000)} tool.4998, then tool-4999`;
-    const started = performance.now();
-    expect(calls(ask(text, { tools })).map(([name]) => name)).toEqual(['tool.4998', 'tool-4999']);
-    expect(performance.now() - started).toBeLessThan(4000);
+    const time = processorTime(() => {
+      expect(calls(ask(text, { tools })).map(([name]) => name)).toEqual(['tool.4998', 'tool-4999']);
+    });
+    expect(time).toBeLessThan(4000);
   });
 
   it('with arguments that fit its schema, and no text beside the call', () => {

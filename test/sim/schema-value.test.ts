@@ -4,6 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../src/canonical/json.ts';
 import { valueFor } from '../../src/sim/schema-value.ts';
+import { processorTime } from '../helpers/growth.ts';
 
 /** The formats that the official SDKs let through to the provider. */
 const FORMATS = ['date-time', 'date', 'time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uuid'];
@@ -312,9 +313,10 @@ describe('a schema that nothing fits, or that never ends', () => {
   it('parts that repeat a long list do not repeat the work', () => {
     const required = Array.from({ length: 20_000 }, (_, at) => `p${at}`);
     const allOf = Array.from({ length: 1500 }, () => ({ required: ['p0'] }));
-    const started = performance.now();
-    expect(valueFor({ required, allOf })).toBeUndefined();
-    expect(performance.now() - started).toBeLessThan(4000);
+    const time = processorTime(() => {
+      expect(valueFor({ required, allOf })).toBeUndefined();
+    });
+    expect(time).toBeLessThan(4000);
   });
 
   it('giant lengths do not exhaust the memory', () => {

@@ -1,6 +1,7 @@
 // What servers say when a request is more than their window: input alone, or input and output together.
 import { describe, expect, it } from 'vitest';
 import { isOverflow, overflowTokens } from '../../../src/protocols/shared/context-overflow.ts';
+import { processorTime } from '../../helpers/growth.ts';
 
 describe('input and output that only together are too much', () => {
   it.each([
@@ -188,11 +189,12 @@ it('is recognised by a code with any status, and by words with a status that mea
 });
 
 it('takes no time over what a stranger makes endless', () => {
-  const started = performance.now();
-  for (const piece of ['1', 'prompt (', '1,', 'exceeded ']) {
-    const message = `prompt is too long: ${piece.repeat(1_000_000)}`;
-    expect(isOverflow({ message }, 400)).toBe(true);
-    overflowTokens(message);
-  }
-  expect(performance.now() - started).toBeLessThan(2000);
+  const time = processorTime(() => {
+    for (const piece of ['1', 'prompt (', '1,', 'exceeded ']) {
+      const message = `prompt is too long: ${piece.repeat(1_000_000)}`;
+      expect(isOverflow({ message }, 400)).toBe(true);
+      overflowTokens(message);
+    }
+  });
+  expect(time).toBeLessThan(2000);
 });
