@@ -2,42 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, test } from 'vitest';
-import { call, findGateways, type RunningGateway } from '../../src/control/client.ts';
-import { isStatus, type GatewayStatus } from '../../src/control/status.ts';
-import { content, FINISH, START, TERMINAL } from '../gateway/wire.ts';
+import { call } from '../../src/control/client.ts';
 import { send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
-import { home, type Home, type Server } from '../helpers/process.ts';
-import { rawClient, rawRequest } from '../helpers/raw-client.ts';
-import { gate, scriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
-
-const WORKERS = ['--workers', '2'];
-
-/** What `gateway status` reads, without the cost of a process. */
-async function statusOf(shell: Home): Promise<GatewayStatus> {
-  return (await found(shell)).status;
-}
-
-/** A busy machine answers late. */
-async function found({ directory }: Home): Promise<RunningGateway> {
-  for (;;) {
-    const { running, silent } = await findGateways(`${directory}/gateway`, {});
-    const [gateway] = running;
-    if (gateway !== undefined) return gateway;
-    if (silent.length === 0) throw new Error('no gateway is found');
-  }
-}
-
-async function reload(shell: Home): Promise<GatewayStatus> {
-  await call(await found(shell), 'POST', '/reload');
-  let status = await statusOf(shell);
-  while (status.reloading === true) {
-    await sleep(50);
-    status = await statusOf(shell);
-  }
-  expect(isStatus(status)).toBe(true);
-  return status;
-}
+import { home, type Server } from '../helpers/process.ts';
+import { rawClient } from '../helpers/raw-client.ts';
+import { scriptedProvider } from '../helpers/scripted-provider.ts';
+import { askOnce, found, reload, statusOf, withStreams, WORKERS } from './worker-processes.ts';
 
 interface Logged {
   worker?: number;
@@ -49,49 +20,6 @@ interface Logged {
 function records(server: Server): Logged[] {
   const lines = server.stderr().split('\n');
   return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Logged);
-}
-
-/** One request on a connection of its own, so that any worker may get it. Resolves to the status, 0 if there is no answer. */
-async function askOnce(to: { url: string; key: string }, model = 'sim/echo'): Promise<number> {
-  const client = await rawClient(to.url);
-  const body = { model, messages: [{ role: 'user', content: 'hello' }] };
-  client.send(rawRequest({ key: to.key }, body, ['content-type: application/json', 'connection: close']));
-  return Number(/^HTTP\/1\.1 (\d+)/.exec(await client.closed)?.[1] ?? 0);
-}
-
-interface Streams {
-  upstream: ScriptedProvider;
-  shell: Home;
-  server: Server;
-  to: { url: string; key: string };
-  /** Opens streams that end when the gate is open. */
-  open: (count: number) => Promise<{ text: Promise<string> }[]>;
-  end: ReturnType<typeof gate>;
-}
-
-async function withStreams(...options: string[]): Promise<Streams> {
-  const upstream = await scriptedProvider();
-  const shell = home();
-  shell.configure({
-    providers: { p: provider(upstream.url, 'chat', ['m']) },
-    limits: { shutdown_grace: '20s' },
-  });
-  const server = await shell.serve(...WORKERS, ...options);
-  const to = { url: server.url, key: await shell.newKey('unlimited') };
-  const end = gate();
-  upstream.playAlways({
-    steps: [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat],
-  });
-  async function open(count: number): Promise<{ text: Promise<string> }[]> {
-    const clients = await Promise.all(Array.from({ length: count }, () => rawClient(server.url)));
-    const body = { model: 'm', stream: true, messages: [{ role: 'user', content: 'hello' }] };
-    for (const client of clients) {
-      client.send(rawRequest({ key: to.key }, body, ['content-type: application/json', 'connection: close']));
-    }
-    await Promise.all(clients.map((client) => client.until('"a"')));
-    return clients.map(({ closed }) => ({ text: closed }));
-  }
-  return { upstream, shell, server, to, open, end };
 }
 
 describe('two workers', () => {
@@ -259,7 +187,7 @@ describe('a reload', () => {
     expect(serving).toHaveLength(2);
     expect(serving.filter((pid) => old.includes(pid))).toEqual([]);
     expect(records(server).map(({ msg }) => msg)).toContain('the workers were replaced');
-  });
+  }, 60_000);
 
   it('by SIGHUP with an invalid configuration changes nothing and says why', async () => {
     const shell = home();

@@ -5,6 +5,7 @@ import type { Shared } from './reports.ts';
 
 export interface Board {
   set(shared: Shared): void;
+  remove(topic: Shared['topic']): void;
   values(): Shared[];
 }
 
@@ -23,6 +24,9 @@ export function createBoard(clock: Clock): Board {
         known.delete(oldest);
         return;
       }
+    },
+    remove(topic) {
+      for (const [key, { shared }] of known) if (shared.topic === topic) known.delete(key);
     },
     values: () => [...known.values()].map(({ shared, at }) => aged(shared, clock.monotonic() - at)),
   };

@@ -10,8 +10,9 @@ export interface WorkerProcess extends Launched<Ready> {
   readonly channel: Channel;
   /** Lines of its log, and what Node writes when it crashes. */
   readonly stderr: Readable | null;
-  /** Of workers that have stopped: usage rows that could not be written. */
+  /** Of workers that have stopped: usage rows that could not be written, and their metrics. */
   readonly unwritten: number;
+  readonly metrics: string;
 }
 
 /** A worker that cannot serve. */
@@ -52,7 +53,7 @@ export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
     // Its last message can arrive after its end.
     child.once('exit', (code, signal) => setImmediate(() => resolve({ code, signal })));
   });
-  let unwritten = 0;
+  let stopped: Stopped = { unwritten: 0, metrics: '' };
   let settle: { resolve: (ready: Ready) => void; reject: (error: Error) => void };
   const ready = new Promise<Ready>((resolve, reject) => {
     settle = { resolve, reject };
@@ -62,7 +63,7 @@ export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
   const own: Calls = {
     ready: (value) => settle.resolve(value as Ready),
     failed: (value) => settle.reject(new WorkerFailure(value as Failed)),
-    stopped: (value) => void (unwritten = (value as Stopped).unwritten),
+    stopped: (value) => void (stopped = value as Stopped),
   };
   const started: WorkerProcess = {
     pid: child.pid ?? 0,
@@ -71,7 +72,10 @@ export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
     stderr: child.stderr,
     channel: createChannel(wire, { ...own, ...calls }, streams),
     get unwritten() {
-      return unwritten;
+      return stopped.unwritten;
+    },
+    get metrics() {
+      return stopped.metrics;
     },
     async stop(how) {
       await started.channel.call('stop', how);

@@ -7,7 +7,8 @@ import { ControlError } from '../../../../control/handler.ts';
 import type { WorkerStatus } from '../../../../control/status.ts';
 import type { LiveFrame, NewRequests } from '../../../../observe/live.ts';
 import type { WorkerProcess } from './cluster.ts';
-import { mergeFrames, mergeMetrics, mergeStatus } from './merge.ts';
+import { mergeFrames, mergeStatus } from './merge.ts';
+import { createMetrics } from './metrics.ts';
 import type { Ready } from './reports.ts';
 import type { Member, Pool } from './pool.ts';
 
@@ -31,6 +32,7 @@ const EVERY_MS = 500;
 
 export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock): Crowd {
   const watchers = new Set<(worker: Worker) => void>();
+  const metrics = createMetrics();
 
   function ask(worker: Worker, name: string, withinMs: number): Promise<unknown> {
     return new Promise((resolve) => {
@@ -100,14 +102,18 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
       return { whole: mergeStatus([...known.values()]), workers };
     },
     async readMetrics() {
-      const pages = await askAll('GET /metrics');
-      const texts = pages.map(({ worker, value }) => ({ worker: worker.number, text: String(value) }));
-      return mergeMetrics(texts.sort((a, b) => a.worker - b.worker));
+      for (const { worker, value } of await askAll('GET /metrics')) {
+        const { number, process } = worker;
+        if (pool().members.includes(worker)) metrics.add(number, process.pid, String(value));
+      }
+      return metrics.read();
     },
     watch,
     follow,
-    added: (worker) => {
+    added(worker) {
       for (const open of watchers) open(worker);
+      const { number, process } = worker;
+      void process.exited.then(() => metrics.ended(number, process.pid, process.metrics));
     },
     handlers: [
       { method: 'GET', path: '/requests', handle: async () => mergeRecent(await askAll('GET /requests')) },

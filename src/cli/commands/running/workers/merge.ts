@@ -1,4 +1,4 @@
-// What several workers say as what one gateway says: their states, what runs now, their metrics.
+// What several workers say as what one gateway says: their states, and what runs now.
 import type { App } from '../../../../app/app.ts';
 import type { LiveConversation, LiveFrame, LiveTarget } from '../../../../observe/live.ts';
 
@@ -89,34 +89,4 @@ function merged<Row>(rows: readonly Row[], keyOf: (row: Row) => string, add: (a:
 
 function sum<Row>(rows: readonly Row[], of: (row: Row) => number): number {
   return rows.reduce((total, row) => total + of(row), 0);
-}
-
-/** Prometheus needs each worker's counters as series of their own: the sum would fall when a worker starts again. So each sample gets
- *  the label `worker`, and each family stands once. */
-export function mergeMetrics(pages: readonly { worker: number; text: string }[]): string {
-  const families = new Map<string, { head: string[]; samples: string[] }>();
-  for (const { worker, text } of pages) {
-    let family = { head: [] as string[], samples: [] as string[] };
-    for (const line of text.split('\n')) {
-      const [, kind, name = ''] = /^# (HELP|TYPE) (\S+)/.exec(line) ?? [];
-      if (kind !== undefined) {
-        family = families.get(name) ?? { head: [], samples: [] };
-        families.set(name, family);
-        if (!family.head.includes(line)) family.head.push(line);
-      } else if (line !== '' && !line.startsWith('#')) family.samples.push(labelled(line, worker));
-    }
-  }
-  return [...families.values()]
-    .flatMap(({ head, samples }) => [...head, ...samples])
-    .map((line) => `${line}\n`)
-    .join('');
-}
-
-/** A value of a label can hold any character, a name cannot hold `{` or a space. */
-function labelled(sample: string, worker: number): string {
-  const [, name = '', rest = ''] = /^([^{ ]+)(.*)$/.exec(sample) ?? [];
-  const label = `worker="${worker}"`;
-  return rest.startsWith('{') && !rest.startsWith('{}')
-    ? `${name}{${label},${rest.slice(1)}`
-    : `${name}{${label}}${rest.replace(/^\{\}/, '')}`;
 }

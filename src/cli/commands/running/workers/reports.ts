@@ -34,4 +34,6 @@ export interface Shared {
 export interface Stopped {
   /** Usage rows that could not be written. */
   unwritten: number;
+  /** Its last page; empty if metrics are off. */
+  metrics: string;
 }

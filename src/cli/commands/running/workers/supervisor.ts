@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { isoTime } from '../../../../clock.ts';
 import { placeChanges, type Config } from '../../../../config/config.ts';
 import { watchConfig } from '../../../../config/watch.ts';
+import type { Sessions } from '../../../../admin/sessions.ts';
 import { ControlError } from '../../../../control/handler.ts';
 import type { SharedLog } from '../../../../log.ts';
 import type { Context } from '../../../context.ts';
@@ -43,7 +44,9 @@ interface Supervisor {
   signals: Signals;
   pool: Pool<Ready, WorkerProcess>;
   crowd: Crowd;
-  state: { config: Config; reloadFault: string | null };
+  state: { config: Config; reloadFault: string | null; sessions: Sessions };
+  /** The admin API is off: its sessions end, and later workers do not turn it on. */
+  adminOff: () => void;
 }
 
 /** After the grace, a worker cuts its streams and writes what it has to the database. `gateway stop` waits for 10 s. */
@@ -79,9 +82,9 @@ async function createSupervisor(
   const { count, context } = options;
   const { clock, ids } = context;
   const { createSessions } = await import('../../../../admin/sessions.ts');
-  const sessions = createSessions({ clock, ids });
+  const newSessions = (): Sessions => createSessions({ clock, ids });
   const board = createBoard(clock);
-  const state = { config, reloadFault: null };
+  const state = { config, reloadFault: null, sessions: newSessions() };
 
   function launch(number: number, leads: boolean): WorkerProcess {
     const { database, listen } = config;
@@ -98,11 +101,11 @@ async function createSupervisor(
         hello,
         share: (value) => tellOthers(value as Shared, worker),
         metrics: () => crowd.readMetrics(),
-        'session.createLink': () => sessions.createLink(),
-        'session.open': (code) => sessions.open(code as string),
-        'session.find': (cookie) => sessions.find(cookie as string),
-        'session.isOpen': (cookie) => sessions.isOpen(cookie as string),
-        'session.close': (cookie) => sessions.close(cookie as string),
+        'session.createLink': () => state.sessions.createLink(),
+        'session.open': (code) => state.sessions.open(code as string),
+        'session.find': (cookie) => state.sessions.find(cookie as string),
+        'session.isOpen': (cookie) => state.sessions.isOpen(cookie as string),
+        'session.close': (cookie) => state.sessions.close(cookie as string),
       },
       { live: (send) => crowd.watch(send), news: (send) => crowd.follow(send) },
     );
@@ -126,7 +129,11 @@ async function createSupervisor(
     onAdded: (member) => crowd.added(member),
   });
   const crowd = createCrowd(() => pool, clock);
-  return { options, logger, signals, pool, crowd, state };
+  const adminOff = (): void => {
+    state.sessions = newSessions();
+    board.remove('admin');
+  };
+  return { options, logger, signals, pool, crowd, state, adminOff };
 }
 
 /** Lines that are no records come from Node itself: a crash for want of memory, a warning. */
@@ -266,7 +273,8 @@ function isTerminalGone({ stdout, stderr }: Context): boolean {
 
 /** Reads the configuration, then replaces the workers one after the other. Resolves when the first of them starts. Rejects with
  *  ControlError if the configuration is not valid. */
-async function reload({ options, logger, pool, state }: Supervisor, by: string): Promise<void> {
+async function reload(supervisor: Supervisor, by: string): Promise<void> {
+  const { options, logger, pool, state } = supervisor;
   let next: Config;
   try {
     next = await options.source.load();
@@ -276,7 +284,9 @@ async function reload({ options, logger, pool, state }: Supervisor, by: string):
     state.reloadFault = faults.join('; ');
     throw new ControlError(400, `the old configuration stays: ${state.reloadFault}`);
   }
-  take(next, state, logger);
+  for (const setting of placeChanges(state.config, next))
+    logger.warn(`${setting} changes only with a restart`);
+  take(next, supervisor);
   state.reloadFault = null;
   logger.info('the workers are replaced', { by });
   void pool.replaceAll().then((fault) => {
@@ -287,14 +297,10 @@ async function reload({ options, logger, pool, state }: Supervisor, by: string):
 }
 
 /** The place of the gateway stays. */
-function take(next: Config, state: Supervisor['state'], logger: SharedLog): void {
-  const before = state.config;
-  for (const setting of placeChanges(before, next)) logger.warn(`${setting} changes only with a restart`);
-  state.config = {
-    ...next,
-    database: before.database,
-    listen: { ...before.listen, names: next.listen.names },
-  };
+function take(next: Config, { state, adminOff }: Supervisor): void {
+  const { admin, database, listen } = state.config;
+  if (admin && !next.admin) adminOff();
+  state.config = { ...next, database, listen: { ...listen, names: next.listen.names } };
 }
 
 function watchFile(supervisor: Supervisor): { close(): void } | undefined {
@@ -305,7 +311,7 @@ function watchFile(supervisor: Supervisor): { close(): void } | undefined {
     file,
     async reload() {
       try {
-        state.config = { ...(await options.source.load()), database: state.config.database };
+        take(await options.source.load(), supervisor);
       } catch (error) {
         for (const fault of faultsOf(error)) logger.error(`the changed configuration is not used: ${fault}`);
         return;

@@ -37,11 +37,11 @@ export async function serveAsWorker(source: Source, command: Command, context: C
     fields: { worker: hello.number },
   });
   try {
-    const unwritten = await serve(
+    const stopped = await serve(
       { source, context, hello, log, later, ending, peers: peers.of(channel, hello) },
       channel,
     );
-    await channel.call('stopped', { unwritten } satisfies Stopped);
+    await channel.call('stopped', stopped);
   } catch (error) {
     const { debug } = command.optsWithGlobals<GlobalOptions>();
     const { lines, exitCode } = errorLines(error, debug === true);
@@ -62,8 +62,8 @@ interface Parts {
   peers: Peers;
 }
 
-/** Resolves to the usage rows that could not be written, when the supervisor has ended the gateway. */
-async function serve(parts: Parts, channel: Channel): Promise<number> {
+/** Resolves when the supervisor has ended the gateway. */
+async function serve(parts: Parts, channel: Channel): Promise<Stopped> {
   const { source, context, hello, log, later, ending, peers } = parts;
   const { clock, ids, env } = context;
   const load = async (): Promise<Config> => inPlace(await source.load(), hello);
@@ -97,10 +97,14 @@ async function serve(parts: Parts, channel: Channel): Promise<number> {
     const how = await ending.ended;
     const unwritten = await app.stop(how === 'retire' ? 'retire' : undefined);
     ignoreFaults();
-    return unwritten;
+    return { unwritten, metrics: await metricsOf(app).catch(() => '') };
   } finally {
     await store.close();
   }
+}
+
+async function metricsOf({ controlHandlers }: App): Promise<string> {
+  return String(await handled(controlHandlers, 'GET', '/metrics'));
 }
 
 /** The requests that are served at once are limited for the whole gateway: each worker has its share. */
@@ -150,13 +154,8 @@ function createEnding(): Ending {
 
 /** What the gateway does for its user's commands, for the supervisor. */
 function callsOf(later: Later): Calls {
-  const handle = async (method: string, path: string): Promise<unknown> => {
-    const { controlHandlers } = await later.app;
-    const row = controlHandlers.find((each) => each.method === method && each.path === path);
-    return row !== undefined && 'handle' in row
-      ? row.handle({ query: new URLSearchParams(), body: undefined })
-      : undefined;
-  };
+  const handle = async (method: string, path: string): Promise<unknown> =>
+    handled((await later.app).controlHandlers, method, path);
   return {
     status: async () => (await later.app).status(),
     reload: async () => (await later.app).reload(),
@@ -164,6 +163,13 @@ function callsOf(later: Later): Calls {
     'GET /metrics': () => handle('GET', '/metrics'),
     'POST /admin/link': () => handle('POST', '/admin/link'),
   };
+}
+
+async function handled(handlers: App['controlHandlers'], method: string, path: string): Promise<unknown> {
+  const row = handlers.find((each) => each.method === method && each.path === path);
+  return row !== undefined && 'handle' in row
+    ? row.handle({ query: new URLSearchParams(), body: undefined })
+    : undefined;
 }
 
 function streamsOf(later: Later): Streams {
