@@ -22,6 +22,8 @@ export interface FileChange {
   whenNew?: readonly Edit[];
   /** The file holds the key: nobody else may read it. */
   secret?: true;
+  /** The tool reads JSON without comments and commas at the end; another file it ignores as a whole, and reports nothing. */
+  strict?: true;
 }
 
 export interface PlannedFile {
@@ -36,6 +38,8 @@ export interface PlannedFile {
   backup: string | undefined;
   folders: string[];
   own: OwnValue[];
+  /** The tool ignores the file, because it is not plain JSON. */
+  ignored?: boolean;
 }
 
 const PRIVATE = 0o600;
@@ -134,7 +138,17 @@ async function planFile(
     backup,
     folders: record?.folders ?? [],
     own,
+    ignored: change.strict === true && !isPlainJson(bytes),
   };
+}
+
+function isPlainJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString('utf8').replace(/^\ufeff/, ''));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function faultsNamed<Result>(action: () => Promise<Result>): Promise<Result> {

@@ -62,6 +62,7 @@ export const claude: Settings = (to, places) => [
       value === undefined ? [] : edits([['env', name], value]),
     ),
     secret: true,
+    strict: true,
   },
 ];
 
@@ -152,6 +153,7 @@ export const pi: Settings = (to, places) => {
       path: path.join(base, 'settings.json'),
       format: 'json',
       edits: edits([['defaultProvider'], 'gateway'], [['defaultModel'], to.model]),
+      strict: true,
     },
   ];
 };

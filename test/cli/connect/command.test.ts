@@ -161,6 +161,23 @@ describe('with a tool', () => {
     expect(existsSync(path.join(connections, 'lock'))).toBe(false);
   });
 
+  // Claude Code 2.1.330 then says "Not logged in", and nothing else.
+  it('warns of a file that the tool ignores as a whole', async () => {
+    const { connect, settings } = user();
+    mkdirSync(path.dirname(settings));
+    for (const [text, warned] of [
+      ['{\n  // mine\n  "theme": "dark"\n}\n', true],
+      ['{\n  "theme": "dark",\n}\n', true],
+      ['{\n  "theme": "dark"\n}\n', false],
+    ] as const) {
+      writeFileSync(settings, text);
+      const { code, stderr } = await connect('claude');
+      expect(code).toBe(0);
+      const warning = `warning: Claude Code ignores ${settings}: it reads no comments and no comma after a last item; take them out\n`;
+      expect(stderr.includes(warning)).toBe(warned);
+    }
+  });
+
   it('--write with another model revokes the key before', async () => {
     const { connect, keys } = user();
     await connect('qwen --write');

@@ -17,7 +17,7 @@ import {
 import type { Store } from '../../../store/store.ts';
 import { CliError, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
-import { printJson } from '../../ui/style.ts';
+import { clean, printJson } from '../../ui/style.ts';
 import { isValid, withStore } from '../../with-store.ts';
 import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../connect/shell-exports.ts';
 
@@ -147,6 +147,12 @@ async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
   };
   // A fault in a file is reported before anything is written.
   const { connection, planned } = await planOf();
+  for (const { state } of planned.filter(({ ignored }) => ignored === true)) {
+    say(
+      context.stderr,
+      `warning: ${tool.title} ignores ${clean(state.path)}: it reads no comments and no comma after a last item; take them out`,
+    );
+  }
   if (options.write !== true) {
     await view.printPlan(
       { tool, facts, planned, steps, connected: connection !== undefined, json: options.json === true },
