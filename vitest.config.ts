@@ -18,10 +18,10 @@ export default defineConfig({
     isolate: false,
     // The names of rows in titles, which are cut at 40 characters otherwise.
     chaiConfig: { truncateThreshold: 160 },
-    testTimeout: 20_000,
-    // What a test waits for comes late on a machine that others load.
-    expect: { poll: { timeout: 10_000 } },
-    hookTimeout: 20_000,
+    // What a test waits for comes late on a machine that others load: one that takes a second alone took 20 beside ten programs.
+    testTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
+    hookTimeout: 60_000,
     coverage: { provider: 'v8', include: ['src/**'], reporter: ['text-summary', 'lcov'] },
   },
 });

@@ -11,7 +11,7 @@ const TRIES = 8;
 /** Beyond the bound by this factor, no other thread is the cause, and another try would only take as long. */
 const HOPELESS = 2;
 /** Milliseconds on the clock, not of the processor: what takes so long, such as exponential work, is ended. */
-const PATIENCE = 20_000;
+const PATIENCE = 60_000;
 
 /** Calls the function; false: it was ended because it took too long. Nothing else can end a function that does not return. */
 export function isDone(run: () => unknown, patience = PATIENCE): boolean {
