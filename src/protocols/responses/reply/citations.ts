@@ -14,7 +14,7 @@ export function decodeAnnotation(value: JsonValue | undefined): Citation | undef
 }
 
 export function decodeAnnotations(value: JsonValue | undefined): Citation[] {
-  if (!Array.isArray(value)) return [];
+  if (!Array.isArray(value) || value.length === 0) return [];
   return value.map(decodeAnnotation).filter((citation) => citation !== undefined);
 }
 

@@ -44,14 +44,15 @@ export function readResponse(value: unknown): { response: JsonObject; output: Js
 export function decodeReply(value: unknown): Reply {
   const { response, output } = readResponse(value);
   const unique = createUniqueIds();
-  const parts = output.filter(isObject).flatMap((item) => decodeItem(item, unique));
+  const parts: ReplyPart[] = [];
+  for (const item of output) if (isObject(item)) parts.push(...decodeItem(item, unique));
   const reply: Reply = {
     id: stringOf(response.id),
     model: stringOf(response.model),
     parts,
     stop: decodeStop(response, {
       hasCalls: parts.some(({ type }) => type === 'tool_call'),
-      refusal: parts.map((part) => (part.type === 'text' && part.refusal ? part.text : '')).join(''),
+      refusal: refusalIn(parts),
     }),
   };
   if (typeof response.created_at === 'number' && response.created_at > 0) {
@@ -63,6 +64,12 @@ export function decodeReply(value: unknown): Reply {
   return reply;
 }
 
+function refusalIn(parts: readonly ReplyPart[]): string {
+  let refusal = '';
+  for (const part of parts) if (part.type === 'text' && part.refusal === true) refusal += part.text;
+  return refusal;
+}
+
 export function stringOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
@@ -71,7 +78,7 @@ export function stringOf(value: JsonValue | undefined): string {
 export function decodeItem(item: JsonObject, unique: (id: string) => string): ReplyPart[] {
   switch (item.type) {
     case 'message':
-      return listOf(item.content).filter(isObject).flatMap(decodeContent);
+      return decodeMessage(item);
     case 'reasoning':
       return decodeReasoning(item);
     case 'function_call':
@@ -86,15 +93,24 @@ export function listOf(value: JsonValue | undefined): JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-function decodeContent(part: JsonObject): TextPart[] {
+function decodeMessage({ content }: JsonObject): TextPart[] {
+  const parts: TextPart[] = [];
+  for (const part of listOf(content)) {
+    const text = isObject(part) ? decodeContent(part) : undefined;
+    if (text !== undefined) parts.push(text);
+  }
+  return parts;
+}
+
+function decodeContent(part: JsonObject): TextPart | undefined {
   if (part.type === 'refusal') {
     const refusal = stringOf(part.refusal);
-    return refusal === '' ? [] : [{ type: 'text', text: refusal, refusal: true }];
+    return refusal === '' ? undefined : { type: 'text', text: refusal, refusal: true };
   }
   const text = stringOf(part.text);
   const citations: Citation[] = decodeAnnotations(part.annotations);
-  if (text === '' && citations.length === 0) return [];
-  return [{ type: 'text', text, ...(citations.length > 0 && { citations }) }];
+  if (citations.length > 0) return { type: 'text', text, citations };
+  return text === '' ? undefined : { type: 'text', text };
 }
 
 /** Between the parts of a summary, each of which is a paragraph. */
