@@ -40,4 +40,8 @@ export default tseslint.config(
       'max-depth': ['error', 4],
     },
   },
+  {
+    files: ['src/**/*.ts'],
+    rules: { 'max-lines-per-function': ['error', { max: 80, skipBlankLines: true, skipComments: true }] },
+  },
 );

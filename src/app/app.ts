@@ -195,12 +195,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const onRow: Live['recorded'] = (row, trace) => live.recorded(row, trace);
   const spool = createUsageSpool({ store, dataFolder: options.dataFolder, clock, log });
   const usage = createUsageRecorder({ store, spool, clock, log, onRow });
-  const items = createSealedItems({
-    store,
-    keepMs: () => state.config.responses.keep,
-    clock,
-    log,
-  });
+  const items = createSealedItems({ store, keepMs: () => state.config.responses.keep, clock, log });
   const inFlightLimit = createInFlightLimit();
   const database = createDatabaseHealth({ store, clock, log });
   const metrics =

@@ -169,17 +169,6 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     };
   }
 
-  /** Runs `task` at once and at the interval. */
-  function repeat(task: () => void): () => void {
-    let cancel = (): void => undefined;
-    const run = (): void => {
-      cancel = clock.after(EVERY_MS, run);
-      task();
-    };
-    run();
-    return () => cancel();
-  }
-
   return {
     started(trace) {
       underWay.add(trace);
@@ -204,7 +193,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
     watch(send) {
       watchers += 1;
       for (const trace of underWay.list()) trace.watched = true;
-      const stop = repeat(() => send(frame()));
+      const stop = repeat(clock, () => send(frame()));
       return () => {
         stop();
         watchers -= 1;
@@ -215,7 +204,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
       const ended = new Ring<Ended>(most);
       followed.push(ended);
       let seen = { ended: 0, refused: refusals.total };
-      const stop = repeat(() => {
+      const stop = repeat(clock, () => {
         const { ended: before, refused: refusedBefore } = seen;
         seen = { ended: ended.total, refused: refusals.total };
         const requests = [
@@ -232,6 +221,17 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
       };
     },
   };
+}
+
+/** Runs `task` at once and at the interval. */
+function repeat(clock: Clock, task: () => void): () => void {
+  let cancel = (): void => undefined;
+  const run = (): void => {
+    cancel = clock.after(EVERY_MS, run);
+    task();
+  };
+  run();
+  return () => cancel();
 }
 
 const endedJson = ({ row, account }: Ended): RequestJson => requestJson({ ...row, account });

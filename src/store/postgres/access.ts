@@ -179,57 +179,90 @@ export interface Admissions {
 }
 
 export function createAdmissions(connection: Connection, changes: Changes, clock: Clock): Admissions {
+  return new BatchedAdmissions(connection, changes, clock);
+}
+
+class BatchedAdmissions implements Admissions {
+  readonly #connection: Connection;
+  readonly #changes: Changes;
+  readonly #clock: Clock;
   /** By account, in order of arrival. */
-  const waiting = new Map<number, Pending[]>();
-  const full = new Map<number, Full>();
-  const statement = connection.hold(ADMIT);
-  let count = 0;
-  let busy = false;
-  changes.onChange(() => full.clear());
+  readonly #waiting = new Map<number, Pending[]>();
+  readonly #full = new Map<number, Full>();
+  readonly #statement: ReturnType<Connection['hold']>;
+  #count = 0;
+  #busy = false;
+
+  constructor(connection: Connection, changes: Changes, clock: Clock) {
+    this.#connection = connection;
+    this.#changes = changes;
+    this.#clock = clock;
+    this.#statement = connection.hold(ADMIT);
+    changes.onChange(() => this.#full.clear());
+  }
+
+  admit(key: AdmissionKey, limit: number): Promise<AdmissionCount> {
+    const known = this.#knownFull(key, limit);
+    if (known !== undefined) return Promise.resolve(known);
+    if (this.#connection.closed) return Promise.reject(this.#closed());
+    if (this.#count >= MAX_WAITING) return Promise.reject(this.#tooSlow());
+    return new Promise((resolve, reject) => {
+      const pending = { key, limit, at: this.#clock.monotonic(), resolve, reject };
+      const queue = this.#waiting.get(key.accountId);
+      if (queue === undefined) this.#waiting.set(key.accountId, [pending]);
+      else queue.push(pending);
+      this.#count += 1;
+      // Requests of one turn of the event loop go together.
+      if (!this.#busy) {
+        this.#busy = true;
+        setImmediate(() => void this.#work());
+      }
+    });
+  }
 
   /** The next batch: of each account the first requests with one tier and limit. */
-  function take(): Pending[][] {
+  #take(): Pending[][] {
     const batch: Pending[][] = [];
-    for (const [account, queue] of [...waiting]) {
+    for (const [account, queue] of [...this.#waiting]) {
       const [first] = queue;
       if (first === undefined || batch.length === MAX_ACCOUNTS) break;
       const other = queue.findIndex(({ key, limit }) => key.tier !== first.key.tier || limit !== first.limit);
       const taken = other === -1 ? queue : queue.splice(0, other);
       // An account that has more goes to the end.
-      waiting.delete(account);
-      if (other !== -1) waiting.set(account, queue);
-      count -= taken.length;
+      this.#waiting.delete(account);
+      if (other !== -1) this.#waiting.set(account, queue);
+      this.#count -= taken.length;
       batch.push(taken);
     }
     return batch;
   }
 
-  async function work(): Promise<void> {
-    busy = true;
-    while (count > 0) {
-      const batch = take()
-        .map(dropOld)
+  async #work(): Promise<void> {
+    this.#busy = true;
+    while (this.#count > 0) {
+      const batch = this.#take()
+        .map((group) => this.#dropOld(group))
         .filter((group) => group.length > 0);
-      if (batch.length > 0) await send(batch);
-      if (count > 0) await turnOfEventLoop();
+      if (batch.length > 0) await this.#send(batch);
+      if (this.#count > 0) await turnOfEventLoop();
     }
-    busy = false;
+    this.#busy = false;
   }
 
-  function dropOld(group: Pending[]): Pending[] {
-    const oldest = clock.monotonic() - MAX_WAIT_MS;
+  #dropOld(group: Pending[]): Pending[] {
+    const oldest = this.#clock.monotonic() - MAX_WAIT_MS;
     return group.filter(({ at, reject }) => {
       if (at >= oldest) return true;
-      reject(tooSlow());
+      reject(this.#tooSlow());
       return false;
     });
   }
 
-  async function send(batch: readonly Pending[][]): Promise<void> {
+  async #send(batch: readonly Pending[][]): Promise<void> {
     const keys = countByKey(batch);
-    const { version } = changes;
+    const { version } = this.#changes;
     try {
-      const answer = await statement.run([
+      const answer = await this.#statement.run([
         arrayLiteral(keys.map(({ first }) => first.key.id)),
         arrayLiteral(keys.map(({ first }) => first.key.tier)),
         arrayLiteral(keys.map(({ first }) => Math.min(first.limit, NO_LIMIT))),
@@ -238,13 +271,13 @@ export function createAdmissions(connection: Connection, changes: Changes, clock
       const rows = answer.map(toCounted);
       const byKey = new Map(rows.map((row) => [row.key, row]));
       const now = rows[0]?.now ?? 0;
-      for (const group of batch) grant(group, byKey, { now, isNew: version === changes.version });
+      for (const group of batch) this.#grant(group, byKey, { now, isNew: version === this.#changes.version });
     } catch (error) {
       for (const { reject } of batch.flat()) reject(error);
     }
   }
 
-  function grant(
+  #grant(
     group: readonly Pending[],
     rows: ReadonlyMap<string | null, Counted>,
     { now, isNew }: { now: number; isNew: boolean },
@@ -261,59 +294,38 @@ export function createAdmissions(connection: Connection, changes: Changes, clock
         if (used < row.after) resolve({ outcome: 'admitted', used: ++used, hour, now });
         else {
           resolve({ outcome: 'full', used: row.after, hour, now });
-          const readAt = clock.monotonic();
+          const readAt = this.#clock.monotonic();
           const entry = { tier: key.tier, limit, used: row.after, hour, ahead: now - readAt, readAt };
-          if (isNew) full.set(key.accountId, entry);
+          if (isNew) this.#full.set(key.accountId, entry);
         }
       }
     }
   }
 
   /** What the server would say, if that is known. */
-  function knownFull({ accountId, tier }: AdmissionKey, limit: number): AdmissionCount | undefined {
-    const found = full.get(accountId);
+  #knownFull({ accountId, tier }: AdmissionKey, limit: number): AdmissionCount | undefined {
+    const found = this.#full.get(accountId);
     if (found === undefined) return undefined;
-    const at = clock.monotonic();
+    const at = this.#clock.monotonic();
     const now = Math.floor(at + found.ahead);
-    const isValid = now < found.hour + HOUR_MS && at - found.readAt < changes.validMs;
+    const isValid = now < found.hour + HOUR_MS && at - found.readAt < this.#changes.validMs;
     if (isValid && found.tier === tier && found.limit === limit) {
       return { outcome: 'full', used: found.used, hour: found.hour, now };
     }
-    full.delete(accountId);
+    this.#full.delete(accountId);
     return undefined;
   }
 
-  return {
-    admit: (key, limit) => {
-      const known = knownFull(key, limit);
-      if (known !== undefined) return Promise.resolve(known);
-      if (connection.closed) return Promise.reject(closed());
-      if (count >= MAX_WAITING) return Promise.reject(tooSlow());
-      return new Promise((resolve, reject) => {
-        const pending = { key, limit, at: clock.monotonic(), resolve, reject };
-        const queue = waiting.get(key.accountId);
-        if (queue === undefined) waiting.set(key.accountId, [pending]);
-        else queue.push(pending);
-        count += 1;
-        // Requests of one turn of the event loop go together.
-        if (!busy) {
-          busy = true;
-          setImmediate(() => void work());
-        }
-      });
-    },
-  };
-
-  function tooSlow(): StoreError {
-    const { location } = connection.server;
+  #tooSlow(): StoreError {
+    const { location } = this.#connection.server;
     return new StoreError(
       'busy',
       `the database ${location} is too slow: requests waited ${MAX_WAIT_MS} ms for it`,
     );
   }
 
-  function closed(): StoreError {
-    return new StoreError('unavailable', `the database ${connection.server.location} was closed`);
+  #closed(): StoreError {
+    return new StoreError('unavailable', `the database ${this.#connection.server.location} was closed`);
   }
 }
 

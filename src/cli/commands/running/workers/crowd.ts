@@ -34,20 +34,12 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
   const watchers = new Set<(worker: Worker) => void>();
   const metrics = createMetrics();
 
-  function ask(worker: Worker, name: string, withinMs: number): Promise<unknown> {
-    return new Promise((resolve) => {
-      const cancel = clock.after(withinMs, () => resolve(undefined));
-      const settle = (value: unknown): void => {
-        cancel();
-        resolve(value);
-      };
-      worker.process.channel.call(name).then(settle, () => settle(undefined));
-    });
-  }
-
   async function askAll(name: string, withinMs = ANSWER_MS): Promise<{ worker: Worker; value: unknown }[]> {
     const asked = pool().members.filter(({ state }) => state !== 'starting');
-    const answers = asked.map(async (worker) => ({ worker, value: await ask(worker, name, withinMs) }));
+    const answers = asked.map(async (worker) => ({
+      worker,
+      value: await ask(worker, name, withinMs, clock),
+    }));
     return (await Promise.all(answers)).filter(({ value }) => value !== undefined);
   }
 
@@ -91,14 +83,8 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
     async status(withinMs) {
       const answers = await askAll('status', withinMs);
       const known = new Map(answers.map(({ worker, value }) => [worker, value as Status]));
-      const workers = pool()
-        .members.map((worker) => ({
-          worker: worker.number,
-          pid: worker.process.pid,
-          state: worker.state,
-          requests_in_flight: known.get(worker)?.requests_in_flight ?? null,
-        }))
-        .sort((a, b) => a.worker - b.worker);
+      const workers = pool().members.map((worker) => statusOf(worker, known.get(worker)));
+      workers.sort((a, b) => a.worker - b.worker);
       return { whole: mergeStatus([...known.values()]), workers };
     },
     async readMetrics() {
@@ -119,18 +105,39 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
       { method: 'GET', path: '/requests', handle: async () => mergeRecent(await askAll('GET /requests')) },
       { method: 'GET', path: '/requests/new', open: (_request, send) => follow(send) },
       { method: 'GET', path: '/live', open: (_request, send) => watch(send) },
-      {
-        method: 'POST',
-        path: '/admin/link',
-        handle() {
-          const { leader } = pool();
-          if (leader === undefined) throw new ControlError(503, 'no worker serves now; try again');
-          return leader.process.channel.call('POST /admin/link');
-        },
-      },
+      linkHandler(pool),
     ],
   };
   return crowd;
+}
+
+/** Only the leader makes links. */
+function linkHandler(pool: () => Pool<Ready, WorkerProcess>): ControlHandler {
+  return {
+    method: 'POST',
+    path: '/admin/link',
+    handle() {
+      const { leader } = pool();
+      if (leader === undefined) throw new ControlError(503, 'no worker serves now; try again');
+      return leader.process.channel.call('POST /admin/link');
+    },
+  };
+}
+
+/** undefined: it did not answer in time. */
+function ask(worker: Worker, name: string, withinMs: number, clock: Clock): Promise<unknown> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(withinMs, () => resolve(undefined));
+    const settle = (value: unknown): void => {
+      cancel();
+      resolve(value);
+    };
+    worker.process.channel.call(name).then(settle, () => settle(undefined));
+  });
+}
+
+function statusOf({ number, process, state }: Worker, status: Status | undefined): WorkerStatus {
+  return { worker: number, pid: process.pid, state, requests_in_flight: status?.requests_in_flight ?? null };
 }
 
 interface Recent {

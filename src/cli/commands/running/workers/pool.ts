@@ -55,7 +55,7 @@ export function pauseAfter(ends: number): number {
   return ends <= 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** Math.min(ends - 2, 10), LONGEST_PAUSE_MS);
 }
 
-export function createPool<Ready, Process extends Launched<Ready>>(options: {
+interface PoolOptions<Process> {
   count: number;
   launch: (number: number, leads: boolean) => Process;
   /** How long a worker may take to end its requests; then it is killed. */
@@ -64,30 +64,90 @@ export function createPool<Ready, Process extends Launched<Ready>>(options: {
   log: Logger;
   /** Called when a worker is added. */
   onAdded?: (member: Member<Process>) => void;
-}): Pool<Ready, Process> {
-  const { count, launch, endMs, clock, log, onAdded } = options;
-  const members = new Set<Member<Process>>();
-  /** Ends in a row, by number. */
-  const ends = new Map<number, number>();
-  const pauses = new Map<number, () => void>();
-  let leader: Member<Process> | undefined;
-  let started = false;
-  let stopping = false;
-  let replacing: Promise<unknown> = Promise.resolve();
-  /** It has not begun. */
-  let nextReplacement: Promise<string | undefined> | undefined;
-  let replacements = 0;
+}
 
-  function add(number: number, leads: boolean): Member<Process> {
+export function createPool<Ready, Process extends Launched<Ready>>(
+  options: PoolOptions<Process>,
+): Pool<Ready, Process> {
+  return new WorkerPool<Ready, Process>(options);
+}
+
+class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, Process> {
+  readonly #options: PoolOptions<Process>;
+  readonly #members = new Set<Member<Process>>();
+  /** Ends in a row, by number. */
+  readonly #ends = new Map<number, number>();
+  readonly #pauses = new Map<number, () => void>();
+  #leader: Member<Process> | undefined;
+  #started = false;
+  #stopping = false;
+  #replacing: Promise<unknown> = Promise.resolve();
+  /** It has not begun. */
+  #nextReplacement: Promise<string | undefined> | undefined;
+  #replacements = 0;
+
+  constructor(options: PoolOptions<Process>) {
+    this.#options = options;
+  }
+
+  get members(): readonly Member<Process>[] {
+    return [...this.#members];
+  }
+
+  get leader(): Member<Process> | undefined {
+    return this.#leader;
+  }
+
+  get isReplacing(): boolean {
+    return this.#replacements > 0;
+  }
+
+  async start(): Promise<Ready> {
+    const all = Array.from({ length: this.#options.count }, (_, at) => this.#add(at + 1, at === 0));
+    try {
+      const [first] = await Promise.all(all.map(({ process }) => process.ready));
+      this.#started = true;
+      return first as Ready;
+    } catch (error) {
+      this.kill();
+      await Promise.all(all.map(({ process }) => process.exited));
+      throw error;
+    }
+  }
+
+  /** One that has not begun does for all who ask meanwhile. */
+  replaceAll(): Promise<string | undefined> {
+    return (this.#nextReplacement ??= this.#begin());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const cancel of this.#pauses.values()) cancel();
+    const ended = this.members.map((member) => {
+      if (member.state !== 'starting') return this.#end(member, 'stop');
+      member.process.kill();
+      return member.process.exited;
+    });
+    await Promise.all(ended);
+  }
+
+  kill(): void {
+    this.#stopping = true;
+    for (const cancel of this.#pauses.values()) cancel();
+    for (const { process } of this.#members) process.kill();
+  }
+
+  #add(number: number, leads: boolean): Member<Process> {
+    const { launch, clock, onAdded } = this.#options;
     const process = launch(number, leads);
     const member: Member<Process> = { number, process, state: 'starting', startedAt: clock.monotonic() };
-    members.add(member);
-    if (leads) leader = member;
-    void process.exited.then((exit) => ended(member, exit));
+    this.#members.add(member);
+    if (leads) this.#leader = member;
+    void process.exited.then((exit) => this.#ended(member, exit));
     process.ready.then(
       () => {
         if (member.state === 'starting') member.state = 'serving';
-        appoint();
+        this.#appoint();
       },
       () => undefined,
     );
@@ -95,21 +155,23 @@ export function createPool<Ready, Process extends Launched<Ready>>(options: {
     return member;
   }
 
-  function appoint(): void {
-    if (leader !== undefined && members.has(leader) && leader.state !== 'stopping') return;
-    const serving = [...members].filter(({ state }) => state === 'serving');
-    leader = serving.sort((a, b) => a.number - b.number)[0];
-    leader?.process.lead();
+  #appoint(): void {
+    const leader = this.#leader;
+    if (leader !== undefined && this.#members.has(leader) && leader.state !== 'stopping') return;
+    const serving = this.members.filter(({ state }) => state === 'serving');
+    this.#leader = serving.sort((a, b) => a.number - b.number)[0];
+    this.#leader?.process.lead();
   }
 
-  function ended(member: Member<Process>, { code, signal }: Exit): void {
-    const wasStopping = member.state === 'stopping' || stopping;
-    members.delete(member);
-    appoint();
-    if (wasStopping || !started) return;
+  #ended(member: Member<Process>, { code, signal }: Exit): void {
+    const wasStopping = member.state === 'stopping' || this.#stopping;
+    this.#members.delete(member);
+    this.#appoint();
+    if (wasStopping || !this.#started) return;
+    const { clock, log } = this.#options;
     const { number, startedAt } = member;
-    const row = clock.monotonic() - startedAt >= STEADY_MS ? 1 : (ends.get(number) ?? 0) + 1;
-    ends.set(number, row);
+    const row = clock.monotonic() - startedAt >= STEADY_MS ? 1 : (this.#ends.get(number) ?? 0) + 1;
+    this.#ends.set(number, row);
     const pauseMs = pauseAfter(row);
     const how = signal === null ? { code } : { signal };
     log.error('a worker ended: it is started again', {
@@ -118,20 +180,23 @@ export function createPool<Ready, Process extends Launched<Ready>>(options: {
       ...how,
       pause_ms: pauseMs,
     });
-    const again = (): void => {
-      pauses.delete(number);
-      const next = add(number, false);
-      next.process.ready.catch((error: unknown) => {
-        log.error('a worker does not start', { worker: number, reason: reasonOf(error) });
-        next.process.kill();
-      });
-    };
+    const again = (): void => this.#startAgain(number);
     if (pauseMs === 0) again();
-    else pauses.set(number, clock.after(pauseMs, again));
+    else this.#pauses.set(number, clock.after(pauseMs, again));
+  }
+
+  #startAgain(number: number): void {
+    this.#pauses.delete(number);
+    const next = this.#add(number, false);
+    next.process.ready.catch((error: unknown) => {
+      this.#options.log.error('a worker does not start', { worker: number, reason: reasonOf(error) });
+      next.process.kill();
+    });
   }
 
   /** One that hangs does not hear of it. */
-  async function end(member: Member<Process>, how: 'stop' | 'retire'): Promise<void> {
+  async #end(member: Member<Process>, how: 'stop' | 'retire'): Promise<void> {
+    const { clock, endMs, log } = this.#options;
     const { number, process } = member;
     member.state = 'stopping';
     const cancel = clock.after(endMs(), () => {
@@ -143,17 +208,17 @@ export function createPool<Ready, Process extends Launched<Ready>>(options: {
     cancel();
   }
 
-  function retire(member: Member<Process>): void {
-    void end(member, 'retire');
-    appoint();
+  #retire(member: Member<Process>): void {
+    void this.#end(member, 'retire');
+    this.#appoint();
   }
 
   /** Gives the reason why the new worker does not serve. */
-  async function replace(number: number): Promise<string | undefined> {
-    const old = [...members].filter((member) => member.number === number);
-    pauses.get(number)?.();
-    pauses.delete(number);
-    const next = add(number, false);
+  async #replace(number: number): Promise<string | undefined> {
+    const old = this.members.filter((member) => member.number === number);
+    this.#pauses.get(number)?.();
+    this.#pauses.delete(number);
+    const next = this.#add(number, false);
     // An end before it serves is reported here, not as the end of a worker.
     next.state = 'stopping';
     try {
@@ -162,80 +227,34 @@ export function createPool<Ready, Process extends Launched<Ready>>(options: {
       next.process.kill();
       return reasonOf(error);
     }
-    if (stopping) return 'the gateway is stopping';
+    if (this.#stopping) return 'the gateway is stopping';
     next.state = 'serving';
-    ends.delete(number);
-    for (const member of old) retire(member);
+    this.#ends.delete(number);
+    for (const member of old) this.#retire(member);
     return undefined;
   }
 
-  async function replaceEach(): Promise<string | undefined> {
-    for (let number = 1; number <= count; number += 1) {
-      const fault = stopping ? 'the gateway is stopping' : await replace(number);
+  async #replaceEach(): Promise<string | undefined> {
+    for (let number = 1; number <= this.#options.count; number += 1) {
+      const fault = this.#stopping ? 'the gateway is stopping' : await this.#replace(number);
       if (fault !== undefined) return fault;
     }
     return undefined;
   }
 
-  async function begin(): Promise<string | undefined> {
-    replacements += 1;
-    const done = replacing.then(() => {
-      nextReplacement = undefined;
-      return replaceEach();
+  async #begin(): Promise<string | undefined> {
+    this.#replacements += 1;
+    const done = this.#replacing.then(() => {
+      this.#nextReplacement = undefined;
+      return this.#replaceEach();
     });
-    replacing = done;
+    this.#replacing = done;
     try {
       return await done;
     } finally {
-      replacements -= 1;
+      this.#replacements -= 1;
     }
   }
-
-  function kill(): void {
-    stopping = true;
-    for (const cancel of pauses.values()) cancel();
-    for (const { process } of members) process.kill();
-  }
-
-  return {
-    get members() {
-      return [...members];
-    },
-    get leader() {
-      return leader;
-    },
-    get isReplacing() {
-      return replacements > 0;
-    },
-    async start() {
-      const all = Array.from({ length: count }, (_, at) => add(at + 1, at === 0));
-      try {
-        const [first] = await Promise.all(all.map(({ process }) => process.ready));
-        started = true;
-        return first as Ready;
-      } catch (error) {
-        kill();
-        await Promise.all(all.map(({ process }) => process.exited));
-        throw error;
-      }
-    },
-    replaceAll() {
-      // One that has not begun does for all who ask meanwhile.
-      return (nextReplacement ??= begin());
-    },
-    async stop() {
-      stopping = true;
-      for (const cancel of pauses.values()) cancel();
-      const all = [...members];
-      const ended = all.map((member) => {
-        if (member.state !== 'starting') return end(member, 'stop');
-        member.process.kill();
-        return member.process.exited;
-      });
-      await Promise.all(ended);
-    },
-    kill,
-  };
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
