@@ -118,7 +118,7 @@ async function written(stdout: Terminal, text: string): Promise<void> {
 async function importFrom(file: string, store: Store, context: Context): Promise<void> {
   const counts = noCounts();
   const name = file === STANDARD_STREAM ? 'standard input' : file;
-  const lines = await linesOf(file, context);
+  const lines = linesOf(file, context);
   const done = await store.importRecords(importedRecords(lines, name, counts)).catch((error: unknown) => {
     if (
       !(error instanceof Error) ||
@@ -137,13 +137,15 @@ async function importFrom(file: string, store: Store, context: Context): Promise
   sayWritten(context, store);
 }
 
-async function linesOf(file: string, { cwd, stdin }: Context): Promise<AsyncIterable<string>> {
+/** Opens the file only when its lines are asked for: those that are read before are lost, and a database server takes its time. */
+async function* linesOf(file: string, { cwd, stdin }: Context): AsyncGenerator<string> {
   if (file === STANDARD_STREAM) {
     if (stdin === undefined) throw new CliError('there is no standard input');
-    return createInterface({ input: stdin(), crlfDelay: Infinity });
+    yield* createInterface({ input: stdin(), crlfDelay: Infinity });
+    return;
   }
   try {
-    return (await open(resolve(cwd, file))).readLines();
+    yield* (await open(resolve(cwd, file))).readLines();
   } catch (error) {
     throw new CliError(`the file ${file} cannot be read: ${(error as Error).message}`, 1, error);
   }
