@@ -19,7 +19,7 @@ const ROOT = '/admin';
 export function createAdminDoor(options: AdminOptions): AdminDoor {
   let loading: Promise<Admin> | undefined;
   let isTurnedOn = false;
-  let isConfigured = options.config().admin;
+  let isConfigured = options.current.config.admin;
   const load = (): Promise<Admin> =>
     (loading ??= import('./site.ts').then(({ createAdmin }) => createAdmin(options)));
 
@@ -27,7 +27,7 @@ export function createAdminDoor(options: AdminOptions): AdminDoor {
     serves: (path) =>
       path.startsWith(ROOT) &&
       (path.length === ROOT.length || path[ROOT.length] === '/') &&
-      (isTurnedOn || options.config().admin),
+      (isTurnedOn || options.current.config.admin),
     answer: async (exchange) => (await load()).answer(exchange),
     turnOn() {
       isTurnedOn = true;
@@ -38,7 +38,7 @@ export function createAdminDoor(options: AdminOptions): AdminDoor {
     },
     configChanged() {
       const before = isConfigured;
-      isConfigured = options.config().admin;
+      isConfigured = options.current.config.admin;
       if (!before) return isConfigured ? 'turnOn' : undefined;
       if (isConfigured) return undefined;
       isTurnedOn = false;

@@ -30,7 +30,7 @@ export type ConnectFacts = z.output<typeof Connect>['tools'][number];
 
 /** What operations read and change. */
 export interface AdminParts {
-  config: () => Config;
+  current: { readonly config: Config };
   /** Every value of the configuration and what sets it, without secrets. Rejects if the file is not valid now. */
   effective: () => Promise<{ file: string | null; values: readonly EffectiveValue[] }>;
   /** The settings of each tool for this gateway. */

@@ -192,9 +192,8 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const routing = createRouting({ config, clock, onHealth });
   routing.addProviders([sim]);
   const live = createLive({ health: routing.health, clock });
-  const onRow: Live['recorded'] = (row, trace) => live.recorded(row, trace);
   const spool = createUsageSpool({ store, dataFolder: options.dataFolder, clock, log });
-  const usage = createUsageRecorder({ store, spool, clock, log, onRow });
+  const usage = createUsageRecorder({ store, spool, clock, log, live });
   const items = createSealedItems({ store, keepMs: () => state.config.responses.keep, clock, log });
   const inFlightLimit = createInFlightLimit();
   const database = createDatabaseHealth({ store, clock, log });
@@ -216,7 +215,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     createItemRecorder(items, () => state.config.responses.store),
   ];
   const deps: GatewayDeps = {
-    config: () => state.config,
+    current: state,
     observers: [
       ...observers,
       ...(metrics === undefined ? [] : [metrics]),

@@ -25,7 +25,7 @@ export async function countTokens(
     deps.store,
     deps.clock.now(),
   );
-  const config = deps.config();
+  const config = deps.current.config;
   const release = deps.inFlightLimit.enter(config, exchange.arrivedInTime);
   try {
     const { maxValues } = config.limits;

@@ -95,8 +95,8 @@ export interface InFlightLimit {
 }
 
 export interface GatewayDeps {
-  /** The current configuration; a request reads it once. */
-  config: () => Config;
+  /** A change of the file replaces the configuration; a request reads it once. */
+  current: { readonly config: Config };
   store: Store;
   /** What accounts may ask for again, and what is sealed for them. */
   items: SealedItems;

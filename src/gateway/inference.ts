@@ -35,8 +35,8 @@ export async function infer(
     store,
     clock.now(),
   );
-  const { limits, strict, tiers } = deps.config();
-  const release = deps.inFlightLimit.enter(deps.config(), exchange.arrivedInTime);
+  const { limits, strict, tiers } = deps.current.config;
+  const release = deps.inFlightLimit.enter(deps.current.config, exchange.arrivedInTime);
   try {
     const body = exchange.readBody();
     const bytes = body instanceof Promise ? await body : body;

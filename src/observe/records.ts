@@ -213,17 +213,17 @@ export interface UsageRecorder extends Observer {
 
 /**
  * Writes usage rows in batches: a crash loses at most one interval of rows. While the store is unavailable, rows wait in memory up to
- * a bound, then in a spool file, and the log says so once. `onRow` gets each row when its request ends.
+ * a bound, then in a spool file, and the log says so once. `live` gets each row when its request ends.
  */
 export function createUsageRecorder(options: {
   store: Pick<Store, 'recordUsage' | 'idle'>;
   spool: UsageSpool;
   clock: Clock;
   log: Logger;
-  onRow?: (row: UsageRow, trace: FinishedTrace) => void;
+  live?: { recorded(row: UsageRow, trace: FinishedTrace): void };
   maxWaiting?: number;
 }): UsageRecorder {
-  const { store, spool, clock, log, onRow, maxWaiting = MAX_WAITING } = options;
+  const { store, spool, clock, log, live, maxWaiting = MAX_WAITING } = options;
   let writer = randomUUID();
   let number = 0;
   let waiting: UsageRow[] = [];
@@ -282,7 +282,7 @@ export function createUsageRecorder(options: {
     finished(trace) {
       const row = usageRow(trace);
       waiting.push(row);
-      onRow?.(row, trace);
+      live?.recorded(row, trace);
       queue.wake();
     },
     async flush() {

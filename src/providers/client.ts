@@ -26,17 +26,38 @@ export interface ProviderClient {
   close(): Promise<void>;
 }
 
+/** A provider that this process starts at its first request. */
+interface InProcess {
+  /** Stands for its address, which is known when it runs. */
+  baseUrl: string;
+  start: () => Promise<{ url: string; key: string; close(): Promise<void> }>;
+}
+
 export function createProviderClient(options: {
   clock: Clock;
   env: Record<string, string | undefined>;
   /** Called if a connection could not be made for want of descriptors, before it is tried once more. */
   makeRoom?: () => void;
+  inProcess?: InProcess;
 }): ProviderClient {
-  const { clock, makeRoom } = options;
+  const { clock, makeRoom, inProcess } = options;
   const pools = createPools(readProxies(options.env));
+  let started: ReturnType<InProcess['start']> | undefined;
 
-  return {
+  async function openInProcess(
+    call: ProviderCall,
+    cancellation: Cancellation,
+    { baseUrl, start }: InProcess,
+  ): Promise<ProviderReply> {
+    const { url, key } = await (started ??= start());
+    const headers = [...call.headers, 'authorization', `Bearer ${key}`];
+    return client.open({ ...call, url: url + call.url.slice(baseUrl.length), headers }, cancellation);
+  }
+
+  const client: ProviderClient = {
     open(call, cancellation) {
+      if (inProcess !== undefined && call.url.startsWith(inProcess.baseUrl))
+        return openInProcess(call, cancellation, inProcess);
       return new Promise((resolve, reject) => {
         const destination = pools.destinationOf(call);
         send(destination, call, cancellation, clock, resolve, (error) => {
@@ -58,8 +79,11 @@ export function createProviderClient(options: {
       });
     },
     closeIdle: () => pools.renewAll(),
-    close: () => pools.close(),
+    async close() {
+      await Promise.all([pools.close(), started?.then((provider) => provider.close())]);
+    },
   };
+  return client;
 }
 
 function isExhausted(error: Error): boolean {

@@ -53,7 +53,7 @@ function listed({ name, targets, contextWindow, maxOutput }: ModelEntry): Listed
 
 export async function health({ sink }: Exchange, deps: GatewayDeps): Promise<void> {
   if (deps.inFlightLimit.closed) throw shuttingDown();
-  if (deps.config().maintenance) {
+  if (deps.current.config.maintenance) {
     throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });
   }
   if (await deps.database.isAway()) {

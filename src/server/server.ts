@@ -58,7 +58,7 @@ interface Shared {
 export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServer {
   const connections = createConnections({
     clock: deps.clock,
-    writeTimeout: () => deps.config().limits.writeTimeout,
+    writeTimeout: () => deps.current.config.limits.writeTimeout,
     onDropped: (requests) =>
       deps.log.warn('a connection was closed: its client does not read the answer', { requests }),
   });
@@ -87,7 +87,7 @@ export function createGatewayServer(deps: GatewayDeps, site?: Site): GatewayServ
 
   return {
     async listen() {
-      const { hosts, port, defaultHosts } = deps.config().listen;
+      const { hosts, port, defaultHosts } = deps.current.config.listen;
       const served: string[] = [];
       const skipped: string[] = [];
       let bound = port;
@@ -145,7 +145,7 @@ function createHandler({ deps, site, connections, newRequestId }: Shared, isReti
       requestId: newRequestId(),
       clock: deps.clock,
       connections,
-      maxBody: deps.config().limits.maxBody,
+      maxBody: deps.current.config.limits.maxBody,
       closing,
       arrivedInTime: !isClosed(),
       unexpected,
@@ -159,7 +159,7 @@ async function serve(
   isOwnHost: HostCheck,
   { deps, site }: Pick<Shared, 'deps' | 'site'>,
 ): Promise<void> {
-  if (!isOwnHost(request.rawHeaders, deps.config().listen)) {
+  if (!isOwnHost(request.rawHeaders, deps.current.config.listen)) {
     throw new GatewayError(
       'forbidden_host',
       'this Host name is not served here (listen.names in the configuration adds one)',
@@ -207,7 +207,7 @@ const MOST_SHOWN = 1000;
 const shown = (text: string): string => withoutKeys(text).slice(0, MOST_SHOWN);
 
 function createListener(handle: Handle, { deps, connections, newRequestId, makeRoom }: Shared): Server {
-  const { limits } = deps.config();
+  const { limits } = deps.current.config;
   const server = createServer(
     {
       headersTimeout: limits.headerTimeout,

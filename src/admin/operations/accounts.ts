@@ -60,7 +60,7 @@ const accounts: readonly Operation[] = [
     async run({ params, body }, parts) {
       const { store } = parts;
       const { account: to, tier } = body;
-      if (tier !== undefined) checkTier(tier, parts.config());
+      if (tier !== undefined) checkTier(tier, parts.current.config);
       let name = params.account;
       if (to !== undefined) {
         const renamed = await store.renameAccount(name, to);
@@ -100,7 +100,7 @@ const accounts: readonly Operation[] = [
     tag: 'accounts',
     summary: 'Tiers and their requests an hour',
     reply: page(Tier),
-    run: async (_, { config }) => ({ data: [...config().tiers].map(tierJson), next: null }),
+    run: async (_, { current }) => ({ data: [...current.config.tiers].map(tierJson), next: null }),
   }),
 ];
 
@@ -138,7 +138,7 @@ const keys: readonly Operation[] = [
     problems: [409],
     async run({ body }, parts) {
       const { store, clock } = parts;
-      const config = parts.config();
+      const config = parts.current.config;
       const { account, tier } = body;
       if (tier !== undefined) checkTier(tier, config);
       const existing = await store.findAccount(account);

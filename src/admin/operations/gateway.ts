@@ -100,8 +100,8 @@ export const gatewayOperations: readonly Operation[] = [
     tag: 'gateway',
     summary: 'Routes of the configuration',
     reply: page(Route),
-    run: async (_, { config }) => ({
-      data: [...config().routes].map(([name, route]) => ({ name, ...route })),
+    run: async (_, { current }) => ({
+      data: [...current.config.routes].map(([name, route]) => ({ name, ...route })),
       next: null,
     }),
   }),
@@ -116,8 +116,8 @@ export const gatewayOperations: readonly Operation[] = [
     problems: [404],
     async run({ query: { model: asked } }, parts, { exchange: { headers } }) {
       await parts.discovered;
-      const { routing, config } = parts;
-      const scheme = isBehindTls(headers, config().listen.names) ? 'https' : 'http';
+      const { routing, current } = parts;
+      const scheme = isBehindTls(headers, current.config.listen.names) ? 'https' : 'http';
       const url = `${scheme}://${String(headers.host)}`;
       const model = asked ?? (routing.model('auto', null) ?? routing.models(null)[0])?.name;
       if (model === undefined) return { url, model: null, tools: [] };
@@ -136,8 +136,8 @@ export const gatewayOperations: readonly Operation[] = [
     summary: 'Every value of the configuration and what sets it; secrets are hidden',
     reply: Configuration,
     problems: [503],
-    async run(_, { config, effective }) {
-      const { leftOut, warnings } = config();
+    async run(_, { current, effective }) {
+      const { leftOut, warnings } = current.config;
       return {
         ...(await readEffective(effective)),
         left_out: leftOut.map(({ provider, why }) => ({ provider, why })),

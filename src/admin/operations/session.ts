@@ -20,8 +20,8 @@ const sessionJson = ({ id, csrf, expiresAt }: OpenSession) => ({
 });
 
 /** Without an end of its own: the browser forgets it when it closes, the gateway after 12 hours without use. */
-function cookieLine({ headers }: Call['exchange'], value: string, { config }: AdminParts): string {
-  const isSecure = isBehindTls(headers, config().listen.names);
+function cookieLine({ headers }: Call['exchange'], value: string, { current }: AdminParts): string {
+  const isSecure = isBehindTls(headers, current.config.listen.names);
   const end = value === '' ? '; Max-Age=0' : '';
   return `${cookieName(headers)}=${value}; Path=/admin; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}${end}`;
 }

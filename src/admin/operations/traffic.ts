@@ -46,14 +46,14 @@ export const trafficOperations: readonly Operation[] = [
     query: z.strictObject({ account: anyName.optional(), since, by: z.enum(GROUPINGS).optional() }),
     reply: page(Usage),
     problems: [404],
-    async run({ query: { account: name, since: text, by } }, { store, config, clock }) {
+    async run({ query: { account: name, since: text, by } }, { store, current, clock }) {
       const now = clock.now();
       const start = readSince(text, now);
       const one = name === undefined ? undefined : await store.findAccount(name);
       if (name !== undefined && one === undefined) throw unknownAccount();
       const accounts = one === undefined ? await store.listAccounts() : [one];
       const describe = await readUsage({ since: start, now, by, only: one?.id }, store);
-      const { tiers } = config();
+      const { tiers } = current.config;
       return { data: accounts.map((account) => describe(account, limitOf(account.tier, tiers))), next: null };
     },
   }),

@@ -33,7 +33,7 @@ interface RespondOptions {
   exchange: Exchange;
 }
 
-export type RespondDeps = Pick<GatewayDeps, 'clock' | 'ids' | 'config' | 'items' | 'log'>;
+export type RespondDeps = Pick<GatewayDeps, 'clock' | 'ids' | 'current' | 'items' | 'log'>;
 
 /** Throws GatewayError if a whole reply proves to be no answer; nothing was written then. */
 export function respond(
@@ -136,7 +136,7 @@ function itemsToStore(
   const { stored } = inbound.protocol.client;
   // The body was released: its value is parsed once more.
   if (!inbound.storing || stored === undefined || answer === undefined) return undefined;
-  if (!deps.config().responses.store) return undefined;
+  if (!deps.current.config.responses.store) return undefined;
   const request = references === undefined ? inbound.value : references.toStore;
   if (request === undefined) return undefined;
   const { crossing, target } = given.request;
@@ -150,7 +150,7 @@ function itemsToStore(
 export function replyContext(
   inbound: Inbound,
   trace: Trace,
-  { clock, ids, config, items, log }: RespondDeps,
+  { clock, ids, current, items, log }: RespondDeps,
 ): ReplyContext {
   const context: ReplyContext = {
     ids,
@@ -169,7 +169,7 @@ export function replyContext(
       return undefined;
     }
   };
-  if (config().responses.store) context.hidden = new Map();
+  if (current.config.responses.store) context.hidden = new Map();
   return context;
 }
 
