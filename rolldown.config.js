@@ -20,7 +20,7 @@ const ascii = {
 };
 
 const SERVING =
-  /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|without-keys|write-batch)\.ts$|\/undici\//;
+  /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\//;
 /** Commands that do not serve read these. */
 const SHARED =
   /\/src\/(?:canonical\/request|accounts\/(?:access|audit|json|admin-token|request-json|usage-report)|sim\/behaviours)\.ts$/;
@@ -30,7 +30,7 @@ const serving = (id) =>
 
 /** Commands that do not serve get copies of these, so that they load little and `serving` stays one script. Only values cross over. */
 const COPIED =
-  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|without-keys)\.ts$|\/src\/providers\/(?:auth-headers|connection-errors|connector|discover|exchange|local-windows|proxy|reply-body)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:client|model-list)|\w+\/outline)\.ts$|\/src\/gateway\/outbound\/redact\.ts$/;
+  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|ids)\.ts$|\/src\/providers\/(?:auth-headers|connection-errors|connector|discover|exchange|local-windows|proxy|reply-body)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:client|model-list)|\w+\/outline)\.ts$|\/src\/gateway\/outbound\/redact\.ts$/;
 const COPY = '?copy';
 const copies = {
   name: 'copies',

@@ -1,4 +1,5 @@
-// Ids and secrets are injected, so that tests can predict them.
+// Ids and secrets: made of random characters, injected, so that tests can predict them; and redacted in places where no key belongs,
+// such as a model's name or a path: there they are never logged or sent back.
 import { randomBytes } from 'node:crypto';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -94,4 +95,12 @@ function timeOf(digits: string): number {
   let time = 0;
   for (const digit of digits) time = time * DIGITS.length + DIGITS.indexOf(digit);
   return time;
+}
+
+/** A key, or a secret of the admin API (`sk-gwa-…`), or more of it than the prefix that is shown to people. In a path it may be percent-encoded; before an ellipsis it is cut. */
+const KEY =
+  /(?:s|%73)(?:k|%6b)(?:-|%2d)(?:g|%67)(?:w|%77)(?:[a-z]|%6[1-9a-f]|%7[0-9a])?(?:-|%2d)(?:(?:[0-9A-Za-z]|%[0-9a-f]{2}){10,}|(?:[0-9A-Za-z]|%[0-9a-f]{2})+(?=…))/gi;
+
+export function withoutKeys(text: string): string {
+  return text.includes('gw') || text.includes('%') ? text.replace(KEY, 'sk-gw-[redacted]') : text;
 }

@@ -2,7 +2,7 @@
 // a request or grows without bound: if the pipe is closed, full or unread, records are dropped, and nothing else happens.
 import { pino } from 'pino';
 import { createPretty } from './pretty-log.ts';
-import { withoutKeys } from './without-keys.ts';
+import { withoutKeys } from './ids.ts';
 
 export type Fields = Record<string, unknown>;
 

@@ -15,7 +15,6 @@ const ROOT = [
   'cancellation',
   'descriptors',
   'loopback',
-  'without-keys',
   'plural',
   'write-batch',
   'folders',
@@ -28,8 +27,7 @@ const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'admin', 'sim'];
 /** Folders of `src`, or its own files, and what they may import besides themselves. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   errors: [],
-  log: ['pretty-log', 'without-keys'],
-  'without-keys': [],
+  log: ['pretty-log', 'ids'],
   'pretty-log': ['plural'],
   clock: [],
   ids: [],

@@ -16,7 +16,7 @@ import { errorOf } from '../src/gateway/outbound/fallback-policy.ts';
 import { headerList, headerText } from '../src/gateway/reply/respond.ts';
 import { readRequest } from '../src/gateway/inbound/read-request.ts';
 import { redact } from '../src/gateway/outbound/redact.ts';
-import { withoutKeys } from '../src/without-keys.ts';
+import { withoutKeys } from '../src/ids.ts';
 import { pageTitle } from '../src/protocols/shared/provider-error.ts';
 import { rawJson } from '../src/protocols/json/raw-json.ts';
 import { measureJson, rangesOf, scanMembers } from '../src/protocols/json/splice.ts';

@@ -4,7 +4,7 @@ import { displayWidth } from '../src/cli/ui/table.ts';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../src/log.ts';
-import { withoutKeys } from '../src/without-keys.ts';
+import { withoutKeys } from '../src/ids.ts';
 
 /** A reader that takes nothing until it is told to. */
 function stalled() {

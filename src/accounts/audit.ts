@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { AuditEntry, Store } from '../store/store.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 
 /** What stands for an address: the control socket, the command line and the configuration are of this machine. */
 export const LOCAL = 'local';

@@ -1,7 +1,7 @@
 // What the admin API answers with: JSON with an ETag, pages of a list, and errors as RFC 9457 describes them.
 import { createHmac, randomBytes } from 'node:crypto';
 import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 
 /** A refusal that the client sees. Its detail never holds a secret. */
 export class Problem extends Error {

@@ -4,7 +4,7 @@ import { audited, LOCAL, noted } from '../accounts/audit.ts';
 import { GatewayError } from '../errors.ts';
 import { ClientGone, type HeaderList, type SiteExchange } from '../gateway/exchange.ts';
 import type { Logger } from '../log.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 import { StoreError } from '../store/store.ts';
 import { createAuthenticator, type Caller } from './authenticate.ts';
 import { createEvents, type LiveFeed } from './events.ts';

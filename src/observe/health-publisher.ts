@@ -1,7 +1,7 @@
 // Reports which targets are failing or cooling: to the log at each change, and to the store for `gateway models`.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 import type { Health } from '../routing/health.ts';
 import type { Store, TargetHealth } from '../store/store.ts';
 

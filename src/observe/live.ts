@@ -2,7 +2,7 @@
 // ended or were refused, the health of targets. Requests only leave references here; all is computed when somebody looks.
 import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from '../accounts/request-json.ts';
 import { isoTime, type Clock } from '../clock.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';
 import type { Health, TargetState } from '../routing/health.ts';
 import type { UsageRow } from '../store/store.ts';

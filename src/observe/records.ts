@@ -5,7 +5,7 @@ import type { AttemptDetail, RequestDetail } from '../accounts/request-json.ts';
 import { costOf } from '../routing/price.ts';
 import type { UsageRow, Store } from '../store/store.ts';
 import type { Logger } from '../log.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 import type { FinishedTrace, Observer } from '../gateway/trace.ts';
 import { totalInput } from '../canonical/reply.ts';
 import { randomUUID } from 'node:crypto';

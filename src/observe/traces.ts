@@ -4,7 +4,7 @@
 import type { Attributes, Context, SpanOptions } from '@opentelemetry/api';
 import type { ContactSpan, FinishedTrace, Observer, RequestSpans } from '../gateway/trace.ts';
 import type { Logger } from '../log.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 import { totalInput } from '../canonical/reply.ts';
 import { protocols } from '../protocols/registry.ts';
 

@@ -2,7 +2,7 @@
 import { GatewayError, LONG_WAIT_S } from '../errors.ts';
 import type { Config } from '../config/config.ts';
 import { didYouMeanAll } from '../config/did-you-mean.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 import type { Target } from './catalog.ts';
 
 const MOST_SHOWN = 120;

@@ -3,7 +3,7 @@
 import type { ThinkingCut } from '../canonical/thinking-signature.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { ModelConfig, ProviderConfig } from '../config/config.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Health } from './health.ts';

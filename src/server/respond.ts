@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import type { GatewayError } from '../errors.ts';
 import type { HeaderList, Sink } from '../gateway/exchange.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 import type { Protocol, StreamNotices } from '../protocols/protocol.ts';
 import { endInWriteBatch, joinWriteBatch } from '../write-batch.ts';
 

@@ -4,7 +4,7 @@
 import { authenticate } from '../accounts/access.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange, GatewayDeps, HeaderList } from '../gateway/exchange.ts';
-import { withoutKeys } from '../without-keys.ts';
+import { withoutKeys } from '../ids.ts';
 import {
   encodeModel,
   encodeModelList,

@@ -3,9 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as TcpServer, type AddressInfo, type Socket } from 'node:net';
 import { descriptorsLeft } from '../descriptors.ts';
 import { GatewayError } from '../errors.ts';
-import { createRequestIds } from '../ids.ts';
+import { createRequestIds, withoutKeys } from '../ids.ts';
 import type { Logger } from '../log.ts';
-import { withoutKeys } from '../without-keys.ts';
 import { ClientGone, type GatewayDeps, type Site } from '../gateway/exchange.ts';
 import { shuttingDown } from '../gateway/inference.ts';
 import { protocolOfClient } from '../protocols/registry.ts';

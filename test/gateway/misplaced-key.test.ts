@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { withoutKeys } from '../../src/without-keys.ts';
+import { withoutKeys } from '../../src/ids.ts';
 import { ask } from '../helpers/ask.ts';
 import { gateway } from '../helpers/gateway.ts';
 import { scriptedProvider } from '../helpers/scripted-provider.ts';

@@ -3,9 +3,8 @@
 import type { Cancellation } from '../../cancellation.ts';
 import { FailureError, type ProviderFailure, GatewayError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
-import type { Ids } from '../../ids.ts';
+import { type Ids, withoutKeys } from '../../ids.ts';
 import type { Logger } from '../../log.ts';
-import { withoutKeys } from '../../without-keys.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import { readBody, isWholeReply, type ProviderCall, type ProviderReply } from '../../providers/exchange.ts';
 import type { Target } from '../../routing/catalog.ts';

@@ -3,7 +3,7 @@
 import { type Admission, FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
 import { wellFormed, isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Clock } from '../../clock.ts';
-import { withoutKeys } from '../../without-keys.ts';
+import { withoutKeys } from '../../ids.ts';
 import type { ClientSide, ReplyContext, StreamEncoder, StreamNotices } from '../../protocols/protocol.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { NewItem } from '../../store/sealed-items.ts';

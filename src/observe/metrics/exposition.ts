@@ -1,6 +1,6 @@
 // Prometheus' text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/), and a histogram whose
 // `observe` is cheap enough for the end of each request: no labels are hashed, since each series holds its own.
-import { withoutKeys } from '../../without-keys.ts';
+import { withoutKeys } from '../../ids.ts';
 
 export class Histogram {
   readonly bounds: readonly number[];
