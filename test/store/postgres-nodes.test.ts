@@ -161,6 +161,9 @@ describe.each([
 
   it('admits on a new connection after the server ended the idle one, and a tier may have any name', async () => {
     const database = await temporaryDatabase();
+    await (
+      await settableClock(database)
+    )(HOUR);
     const [store] = await nodes(await reach(database.url), [systemClock]);
     if (store === undefined) throw new Error('there is no store');
     const [key] = await makeKeys(store, 'a "b\\c", {d}');
@@ -178,6 +181,9 @@ describe.each([
 
   it('takes no count back where the limit falls, and asks again where it rises', async () => {
     const database = await temporaryDatabase();
+    await (
+      await settableClock(database)
+    )(HOUR);
     const [store] = await nodes(await reach(database.url), [systemClock]);
     const key = await store?.createKey(newKey());
     if (store === undefined || key === undefined) throw new Error('no store');
