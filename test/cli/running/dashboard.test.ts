@@ -15,7 +15,9 @@ async function configured(environment: Record<string, string> = {}): Promise<Hom
     listen: { hosts: ['127.0.0.1'], port: await freePort() },
     providers: { sim: {} },
   });
-  onTestFinished(() => void at.command('stop'));
+  onTestFinished(async () => {
+    await at.command('stop');
+  });
   return at;
 }
 
