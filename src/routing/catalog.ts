@@ -6,7 +6,7 @@ import type { ModelInfo } from './model-info.ts';
 import {
   type Providers,
   createTargets,
-  store,
+  remember,
   type Discovered,
   type Target,
   type TargetOf,
@@ -60,7 +60,7 @@ export function createCatalog({ providers, routes, discovered, models, now }: Ca
     const target = provider && targetOf(provider, name.slice(slash + 1));
     if (target === undefined) return undefined;
     const found = entry(name, 'target', [target]);
-    store(single, name, found);
+    remember(single, name, found);
     return found;
   }
 

@@ -45,7 +45,7 @@ export function createTargets(models: ModelInfo, discovered: Discovered, now: nu
     if (known !== undefined) return known;
     const upstream = model?.upstream ?? name;
     const target = { key, provider, model: name, upstream, ...models.about(provider, upstream, model, now) };
-    store(made, key, target);
+    remember(made, key, target);
     return target;
   }
 
@@ -64,7 +64,7 @@ export function createTargets(models: ModelInfo, discovered: Discovered, now: nu
 }
 
 /** Adds to a map that forgets its oldest half when it is full, and no key that is very long. */
-export function store<Value>(map: Map<string, Value>, key: string, value: Value): void {
+export function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   if (key.length > LONGEST_KEPT) return;
   if (map.size >= MOST_MADE) {
     let surplus = MOST_MADE / 2;

@@ -64,23 +64,24 @@ export function draftFile(file: string, text: string): NewFile {
     remove(draft);
     throw failed(error);
   }
-  let unwanted = false;
+  /** What `end` does. */
+  let removesFile = false;
   return {
     draft,
     publish() {
       try {
-        nameIt(draft, file);
+        linkOrCopy(draft, file);
       } catch (error) {
         throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? existingFile(file) : failed(error);
       }
-      unwanted = true;
+      removesFile = true;
     },
     end() {
       remove(draft);
-      if (unwanted) remove(file);
+      if (removesFile) remove(file);
     },
     keep() {
-      unwanted = false;
+      removesFile = false;
     },
   };
 }
@@ -94,7 +95,7 @@ function remove(file: string): void {
 }
 
 /** A link fails if the name is taken; a rename would replace the other file. Some file systems have no links. */
-function nameIt(draft: string, file: string): void {
+function linkOrCopy(draft: string, file: string): void {
   try {
     linkSync(draft, file);
   } catch (error) {
