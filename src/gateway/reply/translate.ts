@@ -155,6 +155,7 @@ class Translation implements FrameWriter {
 
   #event(event: StreamEvent): PumpStep | undefined {
     if (event.type === 'error') return { bytes: this.#text, failure: event.failure };
+    if (event.type === 'start' && event.model === '') event.model = this.#request.target.model;
     this.#text += this.#encoder.push(event);
     if (event.type === 'text_delta') return undefined;
     this.#losses.event(event);
@@ -184,7 +185,7 @@ export function translateWhole(
   client: ClientSide,
   context: ReplyContext,
 ): WrittenReply {
-  const reply = isIdentityMapping(prepared.restore) ? given : restoreReply(given, prepared.restore);
+  const reply = completeReply(given, prepared);
   const text = client.writeReply?.(reply, context) ?? rawJson(client.encodeReply(reply, context));
   return written(text, reply, prepared, client, context);
 }
@@ -197,11 +198,17 @@ export function translateAsStream(
   context: ReplyContext,
   encoder: StreamEncoder,
 ): WrittenReply {
-  const reply = isIdentityMapping(prepared.restore) ? given : restoreReply(given, prepared.restore);
+  const reply = completeReply(given, prepared);
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
   return written(text, reply, prepared, client, context);
+}
+
+/** With the names that the client knows, and with the target's model where the provider names none: readers take "" for a fault. */
+function completeReply(given: Reply, { restore, target }: BuiltRequest): Reply {
+  const reply = isIdentityMapping(restore) ? given : restoreReply(given, restore);
+  return reply.model === '' ? { ...reply, model: target.model } : reply;
 }
 
 function written(
