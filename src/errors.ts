@@ -1,6 +1,6 @@
 // Every failure that a client can see, as closed kinds. Each protocol writes them in its own shape from a table over ErrorKind.
 
-/** A failure of the gateway's own, in the order of CONTRACT "Errors": its status is fixed by the kind (see STATUS). */
+/** A failure of the gateway's own. Its kind fixes its status (see STATUS; docs/http.md lists them for clients). */
 export type ErrorKind =
   | 'invalid_request'
   | 'model_not_found'

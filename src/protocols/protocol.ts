@@ -305,7 +305,7 @@ export interface ClientSide extends Pick<ProtocolOutline, 'setup' | 'hasServerTo
   readonly ownHeaders: readonly string[];
   /** Whether a body whose protocol is unknown belongs to this one. */
   recognizes(value: JsonObject): boolean;
-  /** Validates what CONTRACT section 3 lists; throws GatewayError `invalid_request` naming the field. */
+  /** Validates what the gateway itself relies on; throws GatewayError `invalid_request` naming the field. */
   readEnvelope(value: JsonObject): Envelope;
   readonly hints: Hints;
   /** Throws GatewayError `invalid_request` for headers that no provider takes. */

@@ -1,4 +1,4 @@
-// Names to targets, as CONTRACT section 2 says: a route, `provider/model`, a model that providers list; and the names that a key
+// Names to targets, in this order: a route, `provider/model`, a model that providers list; and the names that a key
 // may use, with what some target of each can do. Built once for a configuration and the discovered models; look-ups are maps.
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig, RouteConfig } from '../config/config.ts';

@@ -23,7 +23,7 @@ const CLAUDE_STRICT: Partial<Traits> = {
   forcedTools: 'never',
 };
 
-// PROTOCOL 6.3
+// https://platform.claude.com/docs/en/about-claude/models/overview, and what the service refuses.
 const CLAUDE: readonly ModelRow[] = [
   {
     match: /^claude/,

@@ -53,7 +53,7 @@ describe('while it is off', () => {
   });
 });
 
-describe('a page of another origin', () => {
+describe('P36: a page of another origin', () => {
   it.each([
     ['DNS rebinding', { host: 'evil.example' }],
     ['fetch', { origin: 'https://evil.example' }],
@@ -125,7 +125,7 @@ describe('a page of another origin', () => {
   });
 });
 
-describe('a link', () => {
+describe('P36: a link', () => {
   it('opens one session, once', async () => {
     const running = await gateway(ON);
     const link = await linkOf(running);

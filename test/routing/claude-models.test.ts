@@ -1,4 +1,4 @@
-// What each family of models takes, from its name to the bytes that its provider gets: every cell of PROTOCOL 6.3.
+// What each family of models takes, from its name to the bytes that its provider gets: every cell of the table of models.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import { createModelInfo } from '../../src/routing/model-info.ts';

@@ -46,7 +46,7 @@ describe('names', () => {
   });
 });
 
-describe('rules of models (PROTOCOL 6.3)', () => {
+describe('rules of models', () => {
   const old = {
     rejectsSampling: false,
     thinkingBudget: true,

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createModelInfo } from '../../src/routing/model-info.ts';
 import { provider } from './fixtures.ts';
 
-// PROTOCOL 2.1: elsewhere it would be a 400, or moved for nothing.
+// Elsewhere it would be a 400, or moved for nothing.
 it.each([
   ['claude-opus-4-7', false],
   ['claude-opus-4-8', true],
@@ -20,7 +20,7 @@ it.each([
   expect(traits.midSystem).toBe(midSystem);
 });
 
-// PROTOCOL 2.4: the templates of these models refuse other ids, and every server takes such ones.
+// The templates of these models refuse other ids, and every server takes such ones.
 it.each([
   ['mistral-large-latest', 'mistral'],
   ['mistralai/Mistral-7B-Instruct-v0.3', 'mistral'],

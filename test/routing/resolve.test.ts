@@ -1,4 +1,4 @@
-// CONTRACT section 2, "Which target serves a model?", sentence by sentence; the lists; the key's own list.
+// Which target serves a model: each rule; the lists; the key's own list.
 import { describe, expect, it, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { NO_NEEDS } from '../../src/canonical/traits.ts';

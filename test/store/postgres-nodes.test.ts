@@ -98,7 +98,7 @@ async function forget(store: Store | undefined): Promise<void> {
 describe.each([
   { way: 'directly', pooled: false },
   ...(hasBouncer ? [{ way: 'through PgBouncer', pooled: true }] : []),
-])('$way', ({ pooled }) => {
+])('P35: $way', ({ pooled }) => {
   async function reach(url: string): Promise<string> {
     return pooled ? (await (bouncer ??= sharedServer().then(startBouncer))).through(url) : url;
   }

@@ -1,5 +1,5 @@
 // Sources of an answer: pages cross to chat with their places in the whole text; what the other side has no form for stays out,
-// and nothing reaches a client in a shape of the other protocol (PROTOCOL 2.3, 3.1).
+// and nothing reaches a client in a shape of the other protocol.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import { createLosses } from '../../src/gateway/reply/translate.ts';

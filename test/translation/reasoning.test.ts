@@ -32,7 +32,7 @@ function effortOnMessages(budget: number): unknown {
   return (body.output_config as JsonObject).effort;
 }
 
-describe('efforts and budgets (PROTOCOL 6.1)', () => {
+describe('efforts and budgets', () => {
   it.each(TABLE)('%s is a budget of %d', (effort, budget) => {
     const { body } = translated('chat', { reasoning_effort: effort }, BUDGETS);
     expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: budget });
@@ -55,7 +55,7 @@ describe('efforts and budgets (PROTOCOL 6.1)', () => {
   });
 });
 
-describe('sampling of models that think (PROTOCOL 6.3)', () => {
+describe('sampling of models that think', () => {
   const sampling = { temperature: 0.4, top_p: 0.9 };
   function onChat(model: string, members: JsonObject) {
     const { traits } = createModelInfo().about(provider('any', null), model, undefined, 0);
@@ -93,7 +93,7 @@ describe('sampling of models that think (PROTOCOL 6.3)', () => {
   });
 });
 
-describe('budgets that a provider would refuse (PROTOCOL 6.2)', () => {
+describe('budgets that a provider would refuse', () => {
   it.each<[limit: number, budget: number, sent: object, reports: string[]]>([
     [1024, 2000, { type: 'disabled' }, ['dropped reasoning']],
     [1024, 500, { type: 'disabled' }, ['dropped reasoning']],

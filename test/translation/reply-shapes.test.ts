@@ -1,5 +1,5 @@
 // The whole shape of what clients get: the members that the real services send, with a null where those send one, and without
-// what those leave out, as validators of readers refuse a null there (PROTOCOL 3.1). `satisfies` holds the names to the SDKs.
+// what those leave out, as validators of readers refuse a null there. `satisfies` holds the names to the SDKs.
 import type { Message, RawMessageDeltaEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 // A tool loop of a chat client with a model that signs its thinking: what the gateway handed out comes back as signed thinking,
-// in whichever form the client keeps it, so that the model goes on thinking (PROTOCOL 6.4, decision 9).
+// in whichever form the client keeps it, so that the model goes on thinking.
 import OpenAI from 'openai';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';

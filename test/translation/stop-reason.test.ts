@@ -1,4 +1,4 @@
-// Why an answer ended, from every word that a provider uses to the client's, whole and streamed (PROTOCOL 3.3).
+// Why an answer ended, from every word that a provider uses to the client's, whole and streamed.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import { protocols } from '../../src/protocols/registry.ts';

@@ -1,4 +1,4 @@
-// Tokens, from every form in which providers tell them to the client's, whole and streamed (PROTOCOL 3.4).
+// Tokens, from every form in which providers tell them to the client's, whole and streamed.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import { protocols } from '../../src/protocols/registry.ts';

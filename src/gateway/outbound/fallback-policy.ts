@@ -1,4 +1,4 @@
-// What a provider's failure means: whether the next target is tried, and which error the client gets (CONTRACT section 5, second table).
+// What a provider's failure means: whether the next target is tried, and which error the client gets.
 import type { ErrorOptions, FailureKind, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import { GatewayError, LEAST_OUTPUT, LONG_WAIT_S } from '../../errors.ts';
 import type { Target } from '../../routing/catalog.ts';

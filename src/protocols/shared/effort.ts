@@ -66,7 +66,7 @@ export function chooseEffort(reasoning: Reasoning, traits: Traits): ChosenEffort
   return effort === undefined ? { say: 'impossible' } : { say: 'effort', effort, changed: true };
 }
 
-/** The effort nearest to no thinking; `low` if thinking cannot be switched off (PROTOCOL 6.1). */
+/** The effort nearest to no thinking; `low` if thinking cannot be switched off. */
 function least(efforts: readonly Effort[], always: boolean): Effort | undefined {
   return always && efforts.includes('low') ? 'low' : efforts.find((candidate) => candidate !== 'none');
 }

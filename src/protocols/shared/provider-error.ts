@@ -1,4 +1,4 @@
-// Reads a provider's error from any status and any body: servers agree on neither shape nor words (PROTOCOL 5.1). All protocols share
+// Reads a provider's error from any status and any body: servers agree on neither shape nor words. All protocols share
 // this reader; they differ in the wording for errors without a message.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { FailureError, type FailureKind, type ProviderFailure } from '../../errors.ts';

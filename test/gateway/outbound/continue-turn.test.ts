@@ -1,5 +1,5 @@
 // Anthropic pauses a turn whose own tools take long; a chat client knows no such thing, so the gateway sends the turn back
-// until it is over and gives one answer (PROTOCOL 3.3).
+// until it is over and gives one answer.
 import { describe, expect, it } from 'vitest';
 import { MAX_PAUSES } from '../../../src/gateway/outbound/continue-turn.ts';
 import { ask, isWhole, send, type Question, type Seen } from '../../helpers/ask.ts';

@@ -1,5 +1,5 @@
-// A model's reasoning in one message or one delta, read into one order of pieces. The standard has no reasoning; PROTOCOL 3.2
-// lists who sends what.
+// A model's reasoning in one message or one delta, read into one order of pieces. The standard has no reasoning:
+// servers have made up several forms.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { signAsGateway } from '../../../canonical/thinking-signature.ts';
 import type { ReasoningPart } from '../../../canonical/request.ts';

@@ -1,5 +1,5 @@
 // What the gateway reads of a chat request, relayed or not: its envelope, and what routing and recording ask of it. On the path of
-// every request: one shallow pass, no schema library. Exactly what CONTRACT section 3 calls "Validated" is checked here, and nothing else.
+// every request: one shallow pass, no schema library. Only what the gateway itself relies on is checked here: all else is the provider's to judge.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import { readModelName, refuse } from '../../shared/client.ts';
@@ -74,7 +74,7 @@ function asksForStructure(format: JsonValue | undefined): boolean {
   return isObject(format) && (format.type === 'json_schema' || format.type === 'json_object');
 }
 
-/** Any of the forms in which clients ask for thinking (PROTOCOL 6.2). */
+/** Any of the forms in which clients ask for thinking. */
 function asksToThink(value: JsonObject): boolean {
   const { reasoning_effort: effort, reasoning, thinking, chat_template_kwargs: kwargs } = value;
   if (typeof effort === 'string') return effort !== 'none';

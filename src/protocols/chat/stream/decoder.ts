@@ -1,4 +1,4 @@
-// A provider's chat stream as canonical events: one synchronous machine, fed frame by frame (PROTOCOL 4.3).
+// A provider's chat stream as canonical events: one synchronous machine, fed frame by frame.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
 import type { Traits } from '../../../canonical/traits.ts';

@@ -1,4 +1,4 @@
-// Canonical events as a chat stream (PROTOCOL 4.6), shaped by what the official readers need: every chunk has id and choices,
+// Canonical events as a chat stream, shaped by what the official readers need: every chunk has id and choices,
 // calls are numbered from 0, their arguments are never empty, and only comments keep the line alive.
 import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
 import type { JsonObject } from '../../../canonical/json.ts';

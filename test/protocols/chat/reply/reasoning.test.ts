@@ -1,4 +1,4 @@
-// Reasoning with its signatures, however a compatible server writes it (PROTOCOL 3.2, 4.3): whole, in a history and in streams.
+// Reasoning with its signatures, however a compatible server writes it: whole, in a history and in streams.
 import { describe, expect, test } from 'vitest';
 import type { StreamEvent } from '../../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
