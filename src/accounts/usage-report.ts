@@ -1,7 +1,7 @@
 // The usage of accounts in a window of time, as `gateway usage --json` prints it and the admin API sends it; and for charts, as totals of
 // each group, of one account or of all together.
 import { HOUR_MS, isoTime } from '../clock.ts';
-import { firstByteAt, NO_FIRST_BYTES } from '../store/first-byte.ts';
+import { firstByteAt, NO_FIRST_BYTES } from '../store/usage-sums.ts';
 import type { Account, GroupedTotals, Grouping, StoreReader, Totals } from '../store/store.ts';
 
 /** The shape that `--json` prints and the admin API sends. */

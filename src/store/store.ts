@@ -172,7 +172,7 @@ export interface Totals {
   cacheWriteTokens: number;
   outputTokens: number;
   costUsd: number | null;
-  /** Requests in each range of the time to the first byte (first-byte.ts), whatever their end. */
+  /** Requests in each range of the time to the first byte (usage-sums.ts), whatever their end. */
   firstByte: readonly number[];
 }
 

@@ -1,9 +1,35 @@
 // What the usage reports of both engines have in common: the sums that are stored, their columns, the groups of a report, and its
-// query. `requests` counts admissions in sums by account, hour and day, and usage rows in sums by key, model and provider, because
-// admissions name none of these.
+// query; times to the first byte are counts in fixed ranges, so that counts of hours, accounts and engines can be added.
+// `requests` counts admissions in sums by account, hour and day, and usage rows in sums by key, model and provider, because
+// admissions have none of these.
 import { DAY_MS, HOUR_MS } from '../clock.ts';
-import { FIRST_BYTE_RANGES, NO_FIRST_BYTES } from './first-byte.ts';
 import type { Grouping, Totals } from './store.ts';
+
+/** Upper ends of the ranges in milliseconds, not included. The last range has no upper end. Stored sums depend on them. */
+export const FIRST_BYTE_LIMITS: readonly number[] = [
+  5, 25, 50, 100, 150, 250, 400, 600, 1000, 1500, 2500, 4000, 6000, 10_000, 25_000,
+];
+
+export const FIRST_BYTE_RANGES = FIRST_BYTE_LIMITS.length + 1;
+
+export const NO_FIRST_BYTES: readonly number[] = Array.from({ length: FIRST_BYTE_RANGES }, () => 0);
+
+/** The time that a share of the requests (0.5, 0.95) does not exceed, in milliseconds: exact to its range, in which times are
+ *  taken as evenly spread. null: no request had a first byte. */
+export function firstByteAt(counts: readonly number[], share: number): number | null {
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  if (all === 0) return null;
+  let left = all * share;
+  for (const [range, count] of counts.entries()) {
+    const from = FIRST_BYTE_LIMITS[range - 1] ?? 0;
+    if (count > 0 && left <= count) {
+      const to = FIRST_BYTE_LIMITS[range] ?? from;
+      return from + ((to - from) * left) / count;
+    }
+    left -= count;
+  }
+  return FIRST_BYTE_LIMITS.at(-1) ?? null;
+}
 
 /** What a row of `usage_sums` is a sum of. The numbers are the values of the column `kind`: for sums by hour, and by day. */
 interface Kind {

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
-import { NO_FIRST_BYTES } from '../../src/store/first-byte.ts';
+import { NO_FIRST_BYTES } from '../../src/store/usage-sums.ts';
 import {
   GROUPINGS,
   type Account,

@@ -1,7 +1,7 @@
 // What reports must equal: usage rows summed one by one.
 import fc from 'fast-check';
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
-import { FIRST_BYTE_LIMITS, NO_FIRST_BYTES } from '../../src/store/first-byte.ts';
+import { FIRST_BYTE_LIMITS, NO_FIRST_BYTES } from '../../src/store/usage-sums.ts';
 import type { GroupedTotals, Grouping, Totals, UsageRow } from '../../src/store/store.ts';
 
 export const NO_TOTALS: Totals = {

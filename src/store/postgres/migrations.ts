@@ -1,7 +1,7 @@
 // The schema as a list of steps. New steps are appended; released steps never change. A database whose applied steps are not a
 // prefix of this list belongs to a newer gateway or to another program, and stays unchanged.
 import { randomBytes } from 'node:crypto';
-import { FIRST_BYTE_RANGES } from '../first-byte.ts';
+import { FIRST_BYTE_RANGES } from '../usage-sums.ts';
 import { StoreError } from '../store.ts';
 import type { Connection, Session } from './connection.ts';
 

@@ -9,10 +9,9 @@ import { createChanges } from './changes.ts';
 import { connect, loadDriver, type Connection } from './connection.ts';
 import { createItems } from './items.ts';
 import { migrate, type Identity } from './migrations.ts';
-import { createRequests } from './usage/requests.ts';
+import { createUsage, createRequests } from './usage/rows.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 import { readUrl } from './url.ts';
-import { createUsage } from './usage/rows.ts';
 
 const USED = { text: 'SELECT requests FROM hours WHERE account_id = $1 AND hour = $2' };
 const PING = { urgent: true, text: 'SELECT 1' };

@@ -9,9 +9,8 @@ import { createAdmissions, prepareAdmissions, keysOf, prepareKeys } from './acce
 import { connect } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
 import { prepareItems, pruneItems } from './items.ts';
-import { prepareRequests } from './usage/requests.ts';
+import { prepareUsage, prune, sumUp, prepareRequests } from './usage/rows.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
-import { prepareUsage, prune, sumUp } from './usage/rows.ts';
 
 const CREATED = 'SELECT applied_at FROM migrations ORDER BY name LIMIT 1';
 

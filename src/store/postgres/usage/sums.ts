@@ -1,8 +1,6 @@
 // Sums of usage rows by hour and by day, so that a report reads sums and not requests. The statement that writes a batch of rows adds
 // it to the sums.
 import { DAY_MS, HOUR_MS } from '../../../clock.ts';
-import { FIRST_BYTE_LIMITS } from '../../first-byte.ts';
-import type { GroupedTotals, Grouping, Totals } from '../../store.ts';
 import {
   COLUMNS,
   COUNTS,
@@ -16,7 +14,9 @@ import {
   reportOf,
   toTotals,
   type Dialect,
+  FIRST_BYTE_LIMITS,
 } from '../../usage-sums.ts';
+import type { GroupedTotals, Grouping, Totals } from '../../store.ts';
 import type { Connection, Value } from '../connection.ts';
 import { LOCKS } from '../migrations.ts';
 

@@ -2,8 +2,6 @@
 // the newer rows themselves, and batches that are written move the boundary (docs/decisions/0013).
 import type { Statement } from 'better-sqlite3';
 import { DAY_MS, HOUR_MS } from '../../../clock.ts';
-import { FIRST_BYTE_LIMITS } from '../../first-byte.ts';
-import type { GroupedTotals, Grouping, Totals } from '../../store.ts';
 import {
   BY_ACCOUNT,
   COLUMNS,
@@ -20,7 +18,9 @@ import {
   reportOf,
   toTotals,
   type Dialect,
+  FIRST_BYTE_LIMITS,
 } from '../../usage-sums.ts';
+import type { GroupedTotals, Grouping, Totals } from '../../store.ts';
 import type { Db } from '../driver.ts';
 
 /** So many rows wait before they are added to the sums, and one step adds so many: rows of one hour belong to the same sums. */
