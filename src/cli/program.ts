@@ -3,7 +3,6 @@
 import { Command, CommanderError } from 'commander';
 import { CliError, ProgramEnd, version, type Context, type GlobalOptions } from './context.ts';
 import { didYouMean } from '../config/did-you-mean.ts';
-import { guardToolWords } from './args/tool-words.ts';
 import { isInteractive } from './ui/style.ts';
 
 /** Adds options, examples and the action to an empty command. */
@@ -253,4 +252,26 @@ export async function execute(argv: readonly string[], context: Context): Promis
     for (const line of lines) say(context.stderr, `gateway: ${line}`);
     return exitCode;
   }
+}
+
+/** Options of `run` and of the program. */
+const WITH_VALUE = new Set(['--config', '--database', '--model']);
+
+/** `gateway run [OPTIONS] TOOL [ARGS…]`: the words after the tool are the tool's. A `--` before it keeps commander from reading them. */
+export function guardToolWords(argv: readonly string[]): string[] {
+  const command = firstWord(argv, 0);
+  const tool = firstWord(argv, command + 1);
+  if (argv[command] !== 'run' || tool >= argv.length) return [...argv];
+  return [...argv.slice(0, tool), '--', ...argv.slice(tool)];
+}
+
+/** The index of the first word that is no option and no option's value. */
+function firstWord(argv: readonly string[], from: number): number {
+  let at = from;
+  for (; at < argv.length; at += 1) {
+    const word = argv[at] ?? '';
+    if (WITH_VALUE.has(word)) at += 1;
+    else if (!word.startsWith('-') || word === '--') break;
+  }
+  return at;
 }

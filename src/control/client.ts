@@ -1,8 +1,7 @@
 // The commands' side of the control socket: finds the gateways that run on a data folder, calls them, reads their streams.
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { ControlError } from './handler.ts';
-import { isStatus, type GatewayStatus } from './status.ts';
+import { ControlError, isStatus, type GatewayStatus } from './calls.ts';
 import { listSockets, pidOf, socketFolders, type Env } from './place.ts';
 
 /** A gateway that answers. */

@@ -4,7 +4,7 @@ import { chmodSync, lstatSync, rmdirSync, unlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Logger } from '../log.ts';
-import { ControlError, type ControlHandler, type ControlRequest, type ControlStream } from './handler.ts';
+import { ControlError, type ControlHandler, type ControlRequest, type ControlStream } from './calls.ts';
 import {
   folderFault,
   listSockets,

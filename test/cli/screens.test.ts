@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { startControl } from '../../src/control/server.ts';
-import type { GatewayStatus } from '../../src/control/status.ts';
+import type { GatewayStatus } from '../../src/control/calls.ts';
 import { silentLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { UsageRow } from '../../src/store/store.ts';

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { call, findGateways as find, stream } from '../../src/control/client.ts';
-import { ControlError, type ControlHandler } from '../../src/control/handler.ts';
+import { ControlError, type ControlHandler } from '../../src/control/calls.ts';
 import { socketFolders } from '../../src/control/place.ts';
 import { startControl, type ControlServer } from '../../src/control/server.ts';
 import { createLog, silentLog } from '../../src/log.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { call, findGateways, type RunningGateway } from '../../src/control/client.ts';
-import { isStatus, type GatewayStatus } from '../../src/control/status.ts';
+import { isStatus, type GatewayStatus } from '../../src/control/calls.ts';
 import { content, FINISH, START, TERMINAL } from '../gateway/wire.ts';
 import { provider } from '../helpers/gateway.ts';
 import { home, type Home, type Server } from '../helpers/process.ts';

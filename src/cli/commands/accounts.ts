@@ -1,11 +1,10 @@
-// `gateway accounts`: lists, renames and removes accounts. `gateway keys create` creates them.
+// `gateway accounts`: lists, renames and removes accounts; a removal asks first. `gateway keys create` creates them.
 import type { Command } from 'commander';
 import { accountJson } from '../../accounts/json.ts';
 import type { Store, StoreReader } from '../../store/store.ts';
 import { plural } from '../../plural.ts';
 import { parseName } from '../args/values.ts';
 import { CliError, type Context } from '../context.ts';
-import { confirm } from '../ui/confirm.ts';
 import { clean, createStyle, formatCount, formatTime, printJson, printLines, widthOf } from '../ui/style.ts';
 import {
   isValid,
@@ -16,6 +15,7 @@ import {
   withStore,
 } from '../with-store.ts';
 import { table } from '../ui/table.ts';
+import { say } from '../ui/lines.ts';
 
 interface Options {
   json?: boolean;
@@ -127,4 +127,18 @@ async function removeAccount(
     const lost = `${plural(keys.length, 'key', formatCount(keys.length))}, usage of ${plural(requests, 'request', formatCount(requests))}`;
     printLines(context.stdout, [`account ${clean(removed.name)} is removed: ${lost}`]);
   }
+}
+
+/** `what`: a sentence about what is deleted. Returns if the user agrees; otherwise throws CliError. Without a terminal nobody can answer:
+ *  `--yes` is required then. */
+async function confirm(
+  what: string,
+  { yes, context }: { yes: boolean | undefined; context: Context },
+): Promise<void> {
+  if (yes === true) return;
+  if (context.ask === undefined)
+    throw new CliError(`${what}; nothing was changed: without a terminal, confirm it with --yes`, 2);
+  say(context.stderr, `${what}.`);
+  const answer = (await context.ask('Continue? [y/N] ')) ?? '';
+  if (!/^(y|yes)$/i.test(answer.trim())) throw new CliError('nothing was changed');
 }

@@ -3,7 +3,7 @@ import type { Connection } from '../connect/connections.ts';
 import { diffLines, type DiffLine } from '../connect/diff.ts';
 import type { PlannedFile, UndoneFile } from '../connect/engine.ts';
 import type { GatewayFacts } from '../connect/gateway-facts.ts';
-import type { ToolKey } from '../connect/key-for-tool.ts';
+import type { ToolKey } from '../tools/keys.ts';
 import type { ConnectTool } from '../connect/tools.ts';
 import { LOCAL_ACCOUNT, type Context } from '../context.ts';
 import { say } from './lines.ts';

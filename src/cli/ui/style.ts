@@ -1,4 +1,4 @@
-// Output of commands: colour, escaping of untrusted text, JSON, and the formats of numbers, durations and times.
+// Output of commands: colour, escaping of untrusted text, JSON, and the formats of numbers, durations, times and their zones.
 import type { Context, Environment, Terminal } from '../context.ts';
 import { plural } from '../../plural.ts';
 
@@ -117,3 +117,20 @@ export function formatDuration(ms: number): string {
 export function formatTime(at: number): string {
   return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
 }
+
+/** The times that a person reads: UTC or those of this machine. */
+export interface Zone {
+  name: string;
+  /** Milliseconds to add to a time, so that the same time in UTC reads as a local one. */
+  offset(at: number): number;
+}
+
+export const UTC: Zone = { name: 'UTC', offset: () => 0 };
+
+export const LOCAL: Zone = {
+  name: 'local time',
+  offset: (at) => -60_000 * new Date(at).getTimezoneOffset(),
+};
+
+/** `2026-11-21 14:30` */
+export const shown = (at: number, zone: Zone): string => formatTime(at + zone.offset(at));

@@ -12,8 +12,10 @@ import {
   formatShort,
   widthOf,
   type Style,
+  shown,
+  UTC,
+  type Zone,
 } from './style.ts';
-import { shown, UTC, type Zone } from './zone.ts';
 import { displayWidth, table, truncate, wrapWords, type Column } from './table.ts';
 import { plural } from '../../plural.ts';
 

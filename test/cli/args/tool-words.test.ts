@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { guardToolWords } from '../../../src/cli/args/tool-words.ts';
+import { guardToolWords } from '../../../src/cli/program.ts';
 
 test.each([
   ['serve --port 1', 'serve --port 1'],

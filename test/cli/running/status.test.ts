@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { socketFolders } from '../../../src/control/place.ts';
 import { openStore } from '../../../src/store/open.ts';
-import type { GatewayStatus } from '../../../src/control/status.ts';
+import type { GatewayStatus } from '../../../src/control/calls.ts';
 import { home, type Home } from '../../helpers/process.ts';
 
 interface StatusJson {

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { leaseKey } from '../../../src/cli/tools/key-lease.ts';
+import { leaseKey } from '../../../src/cli/tools/keys.ts';
 import { createIds } from '../../../src/ids.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { hashKey } from '../../../src/accounts/access.ts';

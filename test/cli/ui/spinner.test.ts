@@ -1,6 +1,6 @@
 // Movement on a terminal: each row spins by itself, and the screen is as it was at the end.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createSpinners } from '../../../src/cli/ui/spinner.ts';
+import { createSpinners } from '../../../src/cli/commands/check.ts';
 import { capture, createShell } from '../harness.ts';
 import { createScreen } from '../../helpers/screen.ts';
 

@@ -6,8 +6,7 @@ import type { Config } from '../../../config/config.ts';
 import { GROUPINGS, type Account, type Grouping, type StoreReader } from '../../../store/store.ts';
 import { CliError, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
-import { clean, printJson, printLines } from '../../ui/style.ts';
-import { LOCAL, UTC, type Zone } from '../../ui/zone.ts';
+import { clean, printJson, printLines, LOCAL, UTC, type Zone } from '../../ui/style.ts';
 import { limitOf, unknownAccount, withReadStore } from '../../with-store.ts';
 import { parseSince } from '../../args/values.ts';
 

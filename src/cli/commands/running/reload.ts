@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { call, type RunningGateway } from '../../../control/client.ts';
-import { isStatus, type GatewayStatus } from '../../../control/status.ts';
+import { isStatus, type GatewayStatus } from '../../../control/calls.ts';
 import { plural } from '../../../plural.ts';
 import { parseGrace, parsePort } from '../../args/values.ts';
 import { CliError, type Context } from '../../context.ts';

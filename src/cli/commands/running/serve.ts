@@ -5,11 +5,10 @@ import type { Config } from '../../../config/config.ts';
 import type { LogFormat, Logger } from '../../../log.ts';
 import type { Store } from '../../../store/store.ts';
 import { collect, parsePort, parseWorkers } from '../../args/values.ts';
-import { ControlError } from '../../../control/handler.ts';
+import { ControlError } from '../../../control/calls.ts';
 import { version, type Context, type GlobalOptions } from '../../context.ts';
-import { dataFolderOf } from '../../running.ts';
+import { dataFolderOf, openControl } from '../../running.ts';
 import { effective, openDatabase, readProviders } from '../../with-store.ts';
-import { openControl } from './control.ts';
 import {
   createFirstKey,
   listenFailure,

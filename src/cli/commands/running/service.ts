@@ -13,7 +13,7 @@ import { lookUpGateways } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson, printLines, shellWord } from '../../ui/style.ts';
 import { readConfig } from '../../with-store.ts';
-import { logFilePath } from './log-file.ts';
+import { logFilePath } from './background.ts';
 
 interface Options {
   json?: boolean;

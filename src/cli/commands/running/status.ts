@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { HOUR_MS, isoTime } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
-import type { GatewayStatus, WorkerStatus } from '../../../control/status.ts';
+import type { GatewayStatus, WorkerStatus } from '../../../control/calls.ts';
 import { plural } from '../../../plural.ts';
 import { StoreError, type Store, type TargetHealth } from '../../../store/store.ts';
 import type { Context } from '../../context.ts';

@@ -127,7 +127,7 @@ function isAlive(pid: number): boolean {
 
 async function stillThere(gateway: RunningGateway, waited: number): Promise<CliError> {
   const { call } = await import('../../../control/client.ts');
-  const { isStatus } = await import('../../../control/status.ts');
+  const { isStatus } = await import('../../../control/calls.ts');
   const { pid } = gateway.status;
   const status = await call(gateway, 'GET', '/status').catch(() => undefined);
   const open = isStatus(status) ? ` for ${plural(status.requests_in_flight, 'open request')}` : '';

@@ -5,7 +5,7 @@ import { Option, type Command } from 'commander';
 import type { Connection, Connections } from '../../connect/connections.ts';
 import type { PlannedFile } from '../../connect/engine.ts';
 import type { GatewayFacts } from '../../connect/gateway-facts.ts';
-import type { ToolKey } from '../../connect/key-for-tool.ts';
+import type { ToolKey } from '../../tools/keys.ts';
 import type { Places, Target } from '../../connect/settings.ts';
 import {
   CONNECT_NAMES,
@@ -129,7 +129,7 @@ async function listTools({ options, context, places, connections }: Run): Promis
 async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
   const { options, command, context, connections } = run;
   const { gatewayFacts } = await import('../../connect/gateway-facts.ts');
-  const { NO_KEY } = await import('../../connect/key-for-tool.ts');
+  const { NO_KEY } = await import('../../tools/keys.ts');
   if (options.write === true && tool.settings === undefined) {
     const how = tool.env === undefined ? '' : ` --env`;
     throw new CliError(
@@ -206,7 +206,7 @@ async function write(
 ): Promise<Written> {
   const { context, connections } = run;
   const { apply, isInEffect } = await import('../../connect/engine.ts');
-  const { newKey } = await import('../../connect/key-for-tool.ts');
+  const { newKey } = await import('../../tools/keys.ts');
   const given = await keyGiven(store, run);
   const same = (one: string, other: string): boolean =>
     one.replace(KEY_TEXT, '') === other.replace(KEY_TEXT, '');
@@ -234,7 +234,7 @@ async function write(
 }
 
 async function keyGiven(store: Store, { options, context }: Run): Promise<ToolKey | undefined> {
-  const { givenKey } = await import('../../connect/key-for-tool.ts');
+  const { givenKey } = await import('../../tools/keys.ts');
   const { KEY_VARIABLE } = await import('../../tools/setups.ts');
   const text = options.keyStdin === true ? await context.readInput?.() : context.env[KEY_VARIABLE];
   if (options.keyStdin === true && (text ?? '').trim() === '')
@@ -282,7 +282,7 @@ function connectionOf({ name, title }: ConnectTool, connections: Connections): C
 async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promise<void> {
   const { command, context, options } = run;
   const { gatewayFacts } = await import('../../connect/gateway-facts.ts');
-  const { newKey } = await import('../../connect/key-for-tool.ts');
+  const { newKey } = await import('../../tools/keys.ts');
   const setup = environmentFor(tool);
   const facts = await gatewayFacts(command, context, options.model);
   const key = await withStore(

@@ -82,7 +82,7 @@ async function start(choice: Choice, { options, command, context, signals, undo 
   const config = await readConfig(command, context);
   const store = await openDatabase(config);
   undo.push(() => store.close());
-  const { leaseKey } = await import('../../tools/key-lease.ts');
+  const { leaseKey } = await import('../../tools/keys.ts');
   const { reachGateway } = await import('../../tools/reach.ts');
   const { clock, ids } = context;
   const key = await leaseKey({ store, clock, ids }, `run ${choice.name}`);

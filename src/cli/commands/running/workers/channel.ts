@@ -1,5 +1,5 @@
 // Calls and event streams between the supervisor and a worker, over the channel that Node gives to a child process. Both sides answer.
-import { ControlError } from '../../../../control/handler.ts';
+import { ControlError } from '../../../../control/calls.ts';
 
 /** What carries messages: a process, or in a worker the process itself. */
 export interface Wire {

@@ -2,9 +2,7 @@
 import type { RequestJson } from '../../../../accounts/request-json.ts';
 import type { App } from '../../../../app/app.ts';
 import type { Clock } from '../../../../clock.ts';
-import type { ControlHandler } from '../../../../control/handler.ts';
-import { ControlError } from '../../../../control/handler.ts';
-import type { WorkerStatus } from '../../../../control/status.ts';
+import { type ControlHandler, ControlError, type WorkerStatus } from '../../../../control/calls.ts';
 import type { LiveFrame, NewRequests } from '../../../../observe/live.ts';
 import type { WorkerProcess } from './cluster.ts';
 import { mergeFrames, mergeStatus } from './merge.ts';

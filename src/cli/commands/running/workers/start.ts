@@ -140,7 +140,7 @@ export async function openLog(
   const { stderr, env } = context;
   const { createLog } = await import('../../../../log.ts');
   if (output !== undefined && output.logFile !== null) {
-    const { openLogFile } = await import('../log-file.ts');
+    const { openLogFile } = await import('../background.ts');
     return createLog({ format: config.log ?? 'json', stream: openLogFile(output.logFile) });
   }
   context.unblockLog?.();

@@ -1,0 +1,95 @@
+// Keys for tools. The one of a started tool expires soon and is extended while this process lives, so that a killed process
+// leaves no valid key behind for long. The one of a tool's settings is given by the user (GATEWAY_KEY, or standard input), or is
+// a new one of account `local`.
+import { createKey, hashKey, looksLikeKey } from '../../accounts/access.ts';
+import { PROTOCOL_NAMES } from '../../canonical/request.ts';
+import type { Store } from '../../store/store.ts';
+import { CliError, LOCAL_ACCOUNT, type Context } from '../context.ts';
+import { KEY_VARIABLE } from './setups.ts';
+import { isValid } from '../with-store.ts';
+import type { Clock } from '../../clock.ts';
+import type { Ids } from '../../ids.ts';
+
+/** Of the account, if it is new: an agent makes hundreds of requests an hour. */
+const LOCAL_TIER = 'unlimited';
+const LIFE_MS = 3_600_000;
+/** Short, because after the sleep of a machine the key may have expired, and only the next turn extends it. */
+const TURN_MS = 20_000;
+
+const localKey = (label: string, expiresAt: number | null) => ({
+  account: LOCAL_ACCOUNT,
+  tier: LOCAL_TIER,
+  label,
+  permissions: [...PROTOCOL_NAMES],
+  models: null,
+  expiresAt,
+});
+
+interface KeyLease {
+  plaintext: string;
+  /** Revokes the key. */
+  end(): Promise<void>;
+}
+
+export async function leaseKey(
+  deps: { store: Store; clock: Clock; ids: Ids },
+  label: string,
+): Promise<KeyLease> {
+  const { store, clock } = deps;
+  let expiresAt = clock.now() + LIFE_MS;
+  const { key, plaintext } = await createKey(deps, localKey(label, expiresAt));
+  let cancel = clock.after(TURN_MS, turn);
+
+  function turn(): void {
+    const now = clock.now();
+    if (expiresAt - now < LIFE_MS / 2) {
+      expiresAt = now + LIFE_MS;
+      // A database that is locked now is tried again at the next turn.
+      void store.extendKey(key.id, expiresAt).catch(() => (expiresAt = now));
+    }
+    cancel = clock.after(TURN_MS, turn);
+  }
+
+  return {
+    plaintext,
+    async end() {
+      cancel();
+      await store.revokeKey(key.id, clock.now());
+    },
+  };
+}
+
+export interface ToolKey {
+  plaintext: string;
+  /** null: the database does not know it. */
+  id: string | null;
+  made: boolean;
+  /** Of a new key, as `keys list` shows it. */
+  label?: string;
+}
+
+/** What stands for a key in a plan. It has the form of none. */
+export const NO_KEY = 'sk-gw-…';
+
+/** Throws CliError if the text is not a key, or the key is not valid any more. */
+export async function givenKey(
+  text: string,
+  store: Pick<Store, 'findKey'>,
+  context: Context,
+): Promise<ToolKey> {
+  if (!looksLikeKey(text)) {
+    throw new CliError(
+      `the key that was given is not one of a gateway (sk-gw-…); unset ${KEY_VARIABLE}, or give another`,
+    );
+  }
+  const key = await store.findKey(hashKey(text));
+  if (key !== undefined && !isValid(key, context.clock.now())) {
+    throw new CliError(`key ${key.id} is revoked or expired; unset ${KEY_VARIABLE}, or give another`);
+  }
+  return { plaintext: text, id: key?.id ?? null, made: false };
+}
+
+export async function newKey(store: Store, { clock, ids }: Context, title: string): Promise<ToolKey> {
+  const { key, plaintext } = await createKey({ store, clock, ids }, localKey(title, null));
+  return { plaintext, id: key.id, made: true, label: title };
+}
