@@ -367,6 +367,7 @@ export const cline: Settings = ({ url, key, model }, places) => {
         ...edits([['lastUsedProvider'], 'openai-compatible']),
       ],
       secret: true,
+      strict: true,
     },
   ];
 };

@@ -161,19 +161,23 @@ describe('with a tool', () => {
     expect(existsSync(path.join(connections, 'lock'))).toBe(false);
   });
 
-  // Claude Code 2.1.330 then says "Not logged in", and nothing else.
-  it('warns of a file that the tool ignores as a whole', async () => {
-    const { connect, settings } = user();
-    mkdirSync(path.dirname(settings));
+  // Claude Code 2.1.330 then says "Not logged in", and nothing else. Cline 3.0.65 writes a new file over it.
+  it.each([
+    ['claude', 'Claude Code', '.claude/settings.json'],
+    ['cline', 'Cline CLI', '.cline/data/settings/providers.json'],
+  ])('warns of a file that %s ignores as a whole', async (tool, title, name) => {
+    const { connect, home } = user();
+    const settings = path.join(home, name);
+    mkdirSync(path.dirname(settings), { recursive: true });
     for (const [text, warned] of [
       ['{\n  // mine\n  "theme": "dark"\n}\n', true],
       ['{\n  "theme": "dark",\n}\n', true],
       ['{\n  "theme": "dark"\n}\n', false],
     ] as const) {
       writeFileSync(settings, text);
-      const { code, stderr } = await connect('claude');
+      const { code, stderr } = await connect(tool);
       expect(code).toBe(0);
-      const warning = `warning: Claude Code ignores ${settings}: it reads no comments and no comma after a last item; take them out\n`;
+      const warning = `warning: ${title} ignores ${settings}: it reads no comments and no comma after a last item; take them out\n`;
       expect(stderr.includes(warning)).toBe(warned);
     }
   });
