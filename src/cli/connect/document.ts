@@ -148,3 +148,12 @@ export function isSame(one: unknown, other: unknown): boolean {
     names.every((name) => Object.hasOwn(other, name) && isSame(member(one, name), member(other, name)))
   );
 }
+
+/** Parses a text once, however often an edit reads it one after the other. */
+export function parsedOnce<Parsed>(parse: (text: string) => Parsed): (text: string) => Parsed {
+  let latest: { text: string; parsed: Parsed } | undefined;
+  return (text) => {
+    if (latest?.text !== text) latest = { text, parsed: parse(text) };
+    return latest.parsed;
+  };
+}

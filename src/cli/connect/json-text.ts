@@ -7,6 +7,7 @@ import {
   lineStart,
   matches,
   nested,
+  parsedOnce,
   spliced,
   type Editor,
   type Json,
@@ -47,15 +48,7 @@ export const jsonText: Editor = {
   isBlank: (text) => /^\s*(?:\{\s*\}|\[\s*\])?\s*$/.test(text),
 };
 
-let latest: { text: string; root: Node | undefined } | undefined;
-
-/** Each edit reads the text that the edit before it has written. */
-function parse(text: string): Node | undefined {
-  if (latest?.text !== text) latest = { text, root: parseAnew(text) };
-  return latest.root;
-}
-
-function parseAnew(text: string): Node | undefined {
+const parse = parsedOnce((text): Node | undefined => {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   const [first] = errors;
@@ -66,7 +59,7 @@ function parseAnew(text: string): Node | undefined {
     throw new DocumentError(`not valid JSON: ${what}`, first.offset);
   }
   return root;
-}
+});
 
 /** A text of comments alone. */
 const appended = (text: string, path: Path, value: Json): string =>

@@ -6,6 +6,7 @@ import {
   isRecord,
   lineEnd,
   lineStart,
+  parsedOnce,
   spliced,
   type Editor,
   type Json,
@@ -34,14 +35,14 @@ export const tomlText: Editor = {
   isBlank: (text) => text.trim() === '',
 };
 
-function parse(text: string): AST.TOMLProgram {
+const parse = parsedOnce((text): AST.TOMLProgram => {
   try {
     return parseTOML(text);
   } catch (error) {
     if (error instanceof ParseError) throw new DocumentError(`not valid TOML: ${error.message}`, error.index);
     throw error;
   }
-}
+});
 
 const rootOf = (text: string): AST.TOMLTopLevelTable => parse(text).body[0];
 

@@ -20,6 +20,7 @@ import {
   lineStart,
   matches,
   nested,
+  parsedOnce,
   spliced,
   type Editor,
   type Json,
@@ -63,7 +64,7 @@ export const yamlText: Editor = {
 
 type Parsed = Document.Parsed;
 
-function parse(text: string): Parsed {
+const parse = parsedOnce((text): Parsed => {
   const parsed = parseAllDocuments(text, { uniqueKeys: true, strict: true });
   if (!Array.isArray(parsed)) return emptyDocument();
   const [first, second] = parsed as Parsed[];
@@ -77,7 +78,7 @@ function parse(text: string): Parsed {
   }
   if (second !== undefined) throw new DocumentError('more than one YAML document', second.range[0]);
   return first;
-}
+});
 
 const emptyDocument = (): Parsed => ({ contents: null, errors: [] }) as unknown as Parsed;
 
