@@ -7,13 +7,8 @@ export default tseslint.config(
   {
     files: ['bin/*.js'],
     languageOptions: {
-      globals: {
-        process: 'readonly',
-        console: 'readonly',
-        URL: 'readonly',
-        Buffer: 'readonly',
-        setTimeout: 'readonly',
-      },
+      sourceType: 'commonjs',
+      globals: { process: 'readonly', console: 'readonly', __dirname: 'readonly' },
     },
   },
   {

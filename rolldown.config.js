@@ -12,6 +12,14 @@ const undiciInParts = {
   resolveId: (id) => (id === 'undici' ? parts : undefined),
 };
 
+/** commander starts programs for commands of another kind than ours; Node's module for it takes 3 ms. */
+const noPrograms = {
+  name: 'no-programs',
+  resolveId: (id, importer = '') =>
+    id === 'node:child_process' && importer.includes('/commander/') ? '\0no-programs' : undefined,
+  load: (id) => (id === '\0no-programs' ? 'module.exports = {};' : undefined),
+};
+
 /** One character beyond Latin-1 would make V8 keep the whole text with two bytes a character. */
 const ascii = {
   name: 'ascii',
@@ -129,7 +137,7 @@ const gateway = defineConfig({
       yaml: join(import.meta.dirname, 'node_modules/yaml/browser/dist/index.js'),
     },
   },
-  plugins: [undiciInParts, copies, ascii, prices],
+  plugins: [undiciInParts, noPrograms, copies, ascii, prices],
   // What is wrong in a module that is imported (a name that undici's file has no more) must not wait for a user.
   onLog(level, log) {
     if (level === 'warn') throw new Error(log.message);

@@ -1,13 +1,14 @@
 // The folder of Node's compile cache. Node runs the code in it, so no other user may be able to write it.
-import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+'use strict';
+const { lstatSync, mkdirSync, realpathSync, statSync } = require('node:fs');
+const { homedir } = require('node:os');
+const { dirname, isAbsolute, join } = require('node:path');
 
 const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
 /** The path of the folder, created with mode 0700 if necessary; undefined: no safe folder is possible. */
-export function compileCache(env) {
+exports.compileCache = function compileCache(env) {
   const folder = join(userCache(env), 'gateway', 'compile-cache');
   try {
     makeFolder(folder);
@@ -16,7 +17,7 @@ export function compileCache(env) {
     // The home folder is read-only or missing: every start compiles the code again.
     return undefined;
   }
-}
+};
 
 /** As in src/folders.ts: Node's own `recursive` never returns in a place that has no folders, such as /proc. */
 function makeFolder(folder) {

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// The executable: checks the Node version, turns on Node's compile cache, runs the bundle.
-import { existsSync } from 'node:fs';
-import module, { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
-import { compileCache } from './compile-cache.js';
+// The executable: checks the Node version, turns on Node's compile cache, runs the bundle. It is CommonJS, because Node's loader
+// of ES modules would take a tenth of the processor time of a small command.
+'use strict';
+const { existsSync } = require('node:fs');
+const nodeModule = require('node:module');
+const { join } = require('node:path');
 
 const OLDEST = [20, 20, 2];
 const version = process.versions.node.split('.').map(Number);
@@ -12,11 +13,14 @@ if (at >= 0 && version[at] < OLDEST[at]) {
   console.error(`gateway needs Node ${OLDEST.join('.')} or newer; this is ${process.versions.node}`);
   process.exit(1);
 }
-const main = fileURLToPath(new URL('../dist/cli/main.cjs', import.meta.url));
+const main = join(__dirname, '../dist/cli/main.cjs');
 if (!existsSync(main)) {
   console.error('gateway is not built yet; run: npm ci');
   process.exit(1);
 }
-const cache = module.enableCompileCache && compileCache(process.env);
-if (cache !== undefined) module.enableCompileCache(cache);
-await createRequire(main)(main).run(process.argv.slice(2));
+if (nodeModule.enableCompileCache) {
+  const { compileCache } = require('./compile-cache.js');
+  const cache = compileCache(process.env);
+  if (cache !== undefined) nodeModule.enableCompileCache(cache);
+}
+void require(main).run(process.argv.slice(2));

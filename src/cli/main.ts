@@ -1,4 +1,5 @@
 // The process around the commands: streams, signals, exit code.
+import { isatty } from 'node:tty';
 import { systemClock } from '../clock.ts';
 import { createIds } from '../ids.ts';
 import type { Context } from './context.ts';
@@ -10,6 +11,8 @@ const IGNORED_SIGNALS = ['SIGUSR1', 'SIGUSR2'] as const;
 const LOG_END_MS = 250;
 
 function createContext(): Context {
+  // `process.stdin` would open a stream, which most commands do not read.
+  const fromTerminal = isatty(0);
   return {
     stdout: Object.assign(process.stdout, { stream: process.stdout }),
     stdin: () => process.stdin,
@@ -18,12 +21,12 @@ function createContext(): Context {
     cwd: process.cwd(),
     clock: systemClock,
     ids: createIds(),
-    ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
+    ask: fromTerminal && process.stderr.isTTY ? ask : undefined,
     async readInput() {
       const { text } = await import('node:stream/consumers');
       return text(process.stdin);
     },
-    onKey: process.stdin.isTTY ? onKey : undefined,
+    onKey: fromTerminal ? onKey : undefined,
     onSignal(listener) {
       for (const signal of SIGNALS) process.on(signal, listener);
       return () => {

@@ -1,7 +1,6 @@
 // The client of commands, for a few small requests: lists of models, probes on this machine. Without pool and proxy, it is ready in a
 // tenth of the processor time that the server's client takes. Only the caller's cancellation limits how long it waits.
 import * as http from 'node:http';
-import * as https from 'node:https';
 import type { Cancellation } from '../cancellation.ts';
 import { FailureError } from '../errors.ts';
 import type { ProviderClient } from './client.ts';
@@ -13,14 +12,15 @@ export function createDirectClient(): ProviderClient {
   return { open: openDirect, closeIdle: () => undefined, close: () => Promise.resolve() };
 }
 
-function openDirect(call: ProviderCall, cancellation: Cancellation): Promise<ProviderReply> {
+async function openDirect(call: ProviderCall, cancellation: Cancellation): Promise<ProviderReply> {
+  // Most commands ask servers on this machine alone, and TLS takes long to load.
+  const { request: create } = call.url.startsWith('https:') ? await import('node:https') : http;
   return new Promise((resolve, reject) => {
     if (cancellation.reason !== undefined) {
       reject(cancellation.reason);
       return;
     }
     const { url, method, body } = call;
-    const { request: create } = url.startsWith('https:') ? https : http;
     const request = create(url, { method, headers: membersOf(call.headers), agent: false });
     const cancel = (): void => void request.destroy(cancellation.reason);
     cancellation.subscribe(cancel);

@@ -1,5 +1,5 @@
 // Starts a tool in the terminal of this process: its streams, its signals, its exit code.
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants as system, tmpdir } from 'node:os';
@@ -83,6 +83,8 @@ export async function runProgram(
   signals: SignalRelay,
 ): Promise<Ended> {
   const { file, args, env, cwd } = command;
+  // Commands that only look for programs do without this module, and no signal can come in between.
+  const { spawn } = process.getBuiltinModule('node:child_process');
   const child = spawn(file, args, { cwd, env, stdio: 'inherit' });
   signals.to(child);
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];

@@ -1,6 +1,5 @@
 // `gateway dashboard`: a one-time link to the page of the running gateway, or of one that it starts. Whoever can open the control
 // socket is the owner, and needs no password.
-import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,7 +89,8 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
 };
 
 /** false: there is no such program, or it fails, as where no browser is installed. Waits until the browser has read the file. */
-function opened(url: string, env: Context['env']): Promise<boolean> {
+async function opened(url: string, env: Context['env']): Promise<boolean> {
+  const { spawn } = await import('node:child_process');
   const [program, ...words] = OPENERS[process.platform] ?? ['xdg-open'];
   return new Promise((resolve) => {
     const child = spawn(program, [...words, url], { env, stdio: 'ignore', detached: true });
