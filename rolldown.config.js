@@ -31,21 +31,21 @@ const SERVING =
   /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\//;
 /** Commands that do not serve read these. */
 const SHARED =
-  /\/src\/(?:canonical\/request|accounts\/(?:access|audit|json|admin-token|request-json|usage-report)|sim\/behaviours)\.ts$/;
+  /\/src\/(?:canonical\/request|accounts\/(?:access|admin|json|usage-report)|sim\/behaviours)\.ts$/;
 /** What answers requests is one script, because V8 reads an export of another script through a getter. */
 const serving = (id) =>
   SERVING.test(id) && !SHARED.test(id) && !id.endsWith('?copy') && !id.endsWith('direct-client.ts');
 
 /** Commands that do not serve get copies of these, so that they load little and `serving` stays one script. Only values cross over. */
 const COPIED =
-  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|ids)\.ts$|\/src\/providers\/(?:auth-headers|connection-errors|connector|discover|exchange|local-windows|proxy|reply-body)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:client|model-list)|\w+\/outline)\.ts$|\/src\/gateway\/outbound\/redact\.ts$/;
+  /\/src\/(?:canonical|routing)\/|\/src\/(?:cancellation|descriptors|ids)\.ts$|\/src\/providers\/(?:connection|discover|exchange|proxy|reply-body)\.ts$|\/src\/protocols\/(?:outlines|shared\/(?:client|model-list)|\w+\/outline)\.ts$|\/src\/gateway\/outbound\/redact\.ts$/;
 const COPY = '?copy';
 const copies = {
   name: 'copies',
   async resolveId(source, importer = '', options) {
     const copies =
       importer.endsWith(COPY) ||
-      /\/src\/cli\/|\/src\/(?:log|accounts\/audit|providers\/direct-client)\.ts$/.test(importer);
+      /\/src\/cli\/|\/src\/(?:log|accounts\/admin|providers\/direct-client)\.ts$/.test(importer);
     if (!copies || !source.startsWith('.')) return undefined;
     const found = await this.resolve(source, importer.replace(COPY, ''), { ...options, skipSelf: true });
     return found !== null && COPIED.test(found.id) && !SHARED.test(found.id) ? found.id + COPY : found;

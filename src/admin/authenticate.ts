@@ -1,12 +1,12 @@
-// Who asks: a token in `Authorization`, or the cookie of a browser session. Whoever sends wrong ones is slowed down, but never a
-// session or a token that was right before: nobody can lock the owner out by guessing. Wrong credentials have token buckets: one for
-// each address, and one for all addresses together. Memory is bounded.
+// Who asks: a token in `Authorization`, or the cookie of a browser session; and from where: a browser may ask only from a page of
+// this gateway itself, because a cookie does not tell ports of one host apart. Whoever sends wrong credentials is slowed down,
+// but never a session or a token that was right before: nobody can lock the owner out by guessing. Wrong credentials have token
+// buckets: one for each address, and one for all addresses together. Memory is bounded.
 import { hashKey } from '../accounts/access.ts';
-import { looksLikeToken } from '../accounts/admin-token.ts';
+import { looksLikeToken } from '../accounts/admin.ts';
 import type { Clock } from '../clock.ts';
 import type { SiteExchange } from '../gateway/exchange.ts';
 import type { AdminScope, Store } from '../store/store.ts';
-import { cookieName } from './origin.ts';
 import { Problem } from './reply.ts';
 import { isSameSecret, type Session, type Sessions } from './sessions.ts';
 import { isIPv6 } from 'node:net';
@@ -137,7 +137,7 @@ export function cookieOf(headers: SiteExchange['headers']): string | undefined {
   return found.length === 1 ? found[0]?.slice(prefix.length) : undefined;
 }
 
-export interface Throttle {
+interface Throttle {
   /** Milliseconds until another credential of this address is looked at; 0: now. */
   waitMs(address: string): number;
   failed(address: string): void;
@@ -160,7 +160,7 @@ const EACH: Rate = { most: 10, refillMs: 6000 };
 const ALL: Rate = { most: 100, refillMs: 600 };
 const MOST_ADDRESSES = 1024;
 
-export function createThrottle(clock: Clock): Throttle {
+function createThrottle(clock: Clock): Throttle {
   const buckets = new Map<string, Bucket>();
   const all: Bucket = { left: ALL.most, at: clock.monotonic() };
 
@@ -213,4 +213,56 @@ function networkOf(address: string): string {
     while (groups.length + after < 8) groups.push('0');
   }
   return groups.slice(0, 4).join(':');
+}
+
+type Headers = SiteExchange['headers'];
+
+const one = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value.join(', ') : value;
+
+/** Throws Problem 403. Requests of programs have neither header. */
+export function checkOrigin({ headers, method, path }: SiteExchange): void {
+  const origin = one(headers.origin);
+  if (origin !== undefined && !isOwn(origin, one(headers.host) ?? '')) throw foreign();
+  const site = one(headers['sec-fetch-site']);
+  if (site === undefined || site === 'same-origin' || site === 'none') return;
+  // A link in a page that is a terminal. The page itself holds no data, and no page can frame it.
+  const opensPage = method === 'GET' && one(headers['sec-fetch-dest']) === 'document' && isPage(path);
+  if (!opensPage || one(headers['sec-fetch-mode']) !== 'navigate') throw foreign();
+}
+
+export function isPage(path: string): boolean {
+  return path === '/admin' || path === '/admin/';
+}
+
+function foreign(): Problem {
+  return new Problem(403, 'foreign_origin', 'pages of another origin may not use the admin API');
+}
+
+function isOwn(origin: string, host: string): boolean {
+  const match = /^(https?):\/\/([^/]+)$/.exec(origin);
+  if (match === null) return false;
+  try {
+    // Without the scheme's own port.
+    const own = new URL(`${match[1]}://${host}`).host;
+    return own !== '' && new URL(origin).host === own;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the browser reaches the gateway through TLS: by its own word, or by the word of a proxy that the configuration names. */
+export function isBehindTls(headers: Headers, names: readonly string[]): boolean {
+  if (one(headers.origin)?.startsWith('https://') === true) return true;
+  const host = (one(headers.host) ?? '').replace(/:\d+$/, '').toLowerCase();
+  return (
+    names.some((name) => name.toLowerCase() === host) &&
+    one(headers['x-forwarded-proto'])?.split(',')[0]?.trim().toLowerCase() === 'https'
+  );
+}
+
+/** Cookies do not tell ports apart: two gateways of one host must not replace each other's. */
+export function cookieName(headers: Headers): string {
+  const port = /:(\d{1,5})$/.exec(one(headers.host) ?? '')?.[1];
+  return port === undefined ? 'gateway_admin' : `gateway_admin_${port}`;
 }

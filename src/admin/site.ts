@@ -1,12 +1,12 @@
 // Everything below `/admin`: the API and the files of its page. The order of the checks is the order of this file: origin, operation's
 // credential, path and method, input, and only then the operation. A change is recorded before it is made.
-import { audited, LOCAL, noted } from '../accounts/audit.ts';
+import { audited, LOCAL, noted } from '../accounts/admin.ts';
 import { GatewayError } from '../errors.ts';
 import { ClientGone, type HeaderList, type SiteExchange } from '../gateway/exchange.ts';
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
 import { StoreError } from '../store/store.ts';
-import { createAuthenticator, type Caller } from './authenticate.ts';
+import { createAuthenticator, type Caller, checkOrigin, isPage } from './authenticate.ts';
 import { createEvents, type LiveFeed } from './events.ts';
 import { API, fullPath } from './openapi.ts';
 import {
@@ -18,12 +18,24 @@ import {
   type Input,
   type Operation,
 } from './operation.ts';
-import { OPERATIONS } from './operations/index.ts';
-import { checkOrigin, isPage } from './origin.ts';
 import { isKnownTag, Problem, safeHeaders, sendJson, sendProblem, tagOf } from './reply.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
+import { accountOperations } from './operations/accounts.ts';
+import { gatewayOperations } from './operations/gateway.ts';
+import { documentOperation, sessionOperations, streamOperations } from './operations/session.ts';
+import { trafficOperations } from './operations/traffic.ts';
+
+const described: readonly Operation[] = [
+  ...accountOperations,
+  ...trafficOperations,
+  ...gatewayOperations,
+  ...streamOperations,
+  ...sessionOperations,
+];
+
+export const OPERATIONS: readonly Operation[] = [...described, documentOperation(described)];
 
 export interface Admin {
   answer(exchange: SiteExchange): Promise<void>;

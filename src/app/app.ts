@@ -1,8 +1,7 @@
 // The composition root: the only file that knows all parts, and the order in which they start and end.
 import { applyChange, watchConfigFile } from './config-change.ts';
-import { createClients } from './clients.ts';
+import { type AdminOptions, type Parts, type Peers, createClients } from './parts.ts';
 import { createAdopter, findLocalServers, startHousekeeping } from './housekeeping.ts';
-import type { AdminOptions, Parts, Peers } from './parts.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { createAdminDoor } from '../admin/door.ts';

@@ -1,6 +1,6 @@
 // A changed configuration of a running gateway: what takes effect at once, what needs a restart, and an invalid one, which changes
 // nothing.
-import { LOCAL, noted } from '../accounts/audit.ts';
+import { LOCAL, noted } from '../accounts/admin.ts';
 import { placeChanges, type Config } from '../config/config.ts';
 import { watchConfig } from '../config/watch.ts';
 import { silentLog, type Logger } from '../log.ts';

@@ -1,6 +1,7 @@
-// The parts of one gateway that app.ts creates, and what they learn from other workers of the same gateway.
+// The parts of one gateway that app.ts creates, what they learn from other workers of the same gateway, and the client for all
+// providers.
 import type { AdminDoor, createAdminDoor } from '../admin/door.ts';
-import type { Config } from '../config/config.ts';
+import type { Config, ProviderConfig } from '../config/config.ts';
 import type { GatewayDeps } from '../gateway/exchange.ts';
 import type { Live } from '../observe/live.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
@@ -8,6 +9,11 @@ import type { TraceExporter } from '../observe/traces.ts';
 import type { UsageRecorder } from '../observe/records.ts';
 import type { GatewayServer } from '../server/server.ts';
 import type { UsageSpool } from '../store/usage-spool.ts';
+import type { Clock } from '../clock.ts';
+import { builtinProvider, SIM_URL } from '../config/providers.ts';
+import type { Ids } from '../ids.ts';
+import { createProviderClient, type ProviderClient } from '../providers/client.ts';
+import { SIM_MODELS, startSim } from '../sim/sim.ts';
 
 export type AdminOptions = Parameters<typeof createAdminDoor>[0];
 
@@ -45,4 +51,16 @@ export interface Parts {
   metrics: Metrics | undefined;
   peers: Peers | undefined;
   state: { config: Config; stopped: boolean };
+}
+
+/** One client for all providers: those of the configuration, and the simulated one inside this process. */
+export function createClients(options: {
+  clock: Clock;
+  ids: Ids;
+  env: Record<string, string | undefined>;
+  makeRoom?: () => void;
+}): { client: ProviderClient; sim: ProviderConfig } {
+  const { clock, ids } = options;
+  const inProcess = { baseUrl: SIM_URL, start: () => startSim({ clock, ids }) };
+  return { client: createProviderClient({ ...options, inProcess }), sim: builtinProvider(SIM_MODELS) };
 }

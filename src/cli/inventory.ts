@@ -68,7 +68,7 @@ function createClient({ clock, ids, env }: Context, asServer: boolean): Provider
   const open: ProviderClient['open'] = async (call, cancellation) => {
     const isDirect = !asServer && !call.url.startsWith(SIM_URL) && !usesProxy(new URL(call.url), proxies);
     if (isDirect) return direct.open(call, cancellation);
-    server ??= import('../app/clients.ts').then(
+    server ??= import('../app/parts.ts').then(
       ({ createClients }) => createClients({ clock, ids, env }).client,
     );
     return (await server).open(call, cancellation);

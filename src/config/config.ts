@@ -1,5 +1,6 @@
-// The types of a loaded configuration: checked, with all defaults, durations in milliseconds and sizes in bytes. schema.ts
-// defines the format of the file; load.ts builds a Config from the file, the environment and the flags.
+// The types of a loaded configuration: checked, with all defaults, durations in milliseconds and sizes in bytes; and the error of
+// one that cannot be used. schema.ts defines the format of the file; load.ts builds a Config from the file, the environment and
+// the flags.
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 
@@ -121,4 +122,34 @@ export function placeChanges(before: Config, after: Config): string[] {
   if (before.listen.port !== after.listen.port) changed.push('listen.port');
   if (before.database !== after.database) changed.push('database');
   return changed;
+}
+
+export type Path = readonly (string | number)[];
+
+/** One fault. `message` is "problem; correction" and never contains a value of the file, which may be a secret. */
+export interface ConfigFault {
+  path: Path;
+  message: string;
+}
+
+/** The configuration can't be used. `faults` are lines for the user: `file:line path: message`. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.faults = faults;
+  }
+}
+
+/** `providers.workstation.models[1].price` */
+export function formatPath(path: Path): string {
+  let text = '';
+  for (const segment of path) {
+    if (typeof segment === 'number') text += `[${segment}]`;
+    else if (!/^[\w./:-]+$/.test(segment)) text += `[${JSON.stringify(segment)}]`;
+    else text += text === '' ? segment : `.${segment}`;
+  }
+  return text;
 }

@@ -1,7 +1,6 @@
 // What is in effect, and from where: every value of a loaded configuration, in the words of the file, with the flag, variable or line
 // that sets it. Secrets are hidden.
-import type { Config, ProviderConfig } from './config.ts';
-import { formatPath, type Path } from './config-error.ts';
+import { type Config, type ProviderConfig, formatPath, type Path } from './config.ts';
 import type { LoadOptions } from './load.ts';
 import { loadConfig } from './load-file.ts';
 import { readSource, type Source } from './load-source.ts';

@@ -1,8 +1,16 @@
 // Builds the Config from flags, environment and file, or reports all faults at once. Commands load this only where there is a file:
 // YAML and the schema take a fifth of the start of a command.
-import type { Config, LeftOut, ProviderConfig, RouteConfig, TargetRef } from './config.ts';
-import type { ConfigFault, Path } from './config-error.ts';
-import { ConfigError, formatPath } from './config-error.ts';
+import {
+  type Config,
+  type LeftOut,
+  type ProviderConfig,
+  type RouteConfig,
+  type TargetRef,
+  type ConfigFault,
+  type Path,
+  ConfigError,
+  formatPath,
+} from './config.ts';
 import { assemble, findFile, tiersOf, withoutFile, type LoadOptions } from './load.ts';
 import {
   type Env,

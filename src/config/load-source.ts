@@ -14,7 +14,7 @@ import {
   visit,
   type Document,
 } from 'yaml';
-import { type ConfigFault, type Path, ConfigError, formatPath } from './config-error.ts';
+import { type ConfigFault, type Path, ConfigError, formatPath } from './config.ts';
 
 export interface Source {
   path: string;

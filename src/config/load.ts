@@ -2,8 +2,7 @@
 import envPaths from 'env-paths';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Config } from './config.ts';
-import { ConfigError } from './config-error.ts';
+import { type Config, ConfigError } from './config.ts';
 import type { Env, Source } from './load-source.ts';
 import { findProviders } from './providers.ts';
 import type { FileConfig } from './schema.ts';
@@ -18,7 +17,7 @@ import {
   setting,
 } from './settings.ts';
 
-export { ConfigError } from './config-error.ts';
+export { ConfigError } from './config.ts';
 
 export interface LoadOptions {
   flags: Flags;

@@ -1,7 +1,6 @@
 // Resolves the providers of the file with their presets: base URLs, protocols, key. Also finds providers without a file.
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
-import type { ModelConfig, ProviderConfig, Config, LeftOut } from './config.ts';
-import type { ConfigFault } from './config-error.ts';
+import type { ModelConfig, ProviderConfig, Config, LeftOut, ConfigFault } from './config.ts';
 import type { Env } from './load-source.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { type Preset, findPreset, PRESETS } from './presets.ts';

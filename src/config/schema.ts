@@ -3,7 +3,7 @@
 import * as z from 'zod/mini';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
-import type { ConfigFault } from './config-error.ts';
+import type { ConfigFault } from './config.ts';
 import { readFlag } from './flags.ts';
 import { suggest } from './did-you-mean.ts';
 import type { Rule } from './scalars.ts';

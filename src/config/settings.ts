@@ -2,8 +2,7 @@
 // environment, the environment overrides the file. Also the defaults of limits and tiers.
 import { homedir } from 'node:os';
 import path from 'node:path';
-import type { Config } from './config.ts';
-import type { ConfigFault } from './config-error.ts';
+import type { Config, ConfigFault } from './config.ts';
 import type { Env } from './load-source.ts';
 import { HOST, parseWhole, UNLIMITED } from './scalars.ts';
 import type { FileConfig } from './schema.ts';

@@ -1,6 +1,6 @@
 // What a gateway does now, as plain data for `gateway requests --follow` and `gateway top`: requests under way, the last ones that
 // ended or were refused, the health of targets. Requests only leave references here; all is computed when somebody looks.
-import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from '../accounts/request-json.ts';
+import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from '../accounts/json.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import { withoutKeys } from '../ids.ts';
 import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';

@@ -1,7 +1,7 @@
 // What is recorded of a finished request, off its path: its usage row, with what is to be noted in JSON (attempts, targets that were
 // passed over, what was left out, the error's message; most requests have nothing to be noted), its log record, and what an account's
 // later requests may need of its answer. Never a key or a body.
-import type { AttemptDetail, RequestDetail } from '../accounts/request-json.ts';
+import type { AttemptDetail, RequestDetail } from '../accounts/json.ts';
 import { costOf } from '../routing/price.ts';
 import type { UsageRow, Store } from '../store/store.ts';
 import type { Logger } from '../log.ts';

@@ -8,7 +8,7 @@ import { FailureError } from '../errors.ts';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { joinWriteBatch } from '../write-batch.ts';
-import { preparing } from './connector.ts';
+import { preparing } from './connection.ts';
 import { closedBeforeReply, ProviderExchange, type ProviderCall, type ProviderReply } from './exchange.ts';
 import { nameProxyFailures, readProxies, usesProxy, type Proxies } from './proxy.ts';
 

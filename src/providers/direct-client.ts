@@ -4,7 +4,7 @@ import * as http from 'node:http';
 import type { Cancellation } from '../cancellation.ts';
 import { FailureError } from '../errors.ts';
 import type { ProviderClient } from './client.ts';
-import { connectionError } from './connection-errors.ts';
+import { connectionError } from './connection.ts';
 import type { ProviderCall, ProviderReply } from './exchange.ts';
 import { decodedBody, type ReplyBody } from './reply-body.ts';
 

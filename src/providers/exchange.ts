@@ -5,8 +5,7 @@ import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { FailureError, type ProviderFailure } from '../errors.ts';
 import { plural } from '../plural.ts';
-import { connectionError } from './connection-errors.ts';
-import { reusedConnectionClosed } from './connector.ts';
+import { connectionError, reusedConnectionClosed } from './connection.ts';
 import { decodedBody, type BodyReader, type ReplyBody } from './reply-body.ts';
 
 /** Milliseconds. `firstByte` and `idle` hold for streams, `whole` for a reply that is not streamed. */

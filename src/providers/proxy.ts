@@ -1,6 +1,6 @@
 // Proxies from the environment: which provider is reached through one, and errors that name the proxy as their cause.
 import type { Dispatcher } from 'undici';
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError } from '../config/config.ts';
 import { isLoopback } from '../loopback.ts';
 
 type Env = Record<string, string | undefined>;

@@ -225,3 +225,21 @@ function largest(values: readonly (number | undefined)[]): number | null {
   const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? null : known.reduce((most, value) => Math.max(most, value));
 }
+
+/** A name as JSON: the shape that `gateway models --json` prints and the admin API sends. `states`: by a target's key, of the targets that
+ *  servers avoid. */
+export function modelJson(entry: ModelEntry, states: ReadonlyMap<string, string>) {
+  return {
+    name: entry.name,
+    targets: entry.targets.map(({ key, provider, model }) => ({
+      provider: provider.name,
+      model,
+      ...(states.has(key) && { state: states.get(key) }),
+    })),
+    vision: entry.vision,
+    tools: entry.tools,
+    thinking: entry.thinking,
+    context_window: entry.contextWindow,
+    max_output: entry.maxOutput,
+  };
+}

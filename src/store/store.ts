@@ -126,7 +126,7 @@ export interface UsageRow {
   requestId: string | null;
   /** Targets that were contacted. */
   attempts: number | null;
-  /** JSON, opaque to the store: what is to be noted of the request (accounts/request-json.ts). null: nothing. */
+  /** JSON, opaque to the store: what is to be noted of the request (accounts/json.ts). null: nothing. */
   detail: string | null;
 }
 

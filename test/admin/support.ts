@@ -1,5 +1,5 @@
 // A gateway whose admin API is on, a token for it, and requests as programs and browsers send them.
-import { createAdminToken } from '../../src/accounts/admin-token.ts';
+import { createAdminToken } from '../../src/accounts/admin.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createIds } from '../../src/ids.ts';
 import type { AdminScope } from '../../src/store/store.ts';

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { createProviderClient } from '../../src/providers/client.ts';
-import { readWindows } from '../../src/providers/local-windows.ts';
+import { readWindows } from '../../src/providers/discover.ts';
 
 /** A server with these answers by path; others are 404. Gives its origin. */
 async function serve(answers: Record<string, unknown>): Promise<string> {

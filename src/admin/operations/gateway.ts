@@ -2,11 +2,10 @@
 import { z } from 'zod';
 import { isoTime } from '../../clock.ts';
 import { unhealthyTargets } from '../../observe/health-publisher.ts';
-import { modelJson } from '../../routing/model-json.ts';
+import { type Target as RoutingTarget, modelJson } from '../../routing/catalog.ts';
 import type { Routing } from '../../routing/routing.ts';
-import type { Target as RoutingTarget } from '../../routing/catalog.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';
-import { isBehindTls } from '../origin.ts';
+import { isBehindTls } from '../authenticate.ts';
 import { pageOf, Problem } from '../reply.ts';
 import { Configuration, Connect, Model, page, PAGE, Route, Target } from '../schemas.ts';
 

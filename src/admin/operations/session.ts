@@ -1,10 +1,9 @@
 // Browser sessions, the live events, and the document that describes all of this.
 import { z } from 'zod';
-import { noted } from '../../accounts/audit.ts';
-import { cookieOf } from '../authenticate.ts';
+import { noted } from '../../accounts/admin.ts';
+import { cookieOf, cookieName, isBehindTls } from '../authenticate.ts';
 import { openApiDocument } from '../openapi.ts';
 import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
-import { cookieName, isBehindTls } from '../origin.ts';
 import { Problem } from '../reply.ts';
 import { ClosedSession, Session, SessionRequest } from '../schemas.ts';
 import type { Session as OpenSession } from '../sessions.ts';

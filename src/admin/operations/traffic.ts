@@ -1,7 +1,7 @@
 // Usage, and what was changed through this API.
 import { z } from 'zod';
 import { limitOf } from '../../accounts/access.ts';
-import { requestJson } from '../../accounts/request-json.ts';
+import { requestJson } from '../../accounts/json.ts';
 import { readUsage, summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';

@@ -11,7 +11,7 @@ export function defineModels(models: Command, context: Context): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway models --json')
     .action(async (options: { json?: boolean }, command: Command) => {
-      const { modelJson } = await import('../../routing/model-json.ts');
+      const { modelJson } = await import('../../routing/catalog.ts');
       const { learnModels, readStates, withInventory } = await import('../inventory.ts');
       const read = async (inventory: Inventory): Promise<ModelEntry[]> => {
         await learnModels(inventory, context);

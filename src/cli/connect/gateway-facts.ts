@@ -2,7 +2,7 @@
 // gateway has to run.
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
-import { readWindows } from '../../providers/local-windows.ts';
+import { readWindows } from '../../providers/discover.ts';
 import { CliError, type Context } from '../context.ts';
 import { learnModels, LIST_MS, withInventory, type Inventory } from '../inventory.ts';
 import { isRunning, runningUrl, type ReachedModel } from '../tools/reach.ts';

@@ -1,5 +1,5 @@
 // Prints requests for people: the last ones as a table, one of them with its attempts and with what was left out. Times are local.
-import type { AttemptDetail, RequestJson } from '../../accounts/request-json.ts';
+import type { AttemptDetail, RequestJson } from '../../accounts/json.ts';
 import { plural } from '../../plural.ts';
 import { clean, formatCost, formatCount, formatShort, type Style } from './style.ts';
 import { table, wrapText, type Cell, type Column } from './table.ts';

@@ -13,7 +13,7 @@ import type {
 } from '../../protocols/protocol.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { requestBytes } from '../../protocols/json/raw-json.ts';
-import { authHeaders } from '../../providers/auth-headers.ts';
+import { authHeaders } from '../../protocols/outlines.ts';
 import { protocolFor, type Target } from '../../routing/catalog.ts';
 import type { PassedOver } from '../../routing/routing.ts';
 import type { HeaderList } from '../exchange.ts';

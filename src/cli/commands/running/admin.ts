@@ -1,7 +1,7 @@
 // `gateway admin tokens`: create, list and revoke tokens of the admin API. Only `create` has the plaintext, and prints it once.
 import { userInfo } from 'node:os';
 import { Option, type Command } from 'commander';
-import type { AuditParts } from '../../../accounts/audit.ts';
+import type { AuditParts } from '../../../accounts/admin.ts';
 import { isoTime } from '../../../clock.ts';
 import type { AdminScope, AdminToken, AuditEntry, Store } from '../../../store/store.ts';
 import { parseExpiry, parseName } from '../../args/values.ts';
@@ -93,8 +93,8 @@ function auditParts(store: Store, { clock, stderr }: Context): AuditParts {
 }
 
 async function createToken(options: CreateOptions, store: Store, context: Context): Promise<void> {
-  const { createAdminToken, createdTokenJson } = await import('../../../accounts/admin-token.ts');
-  const { audited } = await import('../../../accounts/audit.ts');
+  const { createAdminToken, createdTokenJson } = await import('../../../accounts/admin.ts');
+  const { audited } = await import('../../../accounts/admin.ts');
   const { scope, name = null, expires = null } = options;
   const { clock, ids, stdout, env } = context;
   const detail = JSON.stringify({ scope, name, expires_at: isoTime(expires) });
@@ -127,7 +127,7 @@ async function createToken(options: CreateOptions, store: Store, context: Contex
 async function listTokens(options: Options, store: Store, context: Context): Promise<void> {
   const tokens = await store.listAdminTokens();
   if (options.json) {
-    const { tokenJson } = await import('../../../accounts/admin-token.ts');
+    const { tokenJson } = await import('../../../accounts/admin.ts');
     printJson(context, tokens.map(tokenJson));
     return;
   }
@@ -164,7 +164,7 @@ function stateOf({ revokedAt, expiresAt }: AdminToken, now: number): Cell {
 }
 
 async function revokeToken(id: string, options: Options, store: Store, context: Context): Promise<void> {
-  const { audited } = await import('../../../accounts/audit.ts');
+  const { audited } = await import('../../../accounts/admin.ts');
   const detail = JSON.stringify({ id: id.slice(0, LONGEST_ID) });
   const token = await audited(
     auditParts(store, context),
@@ -182,7 +182,7 @@ async function revokeToken(id: string, options: Options, store: Store, context: 
     throw new CliError(`${what}; IDs are in: gateway admin tokens list`);
   }
   sayWritten(context, store);
-  const { tokenJson } = await import('../../../accounts/admin-token.ts');
+  const { tokenJson } = await import('../../../accounts/admin.ts');
   const { revoked_at } = tokenJson(token);
   if (options.json) printJson(context, { id: token.id, revoked_at });
   else printLines(context.stdout, [`token ${token.id} is revoked`]);

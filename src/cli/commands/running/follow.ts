@@ -1,6 +1,5 @@
 // New requests as they end: from the running gateways, else from the database, which is read every second.
-import type { RequestJson } from '../../../accounts/request-json.ts';
-import { requestJson } from '../../../accounts/request-json.ts';
+import { type RequestJson, requestJson } from '../../../accounts/json.ts';
 import { call, stream, type RunningGateway } from '../../../control/client.ts';
 import type { RequestQuery, StoreReader } from '../../../store/store.ts';
 import type { Context } from '../../context.ts';
