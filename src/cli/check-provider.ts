@@ -12,7 +12,7 @@ import { LIST_MS, type Inventory } from './inventory.ts';
 import { NEVER_CANCELLED } from '../cancellation.ts';
 import type { StreamEvent } from '../canonical/reply.ts';
 import { PROTOCOL_NAMES, type GenerationRequest, type ProtocolName } from '../canonical/request.ts';
-import { openFrames } from '../gateway/outbound/provider-frames.ts';
+import { openFrames } from '../gateway/outbound/provider-reply.ts';
 import { headersFor } from '../gateway/outbound/build-request.ts';
 
 import type { Ids } from '../ids.ts';

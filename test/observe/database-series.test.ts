@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { timeStore } from '../../src/observe/metrics/database-series.ts';
+import { timeStore } from '../../src/observe/metrics/metrics.ts';
 import { written } from '../../src/observe/metrics/exposition.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -1,5 +1,33 @@
-// Calls of the admin API. The session is the cookie, which scripts cannot read; writes carry the session's second value.
-import type { Problem, Session } from './types.ts';
+// Calls of the admin API, and what it sends, in the types of its own schemas. The session is the cookie, which scripts cannot
+// read; writes carry the session's second value.
+import type { z } from 'zod';
+import type { LiveFrame, NewRequests } from '../../observe/live.ts';
+import type { RequestJson } from '../../accounts/json.ts';
+import type * as schemas from '../schemas.ts';
+
+export type Account = z.output<typeof schemas.Account>;
+export type RemovedAccount = z.output<typeof schemas.RemovedAccount>;
+export type Tier = z.output<typeof schemas.Tier>;
+export type Key = z.output<typeof schemas.Key>;
+export type CreatedKey = z.output<typeof schemas.CreatedKey>;
+export type RotatedKey = z.output<typeof schemas.RotatedKey>;
+export type Usage = z.output<typeof schemas.Usage>;
+export type UsageSummary = z.output<typeof schemas.UsageSummary>;
+export type SummaryTotals = UsageSummary['totals'];
+export type Model = z.output<typeof schemas.Model>;
+export type Target = z.output<typeof schemas.Target>;
+export type Configuration = z.output<typeof schemas.Configuration>;
+export type Connect = z.output<typeof schemas.Connect>;
+type Session = z.output<typeof schemas.Session>;
+type Problem = z.output<typeof schemas.Problem>;
+export type { LiveFrame, NewRequests, RequestJson };
+export type LiveRequest = LiveFrame['requests'][number];
+export type LiveTarget = LiveFrame['targets'][number];
+
+export interface Page<Item> {
+  data: Item[];
+  next: string | null;
+}
 
 const API = '/admin/api/v1';
 const SESSION = '/admin/session';

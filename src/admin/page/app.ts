@@ -1,4 +1,4 @@
-// The frame of the page: who is signed in, which view is shown, and the way between views.
+// The frame of the page: who is signed in, or how to get a link; which view is shown, and the way between views.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { closeSession, openSession, takeLink, whenSessionIsOver, type ApiError } from './api.ts';
 import { html } from './html.ts';
@@ -11,9 +11,9 @@ import { KeysView } from './views/keys.ts';
 import { ModelsView } from './views/models.ts';
 import { NowView } from './views/now.ts';
 import { RequestsView } from './views/requests.ts';
-import { SignIn } from './views/sign-in.ts';
 import { UsageView } from './views/usage.ts';
 import type { VNode } from 'preact';
+import { Code } from './parts/text.ts';
 
 const VIEWS = [
   { view: 'now', title: 'Now', of: NowView },
@@ -147,4 +147,19 @@ function ErrorFence({ children }: { children: VNode }): VNode {
     return () => removeEventListener('error', onError);
   }, []);
   return html`${error !== undefined && html`<${Failure} error=${error} />`}${children}`;
+}
+
+function SignIn({ error }: { error: Error | undefined }): VNode {
+  return html`
+    <main class="alone">
+      <h1>Open the dashboard</h1>
+      ${error !== undefined && html`<${Failure} error=${error} />`}
+      <p>Run this on the machine of the gateway, as the user who started it:</p>
+      <${Code} label="Command" text="gateway dashboard" isOneLine />
+      <p class="quiet-text">
+        It prints a link that opens this page. A link works once, within 60 seconds; the session lasts until
+        it is not used for 12 hours. After a restart of the gateway, open a new link.
+      </p>
+    </main>
+  `;
 }

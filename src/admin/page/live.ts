@@ -1,8 +1,7 @@
 // The event stream of the gateway. Events are only put aside; they are parsed and shown once for each frame of the screen, however
 // many arrive. The stream is open while the page is visible: a browser has six connections to a gateway for all of its tabs.
 import { useEffect, useState } from 'preact/hooks';
-import { EVENTS, openSession } from './api.ts';
-import type { LiveFrame, NewRequests, RequestJson } from './types.ts';
+import { EVENTS, openSession, type LiveFrame, type NewRequests, type RequestJson } from './api.ts';
 
 export interface LiveState {
   connection: 'connecting' | 'open' | 'away';

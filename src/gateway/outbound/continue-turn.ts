@@ -5,8 +5,14 @@ import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { TurnJoiner } from '../../protocols/protocol.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import { readBody, isWholeReply, type ProviderReply } from '../../providers/exchange.ts';
-import { readWholeReply, type WholeReply } from './whole-reply.ts';
-import { openFrames, type FrameReader, type FrameSource, type ReplyLimits } from './provider-frames.ts';
+import {
+  openFrames,
+  type FrameReader,
+  type FrameSource,
+  type ReplyLimits,
+  readWholeReply,
+  type WholeReply,
+} from './provider-reply.ts';
 import type { BuiltRequest } from './build-request.ts';
 
 /** Calls after the first: each call of a turn that pauses again is paid for. */

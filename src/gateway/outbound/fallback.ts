@@ -11,7 +11,7 @@ import type { Target } from '../../routing/catalog.ts';
 import type { Health, HealthTicket } from '../../routing/health.ts';
 import { MAX_ATTEMPTS } from '../../routing/routing.ts';
 import { readUntilCommit, type CommittedReply } from './first-frame.ts';
-import { readWholeReply } from './whole-reply.ts';
+import { aggregateStream, openFrames, type ReplyLimits, readWholeReply } from './provider-reply.ts';
 import {
   errorOf,
   mayTryNext,
@@ -19,7 +19,6 @@ import {
   type FailedAttempt,
   type RequestFigures,
 } from './fallback-policy.ts';
-import { aggregateStream, openFrames, type ReplyLimits } from './provider-frames.ts';
 import { ContinuedFrames, wholeTurn, type ContinueTurn } from './continue-turn.ts';
 import { buildRequest, type BuildOptions, type BuiltRequest } from './build-request.ts';
 import type { Protocol } from '../../protocols/protocol.ts';

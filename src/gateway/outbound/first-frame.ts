@@ -5,8 +5,7 @@ import type { Reply, StreamEvent } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';
 import type { FrameClass, StreamClassifier, StreamDecoder } from '../../protocols/protocol.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
-import type { FrameSource } from './provider-frames.ts';
-import type { WholeReply } from './whole-reply.ts';
+import type { FrameSource, WholeReply } from './provider-reply.ts';
 import type { BuiltRequest } from './build-request.ts';
 
 export type CommittedReply =

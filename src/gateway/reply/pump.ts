@@ -9,7 +9,7 @@ import type { NewItem } from '../../store/sealed-items.ts';
 import type { StreamNotices } from '../../protocols/protocol.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Outcome, Trace } from '../trace.ts';
-import { TRUNCATED, type FrameReader, type FrameSource } from '../outbound/provider-frames.ts';
+import { TRUNCATED, type FrameReader, type FrameSource } from '../outbound/provider-reply.ts';
 
 /** What one network chunk's frames are to the client, and whether the answer ended with them. */
 export interface PumpStep {

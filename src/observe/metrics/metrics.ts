@@ -1,5 +1,5 @@
-// What `GET /metrics` shows: the series of requests, those of refusals, and what is read at each scrape (requests in flight, health of
-// targets, database, process). Exists only if metrics are on.
+// What `GET /metrics` shows: the series of requests, those of refusals, and what is read at each scrape (requests in flight,
+// health of targets, database, process); and a store that measures how long the database takes. Exists only if metrics are on.
 import type { GatewayError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
 import type { Observer } from '../../gateway/trace.ts';
@@ -7,11 +7,11 @@ import { allProtocols } from '../../protocols/registry.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { TargetState } from '../../routing/health.ts';
 import type { Routing } from '../../routing/routing.ts';
-import type { TimedStore } from './database-series.ts';
-import { labels, written, type Family } from './exposition.ts';
+import { labels, written, type Family, Histogram, type HistogramFamily } from './exposition.ts';
 import { createRequestSeries } from './request-series.ts';
+import type { Store } from '../../store/store.ts';
 
-export interface MetricsOptions {
+interface MetricsOptions {
   accounts: boolean;
   routing: Routing;
   clock: Clock;
@@ -150,7 +150,7 @@ const EVENT_LOOP_MS = 20;
 let loaded: Promise<() => Promise<string>> | undefined;
 
 /** One registry for the process: it measures the process, and never stops. The result writes the text format. */
-export function processMetrics(): Promise<() => Promise<string>> {
+function processMetrics(): Promise<() => Promise<string>> {
   return (loaded ??= load());
 }
 
@@ -160,4 +160,56 @@ async function load(): Promise<() => Promise<string>> {
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: EVENT_LOOP_MS });
   for (const name of LEFT_OUT) register.removeSingleMetric(name);
   return () => register.metrics();
+}
+
+/** Upper ends of the ranges of the histograms. */
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+interface TimedStore {
+  store: Store;
+  family(): HistogramFamily;
+}
+
+/** Measures what requests and checks wait for. A lock of another program and a slow server show here before a request fails. */
+export function timeStore(store: Store, clock: Clock): TimedStore {
+  const operations = {
+    /** Each request waits for it. */
+    admission: new Histogram(SECONDS),
+    /** Rows of requests that ended, in batches. */
+    usage: new Histogram(SECONDS),
+    /** Stored answers. */
+    items: new Histogram(SECONDS),
+    /** At each scrape and each call of `/health`. */
+    check: new Histogram(SECONDS),
+  };
+
+  /** Whether it succeeds or fails. */
+  function timed<Result>(histogram: Histogram, start: () => Promise<Result>): Promise<Result> {
+    const at = clock.monotonic();
+    const observe = (): void => histogram.observe((clock.monotonic() - at) / 1000);
+    const result = start();
+    result.then(observe, observe);
+    return result;
+  }
+
+  const { admission, usage, items, check } = operations;
+  const measured: Partial<Store> = {
+    admit: (key, limit, now) => timed(admission, () => store.admit(key, limit, now)),
+    recordUsage: (rows, batch) => timed(usage, () => store.recordUsage(rows, batch)),
+    storeItems: (rows, bounds) => timed(items, () => store.storeItems(rows, bounds)),
+    findItems: (accountId, ids, now) => timed(items, () => store.findItems(accountId, ids, now)),
+    ping: () => timed(check, () => store.ping()),
+  };
+  return {
+    // All else, the members that change too, is that of the store.
+    store: Object.assign(Object.create(store) as Store, measured),
+    family: () => ({
+      name: 'gateway_database_duration_seconds',
+      help: 'Time that the database takes for what the gateway waits for.',
+      type: 'histogram',
+      samples: Object.entries(operations)
+        .filter(([, { total }]) => total > 0)
+        .map(([operation, histogram]) => [labels({ operation }), histogram]),
+    }),
+  };
 }

@@ -19,7 +19,7 @@ import {
 import { failureOfResponse, listOf, readResponse } from './reply/decode.ts';
 import { decodeUsage } from './reply/ending.ts';
 import { BROKEN_OFF, isDone, MALFORMED, NO_ANSWER, typeOf } from './stream/decoder.ts';
-import { OutputSoFar } from './stream/output-so-far.ts';
+import { OutputSoFar } from './stream/relayed.ts';
 import { rewriteBody, cutsOf, rangesOf, splice } from '../json/splice.ts';
 
 export const keepAlive = ': keep-alive\n\n';

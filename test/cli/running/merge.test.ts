@@ -1,6 +1,6 @@
 // Several workers as one gateway: their metrics, and what runs now.
 import { expect, test } from 'vitest';
-import { mergeFrames } from '../../../src/cli/commands/running/workers/merge.ts';
+import { mergeFrames } from '../../../src/cli/commands/running/workers/crowd.ts';
 import { createMetrics } from '../../../src/cli/commands/running/workers/metrics.ts';
 import type { LiveFrame } from '../../../src/observe/live.ts';
 

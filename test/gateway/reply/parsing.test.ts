@@ -4,7 +4,7 @@ import type { ProtocolName } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
 import type { BuiltRequest } from '../../../src/gateway/outbound/build-request.ts';
 import { readUntilCommit, type StreamOpening } from '../../../src/gateway/outbound/first-frame.ts';
-import type { FrameReader, FrameSource } from '../../../src/gateway/outbound/provider-frames.ts';
+import type { FrameReader, FrameSource } from '../../../src/gateway/outbound/provider-reply.ts';
 import type { FrameWriter } from '../../../src/gateway/reply/pump.ts';
 import { createRelay } from '../../../src/gateway/reply/relay.ts';
 import { createTranslation } from '../../../src/gateway/reply/translate.ts';

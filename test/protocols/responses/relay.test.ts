@@ -5,7 +5,7 @@ import { GatewayError } from '../../../src/errors.ts';
 import type { StreamClassifier } from '../../../src/protocols/protocol.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { responses } from '../../../src/protocols/responses/index.ts';
-import { dataOf } from '../../../src/protocols/responses/stream/output-so-far.ts';
+import { dataOf } from '../../../src/protocols/responses/stream/relayed.ts';
 import {
   added,
   bare,

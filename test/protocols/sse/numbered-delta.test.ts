@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
-import { NumberedDelta } from '../../../src/protocols/sse/numbered-delta.ts';
+import { NumberedDelta } from '../../../src/protocols/sse/delta-template.ts';
 import { createSplitter, type Frame } from '../../../src/protocols/sse/splitter.ts';
 import { cutAt, eventsIn, mover, send } from '../../translation/pipeline.ts';
 

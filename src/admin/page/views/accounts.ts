@@ -1,6 +1,6 @@
 // Accounts with their tiers: assign a tier, rename, remove.
 import { useState } from 'preact/hooks';
-import { write } from '../api.ts';
+import { write, type Account, type RemovedAccount, type Tier } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { AskDialog, textOf } from '../parts/dialog.ts';
@@ -9,7 +9,6 @@ import { Empty, Failure } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { Time } from '../parts/text.ts';
 import { hrefOf } from '../route.ts';
-import type { Account, RemovedAccount, Tier } from '../types.ts';
 import type { VNode } from 'preact';
 
 interface AccountsProps {

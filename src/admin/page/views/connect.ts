@@ -1,12 +1,11 @@
 // How each tool is pointed at this gateway. The facts are those of the commands `run` and `connect`.
-import { get } from '../api.ts';
+import { get, type Connect, type Model, type Page } from '../api.ts';
 import { html } from '../html.ts';
 import { Select } from '../parts/fields.ts';
 import { Facts } from '../parts/figures.ts';
 import { Await, useLoaded } from '../parts/load.ts';
 import { Code } from '../parts/text.ts';
 import { hrefOf, type ViewProps } from '../route.ts';
-import type { Connect, Model, Page } from '../types.ts';
 import type { VNode } from 'preact';
 
 type Tool = Connect['tools'][number];

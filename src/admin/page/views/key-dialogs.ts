@@ -1,12 +1,11 @@
 // The dialogs of keys: create one, rotate one, and the plaintext, which is shown once.
 import { PROTOCOL_NAMES } from '../../../canonical/request.ts';
-import { write } from '../api.ts';
+import { write, type Account, type CreatedKey, type Key, type RotatedKey, type Tier } from '../api.ts';
 import { html } from '../html.ts';
 import { AskDialog, Dialog, textOf } from '../parts/dialog.ts';
 import { Check, Select, Text } from '../parts/fields.ts';
 import { Code } from '../parts/text.ts';
 import { hrefOf } from '../route.ts';
-import type { Account, CreatedKey, Key, RotatedKey, Tier } from '../types.ts';
 import { tierTitle } from './accounts.ts';
 import type { VNode } from 'preact';
 

@@ -1,7 +1,16 @@
 // Accounts and keys. Nothing is revoked or removed without a question.
 import { useEffect, useState } from 'preact/hooks';
 import { PROTOCOL_NAMES } from '../../../canonical/request.ts';
-import { get, write } from '../api.ts';
+import {
+  get,
+  write,
+  type Account,
+  type CreatedKey,
+  type Key,
+  type Page,
+  type RotatedKey,
+  type Tier,
+} from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { AskDialog } from '../parts/dialog.ts';
@@ -10,7 +19,6 @@ import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { State, Time, Unknown } from '../parts/text.ts';
 import { hrefOf, type ViewProps } from '../route.ts';
-import type { Account, CreatedKey, Key, Page, RotatedKey, Tier } from '../types.ts';
 import { Accounts, RemoveDialog, RenameDialog } from './accounts.ts';
 import { CreateDialog, CreatedDialog, RotateDialog } from './key-dialogs.ts';
 import type { VNode } from 'preact';

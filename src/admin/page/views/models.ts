@@ -1,5 +1,5 @@
 // Names that clients may send, the targets behind them, what each can do and costs, and why others are not used.
-import { get } from '../api.ts';
+import { get, type Configuration, type Model, type Page, type Target } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { Text } from '../parts/fields.ts';
@@ -7,7 +7,6 @@ import { Facts } from '../parts/figures.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { HEALTH_TONES, State, Time, Unknown } from '../parts/text.ts';
-import type { Configuration, Model, Page, Target } from '../types.ts';
 import type { ViewProps } from '../route.ts';
 import type { VNode } from 'preact';
 

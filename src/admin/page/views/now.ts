@@ -1,5 +1,13 @@
 // What the gateway does now: requests under way, the health of targets, the hour of each account.
-import { get } from '../api.ts';
+import {
+  get,
+  type LiveRequest,
+  type LiveTarget,
+  type Page,
+  type RequestJson,
+  type Target,
+  type Usage,
+} from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { useLive, type Sample } from '../live.ts';
@@ -9,7 +17,6 @@ import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { HEALTH_TONES, State, Time, Unknown } from '../parts/text.ts';
 import { hrefOf } from '../route.ts';
-import type { LiveRequest, LiveTarget, Page, RequestJson, Target, Usage } from '../types.ts';
 import type { VNode } from 'preact';
 
 const SLOW_REFRESH_MS = 10_000;

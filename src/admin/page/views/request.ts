@@ -1,5 +1,5 @@
 // One request: what was asked, who answered, how long each attempt took, what was left out. Bodies are not stored.
-import { get } from '../api.ts';
+import { get, type RequestJson } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { Bar, Facts, type Fact } from '../parts/figures.ts';
@@ -7,7 +7,6 @@ import { Await, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { State, Time } from '../parts/text.ts';
 import { hrefOf } from '../route.ts';
-import type { RequestJson } from '../types.ts';
 import type { VNode } from 'preact';
 
 export function RequestView({ id }: { id: string }): VNode {

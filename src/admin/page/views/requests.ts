@@ -1,6 +1,6 @@
 // The requests of a window of time, one page after the other, and one of them by its id.
 import { useState } from 'preact/hooks';
-import { get } from '../api.ts';
+import { get, type Account, type Model, type Page, type RequestJson } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { useLive } from '../live.ts';
@@ -9,7 +9,6 @@ import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { State, Time, Unknown } from '../parts/text.ts';
 import { hrefOf, type ViewProps } from '../route.ts';
-import type { Account, Model, Page, RequestJson } from '../types.ts';
 import { RequestView } from './request.ts';
 import type { VNode } from 'preact';
 

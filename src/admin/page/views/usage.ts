@@ -1,5 +1,6 @@
-// What was used in a window of time: figures, charts, and the same numbers as a table.
-import { get } from '../api.ts';
+// What was used in a window of time: figures, charts, and the same numbers as a table. Groups of time include hours without
+// requests; other groups are ordered by their requests.
+import { get, type Account, type Page, type SummaryTotals, type UsageSummary } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { Chart, wholeCount, type Line } from '../parts/chart.ts';
@@ -8,8 +9,6 @@ import { Figures } from '../parts/figures.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { hrefOf, type ViewProps } from '../route.ts';
-import type { Account, Page, SummaryTotals, UsageSummary } from '../types.ts';
-import { groupsOf, type Group } from './usage-groups.ts';
 import type { VNode } from 'preact';
 
 const GROUPINGS = [
@@ -213,4 +212,75 @@ function Numbers({ groups, by }: { groups: readonly Group[]; by: string }): VNod
       }
     </section>
   `;
+}
+
+interface Group {
+  key: string;
+  label: string;
+  /** The requests of the group. */
+  href: string | undefined;
+  isTime: boolean;
+  totals: SummaryTotals;
+}
+
+const HOUR_MS = 3_600_000;
+const STEPS = { hour: HOUR_MS, day: 24 * HOUR_MS } as const;
+
+const NOTHING: SummaryTotals = {
+  requests: 0,
+  errors: 0,
+  unknown: 0,
+  unpriced: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost_usd: null,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
+  first_byte_ms: null,
+};
+
+function groupsOf({ by, since, until, groups }: UsageSummary): Group[] {
+  if (by === 'hour' || by === 'day') return timeGroups(by, Date.parse(since), Date.parse(until), groups);
+  return groups
+    .map(({ group, totals }) => nameGroup(group, totals))
+    .sort((a, b) => b.totals.requests - a.totals.requests);
+}
+
+function timeGroups(
+  by: 'hour' | 'day',
+  since: number,
+  until: number,
+  groups: UsageSummary['groups'],
+): Group[] {
+  const step = STEPS[by];
+  const known = new Map(groups.map(({ group, totals }) => [Date.parse(group[by] ?? ''), totals]));
+  const found: Group[] = [];
+  for (let at = since - (since % step); at <= until; at += step) {
+    const time = new Date(at).toISOString();
+    found.push({
+      key: time,
+      label: by === 'hour' ? format.timeOfHour(time) : format.dayOf(time),
+      href: undefined,
+      isTime: true,
+      totals: known.get(at) ?? NOTHING,
+    });
+  }
+  return found;
+}
+
+/** Requests that no target answered have neither provider nor model. */
+function nameGroup(group: Readonly<Record<string, string | null>>, totals: SummaryTotals): Group {
+  const { account, provider, model } = group;
+  const place = [provider, model].filter((name) => name !== undefined);
+  const isUnanswered = place.length > 0 && provider === null;
+  const label = isUnanswered ? 'no target answered' : (account ?? place.join('/'));
+  const query = account !== undefined ? { account: account ?? undefined } : { model: place.join('/') };
+  const hasRequests = account !== undefined || (model !== undefined && !isUnanswered);
+  return {
+    key: JSON.stringify(group),
+    label,
+    href: hasRequests ? hrefOf('requests', query) : undefined,
+    isTime: false,
+    totals,
+  };
 }

@@ -4,7 +4,7 @@ import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { StreamDecoder } from '../../protocol.ts';
-import { NumberedDelta } from '../../sse/numbered-delta.ts';
+import { NumberedDelta } from '../../sse/delta-template.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';
 import { failureOfResponse, listOf, stringOf } from '../reply/decode.ts';

@@ -24,7 +24,7 @@ import {
 } from '../reply/response.ts';
 import { encodeStop, refusalWords, usageJson, estimateUsage } from '../reply/ending.ts';
 import { toolDirectory, type ToolDirectory } from '../request/tools.ts';
-import { AdoptedFrames } from './adopted-frames.ts';
+import { AdoptedFrames } from './relayed.ts';
 import { CallItem, MessageItem, Numbered, ReasoningItem, WholeItem, type OpenItem } from './open-item.ts';
 
 const DONE = 'data: [DONE]\n\n';

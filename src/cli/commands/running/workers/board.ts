@@ -1,7 +1,7 @@
 // What workers have learnt, for those that start later.
 import type { Clock } from '../../../../clock.ts';
 import type { SharedHealth } from '../../../../routing/health.ts';
-import type { Shared } from './reports.ts';
+import type { Shared } from './channel.ts';
 
 export interface Board {
   set(shared: Shared): void;

@@ -1,5 +1,44 @@
-// Calls and event streams between the supervisor and a worker, over the channel that Node gives to a child process. Both sides answer.
+// Calls and event streams between the supervisor and a worker, over the channel that Node gives to a child process: both sides
+// call and answer. Here are the shapes of their values, too.
 import { ControlError } from '../../../../control/calls.ts';
+import type { SharedTopic } from '../../../../app/parts.ts';
+import type { Config } from '../../../../config/config.ts';
+import type { Served } from '../../../ui/banner.ts';
+
+/** The answer to a worker's first call. */
+export interface Hello {
+  number: number;
+  count: number;
+  leads: boolean;
+  /** The worker writes JSON lines to stderr, which the supervisor adds to the log; false: there is no log. */
+  log: boolean;
+  /** Where the gateway is: all workers have this, whatever the file says now. */
+  place: Pick<Config, 'database' | 'listen'>;
+  shared: readonly Shared[];
+}
+
+/** A worker serves. */
+export type Ready = Served;
+
+/** A worker cannot serve: the lines of its error. */
+export interface Failed {
+  lines: string[];
+  exitCode: number;
+}
+
+export interface Shared {
+  topic: SharedTopic;
+  key: string;
+  value: unknown;
+}
+
+/** A worker has ended its requests. */
+export interface Stopped {
+  /** Usage rows that could not be written. */
+  unwritten: number;
+  /** Its last page; empty if metrics are off. */
+  metrics: string;
+}
 
 /** What carries messages: a process, or in a worker the process itself. */
 export interface Wire {
@@ -20,7 +59,7 @@ export interface Channel {
   close(): void;
 }
 
-export class ChannelEnd extends Error {
+class ChannelEnd extends Error {
   override readonly name = 'ChannelEnd';
   constructor() {
     super('the other process is gone');

@@ -2,8 +2,16 @@
 // worker accepts for itself, so that no connection waits for a process that was killed (docs/decisions/0020).
 import cluster from 'node:cluster';
 import type { Readable } from 'node:stream';
-import { createChannel, type Calls, type Channel, type Streams, type Wire } from './channel.ts';
-import type { Failed, Ready, Stopped } from './reports.ts';
+import {
+  createChannel,
+  type Calls,
+  type Channel,
+  type Streams,
+  type Wire,
+  type Failed,
+  type Ready,
+  type Stopped,
+} from './channel.ts';
 import type { Exit, Launched } from './pool.ts';
 
 export interface WorkerProcess extends Launched<Ready> {

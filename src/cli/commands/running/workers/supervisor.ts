@@ -16,7 +16,7 @@ import { openControl } from '../../../running.ts';
 import { createBoard } from './board.ts';
 import { launchWorker, prepareWorkers, WorkerFailure, type WorkerProcess } from './cluster.ts';
 import { createCrowd, type Crowd } from './crowd.ts';
-import type { Hello, Ready, Shared } from './reports.ts';
+import type { Hello, Ready, Shared } from './channel.ts';
 import { createPool, type Pool } from './pool.ts';
 import {
   createFirstKey,

@@ -10,8 +10,17 @@ import { dataFolderOf } from '../../../running.ts';
 import { errorLines } from '../../../ui/lines.ts';
 import { openDatabase } from '../../../with-store.ts';
 import { servedBy } from '../background.ts';
-import { createChannel, type Calls, type Channel, type Streams } from './channel.ts';
-import type { Failed, Hello, Ready, Shared, Stopped } from './reports.ts';
+import {
+  createChannel,
+  type Calls,
+  type Channel,
+  type Streams,
+  type Failed,
+  type Hello,
+  type Ready,
+  type Shared,
+  type Stopped,
+} from './channel.ts';
 import { listenFailure, type Source } from './start.ts';
 
 /** What the supervisor asks before the gateway serves waits for it. */

@@ -1,8 +1,15 @@
-// The output of a relayed stream as far as it came. Frames of pieces wait as they came, and are read only when the output is asked
-// for while their item is open, or when many wait.
+// A relayed stream of the responses protocol: its output so far, and its frames if it goes on with a stream that the gateway
+// itself opened. Then a second `response.created` is dropped: readers take it for a second answer. Numbers go on with those of
+// the opening. The Response has the id of the opening in each event, since some readers take the id from the first event (AI SDK,
+// LangChain) and others from the last (Codex, the official SDK); an answer that the gateway does not store has the provider's id,
+// which alone can be referred to.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import { listOf } from '../reply/decode.ts';
+import type { ReplyContext } from '../../protocol.ts';
+import type { Frame } from '../../sse/splitter.ts';
+import { listOf, stringOf } from '../reply/decode.ts';
+import { isStored, noteReplyIds } from '../reply/response.ts';
 import { typeOf } from './decoder.ts';
+import type { Numbered } from './open-item.ts';
 
 /** Characters of frames that wait. */
 const MOST_WAITING = 1024 * 1024;
@@ -24,6 +31,7 @@ const PLACES: ReadonlyMap<string, Place> = new Map<string, Place>([
   ['code_interpreter_call_code', { member: 'code' }],
 ]);
 
+/** The output as far as it came. Frames of pieces wait unread until the output is asked for while their item is open, or until many wait. */
 export class OutputSoFar {
   /** By output index. */
   readonly #items = new Map<number, JsonObject>();
@@ -153,4 +161,60 @@ function extended(part: JsonObject, member: string, { delta, ...value }: JsonObj
 
 function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
+}
+
+/** Not inside a string, where its quotes would be escaped. */
+const NUMBER = /"sequence_number": ?\d+/;
+const DELTA = '.delta';
+const NOTHING = Buffer.alloc(0);
+
+/** Frames that go on with an opened stream. */
+export class AdoptedFrames {
+  readonly #frames: Numbered;
+  readonly #id: string;
+  readonly #context: ReplyContext;
+  /** The Response of the last event that had one. */
+  #response: JsonObject | undefined;
+  /** Some servers leave the output to the items' own events. */
+  readonly #output = new OutputSoFar();
+
+  /** `id`: of the Response that was opened. */
+  constructor(frames: Numbered, id: string, context: ReplyContext) {
+    this.#frames = frames;
+    this.#id = id;
+    this.#context = context;
+  }
+
+  adopt(frame: Frame): Buffer {
+    if (frame.event.endsWith(DELTA)) return latin1(this.#numbered(frame.text));
+    const { value } = frame;
+    if (!isObject(value)) return frame.bytes;
+    const type = typeOf(value, frame.event);
+    const { response, item, output_index: index } = value;
+    if (isObject(response)) this.#response = response;
+    if (isObject(item) && typeof index === 'number') this.#output.item(index, item, type.endsWith('.done'));
+    if (type === 'response.created') return NOTHING;
+    return latin1(this.#named(this.#numbered(frame.text), response));
+  }
+
+  answer(): JsonObject | undefined {
+    if (this.#response === undefined) return undefined;
+    const output = listOf(this.#response.output).length > 0 ? this.#response.output : this.#output.list();
+    return { ...this.#response, id: this.#id, output };
+  }
+
+  #numbered(text: string): string {
+    return text.replace(NUMBER, () => `"sequence_number":${this.#frames.next()}`);
+  }
+
+  #named(text: string, response: unknown): string {
+    const id = isObject(response) ? stringOf(response.id) : '';
+    if (id === '' || id === this.#id || !isStored(this.#context)) return text;
+    noteReplyIds(this.#context, id, this.#id);
+    return text.replace(`"${id}"`, () => `"${this.#id}"`);
+  }
+}
+
+function latin1(text: string): Buffer {
+  return Buffer.from(text, 'latin1');
 }

@@ -1,16 +1,19 @@
-// A provider's stream as frames, with one reader at a time: `readUntilCommit` reads until the commit, then relay or translate
-// reads on. The limits hold before anything is parsed.
+// A provider's reply as the gateway reads it: a body of JSON, checked before it is parsed and parsed once; or a stream of frames
+// with one reader at a time: `readUntilCommit` reads until the commit, then relay or translate reads on. The limits hold before
+// anything is parsed.
 import { append } from '../../canonical/json.ts';
 import { FrameTooLarge, createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
 import { endedFrame, isWholeFrame } from '../../protocols/sse/frame.ts';
 import { type ProviderFailure, FailureError } from '../../errors.ts';
 import type { ReplyBody } from '../../providers/reply-body.ts';
 import { createCollector } from '../../canonical/collect.ts';
-import type { StreamEvent, Reply } from '../../canonical/reply.ts';
+import type { StreamEvent, Reply, Usage } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';
 import type { BuiltRequest } from './build-request.ts';
 import { plural } from '../../plural.ts';
-import { unparsable } from './whole-reply.ts';
+import { isAscii } from 'node:buffer';
+import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
+import { measureJson } from '../../protocols/json/splice.ts';
 
 export interface ReplyLimits {
   /** Bytes of a whole reply, and of one event of a stream. */
@@ -185,3 +188,53 @@ export const TRUNCATED: ProviderFailure = {
   message: "the provider's stream ended before the answer was complete",
   reason: 'truncated',
 };
+
+export interface WholeReply {
+  kind: 'whole';
+  /** As it came. */
+  body: Buffer | string;
+  value: unknown;
+  usage: Usage | undefined;
+}
+
+/** Throws FailureError for bytes that are no answer, or one of more than `maxValues` JSON values. */
+export function readWholeReply(bytes: Buffer, { protocol }: BuiltRequest, maxValues: number): WholeReply {
+  const ascii = isAscii(bytes);
+  const text = bytes.toString(ascii ? 'latin1' : 'utf8');
+  const failure = unparsable(bytes, maxValues, ascii ? text : undefined);
+  if (failure !== undefined) throw new FailureError(failure);
+  const value = parseReply(text);
+  const { usage } = protocol.relay.inspectReply(value);
+  // A string leaves in one write with its head; other bytes than ASCII go on as they came.
+  return { kind: 'whole', body: ascii ? text : bytes, value, usage };
+}
+
+function parseReply(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const reason = text === '' ? 'empty' : 'malformed';
+    const message =
+      reason === 'empty' ? 'the provider sent an empty answer' : 'the provider sent no valid JSON';
+    throw new FailureError({ kind: 'failed', message, reason });
+  }
+}
+
+/** No shorter JSON has more than MAX_LEVELS levels: each takes two brackets. */
+const SHORT = 2 * MAX_LEVELS;
+
+/**
+ * Why a provider's JSON must not be parsed; undefined: it may be. Bytes within their limit can hold millions of values or levels,
+ * each of which takes a hundred times its bytes in memory. `ascii`: the bytes as text, if they are ASCII.
+ */
+function unparsable(bytes: Buffer, maxValues: number, ascii?: string): ProviderFailure | undefined {
+  // Each value takes a character, and a separator after it.
+  if (bytes.length <= SHORT && bytes.length <= 2 * maxValues) return undefined;
+  const { tooDeep, values } = measureJson(bytes, MAX_LEVELS, ascii);
+  if (tooDeep) return tooLarge(`is nested deeper than ${MAX_LEVELS} levels`);
+  return values > maxValues ? tooLarge(`holds more than ${plural(maxValues, 'JSON value')}`) : undefined;
+}
+
+function tooLarge(how: string): ProviderFailure {
+  return { kind: 'failed', message: `the provider's answer ${how}`, reason: 'too_large' };
+}
