@@ -94,10 +94,10 @@ const FOREIGN =
 
 /**
  * The key of a request, before its body is read. Unknown, malformed, expired and revoked keys get the same error, so that it reveals
- * nothing; a key of another service gets an error that says so. Rejects with GatewayError: 401, 403, or 503 if the database is not
- * available.
+ * nothing; a key of another service gets an error that says so. Throws or rejects with GatewayError: 401, 403, or 503 if the database
+ * is not available. A promise only if the store gives one: a promise for each request costs half a microsecond.
  */
-export async function authenticate(
+export function authenticate(
   request: {
     headers: Headers;
     endpoint: Endpoint;
@@ -106,19 +106,25 @@ export async function authenticate(
   },
   store: Store,
   now: number,
-): Promise<Key> {
+): Key | Promise<Key> {
   const { headers, endpoint, keyHeaders } = request;
   const plaintext = keyOf(headers, keyHeaders);
   if (plaintext === '') {
     const ways = keyHeaders.map(({ shown }) => shown).sort();
     throw new GatewayError('unauthenticated', `no API key was sent; send ${ways.join(' or ')}`);
   }
-  let key: Key | undefined;
-  try {
-    key = looksLikeKey(plaintext) ? await store.findKey(hashKey(plaintext)) : undefined;
-  } catch (error) {
-    throw databaseAway(error);
-  }
+  const found = looksLikeKey(plaintext) ? store.findKey(hashKey(plaintext)) : undefined;
+  if (!(found instanceof Promise)) return validKey(found, plaintext, endpoint, now);
+  return found.then(
+    (key) => validKey(key, plaintext, endpoint, now),
+    (error: unknown) => {
+      throw databaseAway(error);
+    },
+  );
+}
+
+/** Throws GatewayError 401 or 403. */
+function validKey(key: Key | undefined, plaintext: string, endpoint: Endpoint, now: number): Key {
   if (key === undefined || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) {
     throw new GatewayError('unauthenticated', plaintext.startsWith(KEY_PREFIX) ? NOT_VALID : FOREIGN);
   }

@@ -224,6 +224,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     routing,
     discovered:
       config.file === null ? findLocalServers({ client, routing, clock }, peers) : Promise.resolve(),
+    searched: config.file !== null,
     client,
     metrics: metrics && (peers === undefined ? metrics : allMetrics(metrics, peers)),
     inFlightLimit,

@@ -61,7 +61,10 @@ export function startHousekeeping(parts: Parts): Promise<void> {
   /** Of several workers, one. */
   const once = (everyMs: number, task: () => Promise<void>, firstMs?: number): void =>
     repeat(everyMs, async () => (peers?.leads === false ? undefined : task()), parts, firstMs);
-  void discovered.then(() => once(LIST_EVERY_MS, () => refreshModelLists(parts)));
+  void discovered.then(() => {
+    parts.deps.searched = true;
+    once(LIST_EVERY_MS, () => refreshModelLists(parts));
+  });
   const measured = discovered.then(() => (peers?.leads === false ? undefined : measureWindows(parts)));
   once(WINDOWS_EVERY_MS, () => measureWindows(parts), WINDOWS_EVERY_MS);
   once(HEALTH_EVERY_MS, createHealthPublisher({ health: routing.health, store, clock, log }));

@@ -103,6 +103,8 @@ export interface GatewayDeps {
   routing: Routing;
   /** Resolves when the search for local servers is over. */
   discovered: Promise<void>;
+  /** It is over, so a request need not wait for a promise. */
+  searched: boolean;
   client: ProviderClient;
   /** Called at the end of each admitted request, in this order. */
   observers: readonly Observer[];

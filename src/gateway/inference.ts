@@ -30,11 +30,9 @@ export async function infer(
   const { clock, store } = deps;
   const { requestId, headers, cancellation } = exchange;
   const startedAt = clock.monotonic();
-  const key = await authenticate(
-    { headers, endpoint: name, keyHeaders: client.keyHeaders },
-    store,
-    clock.now(),
-  );
+  const asked = { headers, endpoint: name, keyHeaders: client.keyHeaders };
+  const found = authenticate(asked, store, clock.now());
+  const key = found instanceof Promise ? await found : found;
   const { limits, strict, tiers } = deps.current.config;
   const release = deps.inFlightLimit.enter(deps.current.config, exchange.arrivedInTime);
   try {
@@ -43,7 +41,7 @@ export async function infer(
     const inbound = readRequest(protocol, bytes, limits.maxValues, undefined, relayedPath);
     const readAt = clock.monotonic();
     const forwarded = client.forwardedHeaders(headers, exchange.query);
-    await deps.discovered;
+    if (!deps.searched) await deps.discovered;
     const query = routingQuery(inbound, key, forwarded.longContext);
     const resolving = resolveTargets(query, cancellation, deps);
     const resolution = resolving instanceof Promise ? await resolving : resolving;

@@ -256,8 +256,8 @@ export interface Store {
   /** Requests admitted in that hour. */
   used(accountId: number, hour: number): Promise<number>;
 
-  /** Finds a key by its hash (hex). Revoked and expired keys are found too. */
-  findKey(hash: string): Promise<Key | undefined>;
+  /** Finds a key by its hash (hex). Revoked and expired keys are found too. Without a promise if the key is known now; never throws. */
+  findKey(hash: string): Key | undefined | Promise<Key | undefined>;
   /** Creates the account (with `tier`) if it is new, then the key. Resolves to the stored key. One transaction. */
   createKey(key: NewKey): Promise<Key>;
   /** Oldest first. */

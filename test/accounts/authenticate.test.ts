@@ -8,7 +8,7 @@ import type { Key, Store } from '../../src/store/store.ts';
 import { makeKey, NOW, refusalOf, temporaryStore } from './support.ts';
 
 /** With the headers that the endpoint reads keys from. */
-function authenticate(
+async function authenticate(
   request: Omit<Parameters<typeof authenticateWith>[0], 'keyHeaders'>,
   store: Store,
   now: number,

@@ -74,9 +74,12 @@ export function prepareKeys(db: Db) {
 
 type KeyStore = Pick<Store, 'findKey' | 'createKey' | 'listKeys' | 'revokeKey' | 'replaceKey' | 'extendKey'>;
 
-export function keysOf(run: Connection<ReturnType<typeof prepareKeys>>['run']): KeyStore {
+export function keysOf({
+  run,
+  runNow,
+}: Pick<Connection<ReturnType<typeof prepareKeys>>, 'run' | 'runNow'>): KeyStore {
   return {
-    findKey: (hash) => run((sql) => sql.findKey(hash)),
+    findKey: (hash) => runNow((sql) => sql.findKey(hash)),
     createKey: (key) => run((sql) => sql.createKey(key)),
     listKeys: (account) => run((sql) => sql.listKeys(account)),
     revokeKey: (id, at) => run((sql) => sql.revokeKey(id, at)),

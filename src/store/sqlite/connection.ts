@@ -24,6 +24,8 @@ export interface Connection<Statements> {
   /** Runs `task` now, with the prepared statements. Repeats it while another process locks the database. Rejects with
    *  StoreError. */
   run: <Result>(task: (statements: Statements, db: Db) => Result) => Promise<Result>;
+  /** As `run`, with a promise only if the task failed: for what each request asks. */
+  runNow: <Result>(task: (statements: Statements, db: Db) => Result) => Result | Promise<Result>;
   /** Runs `task` once, and rejects if the database is locked. */
   runOnce: <Result>(task: (statements: Statements, db: Db) => Result) => Promise<Result>;
   readonly closed: boolean;
@@ -62,14 +64,17 @@ export async function connect<Statements>(
     return Promise.reject(asError(storeError(error, file)));
   }
 
+  function runNow<Result>(task: Task<Result>): Result | Promise<Result> {
+    try {
+      return attempt(task);
+    } catch (error) {
+      return isBusy(error) ? retryWhileLocked(() => attempt(task)).catch(rejected) : rejected(error);
+    }
+  }
+
   return {
-    run<Result>(task: Task<Result>): Promise<Result> {
-      try {
-        return Promise.resolve(attempt(task));
-      } catch (error) {
-        return isBusy(error) ? retryWhileLocked(() => attempt(task)).catch(rejected) : rejected(error);
-      }
-    },
+    run: (task) => Promise.resolve(runNow(task)),
+    runNow,
     runOnce<Result>(task: Task<Result>): Promise<Result> {
       try {
         return Promise.resolve(attempt(task));

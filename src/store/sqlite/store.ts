@@ -37,7 +37,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     admit: admissions.admit,
     used: (accountId, hour) => run((sql) => sql.used.get(accountId, hour) ?? 0),
 
-    ...keysOf(run),
+    ...keysOf(connection),
 
     findAccount: (name) => run((sql) => sql.findAccount(name)),
     listAccounts: () => run((sql) => sql.listAccounts()),
