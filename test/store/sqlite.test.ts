@@ -21,6 +21,7 @@ import { createIds } from '../../src/ids.ts';
 import { openStore } from '../../src/store/open.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
+import type { Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { HOUR, newKey, storeContract, usageRow } from './contract.ts';
 import { admit, contentsOf, faultOf, opened, temporaryFile } from './support.ts';
@@ -61,6 +62,25 @@ describe('the location', () => {
 });
 
 describe('another process on the same file', () => {
+  it('is counted in the limit wherever it admits, and whenever an hour is deleted', async () => {
+    const file = temporaryFile();
+    const [ours, theirs] = [await opened(file), await opened(file)];
+    const { accountId } = await ours.createKey(newKey());
+    const admitted = (store: Store): Promise<number | undefined> => admit(store, accountId, HOUR + 5, 8);
+    // The third one and later ones of one process are counted by one statement, while no other process counts.
+    for (const used of [1, 2, 3, 4]) expect(await admitted(ours)).toBe(used);
+    expect(await admitted(theirs)).toBe(5);
+    for (const used of [6, 7]) expect(await admitted(ours)).toBe(used);
+    const both = await Promise.all([admitted(ours), admitted(ours), admitted(theirs)]);
+    expect(both.filter((used) => used !== undefined)).toEqual([8]);
+    expect(await admitted(ours)).toBeUndefined();
+
+    const db = new Database(file);
+    db.exec('DELETE FROM hours');
+    db.close();
+    for (const used of [1, 2, 3, 4]) expect(await admitted(ours)).toBe(used);
+  });
+
   it('is seen in the next turn in a key that was found before: revoked, of another tier, gone', async () => {
     const file = temporaryFile();
     const [ours, theirs] = [await opened(file), await opened(file)];
