@@ -16,13 +16,14 @@ export class Histogram {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  observe(value: number): void {
+  /** `times`: values of this size. */
+  observe(value: number, times = 1): void {
     const { bounds, counts } = this;
     let at = 0;
     while (at < bounds.length && value > (bounds[at] ?? Infinity)) at += 1;
-    counts[at] = (counts[at] ?? 0) + 1;
-    this.sum += value;
-    this.total += 1;
+    counts[at] = (counts[at] ?? 0) + times;
+    this.sum += value * times;
+    this.total += times;
   }
 }
 
