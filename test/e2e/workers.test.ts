@@ -1,7 +1,7 @@
 // Several processes on one port: what a user of `gateway serve --workers 2` relies on. Real processes, real sockets.
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { call } from '../../src/control/client.ts';
 import { send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
@@ -265,6 +265,21 @@ describe('the end', () => {
     server.child.kill('SIGKILL');
     await server.ended;
     await expect.poll(() => workers.filter(({ pid }) => isAlive(pid)), { timeout: 10_000 }).toEqual([]);
+  });
+
+  it('of a killed supervisor ends a worker in an endless loop, too: the port is free again', async () => {
+    const shell = home({ NODE_OPTIONS: `--import ${import.meta.dirname}/endless-loop.mjs` });
+    const server = await shell.serve(...WORKERS);
+    const { workers = [] } = await statusOf(shell);
+    onTestFinished(() => {
+      for (const { pid } of workers) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    });
+    for (const { pid } of workers) process.kill(pid, 'SIGUSR2');
+    server.child.kill('SIGKILL');
+    await server.ended;
+    await expect.poll(() => workers.filter(({ pid }) => isAlive(pid)), { timeout: 20_000 }).toEqual([]);
+    const { port } = new URL(server.url);
+    await shell.serve('--port', port);
   });
 });
 

@@ -109,6 +109,8 @@ describe('the start', () => {
   });
 });
 
+const isEnd = ({ message }: { message: string }): boolean => message.startsWith('a worker ended');
+
 describe('a worker that ends', () => {
   it('is started again at once, and another one leads meanwhile', async () => {
     const parts = await started();
@@ -130,7 +132,7 @@ describe('a worker that ends', () => {
     for (const pause of [0, 1000, 2000, 4000]) {
       launched.findLast(({ number }) => number === 1)?.end({ code: 1, signal: null });
       await settled();
-      expect(records.at(-1)?.fields).toMatchObject({ code: 1, pause_ms: pause });
+      expect(records.findLast(isEnd)?.fields).toMatchObject({ code: 1, pause_ms: pause });
       const before = launched.length;
       if (pause > 0) {
         clock.advance(pause - 1);
@@ -144,10 +146,13 @@ describe('a worker that ends', () => {
   it('has no pause after it served for a while', async () => {
     const { clock, launched, records } = await started();
     for (let round = 0; round < 3; round += 1) {
-      clock.advance(10_000);
-      launched.findLast(({ number }) => number === 1)?.end();
+      const worker = launched.findLast(({ number }) => number === 1);
+      worker?.serve();
       await settled();
-      expect(records.at(-1)?.fields).toMatchObject({ pause_ms: 0 });
+      clock.advance(10_000);
+      worker?.end();
+      await settled();
+      expect(records.findLast(isEnd)?.fields).toMatchObject({ pause_ms: 0 });
     }
   });
 
@@ -231,6 +236,57 @@ describe('a worker that hangs', () => {
     await settled();
     expect(launched[0]?.killed).toBe(true);
     expect(pool.members.map(({ process }) => process)).toEqual([launched[1]]);
+  });
+});
+
+describe('a worker that hangs in its start', () => {
+  const START_MS = 30_000;
+  const REASON = 'it does not serve 30 s after its start: it is killed';
+
+  it('fails the start of the gateway', async () => {
+    const { pool, launched, clock } = setUp();
+    const start = pool.start();
+    launched[0]?.serve();
+    const outcome = expect(start).rejects.toThrow(REASON);
+    clock.advance(START_MS);
+    await outcome;
+    expect(pool.members).toEqual([]);
+  });
+
+  it('ends a reload with the reason, and the old worker stays', async () => {
+    const parts = await started(1);
+    const { pool, launched, clock } = parts;
+    const replaced = pool.replaceAll();
+    await settled();
+    clock.advance(START_MS - 1);
+    expect([launched[1]?.killed, pool.isReplacing]).toEqual([false, true]);
+    clock.advance(1);
+    expect(await replaced).toBe(REASON);
+    await settled();
+    expect([launched[1]?.killed, launched[0]?.stops, pool.isReplacing]).toEqual([true, [], false]);
+    expect(states(parts)).toEqual(['1 serving 100']);
+    const again = pool.replaceAll();
+    await settled();
+    launched[2]?.serve();
+    expect(await again).toBeUndefined();
+  });
+
+  it('is killed and started again after a growing pause: the time of its start is no service', async () => {
+    const { launched, clock, records } = await started(1);
+    launched[0]?.end();
+    await settled();
+    for (const pause of [1000, 2000]) {
+      const worker = launched.at(-1);
+      clock.advance(START_MS);
+      await settled();
+      expect(worker?.killed).toBe(true);
+      expect(records.slice(-2)).toMatchObject([
+        { message: 'a worker does not start', fields: { worker: 1, reason: REASON } },
+        { message: 'a worker ended: it is started again', fields: { pause_ms: pause } },
+      ]);
+      clock.advance(pause);
+      expect(launched.at(-1)).not.toBe(worker);
+    }
   });
 });
 

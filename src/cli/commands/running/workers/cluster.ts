@@ -1,6 +1,8 @@
 // Starts a worker as a process, with Node's cluster module. SCHED_NONE: the supervisor opens the port once and accepts nothing; each
 // worker accepts for itself, so that no connection waits for a process that was killed (docs/decisions/0020).
+import { spawn } from 'node:child_process';
 import cluster from 'node:cluster';
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import {
   createChannel,
@@ -97,4 +99,45 @@ export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
     started.channel.close();
   });
   return started;
+}
+
+export interface Guard {
+  /** Watches the worker until it has ended. */
+  add(worker: { readonly pid: number; readonly exited: Promise<unknown> }): void;
+}
+
+/** Each line of the input has the pids of all workers. Signals of a terminal are for the supervisor. */
+const SCRIPT = `trap '' INT TERM HUP
+pids=
+while read -r line; do pids=$line; done
+test -z "$pids" && exit
+sleep 1
+kill -9 $pids`;
+/** What `ps` shows. */
+const NAME = 'gateway: waits for the end of the supervisor';
+
+/** Ends the workers of a supervisor that was killed. Node ends a worker whose supervisor is gone, but not one in an endless loop, which
+ *  would hold the port for ever. A shell waits for the end of its input, which only the supervisor holds: it costs the requests nothing.
+ *  A system without /bin/sh has no guard. */
+export function startGuard(): Guard {
+  const pids = new Set<number>();
+  const shell = spawn('/bin/sh', ['-c', SCRIPT, NAME], { stdio: ['pipe', 'ignore', 'ignore'] });
+  const { stdin } = shell;
+  shell.on('error', () => undefined);
+  stdin.on('error', () => undefined);
+  shell.unref();
+  (stdin as Socket).unref();
+  const write = (): void => {
+    if (stdin.writable) stdin.write(`${[...pids].join(' ')}\n`);
+  };
+  return {
+    add({ pid, exited }) {
+      pids.add(pid);
+      write();
+      void exited.then(() => {
+        pids.delete(pid);
+        write();
+      });
+    },
+  };
 }

@@ -26,8 +26,8 @@ export interface Member<Process> {
   readonly number: number;
   readonly process: Process;
   state: 'starting' | 'serving' | 'stopping';
-  /** On the clock that never jumps. */
-  readonly startedAt: number;
+  /** On the clock that never jumps; undefined: it has not served. */
+  servedFrom: number | undefined;
 }
 
 export interface Pool<Ready, Process> {
@@ -45,6 +45,8 @@ export interface Pool<Ready, Process> {
   kill(): void;
 }
 
+/** A worker that does not serve after this time hangs. */
+const START_MS = 30_000;
 /** A worker that served for this time did not end because of its start. */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 1000;
@@ -70,6 +72,12 @@ export function createPool<Ready, Process extends Launched<Ready>>(
   options: PoolOptions<Process>,
 ): Pool<Ready, Process> {
   return new WorkerPool<Ready, Process>(options);
+}
+
+interface Started<Ready, Process> {
+  member: Member<Process>;
+  /** As that of the process; rejects too if the start takes too long. */
+  ready: Promise<Ready>;
 }
 
 class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, Process> {
@@ -105,12 +113,12 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
   async start(): Promise<Ready> {
     const all = Array.from({ length: this.#options.count }, (_, at) => this.#add(at + 1, at === 0));
     try {
-      const [first] = await Promise.all(all.map(({ process }) => process.ready));
+      const [first] = await Promise.all(all.map(({ ready }) => ready));
       this.#started = true;
       return first as Ready;
     } catch (error) {
       this.kill();
-      await Promise.all(all.map(({ process }) => process.exited));
+      await Promise.all(all.map(({ member }) => member.process.exited));
       throw error;
     }
   }
@@ -137,22 +145,33 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
     for (const { process } of this.#members) process.kill();
   }
 
-  #add(number: number, leads: boolean): Member<Process> {
+  #add(number: number, leads: boolean): Started<Ready, Process> {
     const { launch, clock, onAdded } = this.#options;
     const process = launch(number, leads);
-    const member: Member<Process> = { number, process, state: 'starting', startedAt: clock.monotonic() };
+    const member: Member<Process> = { number, process, state: 'starting', servedFrom: undefined };
     this.#members.add(member);
     if (leads) this.#leader = member;
     void process.exited.then((exit) => this.#ended(member, exit));
-    process.ready.then(
+    const ready = this.#inTime(process.ready);
+    ready.then(
       () => {
+        member.servedFrom = clock.monotonic();
         if (member.state === 'starting') member.state = 'serving';
         this.#appoint();
       },
       () => undefined,
     );
     onAdded?.(member);
-    return member;
+    return { member, ready };
+  }
+
+  #inTime(ready: Promise<Ready>): Promise<Ready> {
+    return new Promise((resolve, reject) => {
+      const tooLate = (): void =>
+        reject(new Error(`it does not serve ${START_MS / 1000} s after its start: it is killed`));
+      const cancel = this.#options.clock.after(START_MS, tooLate);
+      ready.then(resolve, reject).finally(cancel);
+    });
   }
 
   #appoint(): void {
@@ -169,8 +188,9 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
     this.#appoint();
     if (wasStopping || !this.#started) return;
     const { clock, log } = this.#options;
-    const { number, startedAt } = member;
-    const row = clock.monotonic() - startedAt >= STEADY_MS ? 1 : (this.#ends.get(number) ?? 0) + 1;
+    const { number, servedFrom } = member;
+    const isSteady = servedFrom !== undefined && clock.monotonic() - servedFrom >= STEADY_MS;
+    const row = isSteady ? 1 : (this.#ends.get(number) ?? 0) + 1;
     this.#ends.set(number, row);
     const pauseMs = pauseAfter(row);
     const how = signal === null ? { code } : { signal };
@@ -187,10 +207,10 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
 
   #startAgain(number: number): void {
     this.#pauses.delete(number);
-    const next = this.#add(number, false);
-    next.process.ready.catch((error: unknown) => {
+    const { member, ready } = this.#add(number, false);
+    ready.catch((error: unknown) => {
       this.#options.log.error('a worker does not start', { worker: number, reason: reasonOf(error) });
-      next.process.kill();
+      member.process.kill();
     });
   }
 
@@ -218,11 +238,11 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
     const old = this.members.filter((member) => member.number === number);
     this.#pauses.get(number)?.();
     this.#pauses.delete(number);
-    const next = this.#add(number, false);
+    const { member: next, ready } = this.#add(number, false);
     // An end before it serves is reported here, not as the end of a worker.
     next.state = 'stopping';
     try {
-      await next.process.ready;
+      await ready;
     } catch (error) {
       next.process.kill();
       return reasonOf(error);

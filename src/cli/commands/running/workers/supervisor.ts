@@ -14,7 +14,7 @@ import { openDatabase, shownDatabase } from '../../../with-store.ts';
 import { serveWords, StartFailure } from '../background.ts';
 import { openControl } from '../../../running.ts';
 import { createBoard } from './board.ts';
-import { launchWorker, prepareWorkers, WorkerFailure, type WorkerProcess } from './cluster.ts';
+import { launchWorker, prepareWorkers, startGuard, WorkerFailure, type WorkerProcess } from './cluster.ts';
 import { createCrowd, type Crowd } from './crowd.ts';
 import type { Hello, Ready, Shared } from './channel.ts';
 import { createPool, type Pool } from './pool.ts';
@@ -84,6 +84,7 @@ async function createSupervisor(
   const { createSessions } = await import('../../../../admin/sessions.ts');
   const newSessions = (): Sessions => createSessions({ clock, ids });
   const board = createBoard(clock);
+  const guard = startGuard();
   const state = { config, reloadFault: null, sessions: newSessions() };
 
   function launch(number: number, leads: boolean): WorkerProcess {
@@ -109,6 +110,7 @@ async function createSupervisor(
       },
       { live: (send) => crowd.watch(send), news: (send) => crowd.follow(send) },
     );
+    guard.add(worker);
     relayLog(worker, number, logger);
     return worker;
   }
