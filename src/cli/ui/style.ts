@@ -36,6 +36,8 @@ export async function createStyle(terminal: Terminal, env: Environment): Promise
 // eslint-disable-next-line no-control-regex -- the pattern must match control characters
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
+const UNSAFE_IN_JSON = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
 const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** Escapes characters that control a terminal: names and labels may contain them. */
@@ -62,9 +64,7 @@ export function shellWord(text: string): string {
 /** Prints one JSON document on stdout. */
 export function printJson(context: Context, value: unknown): void {
   // JSON.stringify escapes control characters, but not DEL, C1 and direction marks. Line breaks here are its own.
-  const text = JSON.stringify(value, null, 2).replace(UNSAFE, (char) =>
-    char === '\n' ? char : escaped(char),
-  );
+  const text = JSON.stringify(value, null, 2).replace(UNSAFE_IN_JSON, escaped);
   context.stdout.write(`${text}\n`);
 }
 
