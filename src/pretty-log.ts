@@ -1,4 +1,4 @@
-// Log records for people: a request is one line of at most 100 columns, all other records wrap at words.
+// Log records for people: a request is one line, as wide as the terminal up to 160 columns; all other records wrap at words.
 import { plural } from './plural.ts';
 
 /** Text that is broken only if it is longer than a line. `label` is dim and stays with it. */
@@ -21,6 +21,8 @@ const COLORS: Record<string, string> = { info: '32', warn: '33', error: '31' };
 const DIM = '2';
 
 const LINE_WIDTH = 100;
+/** A wider terminal shows more of the names and the message of a request. */
+const REQUEST_WIDTH = 160;
 const NARROWEST = 32;
 
 /** Makes the function that formats a record (a line of JSON) for a terminal of `columns`, or for another output. */
@@ -36,10 +38,12 @@ export function createPretty(colors: boolean): (record: string, columns?: number
       { text: clock, code: DIM, gap: 0 },
       { text: mark, code, gap: 1 },
     ];
-    const width = Math.max(NARROWEST, Math.min(LINE_WIDTH, columns || LINE_WIDTH));
+    const room = Math.max(NARROWEST, Math.min(REQUEST_WIDTH, columns || LINE_WIDTH));
     if (isRequest(fields))
-      return laidOut(requestWords(head(String(fields.status)), fields, width), width, paint);
-    if (isRefusal(fields)) return laidOut(refusalWords(head(String(fields.status)), fields), width, paint);
+      return laidOut(requestWords(head(String(fields.status)), fields, room), room, paint);
+    if (isRefusal(fields))
+      return laidOut(refusalWords(head(String(fields.status)), fields, room), room, paint);
+    const width = Math.min(LINE_WIDTH, room);
     return laidOut(recordWords(head(name.padEnd(5)), msg, fields), width, paint);
   };
 }
@@ -129,13 +133,13 @@ function isRequest(fields: object): fields is Answered {
   );
 }
 
-const ACCOUNT_WIDTH = 16;
+const ACCOUNT_WIDTH = { narrow: 16, wide: 32 };
 const STATUS_INDENT = '12:00:01 200  '.length;
 
 /** `12:00:01 200  alice  auto → anthropic/claude-sonnet-5  12.3k → 678 tokens  321ms  4.6s`; a narrow terminal wraps it. */
 function requestWords(head: Word[], answered: Answered, width: number): Shown {
   const { account, model, target = 'none', error, input, output, first_byte_ms: first, ms } = answered;
-  const who = fitted(plain(account), ACCOUNT_WIDTH);
+  const who = fitted(plain(account), ACCOUNT_WIDTH[width > LINE_WIDTH ? 'wide' : 'narrow']);
   const numbers = [
     `${short(input)} → ${plural(output ?? 0, 'token', short(output))}`,
     first === undefined ? '-' : span(first),
@@ -178,10 +182,11 @@ function isRefusal(fields: object): fields is Refused {
 
 const PATH_WIDTH = 32;
 
-function refusalWords(head: Word[], refused: Refused): Shown {
+/** At least 100 columns, on several lines of a narrow terminal. */
+function refusalWords(head: Word[], refused: Refused, width: number): Shown {
   const where = fitted(plain(refused.path), PATH_WIDTH);
   const by = workerPart(refused);
-  const room = LINE_WIDTH - STATUS_INDENT - widthOf([where, ...by].join('  ')) - 2;
+  const room = Math.max(LINE_WIDTH, width) - STATUS_INDENT - widthOf([where, ...by].join('  ')) - 2;
   const words = [
     ...head,
     { text: where, gap: 2 },

@@ -133,9 +133,10 @@ describe('a request in the log for people', () => {
     upstream_id: 'req_of_the_provider',
   };
 
-  function shownOf(fields: object, colors = false): string {
+  function shownOf(fields: object, colors = false, columns?: number): string {
     let text = '';
-    const log = createLog({ format: 'pretty', stream: { write: (more: string) => (text += more) }, colors });
+    const stream = { columns, write: (more: string) => (text += more) };
+    const log = createLog({ format: 'pretty', stream, colors });
     log.info('answered', { ...DONE, ...fields });
     log.flush();
     return text;
@@ -178,6 +179,21 @@ describe('a request in the log for people', () => {
     expect(line).not.toContain('\n');
     expect(displayWidth(line)).toBeLessThanOrEqual(100);
     expect(displayWidth(stripVTControlCharacters(shownOf(fields, true)).trimEnd())).toBeLessThanOrEqual(100);
+  });
+
+  it('shows whole names and messages on a terminal that is wider', () => {
+    const target = `workstation/${'m'.repeat(60)}`;
+    const account = 'The Research Group of Building 7';
+    const line = shownOf({ account, target }, false, 160).trimEnd();
+    expect(line).toContain(`${account}  auto → ${target}  12.3k → 678 tokens`);
+    expect(displayWidth(line)).toBeLessThanOrEqual(160);
+    const message = 'the API key is not valid: unknown, expired or revoked; see: gateway keys list --all';
+    let text = '';
+    const stream = { columns: 160, write: (more: string) => (text += more) };
+    const log = createLog({ format: 'pretty', stream });
+    log.info('refused', { path: '/v1/chat/completions', status: 401, message });
+    log.flush();
+    expect(text).toMatch(new RegExp(`401 {2}/v1/chat/completions {2}${message}\\n$`));
   });
 
   it('wraps between its fields on a terminal that is narrower', () => {

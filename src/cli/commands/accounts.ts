@@ -100,7 +100,7 @@ async function renameAccount(
   await warnOfLookalike(name, store, context);
   sayWritten(context, store);
   if (options.json) printJson(context, { account: renamed.name, renamed_from: account, tier: renamed.tier });
-  else printLines(context.stdout, [`account ${clean(account)} is now ${clean(renamed.name)}`]);
+  else say(context.stdout, `account ${clean(account)} is now ${clean(renamed.name)}`);
 }
 
 async function removeAccount(
@@ -125,7 +125,7 @@ async function removeAccount(
   if (options.json) printJson(context, { account: removed.name, keys: keys.length, requests });
   else {
     const lost = `${plural(keys.length, 'key', formatCount(keys.length))}, usage of ${plural(requests, 'request', formatCount(requests))}`;
-    printLines(context.stdout, [`account ${clean(removed.name)} is removed: ${lost}`]);
+    say(context.stdout, `account ${clean(removed.name)} is removed: ${lost}`);
   }
 }
 

@@ -1,4 +1,5 @@
 // `gateway config`: whether the configuration is valid, and what is in effect and from where. Neither starts anything.
+import { basename } from 'node:path';
 import type { Command } from 'commander';
 import type { EffectiveValue } from '../../config/effective.ts';
 import { plural } from '../../plural.ts';
@@ -45,7 +46,7 @@ async function checkConfig(options: Options, command: Command, context: Context)
     config.file === null
       ? `no configuration file: ${plural(config.providers.length, 'provider')} with a key in the environment`
       : `${clean(config.file)} is valid: ${counts}`;
-  printLines(context.stdout, [what]);
+  say(context.stdout, what);
 }
 
 async function showConfig(options: Options, command: Command, context: Context): Promise<void> {
@@ -56,6 +57,7 @@ async function showConfig(options: Options, command: Command, context: Context):
     return;
   }
   const { stdout, env } = context;
+  const width = widthOf(stdout);
   const lines = table(
     values,
     [
@@ -64,12 +66,12 @@ async function showConfig(options: Options, command: Command, context: Context):
       {
         title: 'FROM',
         value: ({ source, where }) => ({
-          text: clean(where ?? source),
+          text: clean(width === undefined ? (where ?? source) : basename(where ?? source)),
           paint: source === 'default' || source === 'preset' ? 'dim' : undefined,
         }),
       },
     ],
-    { width: widthOf(stdout), style: await createStyle(stdout, env) },
+    { width, style: await createStyle(stdout, env) },
   );
   printLines(stdout, [
     config.file === null ? 'no configuration file' : `file ${clean(config.file)}`,

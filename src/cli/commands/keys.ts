@@ -165,13 +165,13 @@ async function listKeys(options: ListOptions, store: StoreReader, context: Conte
     return;
   }
   if (keys.length === 0) {
-    printLines(context.stdout, ['No keys yet. Create one: gateway keys create --account NAME']);
+    say(context.stdout, 'No keys yet. Create one: gateway keys create --account NAME');
     return;
   }
   const now = context.clock.now();
   const shown = options.all === true ? keys : keys.filter((key) => isValid(key, now));
   if (shown.length > 0) await printKeys(shown, context);
-  else printLines(context.stdout, ['No valid keys. Create one: gateway keys create --account NAME']);
+  else say(context.stdout, 'No valid keys. Create one: gateway keys create --account NAME');
   const hidden = keys.length - shown.length;
   if (hidden > 0)
     say(
@@ -259,7 +259,7 @@ async function revokeKey(
     return;
   }
   const at = key.revokedAt === null ? '' : ` since ${formatTime(key.revokedAt)} UTC`;
-  printLines(context.stdout, [`${key.id} of account ${clean(key.account)} is revoked${at}`]);
+  say(context.stdout, `${key.id} of account ${clean(key.account)} is revoked${at}`);
 }
 
 /** The ID of a key, given by its ID or by the beginning that `keys list` shows. */

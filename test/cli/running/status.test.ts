@@ -104,14 +104,14 @@ describe('status', () => {
     expect(code).toBe(0);
     expect(stdout).toContain(`pid        ${server.child.pid}`);
     expect(stdout).toContain(server.url);
-    expect(stdout).toMatch(/own +own\/limited cooling for 59m/);
+    expect(stdout).toMatch(/own +cooling for 59m: limited/);
     expect(stdout).toMatch(/a +2 +300/);
     await published(at.database);
     process.kill(server.child.pid ?? 0, 'SIGKILL');
     await server.ended;
     const afterwards = await at.command('status');
     expect(afterwards.code).toBe(1);
-    expect(afterwards.stdout).toContain('Servers on this database avoid:\n  own/limited cooling for 59m');
+    expect(afterwards.stdout).toContain('Servers on this database avoid:\n  cooling for 59m: own/limited');
   });
 
   it('lists two gateways on one database, oldest first, and not one on another database beside it', async () => {

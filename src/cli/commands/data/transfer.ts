@@ -10,7 +10,7 @@ import { plural } from '../../../plural.ts';
 import type { Store } from '../../../store/store.ts';
 import { CliError, version, type Context, type Terminal } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
-import { clean, formatCount, printLines } from '../../ui/style.ts';
+import { clean, formatCount } from '../../ui/style.ts';
 import { openDatabase, readConfig, sayWritten } from '../../with-store.ts';
 import { exportLines, importedRecords, noCounts, type Counts } from './format.ts';
 
@@ -96,7 +96,7 @@ async function exportTo(file: string, store: Store, context: Context): Promise<v
   } finally {
     closeSync(descriptor);
   }
-  printLines(context.stdout, [`exported ${countsText(counts)} to ${clean(path)}`]);
+  say(context.stdout, `exported ${countsText(counts)} to ${clean(path)}`);
 }
 
 /** Keys of clients are in it as hashes, but accounts and usage concern nobody else. */
@@ -133,7 +133,7 @@ async function importFrom(file: string, store: Store, context: Context): Promise
     const remedy = 'name a new one with --database';
     throw new CliError(`the database ${store.location} is not empty; ${remedy}; nothing was imported`);
   }
-  printLines(context.stdout, [`imported ${countsText(counts)}`]);
+  say(context.stdout, `imported ${countsText(counts)}`);
   sayWritten(context, store);
 }
 
@@ -163,7 +163,7 @@ function countsText(counts: Counts): string {
 async function backUp(path: string, store: Store, { stdout, stderr }: Context): Promise<void> {
   await store.backup(path);
   const size = formatCount(statSync(path).size);
-  printLines(stdout, [`copied ${clean(store.location)} to ${clean(path)} (${size} bytes)`]);
+  say(stdout, `copied ${clean(store.location)} to ${clean(path)} (${size} bytes)`);
   const key = `${store.location}.key`;
   if (existsSync(key))
     say(

@@ -6,6 +6,7 @@ import { isoTime } from '../../../clock.ts';
 import type { AdminScope, AdminToken, AuditEntry, Store } from '../../../store/store.ts';
 import { parseExpiry, parseName } from '../../args/values.ts';
 import { CliError, type Context } from '../../context.ts';
+import { say } from '../../ui/lines.ts';
 import { table, type Cell } from '../../ui/table.ts';
 import {
   clean,
@@ -133,7 +134,7 @@ async function listTokens(options: Options, store: Store, context: Context): Pro
   }
   const { stdout, env, clock } = context;
   if (tokens.length === 0) {
-    printLines(stdout, ['No tokens yet. Create one: gateway admin tokens create --scope read']);
+    say(stdout, 'No tokens yet. Create one: gateway admin tokens create --scope read');
     return;
   }
   const now = clock.now();
@@ -185,5 +186,5 @@ async function revokeToken(id: string, options: Options, store: Store, context: 
   const { tokenJson } = await import('../../../accounts/admin.ts');
   const { revoked_at } = tokenJson(token);
   if (options.json) printJson(context, { id: token.id, revoked_at });
-  else printLines(context.stdout, [`token ${token.id} is revoked`]);
+  else say(context.stdout, `token ${token.id} is revoked`);
 }

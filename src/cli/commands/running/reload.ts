@@ -7,7 +7,7 @@ import { plural } from '../../../plural.ts';
 import { parseGrace, parsePort } from '../../args/values.ts';
 import { CliError, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
-import { clean, formatDuration, printJson, printLines } from '../../ui/style.ts';
+import { clean, formatDuration, printJson } from '../../ui/style.ts';
 import { readConfig, sayRead } from '../../with-store.ts';
 import { choose, parsePid } from './stop.ts';
 
@@ -59,7 +59,7 @@ async function reloadCommand(
     ...(workers.length === 0 ? [] : [`replaced its workers by ${plural(served, 'new one')}`]),
   ];
   const what = done.length === 0 ? 'no configuration file to read' : done.join(' and ');
-  printLines(context.stdout, [`the gateway with pid ${status.pid} has ${what}`]);
+  say(context.stdout, `the gateway with pid ${status.pid} has ${what}`);
   const ending = workers.filter(({ state }) => state === 'stopping');
   const open = ending.reduce((sum, worker) => sum + (worker.requests_in_flight ?? 0), 0);
   if (open > 0) {

@@ -122,8 +122,8 @@ async function uninstall(options: Options, command: Command, context: Context): 
     }
   }
   rmSync(file);
-  printLines(context.stdout, [`removed ${clean(file)}`]);
-  if (enabledLink === undefined) printLines(context.stdout, [`To end it now: ${end.join(' && ')}`]);
+  say(context.stdout, `removed ${clean(file)}`);
+  if (enabledLink === undefined) say(context.stdout, `To end it now: ${end.join(' && ')}`);
 }
 
 async function showStatus(options: Options, command: Command, context: Context): Promise<void> {

@@ -190,9 +190,13 @@ function providerLines({ providers }: GatewayStatus, { style, context }: Page): 
   const now = context.clock.now();
   // A line for each target that is avoided.
   const rows = providers.flatMap(({ name, avoided }): { name: string; health: Cell }[] => {
-    const [first = { text: 'ok', paint: 'green' }, ...others] = avoided.map((target): Cell => {
-      return { text: healthText({ ...target, until: Date.parse(target.until) }, now), paint: 'yellow' };
-    });
+    const [first = { text: 'ok', paint: 'green' }, ...others] = avoided.map(
+      ({ target, state, until }): Cell => {
+        // The row names the provider.
+        const model = target.startsWith(`${name}/`) ? target.slice(name.length + 1) : target;
+        return { text: healthText({ target: model, state, until: Date.parse(until) }, now), paint: 'yellow' };
+      },
+    );
     return [{ name, health: first }, ...others.map((health) => ({ name: '', health }))];
   });
   return table(
@@ -205,10 +209,11 @@ function providerLines({ providers }: GatewayStatus, { style, context }: Page): 
   );
 }
 
-/** A cool-down has an end; a failing target is tried again from time to time. */
+/** The state comes first, because a narrow terminal cuts the end. A cool-down has an end; a failing target is tried again from
+ *  time to time. */
 function healthText({ target, state, until }: TargetHealth, now: number): string {
   const wait = state === 'cooling' ? ` for ${formatDuration(Math.max(until - now, 1000))}` : '';
-  return `${clean(target)} ${state}${wait}`;
+  return `${state}${wait}: ${clean(target)}`;
 }
 
 function avoidedLines(avoided: readonly TargetHealth[], { context, style }: Page): string[] {

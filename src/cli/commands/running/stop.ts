@@ -10,7 +10,7 @@ import { parseGrace, parsePort } from '../../args/values.ts';
 import { CliError, type Context } from '../../context.ts';
 import { lookUpGateways, noneRuns } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
-import { formatDuration, printJson, printLines } from '../../ui/style.ts';
+import { formatDuration, printJson } from '../../ui/style.ts';
 import { readValidConfig, sayRead } from '../../with-store.ts';
 
 interface Options {
@@ -65,7 +65,7 @@ async function stopCommand(
   const timeout = options.timeout ?? grace + AFTER_GRACE_MS;
   if (!(await isGoneWithin(gateway, timeout))) throw await stillThere(gateway, timeout);
   if (options.json) printJson(context, { pid: ended, stopped_at: isoTime(context.clock.now()) });
-  else printLines(context.stdout, [`the gateway with pid ${ended} has stopped`]);
+  else say(context.stdout, `the gateway with pid ${ended} has stopped`);
 }
 
 /** `command`: how to name one of several. */
