@@ -5,7 +5,7 @@ import { ask } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { gateway, type TestGateway } from '../helpers/gateway.ts';
 import { rawClient } from '../helpers/raw-client.ts';
-import { usageRow } from '../store/contract.ts';
+import { usageRow } from '../store/support.ts';
 import { API, call, newToken, openBrowser } from './support.ts';
 
 const ON = { config: { admin: true } };

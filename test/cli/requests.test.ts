@@ -7,7 +7,7 @@ import { createIds, createRequestIds } from '../../src/ids.ts';
 import { displayWidth } from '../../src/cli/ui/table.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store, UsageRow } from '../../src/store/store.ts';
-import { usageRow } from '../store/contract.ts';
+import { usageRow } from '../store/support.ts';
 import { createShell, NOW, type Shell } from './harness.ts';
 
 beforeEach(() => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
-import { HOUR, usageRow } from '../store/contract.ts';
+import { HOUR, usageRow } from '../store/support.ts';
 import { createShell, type Shell } from './harness.ts';
 
 async function filled(): Promise<Shell> {

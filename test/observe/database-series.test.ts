@@ -11,7 +11,7 @@ import type { Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { createDatabase } from '../helpers/postgres.ts';
 import { readMetrics } from '../helpers/prometheus.ts';
-import { HOUR, newKey, usageRow } from '../store/contract.ts';
+import { HOUR, newKey, usageRow } from '../store/support.ts';
 
 const DURATION = 'gateway_database_duration_seconds';
 const read = (timed: ReturnType<typeof timeStore>) => readMetrics(written([timed.family()]));

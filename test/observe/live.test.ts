@@ -5,7 +5,7 @@ import { createHealth } from '../../src/routing/health.ts';
 import { Trace } from '../../src/gateway/trace.ts';
 import type { Key } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
-import { usageRow } from '../store/contract.ts';
+import { usageRow } from '../store/support.ts';
 
 const key = { id: 'key_one', account: 'alice', accountId: 1 } as Key;
 

@@ -19,8 +19,7 @@ import { StoreError, type Store } from '../../src/store/store.ts';
 import { createUsageSpool } from '../../src/store/usage-spool.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { home } from '../helpers/process.ts';
-import { newKey } from '../store/contract.ts';
-import { opened, temporaryFile } from '../store/support.ts';
+import { newKey, opened, temporaryFile } from '../store/support.ts';
 
 const MEMORY = 5000;
 

@@ -8,7 +8,7 @@ import { openStore } from '../../src/store/open.ts';
 import { GROUPINGS, type Store } from '../../src/store/store.ts';
 import { createShell } from '../cli/harness.ts';
 import { temporaryDatabase } from '../helpers/postgres.ts';
-import { HOUR, usageRow } from './contract.ts';
+import { HOUR, usageRow } from './support.ts';
 
 const ROWS = 2500;
 

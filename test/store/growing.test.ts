@@ -5,8 +5,7 @@ import { expect, it, vi } from 'vitest';
 import { loadDriver, type Driver } from '../../src/store/sqlite/driver.ts';
 import { inspectFile } from '../../src/store/sqlite/file.ts';
 import { openStore } from '../../src/store/open.ts';
-import { HOUR, usageRow } from './contract.ts';
-import { temporaryFile } from './support.ts';
+import { HOUR, usageRow, temporaryFile } from './support.ts';
 
 /** Called between the look at the file's size and the look at its header. */
 const between = vi.hoisted(() => ({ run: (): void => undefined }));

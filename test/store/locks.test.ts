@@ -3,8 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { manualClock } from '../helpers/clock.ts';
-import { HOUR, newKey, usageRow } from './contract.ts';
-import { admit, faultOf, opened, temporaryFile } from './support.ts';
+import { HOUR, newKey, usageRow, admit, faultOf, opened, temporaryFile } from './support.ts';
 
 // The same copy of SQLite as the store's: two copies in one process don't see each other's locks.
 const Database = await loadDriver();

@@ -12,8 +12,7 @@ import {
   startServer,
   temporaryDatabase,
 } from '../helpers/postgres.ts';
-import { HOUR, newKey } from './contract.ts';
-import { faultOf, openedSoon } from './support.ts';
+import { HOUR, newKey, faultOf, openedSoon } from './support.ts';
 
 const ACCOUNTS = ['a', 'b', 'c', 'd', 'e', 'f'];
 const REQUESTS = 400;

@@ -10,8 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { openStore } from '../../src/store/open.ts';
 import type { AdmissionKey } from '../../src/store/store.ts';
 import { settableClock, temporaryDatabase } from '../helpers/postgres.ts';
-import { HOUR, newKey } from './contract.ts';
-import { admit, contentsOf, faultOf, opened, openedSoon, temporaryFile } from './support.ts';
+import { HOUR, newKey, admit, contentsOf, faultOf, opened, openedSoon, temporaryFile } from './support.ts';
 
 const CHILD = fileURLToPath(new URL('child.mjs', import.meta.url));
 

@@ -9,8 +9,7 @@ import { readItemKey } from '../../src/store/item-cipher.ts';
 import { createSealedItems, type SealedItems } from '../../src/store/sealed-items.ts';
 import { StoreError, type Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
-import { newKey } from './contract.ts';
-import { contentsOf, opened, temporaryFile } from './support.ts';
+import { newKey, contentsOf, opened, temporaryFile } from './support.ts';
 
 const SECRET = 'what the model answered';
 const quiet: Logger = {

@@ -23,8 +23,8 @@ import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import type { Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
-import { HOUR, newKey, storeContract, usageRow } from './contract.ts';
-import { admit, contentsOf, faultOf, opened, temporaryFile } from './support.ts';
+import { storeContract } from './contract.ts';
+import { HOUR, newKey, usageRow, admit, contentsOf, faultOf, opened, temporaryFile } from './support.ts';
 
 // The same copy of SQLite as the store's: two copies in one process don't see each other's locks.
 const Database = await loadDriver();

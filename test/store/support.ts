@@ -1,10 +1,17 @@
-// Folders and databases that go away with their test.
+// Folders and databases that go away with their test, and rows to store.
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
-import { StoreError, type AdmissionKey, type Store } from '../../src/store/store.ts';
+import {
+  StoreError,
+  type AdmissionKey,
+  type NewKey,
+  type Store,
+  type UsageRow,
+} from '../../src/store/store.ts';
 
 export function temporaryFile(name = 'gateway.db'): string {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-store-'));
@@ -60,4 +67,71 @@ export async function admit(
 ): Promise<number | undefined> {
   const count = await store.admit(keyOf(accountId), limit, now);
   return count.outcome === 'admitted' ? count.used : undefined;
+}
+
+export const HOUR = Date.parse('2026-11-21T14:00:00Z');
+
+export function newKey(change: Partial<NewKey> = {}): NewKey {
+  const id = change.id ?? 'key_one';
+  return {
+    id,
+    hash: createHash('sha256').update(id).digest('hex'),
+    prefix: 'sk-gw-abc',
+    account: 'alice',
+    tier: 'free',
+    label: null,
+    permissions: ['chat', 'messages'],
+    models: null,
+    createdAt: HOUR,
+    expiresAt: null,
+    ...change,
+  };
+}
+
+export function usageRow(change: Partial<UsageRow> = {}): UsageRow {
+  return {
+    at: HOUR + 1,
+    accountId: 1,
+    keyId: 'key_one',
+    endpoint: 'chat',
+    modelAsked: 'auto',
+    provider: 'sim',
+    model: 'echo',
+    status: 200,
+    streamed: true,
+    input: 100,
+    cacheRead: 10,
+    cacheWrite: 5,
+    output: 20,
+    reasoning: 7,
+    costUsd: 0.5,
+    firstByteMs: 1.5,
+    durationMs: 2.25,
+    error: null,
+    requestId: null,
+    attempts: null,
+    detail: null,
+    ...change,
+  };
+}
+
+/** The members of a usage row that are null if a provider reported nothing. */
+export const NOTHING_KNOWN = {
+  input: null,
+  cacheRead: null,
+  cacheWrite: null,
+  output: null,
+  reasoning: null,
+  costUsd: null,
+};
+
+/** What the tests of each subject get from the contract of an engine. */
+export interface Contract {
+  /** A store on a new, empty database. */
+  open: () => Promise<Store>;
+  /** The one of the test that runs. */
+  store: () => Store;
+  accountId: (account?: string) => Promise<number>;
+  /** The new count of the hour that holds `now`; undefined: nothing was counted. */
+  admit: (account: number, now: number, limit: number) => Promise<number | undefined>;
 }

@@ -6,9 +6,8 @@ import { HOUR_MS } from '../../src/clock.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import { GROUPINGS, type Store, type UsageRow } from '../../src/store/store.ts';
-import { HOUR, newKey, usageRow } from './contract.ts';
+import { HOUR, newKey, usageRow, admit, opened, temporaryFile } from './support.ts';
 import { byName, plainSums, usageRows } from './plain-sums.ts';
-import { admit, opened, temporaryFile } from './support.ts';
 
 const Database = await loadDriver();
 

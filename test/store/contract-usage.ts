@@ -1,0 +1,370 @@
+// What every engine must do with usage: rows, their sums in reports, and single requests.
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { HOUR_MS } from '../../src/clock.ts';
+import { NO_FIRST_BYTES } from '../../src/store/usage-sums.ts';
+import {
+  GROUPINGS,
+  type RequestIdQuery,
+  type RequestQuery,
+  type Store,
+  type UsageRow,
+} from '../../src/store/store.ts';
+import { byName, hourOf, NO_TOTALS, plainSums, usageRows } from './plain-sums.ts';
+import { type Contract, NOTHING_KNOWN, HOUR, newKey, usageRow } from './support.ts';
+
+export function usageContract(name: string, contract: Contract): void {
+  const { open, accountId, admit } = contract;
+  let store: Store;
+  beforeEach(() => {
+    store = contract.store();
+  });
+
+  describe(`${name}: usage`, () => {
+    it('sums up nothing as nothing, not as a cost of 0', async () => {
+      expect(await store.totals(undefined, HOUR)).toEqual({
+        requests: 0,
+        errors: 0,
+        unknown: 0,
+        unpriced: 0,
+        inputTokens: 0,
+        cacheReadTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 0,
+        costUsd: null,
+        firstByte: NO_FIRST_BYTES,
+      });
+      expect(await store.totalsBy('model', 1, HOUR)).toEqual([]);
+    });
+
+    it('counts requests from admissions, even those of which no row is left', async () => {
+      await store.createKey(newKey());
+      await store.createKey(newKey({ id: 'key_two', account: 'bob' }));
+      for (let n = 0; n < 4; n += 1) await admit(1, HOUR, 10);
+      await admit(2, HOUR, 10);
+      await store.recordUsage([usageRow()]);
+      expect(await store.totals(1, HOUR)).toMatchObject({ requests: 4, inputTokens: 115 });
+      expect(await store.totals(undefined, HOUR)).toMatchObject({ requests: 5, inputTokens: 115 });
+    });
+
+    it('keeps errors, unknown usage and known usage apart', async () => {
+      await store.recordUsage([
+        usageRow(),
+        usageRow({ cacheRead: null, cacheWrite: null, costUsd: null }),
+        usageRow({ ...NOTHING_KNOWN }),
+        usageRow({ ...NOTHING_KNOWN, error: 'upstream', status: 502, provider: null, model: null }),
+        usageRow({
+          error: 'client_closed',
+          status: 499,
+          input: 1,
+          cacheRead: 0,
+          cacheWrite: 0,
+          output: 2,
+          costUsd: 0.25,
+        }),
+      ]);
+      expect(await store.totals(1, HOUR)).toEqual({
+        requests: 0,
+        errors: 2,
+        unknown: 1,
+        unpriced: 1,
+        inputTokens: 115 + 100 + 1,
+        cacheReadTokens: 10,
+        cacheWriteTokens: 5,
+        outputTokens: 20 + 20 + 2,
+        costUsd: 0.75,
+        firstByte: [5, ...NO_FIRST_BYTES.slice(1)],
+      });
+    });
+
+    it('takes the window from the whole hour that holds its beginning', async () => {
+      await store.createKey(newKey());
+      for (const hour of [HOUR - HOUR_MS, HOUR, HOUR + HOUR_MS]) await admit(1, hour, 10);
+      await store.recordUsage([
+        usageRow({ at: HOUR - 1 }),
+        usageRow({ at: HOUR }),
+        usageRow({ at: HOUR + HOUR_MS }),
+      ]);
+      for (const since of [HOUR, HOUR + 1, HOUR + HOUR_MS - 1]) {
+        expect(await store.admissionsByHour(1, since)).toEqual([
+          { accountId: 1, hour: HOUR, requests: 1 },
+          { accountId: 1, hour: HOUR + HOUR_MS, requests: 1 },
+        ]);
+        expect(await store.totals(1, since)).toMatchObject({ requests: 2, outputTokens: 40 });
+      }
+    });
+
+    it('groups by account, key, model and hour, each with its own order', async () => {
+      await store.createKey(newKey({ account: 'zoe' }));
+      await store.createKey(newKey({ id: 'key_two', account: 'alice' }));
+      const zoe = await accountId('zoe');
+      const alice = await accountId('alice');
+      await admit(zoe, HOUR, 10);
+      await admit(alice, HOUR + HOUR_MS, 10);
+      await store.recordUsage([
+        usageRow({ accountId: zoe }),
+        usageRow({ accountId: alice, keyId: 'key_two', model: 'slow', at: HOUR + HOUR_MS }),
+        usageRow({
+          accountId: alice,
+          keyId: 'key_two',
+          at: HOUR + HOUR_MS + 1,
+          error: 'upstream',
+          ...NOTHING_KNOWN,
+        }),
+      ]);
+      const one = { requests: 1, errors: 0, unknown: 0, unpriced: 0 };
+      const firstByte = (requests: number): number[] => [requests, ...NO_FIRST_BYTES.slice(1)];
+      const cache = { cacheReadTokens: 10, cacheWriteTokens: 5 };
+      Object.assign(one, {
+        inputTokens: 115,
+        ...cache,
+        outputTokens: 20,
+        costUsd: 0.5,
+        firstByte: firstByte(1),
+      });
+      expect(await store.totalsBy('account', undefined, HOUR)).toEqual([
+        {
+          accountId: alice,
+          group: { account: 'alice' },
+          totals: { ...one, errors: 1, firstByte: firstByte(2) },
+        },
+        { accountId: zoe, group: { account: 'zoe' }, totals: one },
+      ]);
+      expect(await store.totalsBy('key', undefined, HOUR)).toEqual([
+        { accountId: zoe, group: { key: 'key_one' }, totals: one },
+        {
+          accountId: alice,
+          group: { key: 'key_two' },
+          totals: { ...one, requests: 2, errors: 1, firstByte: firstByte(2) },
+        },
+      ]);
+      const nothing = {
+        unpriced: 0,
+        inputTokens: 0,
+        cacheReadTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 0,
+        costUsd: null,
+      };
+      expect(await store.totalsBy('model', undefined, HOUR)).toEqual([
+        { accountId: zoe, group: { model: 'echo', provider: 'sim' }, totals: one },
+        {
+          accountId: alice,
+          group: { model: 'echo', provider: 'sim' },
+          totals: { ...one, ...nothing, errors: 1 },
+        },
+        { accountId: alice, group: { model: 'slow', provider: 'sim' }, totals: one },
+      ]);
+      expect(await store.totalsBy('hour', undefined, HOUR)).toEqual([
+        { accountId: zoe, group: { hour: '2026-11-21T14:00:00.000Z' }, totals: one },
+        {
+          accountId: alice,
+          group: { hour: '2026-11-21T15:00:00.000Z' },
+          totals: { ...one, errors: 1, firstByte: firstByte(2) },
+        },
+      ]);
+      const day = { day: '2026-11-21T00:00:00.000Z' };
+      expect(await store.totalsBy('day', undefined, HOUR)).toEqual([
+        { accountId: zoe, group: day, totals: one },
+        { accountId: alice, group: day, totals: { ...one, errors: 1, firstByte: firstByte(2) } },
+      ]);
+      expect(await store.totalsBy('provider', alice, HOUR)).toEqual([
+        {
+          accountId: alice,
+          group: { provider: 'sim' },
+          totals: { ...one, requests: 2, errors: 1, firstByte: firstByte(2) },
+        },
+      ]);
+      expect(await store.totalsBy('account', zoe, HOUR)).toEqual([
+        { accountId: zoe, group: { account: 'zoe' }, totals: one },
+      ]);
+    });
+
+    it('groups requests that reached no target under null', async () => {
+      await store.recordUsage([usageRow({ provider: null, model: null, error: 'upstream' })]);
+      expect((await store.totalsBy('model', 1, HOUR)).map(({ group }) => group)).toEqual([
+        { model: null, provider: null },
+      ]);
+    });
+
+    /** One admission and `rows` usage rows in each of these hours. */
+    async function fill(hours: readonly number[], rows: number): Promise<number> {
+      await store.createKey(newKey());
+      const id = await accountId();
+      for (const hour of hours) {
+        await admit(id, hour, 10);
+        const at = (n: number): number => hour + (n % HOUR_MS);
+        await store.recordUsage(
+          Array.from({ length: rows }, (_, n) => usageRow({ accountId: id, at: at(n) })),
+        );
+      }
+      return id;
+    }
+
+    it('prunes whole hours that are older, and keeps what is not', async () => {
+      const id = await fill([HOUR - 2 * HOUR_MS, HOUR - HOUR_MS, HOUR], 1203);
+      await store.prune(HOUR + 10, HOUR_MS);
+      expect(await store.totals(id, 0)).toMatchObject({ requests: 2, outputTokens: 2 * 1203 * 20 });
+      expect(await store.admissionsByHour(id, 0)).toEqual([
+        { accountId: id, hour: HOUR - HOUR_MS, requests: 1 },
+        { accountId: id, hour: HOUR, requests: 1 },
+      ]);
+    });
+
+    it('prunes nothing for a clock that is ahead of all that was recorded', async () => {
+      const id = await fill([HOUR - HOUR_MS, HOUR], 1);
+      await store.prune(HOUR + 10_000 * HOUR_MS, 2 * HOUR_MS);
+      expect(await store.totals(id, 0)).toMatchObject({ requests: 2, outputTokens: 40 });
+    });
+
+    it('never prunes the newest hour, however little is to be kept', async () => {
+      const id = await fill([HOUR - HOUR_MS, HOUR], 3);
+      await store.prune(HOUR + 1000, 0);
+      expect(await store.totals(id, 0)).toMatchObject({ requests: 1, outputTokens: 60 });
+      expect(await admit(id, HOUR, 10)).toBe(2);
+    });
+
+    it('equals a plain sum over the rows that are left, whatever the report and its window', async () => {
+      const steps = fc.array(
+        fc.record({
+          batch: usageRows(HOUR, usageRow()),
+          keepHours: fc.option(fc.integer({ min: 0, max: 40 })),
+        }),
+        { minLength: 1, maxLength: 5 },
+      );
+      await fc.assert(
+        fc.asyncProperty(steps, async (todo) => {
+          const fresh = await open();
+          await fresh.createKey(newKey());
+          await fresh.createKey(newKey({ id: 'key_two', account: 'bob' }));
+          let rows: UsageRow[] = [];
+          for (const { batch, keepHours } of todo) {
+            await fresh.recordUsage(batch);
+            rows = rows.concat(batch);
+            if (keepHours !== null && rows.length > 0) {
+              const newest = Math.max(...rows.map(({ at }) => at));
+              await fresh.prune(newest, keepHours * HOUR_MS);
+              rows = rows.filter(({ at }) => at >= hourOf(newest - keepHours * HOUR_MS));
+            }
+            for (const grouping of GROUPINGS) {
+              for (const since of [0, HOUR - 20 * HOUR_MS, HOUR + 1]) {
+                const found = await fresh.totalsBy(grouping, undefined, since);
+                expect(byName(found)).toEqual(byName(plainSums(rows, grouping, since)));
+              }
+            }
+            const alice = plainSums(rows, 'account', 0).find(({ accountId }) => accountId === 1);
+            expect(await fresh.totals(1, 0)).toEqual(alice?.totals ?? NO_TOTALS);
+          }
+          await fresh.close();
+        }),
+        { numRuns: 5 },
+      );
+    }, 60_000);
+
+    it('writes each batch of a writer once, and the same number of another writer too', async () => {
+      const batch = { writer: 'one', number: 3 };
+      await store.recordUsage([usageRow(), usageRow()], batch);
+      await store.recordUsage([usageRow(), usageRow()], batch);
+      await store.recordUsage([usageRow()], { writer: 'one', number: 2 });
+      expect(await store.totals(1, HOUR)).toMatchObject({ outputTokens: 40 });
+      await store.recordUsage([usageRow()], { writer: 'one', number: 4 });
+      await store.recordUsage([usageRow()], { writer: 'two', number: 3 });
+      expect(await store.totals(1, HOUR)).toMatchObject({ outputTokens: 80 });
+    });
+
+    it('takes a name with a zero character or half a character, also in a search', async () => {
+      const odd = 'a\0b\ud800';
+      await store.recordUsage([usageRow({ modelAsked: odd, model: odd, detail: JSON.stringify({ odd }) })]);
+      expect(await store.totals(1, HOUR)).toMatchObject({ outputTokens: 20 });
+      await store.listRequests({ limit: 5, model: odd });
+      expect(await store.findAccount(odd)).toBeUndefined();
+      expect(await store.findItems(1, [odd], HOUR)).toEqual([]);
+    });
+
+    it('takes an empty batch, and a name of any length', async () => {
+      await store.recordUsage([]);
+      await store.recordUsage([usageRow({ modelAsked: 'x'.repeat(100_000), model: 'y'.repeat(100_000) })]);
+      const [row] = await store.totalsBy('model', 1, HOUR);
+      expect(row?.group.model?.length).toBeLessThan(1000);
+    });
+  });
+
+  describe(`${name}: single requests`, () => {
+    const LIMIT = 10;
+
+    it('gives a request back as it was recorded, with the name of its account', async () => {
+      await store.createKey(newKey());
+      const row = usageRow({
+        accountId: await accountId(),
+        requestId: 'req_one',
+        attempts: 2,
+        detail: '{"lost":["x"]}',
+        streamed: false,
+        error: 'upstream',
+      });
+      const bare = usageRow({
+        ...NOTHING_KNOWN,
+        at: HOUR,
+        accountId: 99,
+        provider: null,
+        model: null,
+        firstByteMs: null,
+      });
+      await store.recordUsage([bare, row]);
+      expect(await store.listRequests({ limit: LIMIT })).toEqual([
+        { ...row, account: 'alice' },
+        { ...bare, account: null },
+      ]);
+    });
+
+    it('lists the newest first, as many as are asked for, whatever the order of recording', async () => {
+      await store.recordUsage([3, 1, 2].map((at) => usageRow({ at: HOUR + at, requestId: `req_${at}` })));
+      const ids = (await store.listRequests({ limit: 2 })).map(({ requestId }) => requestId);
+      expect(ids).toEqual(['req_3', 'req_2']);
+    });
+
+    it('filters by time, account, model and failure, together', async () => {
+      const rows = [
+        usageRow({ requestId: 'a', error: 'upstream' }),
+        usageRow({ requestId: 'b', accountId: 2 }),
+        usageRow({ requestId: 'c', modelAsked: 'sim/echo' }),
+        usageRow({ requestId: 'd', model: 'other', at: HOUR + 60_000 }),
+        usageRow({ requestId: 'e', provider: null, model: null, modelAsked: 'other' }),
+      ];
+      await store.recordUsage(rows);
+      const ids = async (filter: Partial<RequestQuery>): Promise<string> =>
+        (await store.listRequests({ limit: LIMIT, ...filter }))
+          .map(({ requestId }) => requestId)
+          .sort()
+          .join('');
+      expect(await ids({ errors: true })).toBe('a');
+      expect(await ids({ errors: false, accountId: 2 })).toBe('b');
+      expect(await ids({ model: 'echo' })).toBe('abc');
+      expect(await ids({ model: 'sim/echo' })).toBe('abc');
+      expect(await ids({ model: 'other' })).toBe('de');
+      expect(await ids({ since: HOUR + 60_000 })).toBe('d');
+      expect(await ids({ until: HOUR + 59_999, model: 'other' })).toBe('e');
+      expect(await ids({ since: HOUR + 60_000, model: 'echo' })).toBe('');
+      expect(await ids({ accountId: 1, errors: true, model: 'auto', since: HOUR })).toBe('a');
+    });
+
+    it('finds requests by the beginning of their ids, exactly, within a time', async () => {
+      await store.recordUsage([
+        usageRow({ requestId: 'req_0aB', at: HOUR }),
+        usageRow({ requestId: 'req_0ab', at: HOUR + 5 }),
+        usageRow({ at: HOUR + 6 }),
+        usageRow({ requestId: 'req_%', at: HOUR + 7 }),
+      ]);
+      const ids = async (prefix: string, change: Partial<RequestIdQuery> = {}) =>
+        (await store.findRequests({ prefix, from: HOUR, until: HOUR + 10, limit: LIMIT, ...change })).map(
+          ({ requestId }) => requestId,
+        );
+      expect(await ids('req_0aB')).toEqual(['req_0aB']);
+      expect(await ids('req_0a')).toEqual(['req_0aB', 'req_0ab']);
+      expect(await ids('req_0a', { limit: 1 })).toEqual(['req_0aB']);
+      expect(await ids('req_0a', { from: HOUR + 1 })).toEqual(['req_0ab']);
+      expect(await ids('req_0a', { until: HOUR + 4 })).toEqual(['req_0aB']);
+      expect(await ids('req_%')).toEqual(['req_%']);
+    });
+  });
+}
