@@ -59,7 +59,7 @@ async function seen(database: string, plaintexts: readonly string[]): Promise<ob
     return {
       accounts: await store.listAccounts(),
       keys: await store.listKeys(),
-      found: await Promise.all(plaintexts.map((plaintext) => store.findKey(hashKey(plaintext)))),
+      found: await Promise.all(plaintexts.map(async (plaintext) => store.findKey(hashKey(plaintext)))),
       hours: await store.admissionsByHour(undefined, 0),
       totals: await store.totals(undefined, 0),
       reports,

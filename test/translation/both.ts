@@ -1,4 +1,4 @@
-// A gateway before one scripted provider, which  knows as a provider of each protocol.
+// A gateway before one scripted provider, which it knows as a provider of each protocol.
 import type { Reply } from '../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { protocols } from '../../src/protocols/registry.ts';
