@@ -1,52 +1,20 @@
 // The page in a browser where something is unusual: the gateway restarts, there is no data, names are hostile, the reader's language
 // is another, a second tab, more events than anybody can read.
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { findBrowser, startBrowser } from '../helpers/browser.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { ask } from '../helpers/ask.ts';
 import { gateway as started, type TestGateway } from '../helpers/gateway.ts';
 import { freePort } from '../helpers/postgres.ts';
-import { addHistory } from './page-support.ts';
-
-const chrome = findBrowser();
-const PATIENCE = 30_000;
-const VIEWS = {
-  now: 'Now',
-  usage: 'Usage',
-  requests: 'Requests',
-  keys: 'Keys and accounts',
-  models: 'Models',
-  connect: 'Connect',
-} as const;
+import { addHistory, browserOfFile, chrome, go, HEADINGS } from './page-support.ts';
 
 describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await startBrowser(chrome ?? '');
-  }, 120_000);
-
-  afterAll(() => browser.close());
-
-  async function newContext(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
-    const context = await browser.newContext({ locale: 'en-GB', ...options });
-    context.setDefaultTimeout(PATIENCE);
-    onTestFinished(() => context.close());
-    return context;
-  }
+  const { newContext } = browserOfFile();
 
   async function signIn(gateway: TestGateway, context: BrowserContext): Promise<Page> {
     const page = await context.newPage();
     await page.goto(await gateway.adminLink());
     await page.getByRole('heading', { level: 1, name: 'Now' }).waitFor();
     return page;
-  }
-
-  async function go(page: Page, view: string): Promise<void> {
-    await page.evaluate((hash) => (location.hash = hash), `#/${view}`);
-    const title = VIEWS[(view.split('?')[0] ?? '') as keyof typeof VIEWS];
-    await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
-    await page.locator('.loading').first().waitFor({ state: 'detached' });
   }
 
   it('says that the gateway is away, and after its restart how to come back', async () => {
@@ -133,7 +101,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
       await ask({ ...running, key }, { model: HOSTILE[0] ?? '' });
     }
     const page = await signIn(running, await newContext({ viewport: { width: 360, height: 800 } }));
-    for (const view of Object.keys(VIEWS)) {
+    for (const view of Object.keys(HEADINGS)) {
       await go(page, view);
       const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       expect([view, Math.max(0, excess)]).toEqual([view, 0]);

@@ -1,8 +1,67 @@
-// A gateway with some history, for what is tested in a browser.
+// What tests of the page in a browser have in common: the browser, the way to a view, a gateway with some history.
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Store, UsageRow } from '../../src/store/store.ts';
 import { createKey } from '../../src/accounts/access.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createIds, createRequestIds } from '../../src/ids.ts';
+import { findBrowser, startBrowser } from '../helpers/browser.ts';
+
+export const chrome = findBrowser();
+/** Milliseconds; the machine may be busy with other tests. */
+export const PATIENCE = 30_000;
+
+export const HEADINGS: Readonly<Record<string, string>> = {
+  now: 'Now',
+  usage: 'Usage',
+  requests: 'Requests',
+  keys: 'Keys and accounts',
+  models: 'Models',
+  connect: 'Connect',
+};
+
+type ContextOptions = Parameters<Browser['newContext']>[0];
+
+/** One browser for all tests of a file. `rules`: as those of `startBrowser`. */
+export function browserOfFile(rules = ''): {
+  openContext: (options?: ContextOptions) => Promise<BrowserContext>;
+  /** The same; it is closed when the test is over. */
+  newContext: (options?: ContextOptions) => Promise<BrowserContext>;
+} {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startBrowser(chrome ?? '', rules);
+  }, 120_000);
+  afterAll(() => browser.close());
+
+  async function openContext(options: ContextOptions = {}): Promise<BrowserContext> {
+    const context = await browser.newContext({ locale: 'en-GB', ...options });
+    context.setDefaultTimeout(PATIENCE);
+    return context;
+  }
+
+  async function newContext(options?: ContextOptions): Promise<BrowserContext> {
+    const context = await openContext(options);
+    onTestFinished(() => context.close());
+    return context;
+  }
+
+  return { openContext, newContext };
+}
+
+/** `place`: what stands behind `#/`. */
+export async function go(page: Page, place: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(`#/${place}`)}`);
+  await arrive(page, place);
+}
+
+/** The view is there, and so is its data. */
+export async function arrive(page: Page, place: string): Promise<void> {
+  const [view = ''] = place.split('?');
+  const name = view.startsWith('requests/') ? /^Request / : (HEADINGS[view] ?? '');
+  await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
+}
 
 const HOUR_MS = 3_600_000;
 const MODELS = [

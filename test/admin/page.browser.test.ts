@@ -4,32 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { findBrowser, startBrowser } from '../helpers/browser.ts';
 import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { gate, startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
 import { content, FINISH, START, TERMINAL } from '../gateway/wire.ts';
-import { addHistory, MARKUP } from './page-support.ts';
+import { addHistory, arrive, browserOfFile, chrome, go, HEADINGS, MARKUP, PATIENCE } from './page-support.ts';
 
-const chrome = findBrowser();
 if (chrome === undefined) console.log('No Chrome or Chromium was found: the tests of the page are left out.');
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const shots = process.env['PAGE_SHOTS'];
-/** The machine may be busy with other tests. */
-const PATIENCE = 30_000;
-
-const HEADINGS: Readonly<Record<string, string>> = {
-  now: 'Now',
-  usage: 'Usage',
-  requests: 'Requests',
-  keys: 'Keys and accounts',
-  models: 'Models',
-  connect: 'Connect',
-};
-
 interface Axe {
   run(
     options: object,
@@ -37,7 +23,7 @@ interface Axe {
 }
 
 describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
-  let browser: Browser;
+  const { openContext, newContext } = browserOfFile('MAP rebound.example 127.0.0.1');
   let gateway: TestGateway;
   /** The provider `held`, which answers `m` with a stream that ends when a test lets it. */
   let upstream: ScriptedProvider;
@@ -69,26 +55,13 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
       },
     });
     await addHistory(gateway.store);
-    browser = await startBrowser(chrome ?? '', 'MAP rebound.example 127.0.0.1');
   }, 120_000);
 
   afterAll(async () => {
-    await browser.close();
     await gateway.stop();
     await upstream.close();
     other.close();
   });
-
-  async function newContext(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
-    const context = await browser.newContext({
-      viewport: { width: 1440, height: 1000 },
-      locale: 'en-GB',
-      ...options,
-    });
-    context.setDefaultTimeout(PATIENCE);
-    onTestFinished(() => context.close());
-    return context;
-  }
 
   /** Faults of the page's scripts and of its policy. */
   const faults: string[] = [];
@@ -99,49 +72,42 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
 
   /** Opens a new link in a new tab. */
   async function signIn(context: BrowserContext): Promise<Page> {
+    const page = await watched(context);
+    await page.goto(await gateway.adminLink());
+    await arrive(page, 'now');
+    return page;
+  }
+
+  /** A new tab whose faults fail the test. */
+  async function watched(context: BrowserContext): Promise<Page> {
     const page = await context.newPage();
     page.on('pageerror', (error) => faults.push(String(error)));
     page.on('console', (message) => {
       if (message.type() === 'error') faults.push(message.text());
     });
     expectNoFaults();
-    await page.goto(await gateway.adminLink());
-    await heading(page, 'Now').waitFor();
     return page;
   }
 
-  const heading = (page: Page, name: string | RegExp): Locator =>
-    page.getByRole('heading', { level: 1, name, exact: true });
-
   let shared: Page | undefined;
 
-  /** Loads a view in the tab that most tests share: a tab of its own costs each of them half a second of processor time. */
-  async function open(place: string, width = 1440): Promise<Page> {
-    if (shared === undefined) {
-      const context = await browser.newContext({ locale: 'en-GB' });
-      context.setDefaultTimeout(PATIENCE);
-      shared = await signIn(context);
-    } else {
-      expectNoFaults();
-      await shared.goto('about:blank');
-    }
-    await shared.setViewportSize({ width, height: 1000 });
-    await shared.emulateMedia({ colorScheme: 'light' });
-    await shared.goto(`${gateway.url}/admin/#/${place}`);
-    await arrive(shared, place);
+  /** The tab that most tests share: one of their own costs each of them a second of processor time. */
+  async function sharedPage(): Promise<Page> {
+    if (shared === undefined) shared = await signIn(await openContext());
+    else expectNoFaults();
     return shared;
   }
 
-  async function go(page: Page, place: string): Promise<void> {
-    await page.evaluate((hash) => (location.hash = hash), `#/${place}`);
+  /** Loads a view in the shared tab. */
+  async function open(place: string, width = 1440): Promise<Page> {
+    const page = await sharedPage();
+    await page.setViewportSize({ width, height: 1000 });
+    await page.emulateMedia({ colorScheme: 'light' });
+    // The visit of another page in between would cost two processes of the browser.
+    await page.evaluate((hash) => history.replaceState(null, '', hash), `#/${place}`);
+    await page.reload();
     await arrive(page, place);
-  }
-
-  /** The view is there, and so is its data. */
-  async function arrive(page: Page, place: string): Promise<void> {
-    const [view = ''] = place.split('?');
-    await heading(page, view.startsWith('requests/') ? /^Request / : (HEADINGS[view] ?? '')).waitFor();
-    await page.locator('.loading').first().waitFor({ state: 'detached' });
+    return page;
   }
 
   it('a link opens a session once, and leaves the address bar', async () => {
@@ -507,8 +473,8 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
 
   it('draws once for each frame of the screen, however many events come', async () => {
-    const context = await newContext();
-    const page = await signIn(context);
+    const page = await watched((await sharedPage()).context());
+    onTestFinished(() => page.close());
     const [requests, events] = [5, 1000];
     const texts = Array.from({ length: events }, (_, turn) => [
       `event: now\ndata: ${JSON.stringify(frameOf(requests, turn))}\n\n`,
@@ -525,7 +491,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     await page.route('**/events', (route) =>
       route.fulfill({ contentType: 'text/event-stream', body: `retry: 600000\n\n${texts.flat().join('')}` }),
     );
-    await page.reload();
+    await page.goto(`${gateway.url}/admin/#/now`);
     await page
       .getByText(new RegExp(`^${events - 1} ?ms$`))
       .first()
