@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
 import ts from 'typescript';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { estimateBody } from '../src/protocols/shared/hints.ts';
 import { createCustomToolInput } from '../src/canonical/custom-tool-input.ts';
 import { replay } from '../src/canonical/collect.ts';
@@ -134,24 +134,20 @@ function expectTextLinear(work: (text: string) => unknown, text: Text): void {
 }
 
 describe('what grows too fast is found at the first step that shows it', () => {
-  /** Work of so many milliseconds of the processor. */
-  const spin = (ms: number): void => {
-    const before = process.cpuUsage();
-    for (let spent = 0; spent < ms * 1000;) {
-      for (let at = 0; at < 100_000; at++) Math.sqrt(at);
-      const { user, system } = process.cpuUsage(before);
-      spent = user + system;
-    }
-  };
-
   it('quadratic work, after one try', () => {
+    let spent = 0;
+    const clock = vi.spyOn(process, 'cpuUsage').mockImplementation((before) => ({
+      user: spent - (before?.user ?? 0),
+      system: 0,
+    }));
+    onTestFinished(() => clock.mockRestore());
     const measured: number[] = [];
     const found = fasterThanLinear((characters) => () => {
       measured.push(characters);
-      spin(12 * (characters / 10_000) ** 2);
+      spent += 12_000 * (characters / 10_000) ** 2;
     });
-    expect(found).toMatch(/^100000 characters: \d{4}\.\d ms, a tenth of them: \d+\.\d ms$/);
-    expect(measured.filter((characters) => characters >= 100_000)).toEqual([100_000]);
+    expect(found).toBe('100000 characters: 1200.0 ms, a tenth of them: 12.0 ms');
+    expect(measured).toEqual([1000, 10_000, 100_000]);
   });
 
   it('an expression that never ends', () => {
@@ -561,7 +557,8 @@ describe('a text in pieces', () => {
 
 describe('a stream that is translated', () => {
   it.each(Object.entries(CHAT_STREAMS))('of %s', (_, frame) => {
-    for (const restore of [NOTHING, CUSTOM]) {
+    // Custom tools change what is done with the pieces of calls alone.
+    for (const restore of frame(0).includes('tool_calls') ? [NOTHING, CUSTOM] : [NOTHING]) {
       const found = fasterThanLinear((characters) =>
         translated('chat', [...many(characters, 100, frame), chunk({}, 'stop'), 'data: [DONE]\n\n'], restore),
       );
@@ -579,10 +576,10 @@ describe('a stream that is translated', () => {
 });
 
 /** A call of a function takes 125,000 arguments: they are on the stack. When most of it is full, it takes fewer. */
-const MOST_ARGUMENTS = 45_000;
+const MOST_ARGUMENTS = 25_000;
 
 function withLittleStack(work: () => unknown): unknown {
-  return Reflect.apply(work, undefined, new Array(90_000));
+  return Reflect.apply(work, undefined, new Array(105_000));
 }
 
 describe('a whole answer that is translated', () => {
