@@ -1,7 +1,6 @@
 // Starts the processes of a benchmark, pinned where the system allows: what is measured has a core of its own.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -63,13 +62,4 @@ export function ownProgram(name: 'bare' | 'floor' | 'stub' | 'load', ...args: st
 
 export function pinSelf(): void {
   if (pinned) spawnSync('taskset', ['-a', '-cp', CORES.load, String(process.pid)]);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -2,9 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../helpers/postgres.ts';
 import { openConnection, requestBytes } from './connection.ts';
 import { ownGateways } from './own-gateways.ts';
-import { freePort, ownProgram, start, type Core, type Program, type Running } from './processes.ts';
+import { ownProgram, start, type Core, type Program, type Running } from './processes.ts';
 import type { Kind, Wire } from './replies.ts';
 import type { Route } from './jobs.ts';
 

@@ -154,7 +154,7 @@ interface Load {
 }
 
 /** Milliseconds from an answer to the next request: those under test need the processor. */
-const BREATH = 10;
+const BREATH = 25;
 
 /** `clients` that each send the next request soon after the one before is answered. */
 function startLoad(to: { url: string; key: string }, clients: number): Load {

@@ -3,13 +3,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ask, send } from '../helpers/ask.ts';
 import { gateway, provider, type TestGateway } from '../helpers/gateway.ts';
+import { freePort } from '../helpers/postgres.ts';
 import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
 import { content, FINISH, START, TERMINAL, wholeOf } from '../gateway/wire.ts';
 
@@ -100,15 +100,6 @@ async function startPrometheus(target: string): Promise<string> {
   const url = `http://127.0.0.1:${port}`;
   await vi.waitFor(async () => expect((await fetch(`${url}/-/ready`)).status).toBe(200), LONG);
   return url;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function queried(url: string, expression: string): Promise<{ value: [number, string] }[]> {

@@ -169,7 +169,7 @@ describe('a reload', () => {
           (error: unknown) => failed.push(error),
         );
         // The workers under test need the processor.
-        await sleep(10);
+        await sleep(25);
       }
     };
     const clients = Array.from({ length: 6 }, client);

@@ -11,6 +11,7 @@ import {
   sharedServer,
   startServer,
   temporaryDatabase,
+  type TestDatabase,
 } from '../helpers/postgres.ts';
 import { HOUR, newKey, faultOf, openedSoon } from './support.ts';
 
@@ -102,6 +103,19 @@ describe.each([
     return pooled ? (await (bouncer ??= sharedServer().then(startBouncer))).through(url) : url;
   }
 
+  /** On a database of its own, whose clock stands at the beginning of an hour. */
+  async function oneNode(
+    tier?: string,
+  ): Promise<{ database: TestDatabase; store: Store; key: AdmissionKey }> {
+    const database = await temporaryDatabase();
+    const setTime = await settableClock(database);
+    await setTime(HOUR);
+    const [store] = await nodes(await reach(database.url), [systemClock]);
+    const [key] = await makeKeys(store, tier);
+    if (store === undefined || key === undefined) throw new Error('there is no store');
+    return { database, store, key };
+  }
+
   it.each([
     ['', FOUR],
     [
@@ -159,14 +173,7 @@ describe.each([
   });
 
   it('admits on a new connection after the server ended the idle one, and a tier may have any name', async () => {
-    const database = await temporaryDatabase();
-    await (
-      await settableClock(database)
-    )(HOUR);
-    const [store] = await nodes(await reach(database.url), [systemClock]);
-    if (store === undefined) throw new Error('there is no store');
-    const [key] = await makeKeys(store, 'a "b\\c", {d}');
-    if (key === undefined) throw new Error('there is no key');
+    const { database, store, key } = await oneNode('a "b\\c", {d}');
     expect(await store.admit(key, 5, 0)).toMatchObject({ used: 1 });
     await database.query(
       `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
@@ -179,13 +186,7 @@ describe.each([
   });
 
   it('takes no count back where the limit falls, and asks again where it rises', async () => {
-    const database = await temporaryDatabase();
-    await (
-      await settableClock(database)
-    )(HOUR);
-    const [store] = await nodes(await reach(database.url), [systemClock]);
-    const key = await store?.createKey(newKey());
-    if (store === undefined || key === undefined) throw new Error('no store');
+    const { store, key } = await oneNode();
     for (let n = 1; n <= 3; n += 1) expect(await store.admit(key, 5, 0)).toMatchObject({ used: n });
     expect(await store.admit(key, 2, 0)).toMatchObject({ outcome: 'full', used: 3 });
     expect(await store.admit(key, 4, 0)).toMatchObject({ outcome: 'admitted', used: 4 });
