@@ -4,17 +4,26 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const LONG = [
   'admin/page.browser',
+  'e2e/workers',
   'growth',
-  'gateway/truncation',
+  'e2e/workers-together',
+  'admin/page-situations.browser',
   'cli/running/status',
+  'store/postgres',
+  'store/postgres-nodes',
   'cli/process',
+  'deploy/nginx',
   'promises/program',
   'cli/run',
-  'cli/running/background',
+  'gateway/truncation',
+  'cli/running/dashboard',
+  'deploy/prometheus',
   'e2e/signals',
-  'store/postgres',
-  'gateway/faults',
+  'e2e/postgres-outage',
   'translation/laws',
+  'cli/running/background',
+  'promises/process',
+  'gateway/faults',
 ].map((name) => `/test/${name}.test.ts`);
 
 function rankOf({ moduleId }: TestSpecification): number {
