@@ -302,27 +302,64 @@ export function isWholeReply(reply: ProviderReply, streamAsked: boolean): boolea
 }
 
 /**
- * Reads a whole reply of at most `limit` bytes; `tooLarge` is the message for a larger one. A body that breaks off rejects with
- * FailureError: it is never a short answer.
+ * Reads a whole reply of at most `limit` bytes; `tooLarge` is the message for a larger one. A body that breaks off is a FailureError,
+ * thrown or rejected: it is never a short answer. A promise only if the body has not arrived as a whole: most small ones come with
+ * their head.
  */
-export function readBody(body: ReplyBody, limit: number, tooLarge?: string): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    body.start({
-      chunk(bytes) {
-        length += bytes.length;
-        if (length > limit) {
-          body.abort();
-          const message = tooLarge ?? `the provider's answer is larger than ${plural(limit, 'byte')}`;
-          reject(new FailureError({ kind: 'failed', message, reason: 'too_large' }));
-          return;
-        }
-        chunks.push(bytes);
-      },
-      // Without a declared end (as in HTTP/1.0), parsing the JSON shows whether it is complete.
-      end: () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
-      fail: (failure) => reject(new FailureError(failure)),
+export function readBody(body: ReplyBody, limit: number, tooLarge?: string): Buffer | Promise<Buffer> {
+  const whole = new WholeBody(body, limit, tooLarge);
+  body.start(whole);
+  return whole.result();
+}
+
+class WholeBody implements BodyReader {
+  readonly #body: ReplyBody;
+  readonly #limit: number;
+  readonly #tooLarge: string | undefined;
+  #chunks: Buffer[] = [];
+  #length = 0;
+  #bytes: Buffer | undefined;
+  #error: FailureError | undefined;
+  /** Of a promise that waits. */
+  #resolve: ((bytes: Buffer) => void) | undefined;
+  #reject: ((error: FailureError) => void) | undefined;
+
+  constructor(body: ReplyBody, limit: number, tooLarge: string | undefined) {
+    this.#body = body;
+    this.#limit = limit;
+    this.#tooLarge = tooLarge;
+  }
+
+  chunk(bytes: Buffer): void {
+    this.#length += bytes.length;
+    if (this.#length <= this.#limit) {
+      this.#chunks.push(bytes);
+      return;
+    }
+    this.#body.abort();
+    const message = this.#tooLarge ?? `the provider's answer is larger than ${plural(this.#limit, 'byte')}`;
+    this.fail({ kind: 'failed', message, reason: 'too_large' });
+  }
+
+  /** Without a declared end (as in HTTP/1.0), parsing the JSON shows whether it is complete. */
+  end(): void {
+    const chunks = this.#chunks;
+    const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+    this.#bytes = bytes;
+    this.#resolve?.(bytes);
+  }
+
+  fail(failure: ProviderFailure): void {
+    this.#error ??= new FailureError(failure);
+    this.#reject?.(this.#error);
+  }
+
+  result(): Buffer | Promise<Buffer> {
+    if (this.#error !== undefined) throw this.#error;
+    if (this.#bytes !== undefined) return this.#bytes;
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
     });
-  });
+  }
 }

@@ -171,7 +171,9 @@ async function readReply(request: BuiltRequest, asking: Asking): Promise<Committ
     trace.returnedHeaders = returned(reply, returnedHeaders);
   }
   if (!isWholeReply(reply, stream)) return readStream(reply, request, asking);
-  const whole = readWholeReply(await readBody(reply.body, options.maxReply), request, options.maxValues);
+  const body = readBody(reply.body, options.maxReply);
+  const bytes = body instanceof Promise ? await body : body;
+  const whole = readWholeReply(bytes, request, options.maxValues);
   if (request.pausing !== undefined) {
     whole.value = await wholeTurn(whole, continueTurn(request, asking), request, options);
   }
@@ -338,7 +340,8 @@ function errorText(body: ReplyBody, clock: Clock): Promise<string> {
       body.abort();
       resolve('');
     });
-    readBody(body, MAX_ERROR_BODY)
+    const read = async (): Promise<Buffer> => readBody(body, MAX_ERROR_BODY);
+    read()
       .then(
         (bytes) => resolve(bytes.toString('utf8')),
         (error: Error) => {
