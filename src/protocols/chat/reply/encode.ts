@@ -3,11 +3,12 @@ import type { JsonObject } from '../../../canonical/json.ts';
 import type { Reply } from '../../../canonical/reply.ts';
 import type { NativePart, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import type { Ids } from '../../../ids.ts';
+import { rawJson } from '../../json/raw-json.ts';
 import type { ReplyContext, ReplyHolds } from '../../protocol.ts';
 import { chatExtra } from '../request/encode-tools.ts';
 import { encodeCitation } from './citations.ts';
 import { isSealed, reasoningDetail, thinkingBlock } from './reasoning.ts';
-import { encodeFinish, encodeServiceTier, encodeUsage } from './ending.ts';
+import { encodeFinish, encodeServiceTier, encodeUsage, usageJson } from './ending.ts';
 
 /** An id of this protocol is unchanged; an id of another protocol gets the form of this one. */
 export function fitReplyId(id: string, { ids, trace }: Pick<ReplyContext, 'ids' | 'trace'>): string {
@@ -39,6 +40,24 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const tier = encodeServiceTier(reply.serviceTier);
   if (tier !== undefined) body.service_tier = tier;
   return body;
+}
+
+/** As `rawJson` writes `encodeReply`. One text, as most answers are, takes half of its time without an object. */
+export function writeReply(reply: Reply, context: ReplyContext): string {
+  const { parts, stop, usage } = reply;
+  const [part] = parts;
+  const isPlain =
+    parts.length === 1 && stop.reason !== 'refusal' && (stop.sequence ?? reply.serviceTier) === undefined;
+  if (!isPlain || part?.type !== 'text' || part.refusal === true || part.citations !== undefined || !usage)
+    return rawJson(encodeReply(reply, context));
+  const id = JSON.stringify(fitReplyId(reply.id, context));
+  const finish = encodeFinish(stop, false, context.request.legacyFunctions === true);
+  return (
+    `{"id":${id},"object":"chat.completion","created":${reply.created ?? context.created},` +
+    `"model":${JSON.stringify(reply.model)},"choices":[{"index":0,` +
+    `"message":{"role":"assistant","content":${JSON.stringify(part.text)},"refusal":null},` +
+    `"logprobs":null,"finish_reason":"${finish}"}],"usage":${usageJson(usage)}}`
+  );
 }
 
 function encodeMessage(reply: Reply, { request, ids }: ReplyContext): JsonObject {

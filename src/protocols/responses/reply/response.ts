@@ -3,6 +3,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { rawJson } from '../../json/raw-json.ts';
 import type { ReplyContext } from '../../protocol.ts';
+import { outputJson } from './items.ts';
 
 /** What changes while an answer grows. */
 export interface ResponseState {
@@ -71,7 +72,7 @@ export function headJson(
   return (
     `"id":${json(id)},"object":"response","created_at":${json(created)},"completed_at":${json(completed)},` +
     `"status":"${status}","incomplete_details":${details},"error":${json(error)},"model":${json(model)},` +
-    `"output":${rawJson(output)},"usage":${usage ?? 'null'},"service_tier":"${tier}"`
+    `"output":${outputJson(output)},"usage":${usage ?? 'null'},"service_tier":"${tier}"`
   );
 }
 

@@ -3,7 +3,12 @@ import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { ReplyPart, StopReason } from '../../../../src/canonical/reply.ts';
 import type { ReplyIds } from '../../../../src/protocols/protocol.ts';
 import { signatureOfEncrypted } from '../../../../src/canonical/thinking-signature.ts';
-import { openReasoning } from '../../../../src/protocols/responses/reply/items.ts';
+import {
+  messageItem,
+  openReasoning,
+  outputJson,
+  textPart,
+} from '../../../../src/protocols/responses/reply/items.ts';
 import { contextOf, replyOf, streamedOf, wholeOf } from '../answers.ts';
 
 const text = (words: string): ReplyPart => ({ type: 'text', text: words });
@@ -318,4 +323,16 @@ describe('thinking that its provider wants back', () => {
   test.each(['', '{', '{}', 'gw1.', 'gw1.e30', 'gAAAA', '{"text":1}'])('%s is nobody of ours', (blob) => {
     expect(openReasoning(blob)).toBeUndefined();
   });
+});
+
+test.each<[string, JsonObject[]]>([
+  ['nothing', []],
+  ['a text', [messageItem('msg_1', [textPart('"\\\n\u2028\ud800é\u0001', [])], 'completed')]],
+  ['a text that was cut', [messageItem('msg_1', [textPart('a', [])], 'incomplete')]],
+  ['a citation', [messageItem('msg_1', [textPart('a', [source(0, 1, 'https://e.x')])], 'completed')]],
+  ['two texts', [messageItem('msg_1', [textPart('a', []), textPart('b', [])], 'completed')]],
+  ['two messages', ['a', 'b'].map((id) => messageItem(id, [textPart('a', [])], 'completed'))],
+  ['no message', [{ type: 'web_search_call', content: [textPart('a', [])] }]],
+])('output is written as JSON.stringify writes it: %s', (_, output) => {
+  expect(outputJson(output)).toBe(JSON.stringify(output));
 });
