@@ -15,9 +15,9 @@ export interface Caller {
   /** The ID of the token or of the session, for the audit. */
   readonly id: string;
   readonly scope: AdminScope;
-  /** undefined: a token. */
+  /** undefined: the caller has a token. */
   readonly session: Session | undefined;
-  /** Whether the credential is still good: for answers that go on for long. */
+  /** Whether the credential is still valid: checked again during long answers. */
   isValid(): Promise<boolean>;
 }
 
@@ -29,7 +29,7 @@ export interface Authenticator {
 }
 
 const CSRF_HEADER = 'x-gateway-csrf';
-/** Tokens that were right, by hash. */
+/** Bound of the set of hashes of tokens that were valid. */
 const MOST_KNOWN = 256;
 const TOUCH_MS = 60_000;
 const LONGEST_COOKIES = 8192;
@@ -40,7 +40,7 @@ export function createAuthenticator(deps: { store: Store; clock: Clock; sessions
   const browserThrottle = createThrottle(clock);
   const known = new Set<string>();
 
-  /** Counts a wrong credential; once there were too many, the answer is another one. */
+  /** Counts a wrong credential. The answer is 401, or 429 after too many. */
   function wrong(exchange: SiteExchange, throttle: typeof tokenThrottle, message: string): Problem {
     const wait = throttle.waitMs(exchange.remoteAddress);
     if (wait > 0) return tooMany(wait);
@@ -125,7 +125,7 @@ function tooMany(waitMs: number): Problem {
   return new Problem(429, 'too_many_attempts', 'too many wrong credentials were sent', { headers });
 }
 
-/** The cookie of this gateway. Two of one name: the browser's own order says nothing, so neither counts. */
+/** The cookie of this gateway. Two cookies of one name: neither is used, because their order tells nothing about their origin. */
 export function cookieOf(headers: SiteExchange['headers']): string | undefined {
   const text = String(headers.cookie ?? '');
   if (text.length > LONGEST_COOKIES) return undefined;
@@ -138,19 +138,19 @@ export function cookieOf(headers: SiteExchange['headers']): string | undefined {
 }
 
 interface Throttle {
-  /** Milliseconds until another credential of this address is looked at; 0: now. */
+  /** Milliseconds until another credential of this address is checked; 0: now. */
   waitMs(address: string): number;
   failed(address: string): void;
 }
 
 interface Bucket {
-  /** Wrong credentials that are still allowed, at `at`. */
+  /** Wrong credentials that were still allowed at the time `at`. */
   left: number;
   at: number;
 }
 
 interface Rate {
-  /** Wrong credentials at once. */
+  /** Wrong credentials that are allowed at once. */
   most: number;
   /** Milliseconds until one more is allowed. */
   refillMs: number;
@@ -174,7 +174,7 @@ function createThrottle(clock: Clock): Throttle {
       const now = clock.monotonic();
       const network = networkOf(address);
       const bucket = buckets.get(network) ?? { left: EACH.most, at: now };
-      // The newest is last.
+      // The newest entry is the last one of the map.
       buckets.delete(network);
       buckets.set(network, bucket);
       take(bucket, EACH, now);
@@ -226,7 +226,7 @@ export function checkOrigin({ headers, method, path }: SiteExchange): void {
   if (origin !== undefined && !isOwn(origin, one(headers.host) ?? '')) throw foreign();
   const site = one(headers['sec-fetch-site']);
   if (site === undefined || site === 'same-origin' || site === 'none') return;
-  // A link in a page that is a terminal. The page itself holds no data, and no page can frame it.
+  // Some terminals are web pages, and the link is opened from there. The page holds no data, and no page can frame it.
   const opensPage = method === 'GET' && one(headers['sec-fetch-dest']) === 'document' && isPage(path);
   if (!opensPage || one(headers['sec-fetch-mode']) !== 'navigate') throw foreign();
 }
@@ -243,7 +243,7 @@ function isOwn(origin: string, host: string): boolean {
   const match = /^(https?):\/\/([^/]+)$/.exec(origin);
   if (match === null) return false;
   try {
-    // Without the scheme's own port.
+    // URL removes the default port of the scheme.
     const own = new URL(`${match[1]}://${host}`).host;
     return own !== '' && new URL(origin).host === own;
   } catch {
@@ -251,7 +251,7 @@ function isOwn(origin: string, host: string): boolean {
   }
 }
 
-/** Whether the browser reaches the gateway through TLS: by its own word, or by the word of a proxy that the configuration names. */
+/** Whether the browser uses TLS, as its own header shows, or the header of a proxy whose host the configuration lists. */
 export function isBehindTls(headers: Headers, names: readonly string[]): boolean {
   if (one(headers.origin)?.startsWith('https://') === true) return true;
   const host = (one(headers.host) ?? '').replace(/:\d+$/, '').toLowerCase();

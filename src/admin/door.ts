@@ -1,5 +1,5 @@
-// The way into the admin API and its page: whether they are on. The rest is loaded by the first request or link, so that a gateway
-// that does not use them starts as fast as before.
+// Whether the admin API and its page are on. Their code is loaded by the first request or link, so that a gateway that does not use
+// them starts faster.
 import type { Site } from '../gateway/exchange.ts';
 import type { Admin, AdminOptions } from './site.ts';
 
@@ -8,7 +8,7 @@ export interface AdminDoor extends Site {
   turnOn(): void;
   /** Turns the API and the page on, and makes a one-time link: a path with a fragment, which browsers do not send. */
   createLink(): Promise<{ path: string; expires_in_seconds: number }>;
-  /** The configuration was read again: if it turned the API off, open streams and sessions end. The result says what it turned. */
+  /** To be called when the configuration was read again. If it turns the API off, open streams and sessions end. undefined: no change. */
   configChanged(): 'turnOn' | 'turnOff' | undefined;
   /** Ends the event streams, and answers nothing more. */
   close(): void;
@@ -43,7 +43,7 @@ export function createAdminDoor(options: AdminOptions): AdminDoor {
       if (isConfigured) return undefined;
       isTurnedOn = false;
       void loading?.then((admin) => admin.close());
-      // The next one has no sessions.
+      // The next use loads a new one, without sessions.
       loading = undefined;
       return 'turnOff';
     },

@@ -5,7 +5,7 @@ import type { SiteExchange } from '../gateway/exchange.ts';
 import type { Caller } from './authenticate.ts';
 import { Problem, safeHeaders } from './reply.ts';
 
-/** Events of what runs now (a snapshot each time), and of requests that have ended. */
+/** Events: snapshots of what runs now, and requests that have ended. */
 export interface LiveFeed {
   watch(send: (frame: object) => void): () => void;
   /** `most`: requests of one event. */
@@ -20,7 +20,7 @@ export interface Events {
 }
 
 const MOST_SUBSCRIBERS = 16;
-/** Of one event: the page shows no more, and each costs time that requests lack. */
+/** Requests in one event: the page shows no more, and each takes processor time from requests. */
 const MOST_REQUESTS = 50;
 /** A revoked token and a session that is over end their streams after this time at most. */
 const CHECK_MS = 5000;
@@ -105,7 +105,7 @@ function createSubscriber(
 
   function checkLater(): void {
     cancelCheck = clock.after(CHECK_MS, () => {
-      // Where the database is away, the credential cannot be checked, and the stream ends.
+      // If the database does not answer, the credential cannot be checked, and the stream ends.
       caller.isValid().then(
         (valid) => (valid ? !ended && checkLater() : leave()),
         () => leave(),

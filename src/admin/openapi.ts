@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 const JSON_TYPE = 'application/json';
 const PROBLEM_TYPE = 'application/problem+json';
 
-/** Every operation may answer so. */
+/** Problems that every operation may answer. */
 const COMMON_PROBLEMS: Readonly<Record<number, string>> = {
   400: 'The path, the query or the body is not valid',
   401: 'No valid token or session',
@@ -23,7 +23,7 @@ const OTHER_PROBLEMS: Readonly<Record<number, string>> = {
   415: 'The body is not declared as JSON',
 };
 
-/** Named in the document; all others stand in their place. */
+/** Schemas that the document defines by name; all others are written inline. */
 const NAMED = {
   Account: schemas.Account,
   Tier: schemas.Tier,
@@ -82,7 +82,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
 
 export const API = '/admin/api/v1';
 
-/** Paths of sessions stand beside the API. */
+/** Paths of sessions are not below the path of the API. */
 export function fullPath({ path }: Operation): string {
   return path.startsWith('/admin/') ? path : `${API}${path}`;
 }
@@ -142,7 +142,7 @@ function parameters(
   }));
 }
 
-/** `self`: the name of a schema that stands in the document under it. */
+/** `self`: the name under which the document defines this schema. */
 function schemaOf(schema: z.ZodType, registry: z.core.$ZodRegistry<{ id?: string }>, self?: string): unknown {
   const ids = new Set(Object.keys(NAMED));
   const made = z.toJSONSchema(schema, {

@@ -15,7 +15,7 @@ import { Problem } from './reply.ts';
 import type { Connect } from './schemas.ts';
 import type { Sessions } from './sessions.ts';
 
-/** Where a tool is to be pointed. */
+/** What a tool's settings name: the URL and the model. */
 export interface ConnectTarget {
   /** Without a version. */
   url: string;
@@ -25,7 +25,7 @@ export interface ConnectTarget {
   output: number | null;
 }
 
-/** What to write or to do for one tool. */
+/** The settings and steps of one tool. */
 export type ConnectFacts = z.output<typeof Connect>['tools'][number];
 
 /** What operations read and change. */
@@ -47,7 +47,7 @@ export interface AdminParts {
   events: Events;
 }
 
-/** The request itself, for operations that deal with more than values. */
+/** The request itself, for operations that need more than its values. */
 export interface Call {
   exchange: SiteExchange;
   /** undefined: the operation is public. */
@@ -56,7 +56,7 @@ export interface Call {
   headers: HeaderList;
 }
 
-/** The operation answers by itself. */
+/** The result of an operation that has written its answer itself. */
 export const ANSWERED: unique symbol = Symbol('answered');
 
 export interface Operation {
@@ -73,11 +73,11 @@ export interface Operation {
   body: z.ZodObject | undefined;
   reply: z.ZodType;
   status: number;
-  /** Statuses of its own problems; those that every operation has are not listed. */
+  /** Statuses of its own problems, without those of every operation. */
   problems: readonly number[];
-  /** It needs no token and no session. */
+  /** Whether it needs neither token nor session. */
   public: boolean;
-  /** Of an answer that is not JSON. */
+  /** The content type of an answer that is not JSON. */
   replyType: string | undefined;
   run(input: Input, parts: AdminParts, call: Call): Promise<unknown>;
 }

@@ -80,7 +80,7 @@ export function sendProblem({ sink, requestId }: SiteExchange, problem: Problem)
   sink.send(status, [...safeHeaders(), ...type, ...problem.headers], withoutKeys(JSON.stringify(body)));
 }
 
-/** A tag of content must not tell the content to somebody who sees the tag alone. */
+/** Tags are keyed hashes, so that nobody can guess the content from a tag alone. */
 const TAG_KEY = randomBytes(32);
 
 export function tagOf(body: string | Buffer): string {
@@ -117,7 +117,7 @@ export function sendJson(
   else sink.send(status, own, body);
 }
 
-/** The place after an item in its list: the values by which the list is sorted. */
+/** A cursor: the values by which the list is sorted, of the last item of a page. */
 export type Place = readonly (number | string)[];
 
 export function encodeCursor(place: Place): string {

@@ -18,7 +18,7 @@ const name = z
   })
   .meta({ description: '1 to 128 visible characters, no space at either end' });
 
-/** Part of a query, so it is text. */
+/** A parameter of the query arrives as text. */
 const limit = z
   .string()
   .regex(/^\d{1,4}$/, 'is not a whole number')

@@ -15,29 +15,29 @@ const LINK_PREFIX = 'sk-gwl-';
 const SESSION_PREFIX = 'sk-gws-';
 
 export interface Session {
-  /** Names it in the audit; no secret. */
+  /** Its name in the audit; not a secret. */
   readonly id: string;
-  /** What writes must send in a header, which a page of another origin can neither read nor send. */
+  /** The value that writes send in a header; a page of another origin can neither read nor send it. */
   readonly csrf: string;
-  /** ISO 8601, if it is not used until then. */
+  /** ISO 8601. Each use moves it. */
   readonly expiresAt: string;
 }
 
-/** Promises, because the workers of one gateway ask the process that started them. */
+/** All methods are asynchronous, because workers ask the process that started them. */
 export interface Sessions {
   /** The code of a new link. */
   createLink(): Promise<{ code: string; expiresInMs: number }>;
-  /** Uses up the link. undefined: it is wrong, used or expired. */
+  /** A link opens one session. undefined: the link is wrong, used or expired. */
   open(code: string): Promise<{ session: Session; cookie: string } | undefined>;
   /** undefined: there is no such session, or it has expired. */
   find(cookie: string): Promise<Session | undefined>;
-  /** As `find`, without counting as a use. */
+  /** Like `find`, but it is not a use. */
   isOpen(cookie: string): Promise<boolean>;
   close(cookie: string): Promise<void>;
 }
 
 export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sessions {
-  /** By hash: when they end, on the clock that never jumps. */
+  /** Hash -> end, as a time of the monotonic clock. */
   const links = new Map<string, number>();
   const sessions = new Map<string, { id: string; until: number }>();
   const csrfKey = randomBytes(32);
@@ -74,7 +74,7 @@ export function createSessions({ clock, ids }: { clock: Clock; ids: Ids }): Sess
       sessions.delete(hash);
       const now = clock.monotonic();
       if (session.until <= now) return undefined;
-      // The one used last is last.
+      // The session that was used last is the last one of the map.
       sessions.set(hash, { ...session, until: now + IDLE_MS });
       return describe(hash, session.id);
     },

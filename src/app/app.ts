@@ -30,13 +30,13 @@ interface AppOptions {
   /** Reads the configuration again; rejects if it is invalid. */
   reload: () => Promise<Config>;
   store: Store;
-  /** For files of a database that is not a file itself. */
+  /** Holds the gateway's files if the database is not a file. */
   dataFolder: string;
   log: Logger;
   clock: Clock;
   ids: Ids;
   env?: Record<string, string | undefined>;
-  /** Of the package, for metrics. */
+  /** The version of the package, for metrics. */
   version: string;
   /** Every value that is in effect and what sets it, for the admin API. Rejects if the file is not valid now. */
   effective?: AdminOptions['effective'];
@@ -50,9 +50,9 @@ export interface App {
   /** One for each host: `http://127.0.0.1:8787`. */
   urls: string[];
   port: number;
-  /** What a client of each protocol adds to a URL. */
+  /** The path that a client of each protocol adds to a URL. */
   endpoints: { name: string; base: string }[];
-  /** For the user: hosts that the machine lacks. */
+  /** Notes for the user: hosts that this machine does not have. */
   notes: string[];
   /** The providers that are known now. */
   readonly providers: readonly ProviderConfig[];
@@ -60,15 +60,15 @@ export interface App {
   readonly underWay: { requests: number; graceMs: number };
   /** Resolves when the search for local servers is over, after 300 ms at most. */
   ready: Promise<void>;
-  /** Resolves when `ready` does and the windows and prices of the models are known. Takes longer. */
+  /** Resolves after `ready`, when the windows and prices of the models are known. */
   described: Promise<void>;
-  /** What it says about itself; the process adds who it is. */
+  /** The part of `GET /status` that the gateway itself knows; the process adds its pid and version. */
   status(): AppStatus;
-  /** What it does for the commands of its user. */
+  /** Handlers for the user's commands. */
   controlHandlers: readonly ControlHandler[];
-  /** Reads the configuration again. Gives what is wrong with it; then nothing changes. */
+  /** Reads the configuration again. Resolves to its faults; if there are any, nothing changes. */
   reload(): Promise<readonly string[]>;
-  /** Lets streams finish within `limits.shutdown_grace`. Gives the number of usage rows that could not be written.
+  /** Lets streams finish within `limits.shutdown_grace`. Resolves to the number of usage rows that could not be written.
    *  `retire`: another worker takes its place, so that no request is refused. */
   stop(how?: 'retire'): Promise<number>;
   kill(): void;
@@ -76,7 +76,7 @@ export interface App {
 
 type AppStatus = Omit<GatewayStatus, 'pid' | 'version' | 'log'>;
 
-/** For the spans that wait when the gateway ends. */
+/** Time to send the spans that wait when the gateway ends. */
 const LAST_SPANS_MS = 5000;
 
 /** Rejects if a host can't be listened on. */
@@ -174,7 +174,7 @@ function linkHandler({ admin, peers }: Parts, urls: readonly string[]): ControlH
   };
 }
 
-/** The page of this process alone: workers show those of all. */
+/** The page of this process alone; the supervisor merges the pages of its workers. */
 function metricsHandler({ metrics }: Parts): ControlHandler {
   return { method: 'GET', path: '/metrics', handle: () => metrics?.read() ?? '' };
 }
@@ -270,7 +270,7 @@ function liveHandlers(live: Live): ControlHandler[] {
   ];
 }
 
-/** Ends what runs beside requests. Gives the number of usage rows that could not be written. */
+/** Ends what runs beside requests. Resolves to the number of usage rows that could not be written. */
 async function release({ deps, usage, traces, state }: Parts): Promise<number> {
   state.stopped = true;
   const [unwritten] = await Promise.all([

@@ -1,5 +1,5 @@
-// A changed configuration of a running gateway: what takes effect at once, what needs a restart, and an invalid one, which changes
-// nothing.
+// Applies a changed configuration to a running gateway. Most settings take effect at once, some need a restart, and an invalid
+// configuration changes nothing.
 import { LOCAL, noted } from '../accounts/admin.ts';
 import { placeChanges, type Config } from '../config/config.ts';
 import { watchConfig } from '../config/watch.ts';
@@ -45,7 +45,7 @@ export async function applyChange(parts: Parts, reload: () => Promise<Config>): 
   }
 }
 
-/** Logs why a changed configuration is not used; gives the reasons. */
+/** Logs why a changed configuration is not used, and returns the reasons. */
 function reportFaults(error: unknown, log: Logger): readonly string[] {
   const faults = (error as { faults?: string[] }).faults ?? [String(error)];
   for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);

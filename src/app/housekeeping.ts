@@ -1,5 +1,5 @@
-// What a gateway does beside requests: it looks for models, windows and prices, publishes health, and deletes what is old. Of
-// several workers one does it, and the others adopt what it finds.
+// Work of a gateway beside requests: it asks for models, windows and prices, publishes health, and deletes old rows. Of several
+// workers, the leader does it, and the others adopt its results.
 import { HOUR_MS } from '../clock.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { LOCAL_CANDIDATES } from '../config/providers.ts';
@@ -14,18 +14,18 @@ const PROBE_MS = 300;
 const LIST_MS = 10_000;
 const LIST_EVERY_MS = 10 * 60_000;
 const WINDOWS_MS = 1000;
-/** A local server loads its model at the first request. */
+/** Repeated, because a local server loads its model at the first request. */
 const WINDOWS_EVERY_MS = 60_000;
 const HEALTH_EVERY_MS = 1000;
-/** For the files of other gateways on the data folder. */
+/** Interval to read the spool files of other gateways in the data folder. */
 const DRAIN_EVERY_MS = 60_000;
 const PRUNE_EVERY_MS = HOUR_MS;
-/** What was changed through the admin API stays for this time. */
+/** Age at which audit rows are deleted. */
 const AUDIT_KEEP_MS = 400 * 24 * HOUR_MS;
 
 type Found = Awaited<ReturnType<typeof probeLocal>>;
 
-/** Takes over what other workers learnt. */
+/** Adopts values that other workers share. */
 export function createAdopter({ deps: { routing }, admin }: Parts): Parameters<Peers['onShared']>[0] {
   const adopt = {
     health: (key, value) => routing.health.adopt(key, value as SharedHealth),
@@ -37,8 +37,8 @@ export function createAdopter({ deps: { routing }, admin }: Parts): Parameters<P
   return (topic, key, value) => adopt[topic](key, value);
 }
 
-/** Without a configuration file, model servers on their usual ports are providers, too. One worker looks for them; the others get
- *  what it found, perhaps a moment after they begin to serve. */
+/** Without a configuration file, model servers on their usual ports are providers, too. The leader looks for them; the other workers
+ *  get its result, perhaps a moment after they begin to serve. */
 export async function findLocalServers(
   { client, routing, clock }: Pick<GatewayDeps, 'client' | 'routing' | 'clock'>,
   peers: Peers | undefined,
@@ -58,7 +58,7 @@ function addLocalServers(routing: Routing, found: Found): void {
 export function startHousekeeping(parts: Parts): Promise<void> {
   const { routing, store, clock, log, discovered } = parts.deps;
   const { peers } = parts;
-  /** Of several workers, one. */
+  /** Only the leader of several workers runs the task. */
   const once = (everyMs: number, task: () => Promise<void>, firstMs?: number): void =>
     repeat(everyMs, async () => (peers?.leads === false ? undefined : task()), parts, firstMs);
   void discovered.then(() => {
@@ -92,7 +92,7 @@ function repeat(
   else clock.after(firstMs, run);
 }
 
-/** Asks the servers of this machine how long a request their models take. */
+/** Asks the servers of this machine for the windows of their models. */
 async function measureWindows({ deps: { client, routing }, peers }: Parts): Promise<void> {
   const measure = async (provider: ProviderConfig): Promise<void> => {
     const windows = await readWindows(client, provider, routing.modelsOf(provider), {
@@ -126,7 +126,7 @@ export async function refreshModelLists({ deps: { client, routing, log }, peers 
   );
 }
 
-/** The gateway serves without prices, too: costs are unknown then. */
+/** If prices cannot be read, the gateway serves without them, and costs are unknown. */
 export async function loadPrices({ routing, log }: GatewayDeps): Promise<void> {
   try {
     await routing.loadPrices();

@@ -17,24 +17,24 @@ import { SIM_MODELS, startSim } from '../sim/sim.ts';
 
 export type AdminOptions = Parameters<typeof createAdminDoor>[0];
 
-/** What one worker learns and all use: the health of a target, the models and windows of a provider, the local servers, whether
- *  the admin API was turned on. */
+/** Values that one worker finds and all workers use: the health of a target, the models and windows of a provider, the local
+ *  servers, whether the admin API was turned on. */
 export type SharedTopic = 'health' | 'models' | 'windows' | 'local' | 'admin';
 
-/** The workers of one gateway, as one of them sees them. */
+/** The other workers of a gateway, for one of them. */
 export interface Peers {
-  /** Gives the others, and those that start later, the value of a key. */
+  /** Sends the value of a key to the other workers, and to those that start later. */
   share(topic: SharedTopic, key: string, value: unknown): void;
-  /** Sets the listener for values of the others; it gets those of before, too. */
+  /** Sets the listener for values of the others; it also gets earlier values. */
   onShared(listener: (topic: SharedTopic, key: string, value: unknown) => void): void;
-  /** One worker does what is done once for all: asks providers for their models, publishes health, prunes. */
+  /** Whether this worker is the leader, which works for all: it asks providers for their models, publishes health, prunes. */
   readonly leads: boolean;
-  /** Sets the listener for the moment in which this worker becomes that one. */
+  /** Sets the listener that is called when this worker becomes the leader. */
   onLead(listener: () => void): void;
-  /** What all workers do now. */
+  /** The live view of all workers. */
   live: AdminOptions['live'];
   sessions: NonNullable<AdminOptions['sessions']>;
-  /** The page of all workers. */
+  /** The page of metrics of all workers. */
   readMetrics(): Promise<string>;
 }
 
@@ -47,7 +47,7 @@ export interface Parts {
   spool: UsageSpool;
   traces: TraceExporter | undefined;
   live: Live;
-  /** Of this process alone. */
+  /** The metrics of this process alone. */
   metrics: Metrics | undefined;
   peers: Peers | undefined;
   state: { config: Config; stopped: boolean };

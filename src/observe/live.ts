@@ -1,5 +1,6 @@
-// What a gateway does now, as plain data for `gateway requests --follow` and `gateway top`: requests under way, the last ones that
-// ended or were refused, the health of targets. Requests only leave references here; all is computed when somebody looks.
+// The live view of a gateway, as plain data for `gateway requests --follow`, `gateway top` and the page: requests in flight, the last
+// ones that ended or were refused, the health of targets. A request only leaves a reference here; frames are computed while
+// somebody watches.
 import { refusedJson, requestJson, type RefusedRequest, type RequestJson } from '../accounts/json.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import { withoutKeys } from '../ids.ts';
@@ -11,7 +12,7 @@ export interface LiveRequest {
   id: string;
   account: string;
   model_asked: string;
-  /** The target that is being asked, or answers. */
+  /** The target that is asked now, or that answers. */
   target: string | null;
   stream: boolean;
   /** `waiting`: nothing of the answer was sent to the client. */
@@ -26,7 +27,7 @@ export interface LiveRequest {
 export interface LiveTarget {
   target: string;
   state: 'healthy' | 'cooling' | 'failing';
-  /** Until the target is asked again. */
+  /** Milliseconds until the target is asked again. */
   wait_ms: number;
   in_flight: number;
   first_byte_ms: number | null;
@@ -47,7 +48,7 @@ export interface LiveConversation {
 
 export interface LiveFrame {
   at: string;
-  /** Since the gateway started. */
+  /** Sums since the gateway started. */
   totals: { requests: number; errors: number; refused: number; output_tokens: number; cost_usd: number };
   in_flight: number;
   /** Oldest first, 200 at most. */
@@ -57,7 +58,7 @@ export interface LiveFrame {
   conversations: LiveConversation[];
 }
 
-/** Requests that ended or were refused since the last event. `missed`: more than are remembered. */
+/** Requests that ended or were refused since the last event. `missed`: how many more there were. */
 export interface NewRequests {
   requests: RequestJson[];
   missed: number;
@@ -102,7 +103,7 @@ class Ring<Value> {
     this.total += 1;
   }
 
-  /** Oldest first, without the first `seen` of all values. */
+  /** The values after the first `seen` ones of all, oldest first. */
   after(seen: number): Value[] {
     const first = Math.max(seen, this.total - this.#values.length);
     const found: Value[] = [];
@@ -128,7 +129,7 @@ class UnderWay {
     this.count += 1;
   }
 
-  /** The last one takes its place. */
+  /** The last request takes the place of the removed one. */
   remove(trace: Trace): void {
     if (this.#traces[trace.place] !== trace) return;
     this.count -= 1;
@@ -148,7 +149,7 @@ class UnderWay {
 export function createLive({ health, clock }: { health: Health; clock: Clock }): Live {
   const underWay = new UnderWay();
   const conversations = new Conversations();
-  /** Of each follower. */
+  /** One ring for each follower. */
   const followed: Ring<Ended>[] = [];
   const refusals = new Ring<RefusedRequest>(MOST_REFUSED);
   const totals = { requests: 0, errors: 0, output_tokens: 0, cost_usd: 0 };
@@ -257,7 +258,7 @@ function liveRequest(trace: Trace, now: number, rates: Rates): LiveRequest {
   };
 }
 
-/** A piece of a stream has about one token. Pieces are counted while somebody watches; before, only bytes are. */
+/** A piece of a stream has about one token. Pieces are counted while somebody watches; otherwise only bytes are counted. */
 function estimatedTokens({ written, pieces, pieceBytes }: Trace): number | null {
   if (written === 0) return 0;
   return pieceBytes === 0 ? null : (written * pieces) / pieceBytes;
@@ -265,7 +266,7 @@ function estimatedTokens({ written, pieces, pieceBytes }: Trace): number | null 
 
 type Rates = (trace: Trace, tokens: number) => number;
 
-/** Between two measurements of a stream; several watchers share them. */
+/** Least time between two measurements of a stream; several watchers share a measurement. */
 const LEAST_MS = 400;
 /** Weight of the newest rate. */
 const NEWEST = 0.5;
@@ -277,7 +278,7 @@ function createRates(clock: Clock): Rates {
     const before = last.get(trace);
     if (before !== undefined && now - before.at < LEAST_MS) return round(before.rate);
     const sinceFirst = now - (trace.firstByteAt ?? now);
-    // Soon after the first piece, the time since then says nothing of the pace.
+    // Soon after the first piece, the time is too short to measure a rate.
     const average = (1000 * tokens) / Math.max(sinceFirst, LEAST_MS);
     const rate =
       before === undefined
@@ -364,7 +365,7 @@ function newPart(): Part {
   };
 }
 
-/** Of its last request. */
+/** A conversation as its last request shows it. */
 function conversationOf({
   account,
   conversation,

@@ -1,6 +1,6 @@
-// What is recorded of a finished request, off its path: its usage row, with what is to be noted in JSON (attempts, targets that were
-// passed over, what was left out, the error's message; most requests have nothing to be noted), its log record, and what an account's
-// later requests may need of its answer. Never a key or a body.
+// Records of a finished request, written off its path: its usage row, whose `detail` is JSON (attempts, skipped targets, fields that
+// were left out, the error's message; most requests have none), its log record, and the items of its answer that later requests of
+// the account may refer to. Never a key or a body.
 import type { AttemptDetail, RequestDetail } from '../accounts/json.ts';
 import { costOf } from '../routing/price.ts';
 import type { UsageRow, Store } from '../store/store.ts';
@@ -55,13 +55,13 @@ const BOUNDS = [
 ] as const;
 type Bounds = (typeof BOUNDS)[number];
 
-/** Requests of one client to one target differ little, and their detail takes longer to make than to find again. */
+/** Requests of one client to one target often have the same detail: a look-up is faster than making it again. */
 const fieldDetails = new Map<string, string | null>();
 const MOST_FIELD_DETAILS = 500;
-/** Names of fields are the client's. */
+/** Clients choose the names of fields, so the cache bounds their length. */
 const LONGEST_KEY = 1000;
 
-/** null: nothing is to be noted. */
+/** The JSON of a row's `detail`. null: there is none. */
 function detailOf(trace: FinishedTrace): string | null {
   const { failures, passedOver, contact, outcome, message, estimatedInput } = trace;
   const onlyFields =
@@ -105,7 +105,7 @@ function describe(trace: FinishedTrace, bounds: Bounds): RequestDetail {
   return detail;
 }
 
-/** Empty if the first contact answered. */
+/** The attempts of a request; empty if its first contact answered. */
 function attemptsOf(trace: FinishedTrace, bounds: Bounds): AttemptDetail[] {
   const { failures, contact, contacts, contactedAt, startedAt, durationMs, message } = trace;
   if (failures.length === 0) return [];
@@ -128,7 +128,7 @@ function attemptsOf(trace: FinishedTrace, bounds: Bounds): AttemptDetail[] {
   return [...attempts, { target: cut(contact.target.key, bounds.name), protocol: contact.protocol.name, ms }];
 }
 
-/** A target that was contacted in the end was not passed over. */
+/** The targets that were skipped, without one that was contacted later. */
 function passedOverOf({ passedOver, failures, contact }: FinishedTrace, bounds: Bounds) {
   const contacted = new Set(
     [...failures, ...(contact === undefined ? [] : [contact])].map(({ target }) => target.key),
@@ -227,7 +227,7 @@ export function createUsageRecorder(options: {
   let writer = randomUUID();
   let number = 0;
   let waiting: UsageRow[] = [];
-  /** Written first, and unchanged: the store may have written it although its reply was lost. */
+  /** The batch that failed. It is written again first, unchanged: the store may have written it although its reply did not arrive. */
   let failed: NumberedRows | undefined;
   const idle = createIdleTask(clock, () => void store.idle().catch(() => undefined));
   const unwritten = (): number => (failed?.rows.length ?? 0) + waiting.length;
@@ -257,7 +257,7 @@ export function createUsageRecorder(options: {
 
   const numbered = (rows: readonly UsageRow[]): NumberedRows => ({ number: ++number, rows });
 
-  /** A writer numbers no further batches after those in a file: the store would take the file's for older ones that it has. */
+  /** After a save, another writer id numbers the next batches: the store would otherwise skip the batches of the file as already written. */
   async function moveToSpool(): Promise<void> {
     const before = number;
     const batches = [...(failed === undefined ? [] : [failed]), ...inBatches(waiting).map(numbered)];
@@ -300,7 +300,7 @@ function inBatches(rows: readonly UsageRow[]): UsageRow[][] {
   return Array.from({ length: count }, (_, at) => rows.slice(at * MAX_BATCH, (at + 1) * MAX_BATCH));
 }
 
-/** Runs `task` after a time without a call of `restart`; never again after `stop`. */
+/** Runs `task` when `restart` was not called for a time; never after `stop`. */
 function createIdleTask(clock: Clock, task: () => void): { restart(): void; stop(): void } {
   let stopped = false;
   let cancel = (): void => undefined;

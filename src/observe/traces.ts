@@ -18,7 +18,7 @@ const MISSING =
   'otlp needs packages of OpenTelemetry that are not installed; install the gateway with its optional packages, or take otlp out of the configuration';
 
 export interface TraceExporter extends Observer {
-  /** Sends what waits, within `ms`. */
+  /** Sends the spans that wait, within `ms`. */
   stop(ms: number): Promise<void>;
 }
 
@@ -101,7 +101,7 @@ function missing(error: unknown): unknown {
   return isAbsent ? new Error(MISSING, { cause: error }) : error;
 }
 
-/** `ids`: what the next span gets, since a provider has its ID before the span is made. */
+/** `ids`: the IDs of the next span. They exist before the span, because the provider gets them in a header. */
 async function startSdk({ url, version, log }: TraceExporterOptions) {
   try {
     const [sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
@@ -116,7 +116,7 @@ async function startSdk({ url, version, log }: TraceExporterOptions) {
       export: (spans, done) =>
         sender.export(spans, (result) => {
           report(result.error, spans.length);
-          // Reported; the SDK's own report would go nowhere.
+          // Always success: `report` logs failures, and nobody reads the SDK's own report.
           done({ code: 0 });
         }),
       shutdown: () => sender.shutdown(),

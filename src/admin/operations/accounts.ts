@@ -1,4 +1,4 @@
-// Accounts, their tiers and their keys.
+// Operations for accounts, their tiers and their keys.
 import { z } from 'zod';
 import {
   accountJson,

@@ -1,4 +1,4 @@
-// What the gateway serves and how it is set up: models, targets with their health, routes, the configuration.
+// Operations that read how the gateway is set up: models, targets with their health, routes, the configuration.
 import { z } from 'zod';
 import { isoTime } from '../../clock.ts';
 import { unhealthyTargets } from '../../observe/health-publisher.ts';
@@ -9,7 +9,7 @@ import { isBehindTls } from '../authenticate.ts';
 import { pageOf, Problem } from '../reply.ts';
 import { Configuration, Connect, Model, page, PAGE, Route, Target } from '../schemas.ts';
 
-/** These lists have an order of preference, which says more than any sorting. */
+/** These lists are in order of preference and are not sorted. */
 const BY_INDEX = { placeOf: (_: unknown, at: number) => [at] as const, like: [0] as const };
 
 /** Targets that this server or another one on the database avoids. */

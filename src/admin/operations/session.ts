@@ -1,4 +1,4 @@
-// Browser sessions, the live events, and the document that describes all of this.
+// Operations for browser sessions, for the live events, and for the OpenAPI document of all operations.
 import { z } from 'zod';
 import { noted } from '../../accounts/admin.ts';
 import { cookieOf, cookieName, isBehindTls } from '../authenticate.ts';
@@ -8,7 +8,7 @@ import { Problem } from '../reply.ts';
 import { ClosedSession, Session, SessionRequest } from '../schemas.ts';
 import type { Session as OpenSession } from '../sessions.ts';
 
-/** Of the API, not of the gateway. */
+/** The version of the API, not of the gateway. */
 const API_VERSION = '1.0.0';
 
 const sessionJson = ({ id, csrf, expiresAt }: OpenSession) => ({
@@ -18,7 +18,7 @@ const sessionJson = ({ id, csrf, expiresAt }: OpenSession) => ({
   expires_at: expiresAt,
 });
 
-/** Without an end of its own: the browser forgets it when it closes, the gateway after 12 hours without use. */
+/** The cookie has no expiry: the browser forgets it when it closes, the gateway after 12 hours without use. */
 function cookieLine({ headers }: Call['exchange'], value: string, { current }: AdminParts): string {
   const isSecure = isBehindTls(headers, current.config.listen.names);
   const end = value === '' ? '; Max-Age=0' : '';

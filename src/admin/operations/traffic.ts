@@ -1,4 +1,4 @@
-// Usage, and what was changed through this API.
+// Operations for usage, requests, and the audit.
 import { z } from 'zod';
 import { limitOf } from '../../accounts/access.ts';
 import { requestJson } from '../../accounts/json.ts';
@@ -12,7 +12,7 @@ import { decodeCursor, encodeCursor, Problem } from '../reply.ts';
 import { anyName, AuditRow, page, PAGE, Request, Usage, UsageSummary } from '../schemas.ts';
 import { unknownAccount } from './accounts.ts';
 
-/** Clocks of several machines differ. */
+/** Tolerance, because clocks of several machines differ. */
 const SLACK_MS = 10 * 60_000;
 const LONGEST_REQUEST_MS = 24 * HOUR_MS;
 const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
@@ -79,7 +79,7 @@ export const trafficOperations: readonly Operation[] = [
       const { limit, account: name, model } = query;
       const account = name === undefined ? undefined : await store.findAccount(name);
       if (name !== undefined && account === undefined) throw unknownAccount();
-      // Of a page before: the time of its last request, and how many of that time it had.
+      // The cursor holds the time of the last request of the previous page, and how many of that time it listed.
       const [until, seen] =
         query.cursor === undefined ? [undefined, 0] : decodeCursor(query.cursor, [0, 0] as const);
       const found = await store.listRequests({

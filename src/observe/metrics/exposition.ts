@@ -16,7 +16,7 @@ export class Histogram {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  /** `times`: values of this size. */
+  /** Counts `value` so many `times`. */
   observe(value: number, times = 1): void {
     const { bounds, counts } = this;
     let at = 0;

@@ -43,7 +43,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const { accounts, routing, clock } = options;
   const series = createRequestSeries({ accounts, isKnown: createCatalogCheck(routing, clock) });
   const refusals: Refusals[] = [];
-  // Its first sample of the event loop is taken from now on. A fault shows at the scrape.
+  // Measuring of the event loop begins now. The scrape reports an error.
   processMetrics().catch(() => undefined);
 
   return {
@@ -76,7 +76,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 }
 
-/** The names are read again after this time at the earliest: a client may send a new name with each request. */
+/** Least time between two readings of the names: a client may send a new name with each request. */
 const NAMES_VALID_MS = 1000;
 
 /** Whether a target is in the list that the file or its provider gives, or in a route. */
@@ -183,7 +183,7 @@ export function timeStore(store: Store, clock: Clock): TimedStore {
     check: new Histogram(SECONDS),
   };
 
-  /** Whether it succeeds or fails. */
+  /** Measures calls that fail, too. */
   function timed<Result>(histogram: Histogram, start: () => Promise<Result>): Promise<Result> {
     const at = clock.monotonic();
     const observe = (): void => histogram.observe((clock.monotonic() - at) / 1000);
@@ -225,7 +225,7 @@ export function timeStore(store: Store, clock: Clock): TimedStore {
     ping: () => timed(check, () => store.ping()),
   };
   return {
-    // All else, the members that change too, is that of the store.
+    // Other members are inherited from the store, including those that change.
     store: Object.assign(Object.create(store) as Store, measured),
     family: () => ({
       name: 'gateway_database_duration_seconds',

@@ -10,14 +10,14 @@ import { Histogram, labels, type Family, type HistogramFamily } from './expositi
 /** Targets and accounts with labels of their own; all further ones share `other`. */
 const MOST_TARGETS = 200;
 const MOST_ACCOUNTS = 1000;
-/** Of one target: endpoint, status and error kind together. */
+/** Outcomes of one target: combinations of endpoint, status and error kind. */
 const MOST_OUTCOMES = 100;
 const MOST_KINDS = 20;
 const LONGEST_NAME = 200;
 /** A stream whose rest takes less arrived at once: its pace is that of the network. */
 const LEAST_REST_S = 0.05;
 
-/** The label of what has none of its own. */
+/** The label that targets and accounts beyond the bound share. */
 const OTHER = 'other';
 /** The label of requests that ended before a target was contacted, and of those without an error. */
 const NONE = 'none';
@@ -128,12 +128,12 @@ export interface RequestSeries {
 export interface RequestSeriesOptions {
   /** Whether the target's name is in the catalog. */
   isKnown: (target: Target) => boolean;
-  /** Series of accounts, too. */
+  /** Whether there are series of accounts. */
   accounts: boolean;
 }
 
 export function createRequestSeries({ isKnown, accounts }: RequestSeriesOptions): RequestSeries {
-  /** By the target's key; those that share `other` by the key of that. */
+  /** By the target's key; the shared series `other` has a key of its own. */
   const targets = new Map<string, TargetSeries>();
   const byAccount = new Map<string, AccountSeries>();
 

@@ -103,12 +103,12 @@ export function createKeys(connection: Connection, changes: Changes, clock: Cloc
   };
 }
 
-/** Beyond it, requests are refused at once: the database is too slow for them. */
+/** Beyond this number, requests are refused at once: the database is too slow for them. */
 const MAX_WAITING = 10_000;
 /** A request that waited so long for its turn is refused. */
 const MAX_WAIT_MS = 2000;
 const MAX_ACCOUNTS = 1000;
-/** Stands for no limit. */
+/** The number that means: no limit. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 interface Pending {
@@ -119,13 +119,13 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** An account whose limit was reached, as far as this process knows. */
+/** An account whose limit was reached when this process counted last. */
 interface Full {
   tier: string;
   limit: number;
   used: number;
   hour: number;
-  /** The server's time less the time of the monotonic clock. */
+  /** The server's time minus the time of the monotonic clock. */
   ahead: number;
   readAt: number;
 }
@@ -141,7 +141,7 @@ interface Counted {
 }
 
 /**
- * For each key: how many requests are wanted, and the limit of the tier that its account is thought to have. Accounts are counted
+ * Parameters for each key: how many requests are wanted, and the limit of its account's tier as this process knows it. Accounts are counted
  * in the order of their numbers, so that no two machines wait for each other. `greatest`: a limit that is lowered takes no count
  * back. The commit is waited for even where the server is set not to.
  */
@@ -302,7 +302,7 @@ class BatchedAdmissions implements Admissions {
     }
   }
 
-  /** What the server would say, if that is known. */
+  /** The answer without a statement, if this process knows it. */
   #knownFull({ accountId, tier }: AdmissionKey, limit: number): AdmissionCount | undefined {
     const found = this.#full.get(accountId);
     if (found === undefined) return undefined;
@@ -329,7 +329,7 @@ class BatchedAdmissions implements Admissions {
   }
 }
 
-/** Other requests may have arrived with the reply. */
+/** Resolves after the sockets are read: other requests may have arrived with the reply. */
 function turnOfEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,10 +1,10 @@
-// Changes of accounts and keys that another process or machine makes, as the server announces them (LISTEN). Where it does not, what
-// was read is valid for a second.
+// Changes of accounts and keys that another process or machine makes, as the server announces them (LISTEN). If it announces none,
+// what was read is valid for a second.
 import type { Clock } from '../../clock.ts';
 import type { Connection } from './connection.ts';
 import { CHANGES } from './migrations.ts';
 
-/** While changes are announced: a connection may break unnoticed. */
+/** Used while changes are announced; bounded, because a connection may break unnoticed. */
 const ANNOUNCED_MS = 10_000;
 const UNANNOUNCED_MS = 1000;
 const RETRY_MS = 1000;
@@ -39,7 +39,7 @@ export function createChanges(connection: Connection, clock: Clock): Changes {
     if (own === undefined) return again();
     client = own;
     own.on('notification', changed);
-    // What is announced while no connection listens is not known.
+    // Announcements while no connection listens do not arrive.
     own.once('end', () => {
       client = undefined;
       state = 'connecting';
@@ -70,7 +70,7 @@ export function createChanges(connection: Connection, clock: Clock): Changes {
     onChange: (listener) => void listeners.push(listener),
     changed,
     listen() {
-      // Through PgBouncer the next transaction would listen, and not this process.
+      // PgBouncer gives the connection to another process after the transaction.
       if (state !== 'idle' || connection.server.pooled) return;
       state = 'connecting';
       void begin();

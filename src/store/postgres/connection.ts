@@ -13,7 +13,7 @@ type ClientConfig = Pg.ClientConfig;
 
 const MAX_CONNECTIONS = 4;
 const CONNECT_TIMEOUT_MS = 2000;
-/** For statements that a request waits for. */
+/** Time limit of statements that a request waits for. */
 const REQUEST_TIMEOUT_MS = 2000;
 const TIMEOUT_MS = 60_000;
 
@@ -21,9 +21,9 @@ export interface Sql {
   text: string;
   /** The server plans a named statement once for each connection. */
   name?: string;
-  /** A request waits for it. */
+  /** Whether a request waits for the result. */
   urgent?: boolean;
-  /** Rows are arrays: objects of many members are slow. */
+  /** Whether rows are arrays: objects of many members are slow. */
   arrays?: boolean;
 }
 

@@ -25,7 +25,7 @@ const FIRST_BYTES = Array.from(
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: '0001-postgres',
-    // As in SQLite (../sqlite/migrations.ts), with what several machines need besides. `hours`: `prev` is the count before the last
+    // The tables of SQLite (../sqlite/migrations.ts), with additions for several machines. `hours`: `prev` is the count before the last
     // batch of admissions, `wanted` and `most` are that batch's. A hot row is updated in its page. `usage_writers`: the last batch
     // of rows of each process, so that no batch is written twice. Texts are ordered by their bytes.
     sql: `
@@ -163,7 +163,7 @@ const APPLIED = { text: 'SELECT name FROM migrations ORDER BY name COLLATE "C"' 
 const CREATED = { text: 'SELECT applied_at FROM migrations ORDER BY name COLLATE "C" LIMIT 1' };
 const SECRET = { text: 'SELECT value FROM secrets WHERE name = $1' };
 
-/** What all gateways on the database share. */
+/** Values that all gateways on the database share. */
 export interface Identity {
   /** The key of stored items. */
   itemKey: Buffer;

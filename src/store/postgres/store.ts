@@ -22,7 +22,7 @@ const SET_HEALTH = {
 const REMOVE_HEALTH = { text: 'DELETE FROM health WHERE target = ANY ($1)' };
 const LIST_HEALTH = { text: 'SELECT target, state, until FROM health WHERE until > $1 ORDER BY target' };
 
-/** Bytes. A row of an index holds 2,700. A client may choose a longer model name, of which others need not hear. */
+/** Bytes. A row of an index holds 2,700; a client may choose a longer model name, whose health is not published. */
 const MOST_TARGET = 1000;
 
 export async function openPostgres(url: string, clock: Clock): Promise<Store> {

@@ -46,7 +46,7 @@ const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
   usage: { order: 'id' },
 };
 const TABLES = RECORD_TYPES.map((type) => SOURCES[type].table);
-/** Also of removed accounts: no new account gets the number of one. */
+/** A new account gets the number of no other, removed ones included. */
 const NEXT_ACCOUNT = `SELECT setval(pg_get_serial_sequence('accounts', 'id'), greatest(1,
   (SELECT max(id) FROM accounts), (SELECT max(id) FROM removed_accounts)))`;
 
@@ -101,7 +101,7 @@ export async function importRecords(
   } catch (error) {
     throw storeError(error, connection.server);
   } finally {
-    // Without a commit, nothing stays.
+    // Ending the connection rolls back what was not committed.
     await client.end();
   }
 }

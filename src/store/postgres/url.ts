@@ -23,7 +23,7 @@ export interface Server {
   database: string;
   /** undefined: no TLS. */
   tls: ConnectionOptions | undefined;
-  /** Without TLS if the server has none. */
+  /** Whether to connect without TLS if the server has no TLS. */
   tlsOptional: boolean;
   /** Each transaction may run on another connection of the server: no named statements, no LISTEN. */
   pooled: boolean;

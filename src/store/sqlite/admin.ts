@@ -1,4 +1,4 @@
-// Tokens of the admin API, and what was changed through it.
+// Tokens of the admin API, and the audit of changes.
 import { TOKEN, toToken, type TokenRow } from '../rows.ts';
 import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../store.ts';
 import type { Db } from './driver.ts';

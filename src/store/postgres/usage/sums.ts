@@ -70,7 +70,7 @@ const DIALECT: Dialect = {
 /** The account's number and the members of the group's name; the counts as an array's text. */
 type Row = (number | string | null)[];
 
-/** Of nothing, all sums are NULL. */
+/** Without rows, all sums are NULL. */
 function countsOf(row: Row | undefined): number[] {
   const text = String(row?.at(-1) ?? '{}').slice(1, -1);
   return text.includes('N') ? [] : (JSON.parse(`[${text}]`) as number[]);

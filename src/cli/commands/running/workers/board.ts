@@ -1,4 +1,4 @@
-// What workers have learnt, for those that start later.
+// Values that workers share (health, models, windows), stored for workers that start later.
 import type { Clock } from '../../../../clock.ts';
 import type { SharedHealth } from '../../../../routing/health.ts';
 import type { Shared } from './channel.ts';
@@ -9,7 +9,7 @@ export interface Board {
   values(): Shared[];
 }
 
-/** Targets are many where a client may send any name. */
+/** Clients may send any name to some providers, so targets can be many. */
 const MOST_VALUES = 4096;
 
 export function createBoard(clock: Clock): Board {
@@ -32,7 +32,7 @@ export function createBoard(clock: Clock): Board {
   };
 }
 
-/** Pauses have become shorter meanwhile. */
+/** Subtracts the time since the value was set from its pauses. */
 function aged(shared: Shared, ms: number): Shared {
   if (shared.topic !== 'health') return shared;
   const health = shared.value as SharedHealth;

@@ -12,15 +12,15 @@ export interface Hello {
   leads: boolean;
   /** The worker writes JSON lines to stderr, which the supervisor adds to the log; false: there is no log. */
   log: boolean;
-  /** Where the gateway is: all workers have this, whatever the file says now. */
+  /** Address and database of the gateway: all workers use these, even if the file has changed. */
   place: Pick<Config, 'database' | 'listen'>;
   shared: readonly Shared[];
 }
 
-/** A worker serves. */
+/** Sent when a worker serves. */
 export type Ready = Served;
 
-/** A worker cannot serve: the lines of its error. */
+/** Sent when a worker cannot serve: the lines of its error. */
 export interface Failed {
   lines: string[];
   exitCode: number;
@@ -32,30 +32,30 @@ export interface Shared {
   value: unknown;
 }
 
-/** A worker has ended its requests. */
+/** Sent when a worker has ended its requests. */
 export interface Stopped {
   /** Usage rows that could not be written. */
   unwritten: number;
-  /** Its last page; empty if metrics are off. */
+  /** Its last page of metrics; empty if metrics are off. */
   metrics: string;
 }
 
-/** What carries messages: a process, or in a worker the process itself. */
+/** Sends and receives messages: for the supervisor a child process, for a worker its own process. */
 export interface Wire {
   send(message: object): void;
   onMessage(listener: (message: unknown) => void): void;
 }
 
 export type Calls = Readonly<Record<string, (body: unknown) => unknown>>;
-/** Each calls `send` until the returned function is called. */
+/** Each stream calls `send` until the returned function is called. */
 export type Streams = Readonly<Record<string, (send: (event: unknown) => void) => () => void>>;
 
 export interface Channel {
-  /** Rejects with ControlError if the other side refuses, with ChannelEnd if it is gone. */
+  /** Rejects with ControlError if the other side refuses, with ChannelEnd if it has ended. */
   call(name: string, body?: unknown): Promise<unknown>;
   /** The returned function ends the stream. */
   stream(name: string, onEvent: (event: unknown) => void): () => void;
-  /** The other side is gone: calls that wait for it fail. */
+  /** To be called when the other side has ended: waiting calls fail. */
   close(): void;
 }
 
@@ -131,7 +131,7 @@ export function createChannel(wire: Wire, calls: Calls, streams: Streams = {}): 
         opened.delete(message.id);
         break;
       default:
-      // A message of another kind: Node's own, or of another version.
+      // Another kind of message: Node sends some, and another version may send others.
     }
   }
 

@@ -20,7 +20,7 @@ export interface WorkerProcess extends Launched<Ready> {
   readonly channel: Channel;
   /** Lines of its log, and what Node writes when it crashes. */
   readonly stderr: Readable | null;
-  /** Of workers that have stopped: usage rows that could not be written, and their metrics. */
+  /** After its end: the number of usage rows that it could not write, and its last metrics. */
   readonly unwritten: number;
   readonly metrics: string;
 }
@@ -48,16 +48,16 @@ export function prepareWorkers(words: readonly string[]): void {
   });
 }
 
-/** `calls` and `streams`: what the worker may ask. */
+/** `calls` and `streams`: those that the worker may use. */
 export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
   const worker = cluster.fork();
   const { process: child } = worker;
   const wire: Wire = {
-    // A worker that ends cannot be written to; its end is reported elsewhere.
+    // Sending to a worker that ends fails; `exited` reports its end.
     send: (message) => void (child.connected && child.send(message, () => undefined)),
     onMessage: (listener) => void child.on('message', listener),
   };
-  // An error of its channel.
+  // Errors of the channel: `exited` reports the end of the worker.
   worker.on('error', () => undefined);
   const exited = new Promise<Exit>((resolve) => {
     // Its last message can arrive after its end.
@@ -68,7 +68,7 @@ export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
   const ready = new Promise<Ready>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  // Nobody may wait for it.
+  // The promise may reject when nobody waits for it.
   ready.catch(() => undefined);
   const own: Calls = {
     ready: (value) => settle.resolve(value as Ready),

@@ -20,11 +20,11 @@ export interface Crowd {
   watch(send: (frame: object) => void): () => void;
   follow(send: (news: object) => void): () => void;
   handlers: readonly ControlHandler[];
-  /** A worker was added: those who watch see it, too. */
+  /** To be called when a worker is added: open streams then include it. */
   added(worker: Worker): void;
 }
 
-/** A worker that does not answer in this time is left out. */
+/** The results leave out a worker that does not answer in this time. */
 const ANSWER_MS = 1000;
 const EVERY_MS = 500;
 
@@ -41,7 +41,7 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
     return (await Promise.all(answers)).filter(({ value }) => value !== undefined);
   }
 
-  /** Opens a stream of each worker, also of those that are added. */
+  /** Opens a stream of each worker, and of each worker that is added later. */
   function eachStream(name: string, onEvent: (event: unknown, worker: Worker) => void): () => void {
     const stops: (() => void)[] = [];
     const open = (worker: Worker): void => {
@@ -66,7 +66,7 @@ export function createCrowd(pool: () => Pool<Ready, WorkerProcess>, clock: Clock
       const merged = mergeFrames([...frames.values()]);
       if (merged !== undefined) send(merged);
     };
-    // The first frames are here soon.
+    // The workers send their first frames at once.
     cancel = clock.after(EVERY_MS / 10, show);
     return () => {
       cancel();
@@ -122,7 +122,7 @@ function linkHandler(pool: () => Pool<Ready, WorkerProcess>): ControlHandler {
   };
 }
 
-/** undefined: it did not answer in time. */
+/** Resolves to undefined if the worker does not answer in time. */
 function ask(worker: Worker, name: string, withinMs: number, clock: Clock): Promise<unknown> {
   return new Promise((resolve) => {
     const cancel = clock.after(withinMs, () => resolve(undefined));
@@ -202,7 +202,7 @@ export function mergeFrames(frames: readonly LiveFrame[]): LiveFrame | undefined
   };
 }
 
-/** Workers share the health of targets, each has its own requests. */
+/** Workers share the health of a target; its requests are those of all workers together. */
 function addTarget(a: LiveTarget, b: LiveTarget): LiveTarget {
   const worse = a.state === 'healthy' ? b : a;
   return {

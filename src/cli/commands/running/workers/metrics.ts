@@ -2,11 +2,11 @@
 // `worker`. A counter never falls: what a worker counted until it ended stays in the counters of its number.
 
 export interface Metrics {
-  /** A page of a process, the newest of its number last. */
+  /** Adds a page of a process. Of processes with one number, the newest comes last. */
   add(worker: number, pid: number, page: string): void;
-  /** The process has ended; its last page, if there is one. */
+  /** To be called when a process has ended. `page`: its last one, or empty. */
   ended(worker: number, pid: number, page: string): void;
-  /** The page of all. */
+  /** The page of all workers. */
   read(): string;
 }
 
@@ -57,7 +57,7 @@ export function createMetrics(): Metrics {
       if (page.worker !== worker) continue;
       const count = page.counters.get(sample);
       if (count !== undefined) value = (value ?? 0) + count;
-      // While a worker is replaced, what the new one says.
+      // While a worker is replaced, the gauge of the new one counts.
       else value = page.gauges.get(sample) ?? value;
     }
     return value;

@@ -1,5 +1,5 @@
-// The workers of a gateway: starts them, starts a worker again that ended, with a growing pause, replaces all of them one after the
-// other, and ends them together. It knows nothing of processes: `launch` makes one.
+// The workers of a gateway. The pool starts them, starts a worker that ended again after a growing pause, replaces all of them one
+// after the other, and ends them together. It does not depend on processes: `launch` makes one.
 import type { Clock } from '../../../../clock.ts';
 import type { Logger } from '../../../../log.ts';
 
@@ -9,15 +9,15 @@ export interface Exit {
   signal: string | null;
 }
 
-/** One process, from its start on. */
+/** A process that was started. */
 export interface Launched<Ready> {
   readonly pid: number;
-  /** Resolves when it serves, rejects if it cannot. */
+  /** Resolves when the process serves; rejects if it cannot serve. */
   readonly ready: Promise<Ready>;
   readonly exited: Promise<Exit>;
-  /** `retire`: another one takes its place. Resolves when it has ended its requests. */
+  /** `retire`: another worker takes its place. Resolves when the process has ended its requests. */
   stop(how: 'stop' | 'retire'): Promise<void>;
-  /** From now on it does what is done once for all. */
+  /** Makes this worker the leader: it does the work that one worker does for all. */
   lead(): void;
   kill(): void;
 }
@@ -26,20 +26,20 @@ export interface Member<Process> {
   readonly number: number;
   readonly process: Process;
   state: 'starting' | 'serving' | 'stopping';
-  /** On the clock that never jumps; undefined: it has not served. */
+  /** Time on the monotonic clock; undefined: the worker has not served. */
   servedFrom: number | undefined;
 }
 
 export interface Pool<Ready, Process> {
-  /** Resolves when all serve. Rejects if one cannot; then none is left. */
+  /** Resolves when all workers serve. If one cannot serve, rejects after all have ended. */
   start(): Promise<Ready>;
-  /** Those that are ending included. */
+  /** Includes workers that are ending. */
   readonly members: readonly Member<Process>[];
-  /** The one that does what is done once for all. */
+  /** The worker that does the work which one does for all. */
   readonly leader: Member<Process> | undefined;
   readonly isReplacing: boolean;
-  /** Starts a new worker beside each, one after the other; the old one then ends its requests. Gives the reason why a new one does not
-   *  serve; then the old ones stay. */
+  /** Starts a new worker beside each old one, one after the other; the old worker then ends its requests. If a new worker does not
+   *  serve, the old ones stay, and the result is the reason. */
   replaceAll(): Promise<string | undefined>;
   stop(): Promise<void>;
   kill(): void;
@@ -47,12 +47,12 @@ export interface Pool<Ready, Process> {
 
 /** A worker that does not serve after this time hangs. */
 const START_MS = 30_000;
-/** A worker that served for this time did not end because of its start. */
+/** If a worker served for this time, its start is not the reason of its end. */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** The pause before the next start, after so many ends in a row: none, 1 s, doubling to 30 s. */
+/** The pause before the next start. `ends`: how many times in a row the worker ended. No pause, then 1 s, doubled up to 30 s. */
 export function pauseAfter(ends: number): number {
   return ends <= 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** Math.min(ends - 2, 10), LONGEST_PAUSE_MS);
 }
@@ -60,7 +60,7 @@ export function pauseAfter(ends: number): number {
 interface PoolOptions<Process> {
   count: number;
   launch: (number: number, leads: boolean) => Process;
-  /** How long a worker may take to end its requests; then it is killed. */
+  /** Milliseconds that a worker may take to end its requests; then it is killed. */
   endMs: () => number;
   clock: Clock;
   log: Logger;
@@ -76,21 +76,21 @@ export function createPool<Ready, Process extends Launched<Ready>>(
 
 interface Started<Ready, Process> {
   member: Member<Process>;
-  /** As that of the process; rejects too if the start takes too long. */
+  /** `ready` of the process; also rejects if the start takes too long. */
   ready: Promise<Ready>;
 }
 
 class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, Process> {
   readonly #options: PoolOptions<Process>;
   readonly #members = new Set<Member<Process>>();
-  /** Ends in a row, by number. */
+  /** The worker's number -> how many times in a row it ended. */
   readonly #ends = new Map<number, number>();
   readonly #pauses = new Map<number, () => void>();
   #leader: Member<Process> | undefined;
   #started = false;
   #stopping = false;
   #replacing: Promise<unknown> = Promise.resolve();
-  /** It has not begun. */
+  /** A replacement that waits for the one in progress. */
   #nextReplacement: Promise<string | undefined> | undefined;
   #replacements = 0;
 
@@ -123,7 +123,7 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
     }
   }
 
-  /** One that has not begun does for all who ask meanwhile. */
+  /** Calls share a replacement that still waits: it will read the newest configuration. */
   replaceAll(): Promise<string | undefined> {
     return (this.#nextReplacement ??= this.#begin());
   }
@@ -214,7 +214,7 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
     });
   }
 
-  /** One that hangs does not hear of it. */
+  /** A worker that hangs does not react to `stop`, so it is killed after the time limit. */
   async #end(member: Member<Process>, how: 'stop' | 'retire'): Promise<void> {
     const { clock, endMs, log } = this.#options;
     const { number, process } = member;
@@ -233,7 +233,7 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
     this.#appoint();
   }
 
-  /** Gives the reason why the new worker does not serve. */
+  /** Resolves to the reason if the new worker does not serve. */
   async #replace(number: number): Promise<string | undefined> {
     const old = this.members.filter((member) => member.number === number);
     this.#pauses.get(number)?.();

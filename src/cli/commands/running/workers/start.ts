@@ -1,4 +1,4 @@
-// What `gateway serve` does around the gateway, of one process or of several: signals, log, first key, messages.
+// What `gateway serve` does besides the gateway itself, with one process or several: signals, log, first key, messages.
 import type { App } from '../../../../app/app.ts';
 import { PROTOCOL_NAMES } from '../../../../canonical/request.ts';
 import type { Config } from '../../../../config/config.ts';
@@ -12,7 +12,7 @@ import { say } from '../../../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../../../ui/style.ts';
 import { startWarnings, type effective } from '../../../with-store.ts';
 
-/** Reads the configuration anew. */
+/** Each call reads the configuration again. */
 export interface Source {
   load: () => Promise<Config>;
   effective: () => ReturnType<typeof effective>;
@@ -22,7 +22,7 @@ export interface Source {
 export interface Output {
   logFile: string | null;
   ready(app: Served, firstKey: string | undefined): Promise<void>;
-  /** Resolves to what ends the command. */
+  /** Resolves to the error that ends the command. */
   failed(error: unknown, debug: boolean): Promise<unknown>;
 }
 
@@ -40,13 +40,13 @@ export async function outputOf(
 }
 
 export interface Signals {
-  /** Fulfilled by the first SIGINT, SIGTERM or SIGHUP, or by `end`; the fields of the log's record. */
+  /** Resolves at the first SIGINT, SIGTERM or SIGHUP, or when `end` is called. The value: fields for the log. */
   first: Promise<{ signal: NodeJS.Signals } | { by: string }>;
   /** Sets the action of a second signal. By default it ends the process. */
   onSecond(task: (signal: NodeJS.Signals) => void): void;
-  /** Sets what SIGHUP does, if it does not end the gateway; false: it ends it. */
+  /** Sets the action of SIGHUP. If `task` returns false, SIGHUP ends the gateway. */
   onHangUp(task: () => boolean): void;
-  /** Has the effect of a first signal; later calls have none. */
+  /** Has the effect of a first signal. Further calls have no effect. */
   end(by: string): void;
   stop(): void;
 }
@@ -105,7 +105,7 @@ export function sayUnwritten(rows: number, logger: Logger, database: string, { s
   );
 }
 
-/** Without a file and without any key of a person's, nobody could use the gateway: creates a key of the account `local`. */
+/** Creates a key of the account `local` if there is no file and no person has a key: nobody could use the gateway otherwise. */
 export async function createFirstKey(
   config: Config,
   store: Store,
@@ -113,7 +113,7 @@ export async function createFirstKey(
 ): Promise<string | undefined> {
   const accounts = await store.listAccounts();
   if (config.file !== null || accounts.some(({ name }) => name !== LOCAL_ACCOUNT)) return undefined;
-  // `gateway run` creates the account, too, for keys that end with its tools.
+  // `gateway run` also creates the account, for keys that end with its tools.
   const keys = accounts.length === 0 ? [] : await store.listKeys();
   if (accounts.length > 0 && (keys.length === 0 || keys.some(({ expiresAt }) => expiresAt === null)))
     return undefined;

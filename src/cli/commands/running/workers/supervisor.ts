@@ -45,18 +45,18 @@ interface Supervisor {
   pool: Pool<Ready, WorkerProcess>;
   crowd: Crowd;
   state: { config: Config; reloadFault: string | null; sessions: Sessions };
-  /** The admin API is off: its sessions end, and later workers do not turn it on. */
+  /** To be called when the admin API is turned off: its sessions end, and later workers do not turn it on. */
   adminOff: () => void;
 }
 
 /** After the grace, a worker cuts its streams and writes what it has to the database. `gateway stop` waits for 10 s. */
 const AFTER_GRACE_MS = 8000;
-/** A busy worker says late how many requests it has. */
+/** A busy worker answers late how many requests it has. */
 const STOP_ANSWER_MS = 10_000;
 
 export async function serveWithWorkers(options: Options): Promise<void> {
   const { source, output, command, context } = options;
-  // Before the start, so that a signal during the start has its effect.
+  // Set before the start, so that a signal during the start has its effect.
   const signals = watchSignals(context);
   try {
     const config = await source.load();
@@ -138,7 +138,7 @@ async function createSupervisor(
   return { options, logger, signals, pool, crowd, state, adminOff };
 }
 
-/** Lines that are no records come from Node itself: a crash for want of memory, a warning. */
+/** Lines that are not JSON come from Node itself: a warning, or a crash when memory is full. */
 function relayLog({ stderr, pid }: WorkerProcess, worker: number, logger: SharedLog): void {
   if (stderr === null) return;
   createInterface({ input: stderr }).on('line', (line) => {
@@ -200,7 +200,7 @@ async function stopAll({ options, logger, pool, crowd, state }: Supervisor): Pro
   const { config } = state;
   const ending = pool.members.map(({ process }) => process);
   const ended = pool.stop();
-  // A worker answers it after the order to stop: these are the requests that it waits for.
+  // A worker answers after it got the order to stop, so these are the requests that it waits for.
   const { whole } = await crowd.status(STOP_ANSWER_MS);
   const underWay = {
     requests: whole?.requests_in_flight ?? 0,
@@ -262,7 +262,7 @@ function controlled(
   };
 }
 
-/** A terminal that is closed sends SIGHUP, too. Nobody could end the gateway with Ctrl-C any more. */
+/** A closed terminal also sends SIGHUP. Then the gateway ends, since Ctrl-C cannot end it any more. */
 function isTerminalGone({ stdout, stderr }: Context): boolean {
   if (stdout.isTTY !== true && stderr.isTTY !== true) return false;
   try {
@@ -298,7 +298,7 @@ async function reload(supervisor: Supervisor, by: string): Promise<void> {
   });
 }
 
-/** The place of the gateway stays. */
+/** Uses a changed configuration. Address and database change only with a restart. */
 function take(next: Config, { state, adminOff }: Supervisor): void {
   const { admin, database, listen } = state.config;
   if (admin && !next.admin) adminOff();

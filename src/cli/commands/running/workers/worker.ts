@@ -23,14 +23,14 @@ import {
 } from './channel.ts';
 import { listenFailure, type Source } from './start.ts';
 
-/** What the supervisor asks before the gateway serves waits for it. */
+/** Calls of the supervisor wait until the gateway serves. */
 interface Later {
   app: Promise<App>;
   serve(app: App): void;
 }
 
 export async function serveAsWorker(source: Source, command: Command, context: Context): Promise<void> {
-  // A terminal and a service manager send their signals to every process; the supervisor says what they mean.
+  // A terminal and a service manager send signals to every process; workers ignore them and obey the supervisor.
   context.onSignal(() => undefined);
   const later = createLater();
   const ending = createEnding();
@@ -116,7 +116,7 @@ async function metricsOf({ controlHandlers }: App): Promise<string> {
   return String(await handled(controlHandlers, 'GET', '/metrics'));
 }
 
-/** The requests that are served at once are limited for the whole gateway: each worker has its share. */
+/** The limit of concurrent requests is that of the whole gateway: each worker gets a share of it. */
 function inPlace(config: Config, { place, count }: Hello): Config {
   const { database, listen } = place;
   const { limits } = config;
@@ -161,7 +161,7 @@ function createEnding(): Ending {
   return { ended, end: (how) => end(how) };
 }
 
-/** What the gateway does for its user's commands, for the supervisor. */
+/** The supervisor calls the handlers that serve the user's commands. */
 function callsOf(later: Later): Calls {
   const handle = async (method: string, path: string): Promise<unknown> =>
     handled((await later.app).controlHandlers, method, path);
@@ -200,7 +200,7 @@ function streamsOf(later: Later): Streams {
   return { '/live': open('/live'), '/requests/new': open('/requests/new') };
 }
 
-/** The other workers, through the supervisor. What it says before the gateway listens waits. */
+/** The other workers, reached through the supervisor. Values that arrive before the gateway has a listener wait for it. */
 function createPeers(): { calls: Calls; of: (channel: Channel, hello: Hello) => Peers } {
   let leads = false;
   let onLead = (): void => undefined;
