@@ -142,7 +142,7 @@ function recorded(
   { input, call, actor }: { input: Input; call: Call; actor: string },
   parts: AdminParts,
 ): Promise<unknown> {
-  const text = JSON.stringify({ ...input.params, ...input.body });
+  const text = JSON.stringify({ ...input.params, ...renamed(input) });
   const detail = text.length > MOST_DETAIL ? JSON.stringify({ ...input.params, cut: true }) : text;
   const address = call.exchange.remoteAddress;
   return audited(
@@ -153,6 +153,13 @@ function recorded(
       statusOf: () => operation.status,
       failed: (error) => (error instanceof Problem ? error.status : 500),
     },
+  );
+}
+
+/** A member of the body that has the name of a parameter is the new value. */
+function renamed({ params, body }: Input): object {
+  return Object.fromEntries(
+    Object.entries(body ?? {}).map(([name, value]) => [name in params ? `new_${name}` : name, value]),
   );
 }
 

@@ -1,6 +1,7 @@
 // Loads the configuration of a command and opens its database, which is closed however the command ends. Also the messages
-// that commands share: which database they use, unknown names, limits.
+// that commands share: which database they use, unknown names, limits; and the audit of what they change.
 import type { Command } from 'commander';
+import type { KeySpec } from '../accounts/access.ts';
 import type { Config } from '../config/config.ts';
 import type { LoadOptions } from '../config/load.ts';
 import { NO_STORE, StoreError, type Key, type Store, type StoreReader } from '../store/store.ts';
@@ -213,4 +214,57 @@ export function limitOf(config: Config, tier: string): number {
 export function limitText(config: Config, tier: string): string {
   const limit = limitOf(config, tier);
   return limit === Infinity ? 'no limit' : `${plural(limit, 'request', formatCount(limit))} an hour`;
+}
+
+/** Characters of an ID in the audit. */
+const LONGEST_ID = 100;
+
+/** An operation of the admin API, and its parameters and body. */
+interface Change<Value> {
+  action: string;
+  detail: Readonly<Record<string, unknown>>;
+  change: () => Promise<Value>;
+  /** 200 without it. */
+  statusOf?: (value: Value) => number;
+}
+
+/** A change that a user of this machine makes with a command: it has its row in the audit, as one of the admin API has. Rejects, and
+ *  changes nothing, if the row cannot be written. */
+export async function auditedChange<Value>(
+  store: Store,
+  { clock, stderr }: Context,
+  { action, detail, change, statusOf = () => 200 }: Change<Value>,
+): Promise<Value> {
+  const { audited, LOCAL } = await import('../accounts/admin.ts');
+  const error = (message: string): void => void stderr.write(`${message}\n`);
+  return audited(
+    { store, clock, log: { error } },
+    { actor: `cli ${await userName()}`, address: LOCAL, action, detail: JSON.stringify(detail, shortId) },
+    { change, statusOf },
+  );
+}
+
+const shortId = (name: string, value: unknown): unknown =>
+  name === 'id' && typeof value === 'string' ? value.slice(0, LONGEST_ID) : value;
+
+async function userName(): Promise<string> {
+  const { userInfo } = await import('node:os');
+  try {
+    return userInfo().username;
+  } catch {
+    // The system has no name for this user, as in some containers.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+export async function createAuditedKey(store: Store, context: Context, spec: KeySpec) {
+  const { createKey } = await import('../accounts/access.ts');
+  const { isoTime } = await import('../clock.ts');
+  const { account, tier, label, permissions, models, expiresAt } = spec;
+  return auditedChange(store, context, {
+    action: 'createKey',
+    detail: { account, tier, name: label, permissions, models, expires_at: isoTime(expiresAt) },
+    change: () => createKey({ store, clock: context.clock, ids: context.ids }, spec),
+    statusOf: () => 201,
+  });
 }

@@ -77,7 +77,7 @@ export interface NewAdminToken extends Omit<AdminToken, 'lastUsedAt' | 'revokedA
   hash: string;
 }
 
-/** A change that the admin API is about to make. */
+/** A change that the admin API or a command is about to make. */
 export interface AuditEntry {
   at: number;
   /** The ID of a token, or of a browser session; or who acts on this machine: `owner`, `cli NAME`, `configuration`. */

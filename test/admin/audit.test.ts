@@ -36,7 +36,7 @@ it('records who changed what, when and from where, and the outcome', async () =>
     ['createKey', { account: 'ada' }, 201],
     ['rotateKey', { id: keyId, grace_seconds: 60 }, 201],
     ['revokeKey', { id: keyId }, 200],
-    ['changeAccount', { account: 'grace', tier: 'pro' }, 200],
+    ['changeAccount', { account: 'ada', new_account: 'grace', tier: 'pro' }, 200],
     ['removeAccount', { account: 'ada' }, 404],
     ['createLink', {}, 201],
     ['openSession', {}, 201],

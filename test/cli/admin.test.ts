@@ -49,3 +49,45 @@ it('has a row in the audit for each token that is created or revoked, with the u
   ]);
   for (const { detail } of rows) expect(detail).not.toContain(token);
 });
+
+it('has a row in the audit for each change of keys, accounts and tiers, also for one that fails, and no key', async () => {
+  const shell = createShell();
+  const { id, key } = (await shell.json('keys create --account alice --name ci --models auto')) as {
+    id: string;
+    key: string;
+  };
+  const rotated = (await shell.json(`keys rotate ${id} --grace 1h`)) as { id: string; key: string };
+  await shell.run(`keys revoke ${rotated.id}`);
+  await shell.run(`keys revoke ${key}`);
+  await shell.run('tiers assign alice pro');
+  await shell.run('accounts rename alice bob');
+  await shell.run('accounts rename carol dora');
+  await shell.run('accounts remove bob --yes');
+  const rows = await auditOf(shell);
+  expect(new Set(rows.map(({ actor, address }) => `${actor} ${address}`))).toEqual(
+    new Set([`cli ${userInfo().username} local`]),
+  );
+  const shown = rows.map(({ action, detail, status }) => [action, JSON.parse(detail) as unknown, status]);
+  expect(shown).toEqual([
+    [
+      'createKey',
+      {
+        account: 'alice',
+        tier: 'free',
+        name: 'ci',
+        permissions: ['chat', 'messages', 'responses'],
+        models: ['auto'],
+        expires_at: null,
+      },
+      201,
+    ],
+    ['rotateKey', { id, grace_seconds: 3600 }, 201],
+    ['revokeKey', { id: rotated.id }, 200],
+    ['revokeKey', expect.anything(), 404],
+    ['changeAccount', { account: 'alice', tier: 'pro' }, 200],
+    ['changeAccount', { account: 'alice', new_account: 'bob' }, 200],
+    ['changeAccount', { account: 'carol', new_account: 'dora' }, 404],
+    ['removeAccount', { account: 'bob' }, 200],
+  ]);
+  for (const { detail } of rows) expect(detail).not.toMatch(/sk-gw-\w{20}/);
+});

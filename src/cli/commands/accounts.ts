@@ -7,6 +7,7 @@ import { parseName } from '../args/values.ts';
 import { CliError, type Context } from '../context.ts';
 import { clean, createStyle, formatCount, formatTime, printJson, printLines, widthOf } from '../ui/style.ts';
 import {
+  auditedChange,
   isValid,
   sayWritten,
   unknownAccount,
@@ -91,7 +92,12 @@ async function renameAccount(
   store: Store,
   context: Context,
 ): Promise<void> {
-  const renamed = await store.renameAccount(account, name);
+  const renamed = await auditedChange(store, context, {
+    action: 'changeAccount',
+    detail: { account, new_account: name },
+    change: () => store.renameAccount(account, name),
+    statusOf: (found) => (found === undefined ? 404 : found === 'taken' ? 409 : 200),
+  });
   if (renamed === undefined) throw await unknownAccount(store, account);
   if (renamed === 'taken')
     throw new CliError(
@@ -119,7 +125,12 @@ async function removeAccount(
     `this deletes account ${clean(name)} with ${plural(keys.length, 'key', formatCount(keys.length))}` +
     ` (${formatCount(valid)} valid), its stored answers and the usage of ${plural(requests, 'request', formatCount(requests))}`;
   await confirm(what, { yes: options.yes, context });
-  const removed = await store.removeAccount(name);
+  const removed = await auditedChange(store, context, {
+    action: 'removeAccount',
+    detail: { account: name },
+    change: () => store.removeAccount(name),
+    statusOf: (found) => (found === undefined ? 404 : 200),
+  });
   if (removed === undefined) throw await unknownAccount(store, name);
   sayWritten(context, store);
   if (options.json) printJson(context, { account: removed.name, keys: keys.length, requests });

@@ -157,7 +157,7 @@ async function write(
 ): Promise<{ config: Config; key: Key; plaintext: string }> {
   const { draftFile } = await import('../init/new-file.ts');
   const { loadConfig } = await import('../../config/load-file.ts');
-  const { openDatabase } = await import('../with-store.ts');
+  const { createAuditedKey, openDatabase } = await import('../with-store.ts');
   const { database } = command.optsWithGlobals<GlobalOptions>();
   // A signal waits until both are written.
   const listen = context.onSignal(() => undefined);
@@ -171,19 +171,15 @@ async function write(
       const { account } = options;
       const tier = await tierOf(options, await store.findAccount(account));
       draft.publish();
-      const { createKey } = await import('../../accounts/access.ts');
       const { PROTOCOL_NAMES } = await import('../../canonical/request.ts');
-      const created = await createKey(
-        { store, clock: context.clock, ids: context.ids },
-        {
-          account,
-          tier,
-          label: 'first key',
-          permissions: [...PROTOCOL_NAMES],
-          models: null,
-          expiresAt: null,
-        },
-      );
+      const created = await createAuditedKey(store, context, {
+        account,
+        tier,
+        label: 'first key',
+        permissions: [...PROTOCOL_NAMES],
+        models: null,
+        expiresAt: null,
+      });
       draft.keep();
       return { config: { ...config, file }, ...created };
     } finally {

@@ -21,6 +21,8 @@ import {
 import { printCreated } from '../ui/created-key.ts';
 import { say } from '../ui/lines.ts';
 import {
+  auditedChange,
+  createAuditedKey,
   isValid,
   otherTier,
   sayWritten,
@@ -131,18 +133,14 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
     }
     if (existing === undefined) await warnOfLookalike(account, store, context);
     if (options.models !== undefined) await warnOfModels(options.models, config, context);
-    const { createKey } = await import('../../accounts/access.ts');
-    const { key, plaintext } = await createKey(
-      { store, clock: context.clock, ids: context.ids },
-      {
-        account,
-        tier: tier ?? config.defaultTier,
-        label: options.name ?? null,
-        permissions: options.permissions,
-        models: options.models ?? null,
-        expiresAt: options.expires ?? null,
-      },
-    );
+    const { key, plaintext } = await createAuditedKey(store, context, {
+      account,
+      tier: tier ?? config.defaultTier,
+      label: options.name ?? null,
+      permissions: options.permissions,
+      models: options.models ?? null,
+      expiresAt: options.expires ?? null,
+    });
     sayWritten(context, store);
     if (options.json) printJson(context, createdKeyJson({ key, plaintext }));
     else await printCreated(key, plaintext, config, context);
@@ -221,7 +219,12 @@ async function rotateKey(
 ): Promise<void> {
   const { replaceKey } = await import('../../accounts/access.ts');
   const id = await idOf(given, store);
-  const result = await replaceKey({ store, clock: context.clock, ids: context.ids }, id, grace);
+  const result = await auditedChange(store, context, {
+    action: 'rotateKey',
+    detail: { id, grace_seconds: grace / 1000 },
+    change: () => replaceKey({ store, clock: context.clock, ids: context.ids }, id, grace),
+    statusOf: (replaced) => (replaced === undefined ? 409 : 201),
+  });
   if (result === undefined) throw await notReplaceable(given, id, store);
   const { key, plaintext, replaced } = result;
   sayWritten(context, store);
@@ -251,7 +254,13 @@ async function revokeKey(
   store: Store,
   context: Context,
 ): Promise<void> {
-  const key = await store.revokeKey(await idOf(id, store), context.clock.now());
+  const known = await idOf(id, store);
+  const key = await auditedChange(store, context, {
+    action: 'revokeKey',
+    detail: { id: known },
+    change: () => store.revokeKey(known, context.clock.now()),
+    statusOf: (revoked) => (revoked === undefined ? 404 : 200),
+  });
   if (key === undefined) throw unknownKey(id);
   sayWritten(context, store);
   if (options.json) {

@@ -5,6 +5,7 @@ import { tierJson } from '../../accounts/json.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatCount, printJson, printLines, widthOf } from '../ui/style.ts';
 import {
+  auditedChange,
   limitText,
   readConfig,
   sayRead,
@@ -82,7 +83,12 @@ async function assignTier(
       if ((await store.findAccount(name)) === undefined) throw await unknownAccount(store, name);
     const assigned: { account: string; tier: string }[] = [];
     for (const name of names) {
-      const account = await store.assignTier(name, tier);
+      const account = await auditedChange(store, context, {
+        action: 'changeAccount',
+        detail: { account: name, tier },
+        change: () => store.assignTier(name, tier),
+        statusOf: (found) => (found === undefined ? 404 : 200),
+      });
       if (account === undefined) throw await unknownAccount(store, name);
       assigned.push({ account: account.name, tier: account.tier });
     }

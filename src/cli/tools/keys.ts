@@ -6,7 +6,7 @@ import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Store } from '../../store/store.ts';
 import { CliError, LOCAL_ACCOUNT, type Context } from '../context.ts';
 import { KEY_VARIABLE } from './setups.ts';
-import { isValid } from '../with-store.ts';
+import { createAuditedKey, isValid } from '../with-store.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ids } from '../../ids.ts';
 
@@ -89,7 +89,7 @@ export async function givenKey(
   return { plaintext: text, id: key?.id ?? null, made: false };
 }
 
-export async function newKey(store: Store, { clock, ids }: Context, title: string): Promise<ToolKey> {
-  const { key, plaintext } = await createKey({ store, clock, ids }, localKey(title, null));
+export async function newKey(store: Store, context: Context, title: string): Promise<ToolKey> {
+  const { key, plaintext } = await createAuditedKey(store, context, localKey(title, null));
   return { plaintext, id: key.id, made: true, label: title };
 }

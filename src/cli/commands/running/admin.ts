@@ -1,9 +1,7 @@
 // `gateway admin tokens`: create, list and revoke tokens of the admin API. Only `create` has the plaintext, and prints it once.
-import { userInfo } from 'node:os';
 import { Option, type Command } from 'commander';
-import type { AuditParts } from '../../../accounts/admin.ts';
 import { isoTime } from '../../../clock.ts';
-import type { AdminScope, AdminToken, AuditEntry, Store } from '../../../store/store.ts';
+import type { AdminScope, AdminToken, Store } from '../../../store/store.ts';
 import { parseExpiry, parseName } from '../../args/values.ts';
 import { CliError, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
@@ -17,7 +15,7 @@ import {
   printLines,
   widthOf,
 } from '../../ui/style.ts';
-import { sayWritten, withStore } from '../../with-store.ts';
+import { auditedChange, sayWritten, withStore } from '../../with-store.ts';
 
 interface CreateOptions {
   scope: AdminScope;
@@ -29,9 +27,6 @@ interface CreateOptions {
 interface Options {
   json?: boolean;
 }
-
-/** Characters of an ID in the audit. */
-const LONGEST_ID = 100;
 
 const SCOPES = ['read', 'write'] as const satisfies readonly AdminScope[];
 
@@ -77,36 +72,16 @@ export function defineAdmin(admin: Command, context: Context): void {
     );
 }
 
-/** Who acts, for the audit. */
-function who(): Pick<AuditEntry, 'actor' | 'address'> {
-  let name = `uid ${process.getuid?.() ?? 'unknown'}`;
-  try {
-    name = userInfo().username;
-  } catch {
-    // The system has no name for this user, as in some containers.
-  }
-  return { actor: `cli ${name}`, address: 'local' };
-}
-
-function auditParts(store: Store, { clock, stderr }: Context): AuditParts {
-  const error = (message: string): void => void stderr.write(`${message}\n`);
-  return { store, clock, log: { error } };
-}
-
 async function createToken(options: CreateOptions, store: Store, context: Context): Promise<void> {
   const { createAdminToken, createdTokenJson } = await import('../../../accounts/admin.ts');
-  const { audited } = await import('../../../accounts/admin.ts');
   const { scope, name = null, expires = null } = options;
   const { clock, ids, stdout, env } = context;
-  const detail = JSON.stringify({ scope, name, expires_at: isoTime(expires) });
-  const created = await audited(
-    auditParts(store, context),
-    { ...who(), action: 'createToken', detail },
-    {
-      change: () => createAdminToken({ store, clock, ids }, { label: name, scope, expiresAt: expires }),
-      statusOf: () => 201,
-    },
-  );
+  const created = await auditedChange(store, context, {
+    action: 'createToken',
+    detail: { scope, name, expires_at: isoTime(expires) },
+    change: () => createAdminToken({ store, clock, ids }, { label: name, scope, expiresAt: expires }),
+    statusOf: () => 201,
+  });
   sayWritten(context, store);
   if (options.json) {
     printJson(context, createdTokenJson(created));
@@ -165,16 +140,12 @@ function stateOf({ revokedAt, expiresAt }: AdminToken, now: number): Cell {
 }
 
 async function revokeToken(id: string, options: Options, store: Store, context: Context): Promise<void> {
-  const { audited } = await import('../../../accounts/admin.ts');
-  const detail = JSON.stringify({ id: id.slice(0, LONGEST_ID) });
-  const token = await audited(
-    auditParts(store, context),
-    { ...who(), action: 'revokeToken', detail },
-    {
-      change: () => store.revokeAdminToken(id, context.clock.now()),
-      statusOf: (found) => (found === undefined ? 404 : 200),
-    },
-  );
+  const token = await auditedChange(store, context, {
+    action: 'revokeToken',
+    detail: { id },
+    change: () => store.revokeAdminToken(id, context.clock.now()),
+    statusOf: (found) => (found === undefined ? 404 : 200),
+  });
   if (token === undefined) {
     // The message never repeats a token that was given instead of its ID.
     const what = id.startsWith('sk-gw')

@@ -10,7 +10,7 @@ import { runningGateways } from '../../../running.ts';
 import type { Served } from '../../../ui/banner.ts';
 import { say } from '../../../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../../../ui/style.ts';
-import { startWarnings, type effective } from '../../../with-store.ts';
+import { createAuditedKey, startWarnings, type effective } from '../../../with-store.ts';
 
 /** Each call reads the configuration again. */
 export interface Source {
@@ -117,18 +117,14 @@ export async function createFirstKey(
   const keys = accounts.length === 0 ? [] : await store.listKeys();
   if (accounts.length > 0 && (keys.length === 0 || keys.some(({ expiresAt }) => expiresAt === null)))
     return undefined;
-  const { createKey } = await import('../../../../accounts/access.ts');
-  const { plaintext } = await createKey(
-    { store, clock: context.clock, ids: context.ids },
-    {
-      account: LOCAL_ACCOUNT,
-      tier: 'enterprise',
-      label: 'first key',
-      permissions: [...PROTOCOL_NAMES],
-      models: null,
-      expiresAt: null,
-    },
-  );
+  const { plaintext } = await createAuditedKey(store, context, {
+    account: LOCAL_ACCOUNT,
+    tier: 'enterprise',
+    label: 'first key',
+    permissions: [...PROTOCOL_NAMES],
+    models: null,
+    expiresAt: null,
+  });
   return plaintext;
 }
 
