@@ -2,9 +2,8 @@
 import { get, type Connect, type Model, type Page } from '../api.ts';
 import { html } from '../html.ts';
 import { Select } from '../parts/fields.ts';
-import { Facts } from '../parts/figures.ts';
+import { Code, Facts } from '../parts/text.ts';
 import { Await, useLoaded } from '../parts/load.ts';
-import { Code } from '../parts/text.ts';
 import { hrefOf, type ViewProps } from '../route.ts';
 import type { VNode } from 'preact';
 

@@ -3,10 +3,9 @@ import { get, type Configuration, type Model, type Page, type Target } from '../
 import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { Text } from '../parts/fields.ts';
-import { Facts } from '../parts/figures.ts';
+import { HEALTH_TONES, State, Time, Unknown, Facts } from '../parts/text.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
-import { HEALTH_TONES, State, Time, Unknown } from '../parts/text.ts';
 import type { ViewProps } from '../route.ts';
 import type { VNode } from 'preact';
 

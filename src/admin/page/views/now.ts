@@ -12,10 +12,9 @@ import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { useLive, type Sample } from '../live.ts';
 import { Chart, wholeCount } from '../parts/chart.ts';
-import { Bar, Figures } from '../parts/figures.ts';
+import { HEALTH_TONES, State, Time, Unknown, Bar, Figures } from '../parts/text.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
-import { HEALTH_TONES, State, Time, Unknown } from '../parts/text.ts';
 import { hrefOf } from '../route.ts';
 import type { VNode } from 'preact';
 

@@ -2,10 +2,9 @@
 import { get, type RequestJson } from '../api.ts';
 import * as format from '../format.ts';
 import { html } from '../html.ts';
-import { Bar, Facts, type Fact } from '../parts/figures.ts';
+import { State, Time, Bar, Facts, type Fact } from '../parts/text.ts';
 import { Await, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
-import { State, Time } from '../parts/text.ts';
 import { hrefOf } from '../route.ts';
 import type { VNode } from 'preact';
 

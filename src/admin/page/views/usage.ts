@@ -5,7 +5,7 @@ import * as format from '../format.ts';
 import { html } from '../html.ts';
 import { Chart, wholeCount, type Line } from '../parts/chart.ts';
 import { Select, WINDOWS } from '../parts/fields.ts';
-import { Figures } from '../parts/figures.ts';
+import { Figures } from '../parts/text.ts';
 import { Await, Empty, useLoaded } from '../parts/load.ts';
 import { Table, type Column } from '../parts/table.ts';
 import { hrefOf, type ViewProps } from '../route.ts';
