@@ -194,7 +194,8 @@ function providerLines({ providers }: GatewayStatus, { style, context }: Page): 
       ({ target, state, until }): Cell => {
         // The row names the provider.
         const model = target.startsWith(`${name}/`) ? target.slice(name.length + 1) : target;
-        return { text: healthText({ target: model, state, until: Date.parse(until) }, now), paint: 'yellow' };
+        const text = healthText({ target: model, state, until: Date.parse(until) }, now);
+      return { text, paint: state === 'failing' ? 'red' : 'yellow' };
       },
     );
     return [{ name, health: first }, ...others.map((health) => ({ name: '', health }))];
