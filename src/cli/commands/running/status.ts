@@ -195,7 +195,7 @@ function providerLines({ providers }: GatewayStatus, { style, context }: Page): 
         // The row names the provider.
         const model = target.startsWith(`${name}/`) ? target.slice(name.length + 1) : target;
         const text = healthText({ target: model, state, until: Date.parse(until) }, now);
-      return { text, paint: state === 'failing' ? 'red' : 'yellow' };
+        return { text, paint: state === 'failing' ? 'red' : 'yellow' };
       },
     );
     return [{ name, health: first }, ...others.map((health) => ({ name: '', health }))];
