@@ -99,9 +99,9 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
   }
 
   /** Loads a view in the shared tab. */
-  async function open(place: string, width = 1440): Promise<Page> {
+  async function open(place: string, size = { width: 1280, height: 720 }): Promise<Page> {
     const page = await sharedPage();
-    await page.setViewportSize({ width, height: 1000 });
+    await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme: 'light' });
     // The visit of another page in between would cost two processes of the browser.
     await page.evaluate((hash) => history.replaceState(null, '', hash), `#/${place}`);
@@ -381,9 +381,9 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
   });
 
   it('gives nothing to a page of another origin', async () => {
-    const context = await newContext();
-    await signIn(context);
+    const context = (await sharedPage()).context();
     const page = await context.newPage();
+    onTestFinished(() => page.close());
     await page.goto(otherUrl);
     const tried = await page.evaluate(async (url) => {
       const failed = (error: unknown): string => `refused: ${(error as Error).name}`;
@@ -446,6 +446,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
 
     // A name of somebody else that was bound to this machine.
     const rebound = await context.newPage();
+    onTestFinished(() => rebound.close());
     const answer = await rebound.goto(`http://rebound.example:${new URL(gateway.url).port}/admin/`);
     expect(answer?.status()).toBe(403);
     // Nor can a page show the gateway in a frame.
@@ -541,7 +542,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     [1440, 'dark'],
   ] as const)('is accessible and fits into %i pixels, %s', async (width, colorScheme) => {
     const streams = [startStream(), startStream()];
-    const page = await open('now', width);
+    const page = await open('now', { width, height: 1000 });
     await page.emulateMedia({ colorScheme });
     await page.evaluate(axe);
     const rows = await gateway.store.listRequests({ limit: 1000 });

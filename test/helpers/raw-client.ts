@@ -63,6 +63,15 @@ export function rawRequest(
   return `${lines.join('\r\n')}\r\n\r\n${text}`;
 }
 
+/** Fulfilled when so many requests of a path were answered, whatever the answers: on one connection, with little work of this process. */
+export async function askOften(url: string, path: string, count: number): Promise<void> {
+  const client = await rawClient(url);
+  const request = `GET ${path} HTTP/1.1\r\nhost: localhost\r\n`;
+  client.send(`${request}\r\n`.repeat(count - 1) + `${request}connection: close\r\n\r\n`);
+  const answers = (await client.closed).match(/HTTP\/1\.1 \d/g) ?? [];
+  if (answers.length !== count) throw new Error(`${answers.length} of ${count} requests were answered`);
+}
+
 /** The smallest request that is answered. */
 export function hello(model: string, more: object = {}): object {
   return { model, messages: [{ role: 'user', content: 'hello' }], ...more };

@@ -19,6 +19,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ask, send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
 import { home } from '../helpers/process.ts';
+import { askOften } from '../helpers/raw-client.ts';
 import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
 import { content, FINISH, START, TERMINAL, wholeOf } from '../gateway/wire.ts';
 
@@ -143,17 +144,14 @@ test('P30: a log that nobody reads is bounded, and holds neither requests nor th
   const { upstream, server, to } = await place();
   server.child.stderr?.pause();
   // 2 MiB of records, with names as long as they may be: twice what may wait.
-  const path = `${to.url}/${'x'.repeat(8000)}`;
-  for (let round = 0; round < 27; round += 1) {
-    const asked = Array.from({ length: 100 }, () => fetch(path).then((response) => response.arrayBuffer()));
-    await Promise.all(asked);
-  }
+  const path = `/${'x'.repeat(8000)}`;
+  for (let round = 0; round < 27; round += 1) await askOften(to.url, path, 100);
   upstream.play({ body: wholeOf('chat', 'a') });
   expect((await ask(to, { model: 'm' })).status).toBe(200);
   server.child.stderr?.resume();
   // A later record makes room for the count.
   await expect
-    .poll(async () => (await (await fetch(path)).arrayBuffer(), server.stderr()), { timeout: 15_000 })
+    .poll(async () => (await askOften(to.url, path, 1), server.stderr()), { timeout: 15_000 })
     .toMatch(/dropped/);
   server.child.stderr?.pause();
   server.child.kill('SIGTERM');
