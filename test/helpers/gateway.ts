@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
 import { createKey } from '../../src/accounts/access.ts';
 import { startApp } from '../../src/app/app.ts';
+import type { Peers } from '../../src/app/parts.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/clock.ts';
 import { connectFacts } from '../../src/cli/tools/connect-facts.ts';
@@ -27,6 +28,8 @@ export interface GatewayOptions {
   env?: Record<string, string | undefined>;
   /** Variables that the file may read. */
   variables?: Record<string, string>;
+  /** Other workers of the same gateway. */
+  peers?: Peers;
 }
 
 export interface KeyOptions {
@@ -68,6 +71,7 @@ export async function startGateway({
   clock = systemClock,
   env = {},
   variables = {},
+  peers,
 }: GatewayOptions): Promise<TestGateway> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const file = join(directory, 'gateway.yaml');
@@ -99,6 +103,7 @@ export async function startGateway({
     ids,
     env,
     version: '1.2.3',
+    peers,
     connect: (to) => connectFacts(to, {}),
     async effective() {
       const { config, values } = effectiveValues({ flags: { config: file }, env: variables, cwd: directory });
