@@ -1,4 +1,5 @@
-// What a provider's list of models may look like, and which local servers count as found: on real sockets.
+// What a provider's list of models may look like, which local servers count as found, and which windows they report, in the form of
+// each of them: on real sockets.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { createProviderClient, type ProviderClient } from '../../src/providers/client.ts';
-import { listModels, probeLocal } from '../../src/providers/discover.ts';
+import { listModels, probeLocal, readWindows } from '../../src/providers/discover.ts';
 
 const IN_TIME = { timeoutMs: 5000 };
 
@@ -205,4 +206,65 @@ describe('probeLocal', () => {
     expect(await probeLocal(testClient(), [candidate], IN_TIME)).toHaveLength(1);
     expect(JSON.stringify(headers)).not.toContain('secret');
   });
+});
+
+/** A server with these answers by path; others are 404. Gives its base URL. */
+const serveByPath = (answers: Record<string, unknown>): Promise<string> =>
+  serve((request, response) => {
+    const answer = answers[request.url ?? ''];
+    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer ?? { error: 'not found' }));
+  });
+
+async function windowsOf(base: string, names: string[], name = 'vllm') {
+  const windows = await readWindows(testClient(), provider(base, { name }), names, IN_TIME);
+  return Object.fromEntries(windows);
+}
+
+const LOADED = { name: 'qwen3:8b', model: 'qwen3:8b', size_vram: 1, context_length: 4096 };
+
+it.each<[string, Record<string, unknown>, Record<string, number>]>([
+  [
+    'vLLM',
+    { '/v1/models': { object: 'list', data: [{ id: 'a', max_model_len: 32_768 }, { id: 'b' }] } },
+    { a: 32_768 },
+  ],
+  [
+    'LM Studio, of loaded models',
+    {
+      '/v1/models': { data: [{ id: 'a' }, { id: 'b' }] },
+      '/api/v0/models': {
+        data: [
+          { id: 'a', state: 'loaded', max_context_length: 131_072, loaded_context_length: 8192 },
+          { id: 'b', state: 'not-loaded', max_context_length: 131_072 },
+        ],
+      },
+    },
+    { a: 8192 },
+  ],
+  [
+    'llama.cpp',
+    { '/v1/models': { data: [{ id: 'a' }] }, '/props': { default_generation_settings: { n_ctx: 16_384 } } },
+    { a: 16_384, b: 16_384 },
+  ],
+  ['Ollama, of loaded models', { '/api/ps': { models: [LOADED] } }, { 'qwen3:8b': 4096 }],
+  [
+    'Ollama, of models with a setting',
+    {
+      '/api/ps': { models: [] },
+      '/api/show': { parameters: 'stop "</s>"\nnum_ctx                        65536' },
+    },
+    { a: 65_536, b: 65_536 },
+  ],
+  ['a server of another kind', {}, {}],
+  ['answers of another form', { '/v1/models': [], '/props': 3, '/api/ps': { models: [{ name: 3 }] } }, {}],
+])('%s', async (_, answers, windows) => {
+  expect(await windowsOf(await serveByPath(answers), ['a', 'b'])).toEqual(windows);
+});
+
+it('asks no other provider, and survives a server that is gone', async () => {
+  const vllm = await serveByPath({ '/v1/models': { data: [{ id: 'a', max_model_len: 1000 }] } });
+  expect(await windowsOf(vllm, ['a'], 'mine')).toEqual({});
+  expect(await windowsOf('https://api.example.com/v1', ['a'])).toEqual({});
+  expect(await windowsOf('http://127.0.0.1:9/v1', ['a'])).toEqual({});
 });
