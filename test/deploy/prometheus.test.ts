@@ -114,6 +114,20 @@ async function queried(url: string, expression: string): Promise<{ value: [numbe
   return data.result;
 }
 
+/** A rule about a metric that does not exist is valid, and silent for ever. */
+it('the dashboard and the alert rules name metrics that the gateway has', async () => {
+  const { server, use } = await started(true);
+  await use();
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const known = new Set([...text.matchAll(/^([a-z]\w*)(?:\{| )/gm)].map(([, name]) => name));
+  const labels = new Set([...text.matchAll(/[{,](\w+)="/g)].map(([, name]) => name));
+  for (const file of ['dashboard.json', 'alerts.yaml']) {
+    const named = readFileSync(shipped(file), 'utf8').match(/\b(?:gateway|gen_ai|process|nodejs)_\w+/g) ?? [];
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => !known.has(name) && !labels.has(name))).toEqual([]);
+  }
+});
+
 describe.skipIf(!hasPrometheus)('promtool', () => {
   it('finds nothing wrong with /metrics', async () => {
     const { server, use } = await started({ accounts: true });
