@@ -241,7 +241,7 @@ describe('a worker that hangs', () => {
 
 describe('a worker that hangs in its start', () => {
   const START_MS = 30_000;
-  const REASON = 'it does not serve 30 s after its start: it is killed';
+  const REASON = 'a worker does not serve 30 s after its start: it is killed';
 
   it('fails the start of the gateway', async () => {
     const { pool, launched, clock } = setUp();

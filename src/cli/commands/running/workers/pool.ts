@@ -168,7 +168,7 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
   #inTime(ready: Promise<Ready>): Promise<Ready> {
     return new Promise((resolve, reject) => {
       const tooLate = (): void =>
-        reject(new Error(`it does not serve ${START_MS / 1000} s after its start: it is killed`));
+        reject(new Error(`a worker does not serve ${START_MS / 1000} s after its start: it is killed`));
       const cancel = this.#options.clock.after(START_MS, tooLate);
       ready.then(resolve, reject).finally(cancel);
     });
