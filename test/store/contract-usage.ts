@@ -14,7 +14,7 @@ import { byName, hourOf, NO_TOTALS, plainSums, usageRows } from './plain-sums.ts
 import { type Contract, NOTHING_KNOWN, HOUR, newKey, usageRow } from './support.ts';
 
 export function usageContract(name: string, contract: Contract): void {
-  const { open, accountId, admit } = contract;
+  const { open, accountId, admit, share } = contract;
   let store: Store;
   beforeEach(() => {
     store = contract.store();
@@ -257,7 +257,7 @@ export function usageContract(name: string, contract: Contract): void {
           }
           await fresh.close();
         }),
-        { numRuns: 5 },
+        { numRuns: Math.ceil(5 * share) },
       );
     }, 60_000);
 

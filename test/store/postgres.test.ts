@@ -59,7 +59,7 @@ describe.runIf(hasBouncer)('through PgBouncer', () => {
     const pool = await (bouncer ??= sharedServer().then(startBouncer));
     return open((url) => pool.through(url));
   };
-  storeContract('postgres', through, setTime);
+  storeContract('postgres', through, setTime, 0.4);
   afterAll(async () => (await bouncer)?.stop());
 });
 

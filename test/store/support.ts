@@ -134,4 +134,6 @@ export interface Contract {
   accountId: (account?: string) => Promise<number>;
   /** The new count of the hour that holds `now`; undefined: nothing was counted. */
   admit: (account: number, now: number, limit: number) => Promise<number | undefined>;
+  /** Of the random cases. */
+  share: number;
 }
