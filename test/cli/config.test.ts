@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createShell, type Shell } from './harness.ts';
+import { createShell, temporaryDirectory, type Shell } from './harness.ts';
 
 function withFile(text: string): Shell {
   const shell = createShell();
@@ -108,6 +108,19 @@ tiers: { free: 5 }
     });
     const { stdout } = await shell.run('config show', { env });
     for (const secret of ['0123456789', 'private', 'short-key']) expect(stdout).not.toContain(secret);
+  });
+
+  it('names a file of another folder once on a terminal, and with each of its values in a pipe', async () => {
+    const shell = createShell();
+    const folder = temporaryDirectory();
+    writeFileSync(join(folder, 'gateway.yaml'), 'providers: { sim: }\nstrict: true\ntiers: { team: 5 }\n');
+    const timesNamed = async (options: { columns?: number }): Promise<number> => {
+      const { stdout } = await shell.run(`config show --config ${join(folder, 'gateway.yaml')}`, options);
+      expect(stdout).toContain('gateway.yaml:3');
+      return stdout.split(folder).length - 1;
+    };
+    expect(await timesNamed({ columns: 160 })).toBe(1);
+    expect(await timesNamed({})).toBe(3);
   });
 
   it.each([60, 100, 160])('fits a terminal of %i columns', async (columns) => {

@@ -138,6 +138,9 @@ const SCREENS = [
   'connect claude',
   'connect codex',
   'connect cursor',
+  'connect jetbrains',
+  'admin tokens list',
+  'requests req_unknown',
   'nonsense',
   'usage nobody',
 ];
