@@ -1,7 +1,7 @@
 // Where client and provider speak the same protocol nothing is written anew: the bytes go through, but for the model's name.
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { PROTOCOL_NAMES, type ProtocolName } from '../../src/canonical/request.ts';
-import { PATHS } from '../helpers/ask.ts';
+import { PATHS, post } from '../helpers/ask.ts';
 import { PROVIDER_KEY, provider, startGateway } from '../helpers/gateway.ts';
 import type { TestGateway } from '../helpers/gateway.ts';
 import { inPieces, startScriptedProvider } from '../helpers/scripted-provider.ts';
@@ -36,15 +36,6 @@ afterEach(() => {
   upstream.requests.length = 0;
 });
 
-function post(path: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
-  const key = { authorization: `Bearer ${gateway.key}` };
-  return fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers, ...key },
-    body,
-  });
-}
-
 /** A body that no serialiser would write again alike. */
 const ODD: Record<ProtocolName, string> = {
   chat: `{ "x_first" : [1.0, 1e3, -0],\n "messages":[{"content":"gr\\u00fc\\u00df \\/ 😀","role":"user"}],\t"model":"fake-chat-1" , "x_big":12345678901234567890 }`,
@@ -57,7 +48,7 @@ const renamed = (body: string): string =>
 describe.each(PROTOCOL_NAMES)('%s to %s', (protocol) => {
   it('passes a whole exchange byte for byte', async () => {
     upstream.play(goodAnswer(protocol, false));
-    const response = await post(PATHS[protocol], ODD[protocol]);
+    const response = await post(gateway, PATHS[protocol], ODD[protocol]);
     expect(await response.text()).toBe(WHOLE[protocol]);
     expect(upstream.requests.map(({ bytes }) => bytes.toString())).toEqual([renamed(ODD[protocol])]);
   });
@@ -71,7 +62,7 @@ describe.each(PROTOCOL_NAMES)('%s to %s', (protocol) => {
       upstream.play({ steps: [Buffer.concat(inPieces(STREAM[protocol], size))] });
       upstream.play({ steps: inPieces(STREAM[protocol], size) });
       for (let at = 0; at < 2; at += 1) {
-        const response = await post(PATHS[protocol], streamed);
+        const response = await post(gateway, PATHS[protocol], streamed);
         expect(response.headers.get('content-type')).toContain('text/event-stream');
         expect(await response.text()).toBe(STREAM[protocol]);
       }
@@ -87,7 +78,7 @@ describe.each(PROTOCOL_NAMES)('%s to %s', (protocol) => {
       'x-stainless-lang': 'js',
       'proxy-authorization': 'x',
     };
-    await (await post(PATHS[protocol], ODD[protocol], foreign)).arrayBuffer();
+    await (await post(gateway, PATHS[protocol], ODD[protocol], foreign)).arrayBuffer();
     const [{ headers } = { headers: {} }] = upstream.requests;
     const sent = JSON.stringify(headers);
     expect(sent).toContain(PROVIDER_KEY);
@@ -99,6 +90,7 @@ describe.each(PROTOCOL_NAMES)('%s to %s', (protocol) => {
 test('a chat stream is asked for usage, which a client that did not ask does not see', async () => {
   upstream.play(goodAnswer('chat', true));
   const response = await post(
+    gateway,
     PATHS.chat,
     '{"model":"fake-chat-1","stream":true,"messages":[{"role":"user","content":"x"}]}',
   );
@@ -121,6 +113,7 @@ test('thinking that no provider signed is taken out, signed thinking stays', asy
     { role: 'user', content: 'd' },
   ];
   const response = await post(
+    gateway,
     PATHS.messages,
     JSON.stringify({ model: 'fake-messages-1', max_tokens: 9, messages }),
   );
@@ -137,7 +130,7 @@ describe('a request of a real program reaches the provider unchanged but for the
     const counts = path.endsWith('/count_tokens');
     upstream.play(counts ? { body: { input_tokens: 42 } } : goodAnswer(protocol, body.stream === true));
     const text = JSON.stringify(body);
-    const response = await post(`${path}?beta=true`, text, headers);
+    const response = await post(gateway, `${path}?beta=true`, text, headers);
     expect(response.status).toBe(200);
     const answer = await response.text();
     expect(answer).toBe(

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { PATHS } from '../helpers/ask.ts';
+import { PATHS, post } from '../helpers/ask.ts';
 import { startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
 import { goodAnswer, WHOLE } from './replies.ts';
@@ -32,15 +32,10 @@ afterEach(() => {
   upstream.requests.length = 0;
 });
 
-function post(path: string, body: string): Promise<Response> {
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${gateway.key}` };
-  return fetch(gateway.url + path, { method: 'POST', headers, body });
-}
-
 it('towards their own protocol stay byte for byte, but for the model', async () => {
   const body = `{ "store":false , "x":[1.0,1e3], "input" : [ {"role":"user","content":"gr\\u00fc\\u00df"}, {"type":"x"} ],\t"model":"responses/m" }`;
   upstream.play(goodAnswer('responses', false));
-  const response = await post(PATHS.responses, body);
+  const response = await post(gateway, PATHS.responses, body);
   expect(await response.text()).toBe(WHOLE.responses);
   expect(upstream.requests.map(({ bytes }) => bytes.toString())).toEqual([
     body.replace('"responses/m"', '"m"'),
@@ -66,7 +61,11 @@ describe.each(['chat', 'messages'] as const)('towards %s', (protocol) => {
     for (const line of lines) {
       const { body } = JSON.parse(line) as { body: object };
       upstream.play(goodAnswer(protocol, true));
-      const response = await post(PATHS.responses, JSON.stringify({ ...body, model: `${protocol}/m` }));
+      const response = await post(
+        gateway,
+        PATHS.responses,
+        JSON.stringify({ ...body, model: `${protocol}/m` }),
+      );
       const text = await response.text();
       expect([response.status, text.includes('response.completed')]).toEqual([200, true]);
     }
@@ -75,6 +74,7 @@ describe.each(['chat', 'messages'] as const)('towards %s', (protocol) => {
 
 it('are counted', async () => {
   const response = await post(
+    gateway,
     '/v1/responses/input_tokens',
     '{"model":"chat/m","input":"one two three four"}',
   );
@@ -90,7 +90,7 @@ it('of chat and messages clients are answered by a responses provider', async ()
     [PATHS.messages, '{"model":"responses/m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}'],
   ] as const) {
     upstream.play(goodAnswer('responses', false));
-    const response = await post(path, body);
+    const response = await post(gateway, path, body);
     expect([await response.text(), response.status]).toEqual([expect.stringContaining('dich'), 200]);
   }
   expect(upstream.requests.map(({ json }) => json)).toMatchObject([
@@ -100,6 +100,6 @@ it('of chat and messages clients are answered by a responses provider', async ()
 });
 
 it('have an answer of the built-in provider', async () => {
-  const response = await post(PATHS.responses, '{"model":"sim/echo","input":"hello there"}');
+  const response = await post(gateway, PATHS.responses, '{"model":"sim/echo","input":"hello there"}');
   expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('hello there')]);
 });

@@ -61,6 +61,20 @@ export function send(to: { url: string; key: string }, question: Question): Prom
   });
 }
 
+/** Sends a body as it is written. */
+export function post(
+  to: { url: string; key: string },
+  path: string,
+  body: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(to.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers, authorization: `Bearer ${to.key}` },
+    body,
+  });
+}
+
 export async function ask(to: { url: string; key: string }, question: Question): Promise<Seen> {
   const response = await send(to, question);
   const { text, broken } = await readAll(response);

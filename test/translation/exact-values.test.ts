@@ -1,6 +1,6 @@
 // Arguments and schemas that JavaScript would change reach the other side as they were written.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ask, PATHS } from '../helpers/ask.ts';
+import { ask, PATHS, post } from '../helpers/ask.ts';
 import type { TestGateway } from '../helpers/gateway.ts';
 import { type ScriptedProvider } from '../helpers/scripted-provider.ts';
 import { startBoth } from './both.ts';
@@ -31,13 +31,12 @@ describe('arguments that JavaScript can not hold', () => {
 
   it("are the same in a responses client's history, where they are no text", async () => {
     const call = `{"type":"tool_search_call","call_id":"c1","execution":"client","arguments":${EXACT}}`;
-    const response = await fetch(`${gateway.url}/v1/responses`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.key}` },
-      body:
-        `{"model":"chat/m","tools":[{"type":"tool_search","execution":"client"}],"input":[{"role":"user","content":"go"},${call},` +
+    const response = await post(
+      gateway,
+      '/v1/responses',
+      `{"model":"chat/m","tools":[{"type":"tool_search","execution":"client"}],"input":[{"role":"user","content":"go"},${call},` +
         '{"type":"tool_search_output","call_id":"c1","tools":[]}]}',
-    });
+    );
     await response.text();
     expect(upstream.requests.at(-1)?.json).toMatchObject({
       messages: [{}, { tool_calls: [{ function: { arguments: EXACT } }] }, {}],
@@ -45,13 +44,12 @@ describe('arguments that JavaScript can not hold', () => {
   });
 
   it("are the same in a messages client's history", async () => {
-    const response = await fetch(`${gateway.url}/v1/messages`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.key}` },
-      body:
-        `{"model":"chat/m","max_tokens":9,"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[${CALL}]},` +
+    const response = await post(
+      gateway,
+      '/v1/messages',
+      `{"model":"chat/m","max_tokens":9,"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[${CALL}]},` +
         '{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}]}',
-    });
+    );
     await response.text();
     expect(upstream.requests.at(-1)?.json).toMatchObject({
       messages: [{}, { tool_calls: [{ function: { arguments: EXACT } }] }, {}],
@@ -91,11 +89,7 @@ describe('schemas whose order JavaScript would change', () => {
           ? `"input":[${question}${list === 'input' ? `,${tool}` : ''}]`
           : `"max_tokens":9,"messages":[${question}]`;
       const tools = list === 'input' ? '' : `"${list}":[${tool}],`;
-      const response = await fetch(gateway.url + path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.key}` },
-        body: `{"model":"${speaks}/m",${tools}${rest}}`,
-      });
+      const response = await post(gateway, path, `{"model":"${speaks}/m",${tools}${rest}}`);
       await response.text();
       expect(upstream.requests.at(-1)?.bytes.toString()).toContain(`"${name}":${SCHEMA}`);
     },
