@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { createShell } from './harness.ts';
+import { guardToolWords } from '../../src/cli/program.ts';
 
 const COMMANDS = [
   'init',
@@ -132,4 +133,19 @@ describe('wrong usage is one line on stderr and exit 2', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage: gateway');
   });
+});
+
+test.each([
+  ['serve --port 1', 'serve --port 1'],
+  ['run', 'run'],
+  ['run --help', 'run --help'],
+  ['run claude --help', 'run -- claude --help'],
+  ['run --model m claude -p hi', 'run --model m -- claude -p hi'],
+  ['run --model=m claude --model x', 'run --model=m -- claude --model x'],
+  ['--config f --debug run claude', '--config f --debug run -- claude'],
+  ['run -- node app.js', 'run -- -- node app.js'],
+  ['run --database d -- node', 'run --database d -- -- node'],
+  ['keys create --account run', 'keys create --account run'],
+])('the words of a tool are not read as options of `run`: %s', (line, guarded) => {
+  expect(guardToolWords(line.split(' ')).join(' ')).toBe(guarded);
 });
