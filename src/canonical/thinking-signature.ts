@@ -1,9 +1,9 @@
-// What seals a block of thinking. The gateway has a mark of its own, for a signature that the built-in provider made or one of
-// another family's: no other provider takes such a block, so that it is known, and taken out, when a client sends it back.
-// A second mark stands before what a responses provider encrypted: only that protocol takes it back.
+// Signatures of thinking blocks. A provider accepts only blocks that it signed itself, so the gateway marks the others and removes
+// them when a client sends them back. The first mark means: signed by the gateway (thinking of the built-in provider, or of another
+// model family). The second mark means: encrypted by a responses provider, and accepted only by that protocol.
 import type { ReasoningPart } from './request.ts';
 
-/** Base64 of nine bytes, so that what follows is read on its own. */
+/** Base64 of nine bytes, so that the text after it is base64 of its own. */
 const MARK = 'Z2F0ZXdheTog';
 /** Base64 of the nine letters `responses`. */
 const ENCRYPTED_MARK = 'cmVzcG9uc2Vz';
@@ -35,19 +35,16 @@ export function encryptedInSignature(signature: string): EncryptedReasoning | un
   return { id: signature.slice(ENCRYPTED_MARK.length, dot), content: signature.slice(dot + 1) };
 }
 
-/** A provider sealed it, as far as can be seen, and takes it back. */
+/** Whether a provider signed the block, as far as the gateway can know; then that provider accepts it. */
 export function isSealed({ signature, redacted }: ReasoningPart): boolean {
   const seal = redacted ?? signature ?? '';
   return seal !== '' && !isGatewaySignature(seal);
 }
 
-/** A provider of messages sealed it: such a provider takes no other thinking back. */
+/** Whether a messages provider signed the block: it accepts no other thinking. */
 export function isSealedForMessages(part: ReasoningPart): boolean {
   return isSealed(part) && !(part.redacted ?? part.signature ?? '').startsWith(ENCRYPTED_MARK);
 }
 
-/**
- * Why the request's thinking is left out: the open tool turn was thought by a model of another family; or the provider refused
- * thinking that came back to it.
- */
+/** Why the thinking of a request is left out: a model of another family began the open tool turn, or the provider refused the thinking. */
 export type ThinkingCut = 'foreign' | 'refused';

@@ -1,4 +1,4 @@
-// Dark and light: as the system has it, or as the reader chose it.
+// The colours of the page, light or dark: those of the system, or those that the user chose.
 import { useEffect, useState } from 'preact/hooks';
 import { html } from '../html.ts';
 import type { VNode } from 'preact';
@@ -29,7 +29,7 @@ function apply(theme: Theme): void {
   else document.documentElement.dataset['theme'] = theme;
 }
 
-/** Before the first drawing. */
+/** To be called before the page is drawn first. */
 export function applyTheme(): void {
   apply(chosen());
 }
@@ -38,13 +38,13 @@ function choose(theme: Theme): void {
   try {
     localStorage.setItem(NAME, theme);
   } catch {
-    // It holds until the page is closed.
+    // Without storage, the choice is valid until the page is closed.
   }
   apply(theme);
   announce();
 }
 
-/** What is shown now; the component is drawn again when it changes. */
+/** The colours that are shown now. The component is drawn again when they change. */
 export function useTheme(): 'light' | 'dark' {
   const [, redraw] = useState(0);
   useEffect(() => {
