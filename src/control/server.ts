@@ -152,7 +152,8 @@ function createControlServer({ handlers, log }: ControlOptions): Server {
   const server = createServer((incoming, response) => {
     response.on('error', () => undefined);
     answer(incoming, response, handlers, report).catch((error: unknown) => {
-      if (!(error instanceof ControlError)) report(placeOf(incoming), error);
+      // A command that leaves in the middle of its request is no fault of the gateway.
+      if (!(error instanceof ControlError) && incoming.complete) report(placeOf(incoming), error);
       fail(response, error);
     });
   });

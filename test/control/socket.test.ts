@@ -12,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -212,6 +212,27 @@ describe('a call', () => {
       status: 409,
       message: 'not now',
     });
+  });
+
+  it('that its command does not finish is no fault in the log', async () => {
+    let logged = '';
+    const log = createLog({ format: 'json', stream: { write: (text: string) => (logged += text) } });
+    const { address } = await serve(
+      place(),
+      [{ method: 'POST', path: '/stop', handle: () => 'stopped' }],
+      log,
+    );
+    const stop = (): Promise<unknown> => call({ address }, 'POST', '/stop');
+    const socket = connect(address);
+    await once(socket, 'connect');
+    socket.write('POST /stop HTTP/1.1\r\nHost: control\r\nContent-Length: 9\r\n\r\n{');
+    // By the answers to these, the gateway has read the beginning, and then the end of the connection.
+    expect(await stop()).toBe('stopped');
+    socket.destroy();
+    await once(socket, 'close');
+    expect([await stop(), await stop()]).toEqual(['stopped', 'stopped']);
+    log.flush();
+    expect(logged).toBe('');
   });
 
   it('that meets a fault answers without its details, and the log has it once', async () => {
