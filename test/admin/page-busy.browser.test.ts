@@ -110,8 +110,8 @@ function addRequests(file: string, count: number): void {
   }
 }
 
-const measure = (page: Page): Promise<void> =>
-  page.addInitScript(() => {
+async function measure(page: Page): Promise<void> {
+  await page.addInitScript(() => {
     const measured: Measured = { longTasks: [], frames: 0 };
     Object.assign(globalThis, { measured });
     new PerformanceObserver((list) => {
@@ -123,6 +123,7 @@ const measure = (page: Page): Promise<void> =>
     };
     count();
   });
+}
 
 const readMeasured = (page: Page): Promise<Measured> =>
   page.evaluate(() => {
