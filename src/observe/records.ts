@@ -61,7 +61,7 @@ const MOST_FIELD_DETAILS = 500;
 /** Clients choose the names of fields, so the cache bounds their length. */
 const LONGEST_KEY = 1000;
 
-/** The JSON of a row's `detail`. null: there is none. */
+/** The column `detail` of a usage row, as JSON; null if the request has nothing for it. */
 function detailOf(trace: FinishedTrace): string | null {
   const { failures, passedOver, contact, outcome, message, estimatedInput } = trace;
   const onlyFields =

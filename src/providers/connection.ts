@@ -142,7 +142,7 @@ function speaksHttp2(error: Error, code: string): boolean {
 }
 
 /** Three bytes of length, the type 4, no flags, stream 0. */
-// eslint-disable-next-line no-control-regex
+// eslint-disable-next-line no-control-regex -- a frame of HTTP/2 begins with control bytes
 const SETTINGS_FRAME = /^\0\0.\x04\0\0\0\0\0/s;
 
 function proxyFailure({ status, cause }: ProxyFailed): ProviderFailure {

@@ -22,18 +22,7 @@ export function usageContract(name: string, contract: Contract): void {
 
   describe(`${name}: usage`, () => {
     it('sums up nothing as nothing, not as a cost of 0', async () => {
-      expect(await store.totals(undefined, HOUR)).toEqual({
-        requests: 0,
-        errors: 0,
-        unknown: 0,
-        unpriced: 0,
-        inputTokens: 0,
-        cacheReadTokens: 0,
-        cacheWriteTokens: 0,
-        outputTokens: 0,
-        costUsd: null,
-        firstByte: NO_FIRST_BYTES,
-      });
+      expect(await store.totals(undefined, HOUR)).toEqual(NO_TOTALS);
       expect(await store.totalsBy('model', 1, HOUR)).toEqual([]);
     });
 
