@@ -4,7 +4,14 @@ import type { Command } from 'commander';
 import type { KeySpec } from '../accounts/access.ts';
 import type { Config } from '../config/config.ts';
 import type { LoadOptions } from '../config/load.ts';
-import { NO_STORE, StoreError, type Key, type Store, type StoreReader } from '../store/store.ts';
+import {
+  NO_STORE,
+  StoreError,
+  type AuditEntry,
+  type Key,
+  type Store,
+  type StoreReader,
+} from '../store/store.ts';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean, formatCount, shellWord, shortened } from './ui/style.ts';
@@ -228,20 +235,30 @@ interface Change<Value> {
   statusOf?: (value: Value) => number;
 }
 
+/** What a change needs of a command's context. */
+export type Changing = Pick<Context, 'clock' | 'ids' | 'stderr'>;
+
+/** The row of a change that a user of this machine makes with a command. */
+export async function auditEntry(
+  { clock }: Pick<Context, 'clock'>,
+  { action, detail }: Pick<Change<unknown>, 'action' | 'detail'>,
+): Promise<AuditEntry> {
+  const { LOCAL } = await import('../accounts/admin.ts');
+  const actor = `cli ${await userName()}`;
+  return { at: clock.now(), actor, address: LOCAL, action, detail: JSON.stringify(detail, shortId) };
+}
+
 /** A change that a user of this machine makes with a command: it has its row in the audit, as one of the admin API has. Rejects, and
  *  changes nothing, if the row cannot be written. */
 export async function auditedChange<Value>(
   store: Store,
-  { clock, stderr }: Context,
+  { clock, stderr }: Pick<Context, 'clock' | 'stderr'>,
   { action, detail, change, statusOf = () => 200 }: Change<Value>,
 ): Promise<Value> {
-  const { audited, LOCAL } = await import('../accounts/admin.ts');
+  const { audited } = await import('../accounts/admin.ts');
   const error = (message: string): void => void stderr.write(`${message}\n`);
-  return audited(
-    { store, clock, log: { error } },
-    { actor: `cli ${await userName()}`, address: LOCAL, action, detail: JSON.stringify(detail, shortId) },
-    { change, statusOf },
-  );
+  const entry = await auditEntry({ clock }, { action, detail });
+  return audited({ store, clock, log: { error } }, entry, { change, statusOf });
 }
 
 const shortId = (name: string, value: unknown): unknown =>
@@ -257,7 +274,7 @@ async function userName(): Promise<string> {
   }
 }
 
-export async function createAuditedKey(store: Store, context: Context, spec: KeySpec) {
+export async function createAuditedKey(store: Store, context: Changing, spec: KeySpec) {
   const { createKey } = await import('../accounts/access.ts');
   const { isoTime } = await import('../clock.ts');
   const { account, tier, label, permissions, models, expiresAt } = spec;
@@ -266,5 +283,15 @@ export async function createAuditedKey(store: Store, context: Context, spec: Key
     detail: { account, tier, name: label, permissions, models, expires_at: isoTime(expiresAt) },
     change: () => createKey({ store, clock: context.clock, ids: context.ids }, spec),
     statusOf: () => 201,
+  });
+}
+
+/** undefined: there is no such key. */
+export function revokeAuditedKey(store: Store, context: Changing, id: string): Promise<Key | undefined> {
+  return auditedChange(store, context, {
+    action: 'revokeKey',
+    detail: { id },
+    change: () => store.revokeKey(id, context.clock.now()),
+    statusOf: (revoked) => (revoked === undefined ? 404 : 200),
   });
 }

@@ -334,8 +334,12 @@ export interface Store {
   pruneAudit(before: number): Promise<void>;
   /** All records as of one moment, in batches, in the order of StoredRecord's types. */
   exportRecords(): AsyncIterable<readonly StoredRecord[]>;
-  /** Writes all records in one transaction, then their sums. Resolves to false, without a change, if the database holds a record. */
-  importRecords(batches: AsyncIterable<readonly StoredRecord[]>): Promise<boolean>;
+  /** Writes all records in one transaction, then their sums. Resolves to false, without a change, if the database holds a record.
+   *  `audit`: of the row that the same transaction writes, with status 200; called after the last batch. */
+  importRecords(
+    batches: AsyncIterable<readonly StoredRecord[]>,
+    audit: () => Promise<AuditEntry>,
+  ): Promise<boolean>;
   /** Copies the database, as of one moment, into a new file that only its owner may read. Can block the process: for commands.
    *  Rejects if the file exists, and if the engine has its own program for it. */
   backup(file: string): Promise<void>;

@@ -10,8 +10,8 @@ interface Created {
   token: string;
 }
 
-async function auditOf({ directory }: Shell) {
-  const store = await openStore(join(directory, 'gateway.db'));
+async function auditOf({ directory }: Shell, file = join(directory, 'gateway.db')) {
+  const store = await openStore(file);
   const rows = await store.listAudit(Number.MAX_SAFE_INTEGER, 10);
   await store.close();
   return rows.reverse();
@@ -90,4 +90,24 @@ it('has a row in the audit for each change of keys, accounts and tiers, also for
     ['removeAccount', { account: 'bob' }, 200],
   ]);
   for (const { detail } of rows) expect(detail).not.toMatch(/sk-gw-\w{20}/);
+});
+
+it('has a row in the audit for an import, with what it wrote, and none for a file that is refused', async () => {
+  const shell = createShell();
+  await shell.run('keys create --account alice');
+  await shell.run('export all.jsonl');
+  const into = join(shell.directory, 'new.db');
+  await shell.run('import missing.jsonl --database new.db');
+  await shell.run('import all.jsonl --database new.db');
+  const rows = await auditOf(shell, into);
+  expect(rows).toMatchObject([
+    { actor: `cli ${userInfo().username}`, address: 'local', action: 'import', status: 200 },
+  ]);
+  expect(JSON.parse(rows[0]?.detail ?? '')).toEqual({
+    account: 1,
+    removed_account: 0,
+    key: 1,
+    hour: 0,
+    usage: 0,
+  });
 });

@@ -5,6 +5,7 @@ import { HOUR_MS } from '../../src/clock.ts';
 import {
   GROUPINGS,
   type Account,
+  type AuditEntry,
   type NewAdminToken,
   type Store,
   type StoredItem,
@@ -106,9 +107,12 @@ export function recordsContract(name: string, contract: Contract): void {
         'account,account,removed_account,key,key,hour,usage,usage,usage',
       );
       const copy = await open();
-      expect(await copy.importRecords(store.exportRecords())).toBe(true);
+      expect(await copy.importRecords(store.exportRecords(), imported)).toBe(true);
       expect(await exported(copy)).toEqual(records);
       expect(await copy.listKeys()).toEqual(await store.listKeys());
+      expect(await copy.listAudit(Number.MAX_SAFE_INTEGER, 9)).toEqual([
+        { ...entry, id: expect.any(Number) as number, status: 200 },
+      ]);
       expect(await copy.findKey(newKey().hash)).toEqual(await store.findKey(newKey().hash));
       for (const by of GROUPINGS)
         expect(await copy.totalsBy(by, undefined, 0)).toEqual(await store.totalsBy(by, undefined, 0));
@@ -120,21 +124,33 @@ export function recordsContract(name: string, contract: Contract): void {
     it('writes nothing into a database that is not empty', async () => {
       await store.createKey(newKey());
       const before = await exported(store);
-      expect(await store.importRecords(batchesOf({ type: 'account', ...accountOf(9, 'bob') }))).toBe(false);
+      expect(
+        await store.importRecords(batchesOf({ type: 'account', ...accountOf(9, 'bob') }), imported),
+      ).toBe(false);
       expect(await exported(store)).toEqual(before);
     });
 
     it('writes nothing if one record cannot be written, or reading fails', async () => {
       const account: StoredRecord = { type: 'account', ...accountOf(1, 'alice') };
-      await expect(store.importRecords(batchesOf(account, account))).rejects.toThrow();
+      await expect(store.importRecords(batchesOf(account, account), imported)).rejects.toThrow();
       async function* broken(): AsyncGenerator<StoredRecord[]> {
         yield [await Promise.resolve(account)];
         throw new Error('the file ends here');
       }
-      await expect(store.importRecords(broken())).rejects.toThrow('the file ends here');
+      await expect(store.importRecords(broken(), imported)).rejects.toThrow('the file ends here');
       expect(await exported(store)).toEqual([]);
-      expect(await store.importRecords(batchesOf(account))).toBe(true);
+      expect(await store.listAudit(Number.MAX_SAFE_INTEGER, 9)).toEqual([]);
+      expect(await store.importRecords(batchesOf(account), imported)).toBe(true);
     });
+
+    const entry: AuditEntry = {
+      at: HOUR,
+      actor: 'cli owner',
+      address: 'local',
+      action: 'import',
+      detail: '{"account":1}',
+    };
+    const imported = (): Promise<AuditEntry> => Promise.resolve(entry);
 
     const accountOf = (id: number, account: string): Account => ({
       id,

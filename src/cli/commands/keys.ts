@@ -25,6 +25,7 @@ import {
   createAuditedKey,
   isValid,
   otherTier,
+  revokeAuditedKey,
   sayWritten,
   unknownAccount,
   unknownTier,
@@ -255,12 +256,7 @@ async function revokeKey(
   context: Context,
 ): Promise<void> {
   const known = await idOf(id, store);
-  const key = await auditedChange(store, context, {
-    action: 'revokeKey',
-    detail: { id: known },
-    change: () => store.revokeKey(known, context.clock.now()),
-    statusOf: (revoked) => (revoked === undefined ? 404 : 200),
-  });
+  const key = await revokeAuditedKey(store, context, known);
   if (key === undefined) throw unknownKey(id);
   sayWritten(context, store);
   if (options.json) {

@@ -1,14 +1,12 @@
 // Keys for tools. The one of a started tool expires soon and is extended while this process lives, so that a killed process
 // leaves no valid key behind for long. The one of a tool's settings is given by the user (GATEWAY_KEY, or standard input), or is
 // a new one of account `local`.
-import { createKey, hashKey, looksLikeKey } from '../../accounts/access.ts';
+import { hashKey, looksLikeKey } from '../../accounts/access.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Store } from '../../store/store.ts';
 import { CliError, LOCAL_ACCOUNT, type Context } from '../context.ts';
 import { KEY_VARIABLE } from './setups.ts';
-import { createAuditedKey, isValid } from '../with-store.ts';
-import type { Clock } from '../../clock.ts';
-import type { Ids } from '../../ids.ts';
+import { createAuditedKey, isValid, revokeAuditedKey, type Changing } from '../with-store.ts';
 
 /** Of the account, if it is new: an agent makes hundreds of requests an hour. */
 const LOCAL_TIER = 'unlimited';
@@ -31,13 +29,10 @@ interface KeyLease {
   end(): Promise<void>;
 }
 
-export async function leaseKey(
-  deps: { store: Store; clock: Clock; ids: Ids },
-  label: string,
-): Promise<KeyLease> {
-  const { store, clock } = deps;
+export async function leaseKey(store: Store, context: Changing, label: string): Promise<KeyLease> {
+  const { clock } = context;
   let expiresAt = clock.now() + LIFE_MS;
-  const { key, plaintext } = await createKey(deps, localKey(label, expiresAt));
+  const { key, plaintext } = await createAuditedKey(store, context, localKey(label, expiresAt));
   let cancel = clock.after(TURN_MS, turn);
 
   function turn(): void {
@@ -54,7 +49,7 @@ export async function leaseKey(
     plaintext,
     async end() {
       cancel();
-      await store.revokeKey(key.id, clock.now());
+      await revokeAuditedKey(store, context, key.id);
     },
   };
 }

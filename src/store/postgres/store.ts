@@ -75,7 +75,7 @@ function createStore(connection: Connection, { itemKey, createdAt }: Identity, c
     ...createItems(connection),
     ...createAdmin(connection),
     exportRecords: () => exportRecords(connection),
-    importRecords: (batches) => importRecords(connection, batches),
+    importRecords: (batches, audit) => importRecords(connection, batches, audit),
     backup: () => backup(connection),
     // One at a time: a server that does not answer must not take every connection.
     ping: () =>

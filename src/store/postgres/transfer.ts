@@ -1,6 +1,6 @@
 // Export and import, each on a connection and in a transaction of its own. A backup is pg_dump's work.
 import { RECORD_TYPES, SOURCES } from '../rows.ts';
-import { StoreError, type StoredRecord } from '../store.ts';
+import { StoreError, type AuditEntry, type StoredRecord } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { storeError } from './errors.ts';
 import { addToSums } from './usage/sums.ts';
@@ -50,6 +50,9 @@ const TABLES = RECORD_TYPES.map((type) => SOURCES[type].table);
 const NEXT_ACCOUNT = `SELECT setval(pg_get_serial_sequence('accounts', 'id'), greatest(1,
   (SELECT max(id) FROM accounts), (SELECT max(id) FROM removed_accounts)))`;
 
+const AUDIT =
+  'INSERT INTO audit (at, actor, address, action, detail, status) VALUES ($1, $2, $3, $4, $5, 200)';
+
 /** Batches of all records, as of the moment of the first. Rejects with StoreError. */
 export async function* exportRecords(connection: Connection): AsyncGenerator<StoredRecord[]> {
   const client = await alone(connection);
@@ -76,10 +79,11 @@ export async function* exportRecords(connection: Connection): AsyncGenerator<Sto
   }
 }
 
-/** Writes all records and their sums in one transaction. Resolves to false, without a change, if the database is not empty. */
+/** Writes all records, their sums and their audit row in one transaction. Resolves to false, without a change, if the database is not empty. */
 export async function importRecords(
   connection: Connection,
   batches: AsyncIterable<readonly StoredRecord[]>,
+  audit: () => Promise<AuditEntry>,
 ): Promise<boolean> {
   const client = await alone(connection);
   try {
@@ -96,6 +100,8 @@ export async function importRecords(
     }
     await client.query(NEXT_ACCOUNT);
     await client.query(addToSums('usage'));
+    const { at, actor, address, action, detail } = await audit();
+    await client.query(AUDIT, [at, actor, address, action, storable(detail)]);
     await client.query('COMMIT');
     return true;
   } catch (error) {

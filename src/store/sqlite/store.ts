@@ -72,8 +72,8 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     listAudit: (before, most) => run(({ admin }) => admin.listAudit(before, most)),
     pruneAudit: (before) => run(({ admin }) => admin.pruneAudit(before)),
     exportRecords: () => exportRecords(driver, file),
-    async importRecords(batches) {
-      const done = await importRecords(driver, file, batches);
+    async importRecords(batches, audit) {
+      const done = await importRecords(driver, file, batches, audit);
       if (done) await sumUp(connection);
       return done;
     },

@@ -2,7 +2,8 @@
 // of the process reads and writes.
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { RECORD_TYPES, SOURCES } from '../rows.ts';
-import { StoreError, type Permission, type StoredRecord } from '../store.ts';
+import { StoreError, type AuditEntry, type Permission, type StoredRecord } from '../store.ts';
+import { prepareAdmin } from './admin.ts';
 import type { Db, Driver } from './driver.ts';
 import { storeError } from './errors.ts';
 
@@ -75,11 +76,12 @@ function* recordsOf(db: Db, type: StoredRecord['type']): Generator<StoredRecord[
   if (batch.length > 0) yield batch;
 }
 
-/** Writes all records in one transaction. Resolves to false, without a change, if the database is not empty. */
+/** Writes all records and their audit row in one transaction. Resolves to false, without a change, if the database is not empty. */
 export async function importRecords(
   driver: Driver,
   file: string,
   batches: AsyncIterable<readonly StoredRecord[]>,
+  audit: () => Promise<AuditEntry>,
 ): Promise<boolean> {
   const db = opened(driver, file, {});
   try {
@@ -87,6 +89,8 @@ export async function importRecords(
     if (!isEmpty(db)) return false;
     const insert = prepareInsert(db);
     for await (const batch of batches) for (const record of batch) insert(record);
+    const { beginAudit, endAudit } = prepareAdmin(db);
+    endAudit(beginAudit(await audit()), 200);
     db.exec('COMMIT');
     return true;
   } catch (error) {

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openStore } from '../../../src/store/open.ts';
 import { createShell, temporaryDirectory, type Result, type Shell } from '../harness.ts';
 
 const FILE = `listen: { hosts: [127.0.0.1], port: 1 }
@@ -180,6 +181,19 @@ describe('with a tool', () => {
       const warning = `warning: ${title} ignores ${settings}: it reads no comments and no comma after a last item; take them out\n`;
       expect(stderr.includes(warning)).toBe(warned);
     }
+  });
+
+  it('--write and --undo have their rows in the audit: a key that is created and one that is revoked', async () => {
+    const { connect, directory } = user();
+    await connect('claude --write');
+    await connect('claude --undo');
+    const store = await openStore(path.join(directory, 'gateway.db'));
+    const rows = (await store.listAudit(Number.MAX_SAFE_INTEGER, 9)).reverse();
+    await store.close();
+    expect(rows).toMatchObject([
+      { action: 'createKey', address: 'local', status: 201 },
+      { action: 'revokeKey', address: 'local', status: 200 },
+    ]);
   });
 
   it('--write with another model revokes the key before', async () => {

@@ -7,11 +7,11 @@ import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import type { Config } from '../../../config/config.ts';
 import { plural } from '../../../plural.ts';
-import type { Store } from '../../../store/store.ts';
+import type { AuditEntry, Store } from '../../../store/store.ts';
 import { CliError, version, type Context, type Terminal } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, formatCount } from '../../ui/style.ts';
-import { openDatabase, readConfig, sayWritten } from '../../with-store.ts';
+import { auditEntry, openDatabase, readConfig, sayWritten } from '../../with-store.ts';
 import { exportLines, importedRecords, noCounts, type Counts } from './format.ts';
 
 const STANDARD_STREAM = '-';
@@ -119,7 +119,9 @@ async function importFrom(file: string, store: Store, context: Context): Promise
   const counts = noCounts();
   const name = file === STANDARD_STREAM ? 'standard input' : file;
   const lines = linesOf(file, context);
-  const done = await store.importRecords(importedRecords(lines, name, counts)).catch((error: unknown) => {
+  const audit = (): Promise<AuditEntry> => auditEntry(context, { action: 'import', detail: counts });
+  const records = importedRecords(lines, name, counts);
+  const done = await store.importRecords(records, audit).catch((error: unknown) => {
     if (
       !(error instanceof Error) ||
       !('code' in error) ||

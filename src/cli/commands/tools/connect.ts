@@ -18,7 +18,7 @@ import type { Store } from '../../../store/store.ts';
 import { CliError, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson } from '../../ui/style.ts';
-import { isValid, withStore } from '../../with-store.ts';
+import { isValid, revokeAuditedKey, withStore } from '../../with-store.ts';
 import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../connect/shell-exports.ts';
 
 interface Options {
@@ -225,10 +225,10 @@ async function write(
     const { url, model } = facts;
     const made = key.id === null ? null : { id: key.id, made: key.made };
     const result = apply(final, { tool: tool.name, at, url, model: model.name, key: made }, connections);
-    if (connection?.key?.made === true) await store.revokeKey(connection.key.id, context.clock.now());
+    if (connection?.key?.made === true) await revokeAuditedKey(store, context, connection.key.id);
     return { connection: result, key };
   } catch (error) {
-    if (key.made && key.id !== null) await store.revokeKey(key.id, context.clock.now());
+    if (key.made && key.id !== null) await revokeAuditedKey(store, context, key.id);
     throw error;
   }
 }
@@ -261,7 +261,7 @@ async function undoTool(tool: ConnectTool, { options, command, context, connecti
   if (key?.made === true) {
     try {
       revoked = await withStore(command, context, async (store) => {
-        return (await store.revokeKey(key.id, context.clock.now())) !== undefined;
+        return (await revokeAuditedKey(store, context, key.id)) !== undefined;
       });
     } catch (error) {
       say(

@@ -84,8 +84,7 @@ async function start(choice: Choice, { options, command, context, signals, undo 
   undo.push(() => store.close());
   const { leaseKey } = await import('../../tools/keys.ts');
   const { reachGateway } = await import('../../tools/reach.ts');
-  const { clock, ids } = context;
-  const key = await leaseKey({ store, clock, ids }, `run ${choice.name}`);
+  const key = await leaseKey(store, context, `run ${choice.name}`);
   undo.push(() => key.end());
   const gateway = await reachGateway({
     config,
