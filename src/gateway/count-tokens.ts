@@ -6,6 +6,7 @@ import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { RoutingQuery } from '../routing/routing.ts';
 import { routingQuery, readRequest, type Inbound } from './inbound/read-request.ts';
+import { resolveReferences } from './inbound/stored-references.ts';
 import { ClientGone, type Exchange, type GatewayDeps } from './exchange.ts';
 import { buildRequest } from './outbound/build-request.ts';
 
@@ -33,17 +34,23 @@ export async function countTokens(
     const forwarded = protocol.client.forwardedHeaders(exchange.headers, exchange.query);
     await deps.discovered;
     const target = targetOf(routingQuery(inbound, key, forwarded.longContext), deps);
+    const { stored } = protocol.client;
+    const references = stored && (await resolveReferences(inbound, stored, key.accountId, deps));
     const counted = target === undefined ? undefined : await ask(inbound, target);
     const head = ['content-type', 'application/json'];
     if (counted === undefined) head.push('x-gateway-estimated', 'true');
-    exchange.sink.send(200, head, counted ?? JSON.stringify(counting.encode(inbound.estimate())));
+    exchange.sink.send(
+      200,
+      head,
+      counted ?? JSON.stringify(counting.encode((references?.translated ?? inbound).estimate())),
+    );
 
     /** The provider's answer, unchanged; undefined if it gives none. */
     async function ask(request: Inbound, to: Target): Promise<Buffer | undefined> {
       const base = to.provider.baseUrls[protocol.name];
       if (!to.provider.protocols.includes(protocol.name) || base === undefined) return undefined;
       try {
-        const built = buildRequest(request, to, { forwarded, strict: false });
+        const built = buildRequest(request, to, { forwarded, strict: false, references });
         const reply = await deps.client.open(
           {
             url: base + counting.path + forwarded.query,

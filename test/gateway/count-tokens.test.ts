@@ -90,3 +90,40 @@ test('an estimate while every target cools down, and the hour is not charged', a
   await expectEstimate(await count(to));
   expect(requests).toHaveLength(before);
 });
+
+// What a request refers to is a part of its input. https://platform.openai.com/docs/api-reference/responses/input-tokens
+test.each(['chat', 'responses'] as const)(
+  'what a responses request refers to is counted (%s provider)',
+  async (protocol) => {
+    const scripted = await scriptedProvider();
+    const providers = {
+      p: provider(`${scripted.url}/v1`, 'chat', ['first']),
+      q: provider(`${scripted.url}/v1`, protocol, ['m']),
+    };
+    const to = await gateway({ config: { providers } });
+    const post = async (path: string, body: object): Promise<Response> =>
+      fetch(`${to.url}/v1/responses${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${to.key}` },
+        body: JSON.stringify(body),
+      });
+    const tokens = async (body: object): Promise<number> => {
+      const counted = (await (await post('/input_tokens', { model: 'm', ...body })).json()) as object;
+      return (counted as { input_tokens: number }).input_tokens;
+    };
+    const message = { role: 'assistant', content: 'Yes.' };
+    scripted.play({ body: { choices: [{ index: 0, message, finish_reason: 'stop' }] } });
+    const stored = await post('', { model: 'first', input: 'a long story '.repeat(200) });
+    const { id, output } = (await stored.json()) as { id: string; output: { id: string }[] };
+    scripted.playAlways({ status: 404, body: { error: { message: 'no' } } });
+
+    const alone = await tokens({ input: 'And then?' });
+    expect(await tokens({ input: 'And then?', previous_response_id: id })).toBeGreaterThan(alone + 400);
+    if (protocol === 'responses')
+      expect(scripted.requests.at(-1)?.bytes.toString()).toContain('a long story');
+    const reference = { type: 'item_reference', id: output[0]?.id };
+    expect(await tokens({ input: [reference, { role: 'user', content: 'And then?' }] })).toBeGreaterThan(0);
+    const unknown = await post('/input_tokens', { model: 'm', input: 'x', previous_response_id: 'resp_0' });
+    expect(unknown.status).toBe(400);
+  },
+);
