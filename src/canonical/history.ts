@@ -5,6 +5,7 @@
 // last assistant turn stays the same when the conversation grows, since prompt caches and signatures go by it.
 import { pairCalls, type Warn } from './tool-pairing.ts';
 import type { DocumentPart, Message, Part, ReasoningPart, GenerationRequest, Warning } from './request.ts';
+import { encryptedInSignature } from './thinking-signature.ts';
 import type { Traits } from './traits.ts';
 import type { JsonValue } from './json.ts';
 import { wellFormed, wellFormedValue } from './json.ts';
@@ -26,9 +27,13 @@ export function repairHistory(
   const warn: Warn = (effect, field, detail) => {
     if (!warnings.some((known) => known.detail === detail)) warnings.push({ effect, field, detail });
   };
-  const returns = (part: ReasoningPart): boolean => rules.takesBack(part, traits);
+  const reasoning: ReasoningRules = {
+    returns: (part) => rules.takesBack(part, traits),
+    // Other protocols' clients send what they have, also where nobody asks for it.
+    namesEncrypted: request.protocol === 'responses',
+  };
   const tidy: Message[] = [];
-  const all = request.messages.map((message) => tidyMessage(message, returns, warn));
+  const all = request.messages.map((message) => tidyMessage(message, reasoning, warn));
   const last = all.findLast(
     ({ role, parts }) => role === 'user' || (role === 'assistant' && parts.length > 0),
   );
@@ -51,14 +56,21 @@ function isSame(messages: readonly Message[], before: readonly Message[]): boole
   return messages.length === before.length && messages.every((message, at) => message === before[at]);
 }
 
+interface ReasoningRules {
+  /** Whether the provider takes it back. */
+  returns: (part: ReasoningPart) => boolean;
+  /** What another provider encrypted is named where it is left out. */
+  namesEncrypted: boolean;
+}
+
 /** The same message where all of it stays: no list is made for it. */
-function tidyMessage(message: Message, returns: (part: ReasoningPart) => boolean, warn: Warn): Message {
+function tidyMessage(message: Message, reasoning: ReasoningRules, warn: Warn): Message {
   const { parts } = message;
   let kept: Part[] | undefined;
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at];
     if (part === undefined) continue;
-    const tidy = tidyPart(part, returns, warn);
+    const tidy = tidyPart(part, reasoning, warn);
     if (tidy === part) {
       kept?.push(part);
       continue;
@@ -70,9 +82,11 @@ function tidyMessage(message: Message, returns: (part: ReasoningPart) => boolean
 }
 
 /** Undefined: it is left out. */
-function tidyPart(part: Part, returns: (part: ReasoningPart) => boolean, warn: Warn): Part | undefined {
+function tidyPart(part: Part, { returns, namesEncrypted }: ReasoningRules, warn: Warn): Part | undefined {
   if (part.type === 'reasoning' && !returns(part)) {
-    warn('quiet', 'messages.reasoning', 'reasoning that this provider does not take back was left out');
+    if (namesEncrypted && encryptedInSignature(part.signature ?? '') !== undefined)
+      warn('dropped', 'messages.reasoning', 'reasoning that another provider encrypted was left out');
+    else warn('quiet', 'messages.reasoning', 'reasoning that this provider does not take back was left out');
     return undefined;
   }
   if (part.type === 'text' && part.text === '') return undefined;

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../src/canonical/json.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { crossTo } from './cross.ts';
+import { NO_ARGUMENTS } from '../../src/protocols/shared/function-tools.ts';
 
 const ask = { role: 'user', content: 'hi' };
 const so = { role: 'user', content: 'so?' };
@@ -142,6 +143,7 @@ const ROWS: Record<string, Row> = {
   'reasoning that nobody can read': {
     items: [{ type: 'reasoning', id: 'rs_1', summary: [], content: null, encrypted_content: 'OPAQUE' }],
     chat: [],
+    dropped: ['input[]'],
   },
   'a reference to reasoning': {
     items: [{ type: 'item_reference', id: 'rs_1' }],
@@ -196,7 +198,7 @@ describe('what comes twice', () => {
     ['in one namespace', { tools: [{ type: 'namespace', name: 'functions', tools: [first, newer] }] }],
   ])('a tool is sent once, as it was defined last: %s', (_, members) => {
     expect(crossTo('responses', 'chat', members).body.tools).toEqual([
-      { type: 'function', function: { name: 'f', description: 'new' } },
+      { type: 'function', function: { name: 'f', description: 'new', parameters: NO_ARGUMENTS } },
     ]);
     expect(crossTo('responses', 'messages', members).body.tools).toMatchObject([
       { name: 'f', description: 'new' },

@@ -4,6 +4,9 @@
 import { type JsonObject, isObject, type JsonValue } from '../../canonical/json.ts';
 import type { FunctionTool, NativeTool, CustomTool } from '../../canonical/request.ts';
 
+/** The schema of a function without arguments. */
+export const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
+
 const BASH: JsonObject = {
   type: 'object',
   properties: {

@@ -11,7 +11,7 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../../canonical/request.ts';
-import { isWebSearch } from '../../shared/function-tools.ts';
+import { isWebSearch, NO_ARGUMENTS } from '../../shared/function-tools.ts';
 import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import {
@@ -94,9 +94,13 @@ const CUSTOM_MEMBERS = new Set(['type', 'name', 'description', 'format', 'defer_
 
 function readFunction(tool: ListedTool, name: string): FunctionTool {
   const { description, parameters, strict, defer_loading: deferred } = tool.value;
-  const read: FunctionTool = { type: 'function', name };
+  // Here null means no arguments. On other wires many a server refuses a function without a schema.
+  const read: FunctionTool = {
+    type: 'function',
+    name,
+    parameters: isObject(parameters) ? parameters : NO_ARGUMENTS,
+  };
   if (typeof description === 'string') read.description = description;
-  if (isObject(parameters)) read.parameters = parameters;
   if (typeof strict === 'boolean') read.strict = strict;
   if (deferred === true && !tool.loaded) read.deferred = true;
   addMembers(read, tool.value, FUNCTION_MEMBERS);

@@ -1,17 +1,21 @@
 // Tools, the choice among them and the form of the answer towards a responses provider.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { CustomTool, FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
-import { clientTool, isUnknownClientTool, isWebSearch, isStrictSchema } from '../../shared/function-tools.ts';
+import {
+  clientTool,
+  isStrictSchema,
+  isUnknownClientTool,
+  isWebSearch,
+  NO_ARGUMENTS,
+} from '../../shared/function-tools.ts';
 import { refuseFormat, type EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
-
-const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
 
 function encodeFunction(tool: FunctionTool, encoding: EncodeContext): JsonObject {
   const { description, parameters, deferred } = tool;
   const wire: JsonObject = { type: 'function', name: encoding.toolName(tool.name) };
   if (description !== undefined) wire.description = description;
-  wire.parameters = parameters ?? (encoding.request.protocol === 'responses' ? null : NO_ARGUMENTS);
+  wire.parameters = parameters ?? NO_ARGUMENTS;
   const strict = strictnessOf(tool, encoding);
   if (strict !== undefined) wire.strict = strict;
   if (deferred === true && encoding.request.protocol === 'responses') wire.defer_loading = true;
