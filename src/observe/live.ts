@@ -7,6 +7,7 @@ import { withoutKeys } from '../ids.ts';
 import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';
 import type { Health, TargetState } from '../routing/health.ts';
 import type { UsageRow } from '../store/store.ts';
+import { Conversations, type LiveConversation } from './conversations.ts';
 
 export interface LiveRequest {
   id: string;
@@ -33,19 +34,6 @@ export interface LiveTarget {
   first_byte_ms: number | null;
 }
 
-export interface LiveConversation {
-  /** The beginning of a hash. null: routing had no choice, so requests are grouped by account and model. */
-  conversation: string | null;
-  account: string;
-  model: string;
-  requests: number;
-  input_tokens: number;
-  output_tokens: number;
-  /** null: no price is known. */
-  cost_usd: number | null;
-  last_at: string;
-}
-
 export interface LiveFrame {
   at: string;
   /** Sums since the gateway started. */
@@ -54,7 +42,7 @@ export interface LiveFrame {
   /** Oldest first, 200 at most. */
   requests: LiveRequest[];
   targets: LiveTarget[];
-  /** Of the last 1,000 requests, the latest first, 20 at most. */
+  /** The latest first, 20 at most. */
   conversations: LiveConversation[];
 }
 
@@ -80,8 +68,6 @@ const EVERY_MS = 500;
 const MOST_ENDED = 1000;
 const MOST_REFUSED = 200;
 const MOST_SHOWN = 200;
-const MOST_CONVERSATIONS = 20;
-const CONVERSATION_DIGITS = 8;
 
 interface Ended {
   row: UsageRow;
@@ -300,96 +286,4 @@ function liveTarget([key, state]: [string, TargetState]): LiveTarget {
     in_flight: inFlight,
     first_byte_ms: firstByteMs === undefined ? null : Math.round(firstByteMs),
   };
-}
-
-/** What the sums of a conversation need of a request. */
-interface Part {
-  accountId: number;
-  account: string;
-  conversation: string | undefined;
-  model: string;
-  input: number;
-  output: number;
-  /** NaN: no price is known. */
-  costUsd: number;
-  at: number;
-}
-
-/**
- * The last requests, for the sums of their conversations. Each takes the object of the request that it replaces: a new object would
- * live long enough to be copied twice by the garbage collector.
- */
-class Conversations {
-  readonly #parts: Part[] = [];
-  #total = 0;
-
-  add(row: UsageRow, account: string, conversation: string | undefined): void {
-    const part = (this.#parts[this.#total % MOST_ENDED] ??= newPart());
-    part.accountId = row.accountId;
-    part.account = account;
-    part.conversation = conversation;
-    part.model = row.model ?? row.modelAsked;
-    part.input = (row.input ?? 0) + (row.cacheRead ?? 0) + (row.cacheWrite ?? 0);
-    part.output = row.output ?? 0;
-    part.costUsd = row.costUsd ?? NaN;
-    part.at = row.at;
-    this.#total += 1;
-  }
-
-  /** The latest first. */
-  list(): LiveConversation[] {
-    const found = new Map<string, LiveConversation>();
-    const parts = this.#parts.length;
-    for (let back = 1; back <= parts; back += 1) {
-      const part = this.#parts[(this.#total - back) % parts];
-      if (part === undefined) continue;
-      const key = `${part.accountId} ${part.conversation ?? `model ${part.model}`}`;
-      const later = found.get(key);
-      if (later !== undefined) addPart(later, part);
-      else if (found.size < MOST_CONVERSATIONS) found.set(key, conversationOf(part));
-    }
-    return [...found.values()];
-  }
-}
-
-function newPart(): Part {
-  return {
-    accountId: 0,
-    account: '',
-    conversation: undefined,
-    model: '',
-    input: 0,
-    output: 0,
-    costUsd: NaN,
-    at: NaN,
-  };
-}
-
-/** A conversation as its last request shows it. */
-function conversationOf({
-  account,
-  conversation,
-  model,
-  input,
-  output,
-  costUsd,
-  at,
-}: Part): LiveConversation {
-  return {
-    conversation: conversation?.slice(0, CONVERSATION_DIGITS) ?? null,
-    account,
-    model,
-    requests: 1,
-    input_tokens: input,
-    output_tokens: output,
-    cost_usd: Number.isNaN(costUsd) ? null : costUsd,
-    last_at: isoTime(at),
-  };
-}
-
-function addPart(conversation: LiveConversation, { input, output, costUsd }: Part): void {
-  conversation.requests += 1;
-  conversation.input_tokens += input;
-  conversation.output_tokens += output;
-  if (!Number.isNaN(costUsd)) conversation.cost_usd = (conversation.cost_usd ?? 0) + costUsd;
 }

@@ -1,5 +1,6 @@
 // Draws one frame of `gateway top` as lines: what is under way, targets, accounts near their limit, conversations with their spend.
-import type { LiveConversation, LiveFrame, LiveRequest, LiveTarget } from '../../observe/live.ts';
+import type { LiveConversation } from '../../observe/conversations.ts';
+import type { LiveFrame, LiveRequest, LiveTarget } from '../../observe/live.ts';
 import { plural } from '../../plural.ts';
 import { meter } from './chart.ts';
 import { formatElapsed, localClock } from './requests-view.ts';
