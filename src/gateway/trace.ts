@@ -23,6 +23,21 @@ export interface Outcome {
   items?: readonly NewItem[];
 }
 
+/** Of a whole answer. A class: docs/decisions/0014. */
+export class Answered implements Outcome {
+  readonly status = 200;
+  readonly error = null;
+  readonly usage: Usage | undefined;
+  readonly lost: string[] | undefined;
+  readonly items: readonly NewItem[] | undefined;
+
+  constructor(usage: Usage | undefined, items: readonly NewItem[] | undefined, lost?: string[]) {
+    this.usage = usage;
+    this.lost = lost;
+    this.items = items;
+  }
+}
+
 /** A target that was contacted, and what a translation changed on the way to it. */
 export interface Contact {
   readonly target: Target;

@@ -39,6 +39,33 @@ export interface BuiltRequest {
   pausing?: PauseTurn;
 }
 
+/** A class, as what lives as long as the request is: V8 creates literals of such a life among the old objects (docs/decisions/0014). */
+class Built implements BuiltRequest {
+  readonly target: Target;
+  readonly protocol: Protocol;
+  readonly url: string;
+  readonly headers: HeaderList;
+  readonly bytes: Buffer;
+  readonly crossing: boolean;
+  readonly dropped: readonly string[];
+  readonly changed: readonly string[];
+  readonly restore: ReverseMapping;
+  readonly pausing: PauseTurn | undefined;
+
+  constructor(built: BuiltRequest) {
+    this.target = built.target;
+    this.protocol = built.protocol;
+    this.url = built.url;
+    this.headers = built.headers;
+    this.bytes = built.bytes;
+    this.crossing = built.crossing;
+    this.dropped = built.dropped;
+    this.changed = built.changed;
+    this.restore = built.restore;
+    this.pausing = built.pausing;
+  }
+}
+
 const NOTHING: readonly string[] = [];
 const NO_MAPPING: ReverseMapping = { toolNames: new Map(), customTools: new Set(), stop: [] };
 const NO_WARNINGS: readonly Warning[] = [];
@@ -73,7 +100,8 @@ export function buildRequest(
     if (strict) refuseLosses(warnings, inbound.protocol.client, target);
     const dropped = pathsOf(warnings, NAMED, inbound.protocol.client);
     const changed = changesOf(warnings, inbound.protocol.client);
-    return { target, protocol, url, headers, bytes, crossing, dropped, changed, restore: NO_MAPPING };
+    const restore = NO_MAPPING;
+    return new Built({ target, protocol, url, headers, bytes, crossing, dropped, changed, restore });
   }
   const decoded = inbound.decode();
   const { withoutThinking } = target;
@@ -96,7 +124,7 @@ export function buildRequest(
   const { restore } = encoded;
   const pausing = inbound.needs.serverTools ? protocol.provider.pausing : undefined;
   const changed = changesOf(warnings, inbound.protocol.client);
-  return { target, protocol, url, headers, bytes, crossing, dropped, changed, restore, pausing };
+  return new Built({ target, protocol, url, headers, bytes, crossing, dropped, changed, restore, pausing });
 }
 
 const NONE_REFUSED: readonly PassedOver[] = [];
@@ -200,9 +228,9 @@ export function headersFor(
   stream: boolean,
   forwarded?: readonly string[],
 ): HeaderList {
-  const usual = usualHeaders(provider, protocol, stream);
-  const own = forwarded ?? protocols[protocol].provider.requestHeaders;
-  return own.length === 0 ? usual : [...usual, ...own];
+  if (forwarded === undefined) return usualHeaders(provider, protocol, stream, forTranslations);
+  const usual = usualHeaders(provider, protocol, stream, forRelays);
+  return forwarded.length === 0 ? usual : usual.concat(forwarded);
 }
 
 /** The same string for each request, so that look-ups need not hash it again. */
@@ -223,14 +251,25 @@ function makeUrl(provider: ProviderConfig, name: ProtocolName, path = protocols[
 
 /** The same for every request to a provider, so made once: for whole answers, and for streams. */
 type UsualHeaders = Partial<Record<ProtocolName, { whole?: HeaderList; stream?: HeaderList }>>;
+type UsualLists = WeakMap<ProviderConfig, UsualHeaders>;
 
-const usualLists = new WeakMap<ProviderConfig, UsualHeaders>();
+const forRelays: UsualLists = new WeakMap();
+/** With the headers that the protocol demands, which clients of another protocol do not send. */
+const forTranslations: UsualLists = new WeakMap();
 
-function usualHeaders(provider: ProviderConfig, protocol: ProtocolName, stream: boolean): HeaderList {
-  let lists = usualLists.get(provider);
-  if (lists === undefined) usualLists.set(provider, (lists = {}));
+function usualHeaders(
+  provider: ProviderConfig,
+  protocol: ProtocolName,
+  stream: boolean,
+  known: UsualLists,
+): HeaderList {
+  let lists = known.get(provider);
+  if (lists === undefined) known.set(provider, (lists = {}));
   const kinds = (lists[protocol] ??= {});
-  return (kinds[stream ? 'stream' : 'whole'] ??= makeHeaders(provider, protocol, stream));
+  return (kinds[stream ? 'stream' : 'whole'] ??= [
+    ...makeHeaders(provider, protocol, stream),
+    ...(known === forTranslations ? protocols[protocol].provider.requestHeaders : []),
+  ]);
 }
 
 function makeHeaders(provider: ProviderConfig, protocol: ProtocolName, stream: boolean): HeaderList {

@@ -12,7 +12,7 @@ import type { StoredReferences } from '../inbound/stored-references.ts';
 import type { CommittedReply } from '../outbound/first-frame.ts';
 import { errorOf } from '../outbound/fallback-policy.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
-import type { Contact, Outcome, Trace } from '../trace.ts';
+import { Answered, type Contact, type Outcome, type Trace } from '../trace.ts';
 import { pump, type FrameWriter } from './pump.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import { createRelay } from './relay.ts';
@@ -64,7 +64,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     headers.push('content-type', 'application/json');
     exchange.sink.send(200, headers, reply.body);
     const items = isObject(reply.value) ? itemsToStore(reply.value, options, deps) : undefined;
-    return { status: 200, error: null, usage: reply.usage, items };
+    return new Answered(reply.usage, items);
   }
   const decoded =
     reply.kind === 'folded' ? reply.reply : request.protocol.provider.decodeReply(reply.value, reply.body);
@@ -84,14 +84,12 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     exchange.sink.send(200, headers, text);
   }
   const more = request.crossing ? [] : client.lossesOfRewriting(inbound.value);
-  return {
-    status: 200,
-    error: null,
+  const answered = encoder === undefined ? text : encoder.answer?.();
+  return new Answered(
     usage,
-    lost: more.length === 0 ? lost : [...(lost ?? []), ...more],
-    items:
-      itemsToStore(encoder === undefined ? text : encoder.answer?.(), options, deps, context.hidden) ?? items,
-  };
+    itemsToStore(answered, options, deps, context.hidden) ?? items,
+    more.length === 0 ? lost : [...(lost ?? []), ...more],
+  );
 }
 
 function writeStream(

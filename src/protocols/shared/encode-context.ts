@@ -41,63 +41,75 @@ interface EncodeTarget {
   toolIds: ToolIdRule;
 }
 
-export function createEncodeContext({ protocol, request, traits, toolIds }: EncodeTarget): EncodeContext {
-  const { warnings, warn } = createWarnings();
-  const toolNames = new Map<string, string>();
+export function createEncodeContext(target: EncodeTarget): EncodeContext {
+  return new Encoding(target);
+}
 
-  function leaveOut(fields: readonly NativeField[] = []): void {
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
+
+class Encoding implements EncodeContext {
+  readonly request: GenerationRequest;
+  readonly traits: Traits;
+  readonly warnings: Warning[] = [];
+  readonly #protocol: ProtocolName;
+  readonly #toolIds: ToolIdRule;
+  /** Most requests have neither a changed name nor a warning. */
+  #toolNames: Map<string, string> | undefined;
+  #seen: Set<string> | undefined;
+  #last: Warning | undefined;
+
+  constructor({ protocol, request, traits, toolIds }: EncodeTarget) {
+    this.request = request;
+    this.traits = traits;
+    this.#protocol = protocol;
+    this.#toolIds = toolIds;
+  }
+
+  get toolNames(): ReadonlyMap<string, string> {
+    return this.#toolNames ?? NO_NAMES;
+  }
+
+  warn(effect: Warning['effect'], field: Warning['field'], detail: string): void {
+    const last = this.#last;
+    // A thousand parts may give the same warning in a row: no key is built for those.
+    if (field === last?.field && effect === last.effect && detail === last.detail) return;
+    const key = `${effect} ${typeof field === 'string' ? field : `:${field.path}`} ${detail}`;
+    this.#last = { effect, field, detail };
+    this.#seen ??= new Set();
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    this.warnings.push(this.#last);
+  }
+
+  toolName(name: string): string {
+    const fitted = fitToolName(name, MAX_TOOL_NAME);
+    if (fitted !== name) (this.#toolNames ??= new Map()).set(fitted, name);
+    return fitted;
+  }
+
+  toolId(id: string): string {
+    return fitToolId(id, this.#toolIds);
+  }
+
+  leaveOut(fields: readonly NativeField[] = []): void {
     for (const field of fields) {
-      if (field.protocol === protocol) continue;
+      if (field.protocol === this.#protocol) continue;
       if (field.fate === 'reject') {
         refuse(field.path, field.message ?? 'cannot be carried to this provider', field.details);
       }
       const effect = field.fate === 'report' ? 'dropped' : 'quiet';
-      warn(effect, { path: field.path }, `unknown to the ${protocol} protocol`);
+      this.warn(effect, { path: field.path }, `unknown to the ${this.#protocol} protocol`);
     }
   }
 
-  return {
-    request,
-    traits,
-    warnings,
-    toolNames,
-    warn,
-    toolName(name) {
-      const fitted = fitToolName(name, MAX_TOOL_NAME);
-      if (fitted !== name) toolNames.set(fitted, name);
-      return fitted;
-    },
-    toolId: (id) => fitToolId(id, toolIds),
-    leaveOut,
-    natives(fields = [], into, prefix = '') {
-      leaveOut(fields);
-      for (const field of fields) {
-        const path = field.path.slice(prefix.length);
-        // The item of a list that held the member may have moved.
-        if (field.protocol === protocol && !path.includes('[')) putBack(into, path, field);
-      }
-    },
-  };
-}
-
-function createWarnings(): { warnings: Warning[] } & Pick<EncodeContext, 'warn'> {
-  const warnings: Warning[] = [];
-  /** Most requests have no warning. */
-  let seen: Set<string> | undefined;
-  let last: Warning | undefined;
-  return {
-    warnings,
-    warn(effect, field, detail) {
-      // A thousand parts may give the same warning in a row: no key is built for those.
-      if (field === last?.field && effect === last.effect && detail === last.detail) return;
-      const key = `${effect} ${typeof field === 'string' ? field : `:${field.path}`} ${detail}`;
-      last = { effect, field, detail };
-      seen ??= new Set();
-      if (seen.has(key)) return;
-      seen.add(key);
-      warnings.push(last);
-    },
-  };
+  natives(fields: readonly NativeField[] = [], into: JsonObject, prefix = ''): void {
+    this.leaveOut(fields);
+    for (const field of fields) {
+      const path = field.path.slice(prefix.length);
+      // The item of a list that held the member may have moved.
+      if (field.protocol === this.#protocol && !path.includes('[')) putBack(into, path, field);
+    }
+  }
 }
 
 function putBack(into: JsonObject, path: string, field: NativeField): void {

@@ -189,8 +189,14 @@ export function encodeRequest(request: GenerationRequest, model: string, traits:
   encoding.natives(request.native, body);
   body.stream = request.stream;
 
-  const custom = (request.tools ?? []).filter((tool) => tool.type === 'custom').map((tool) => tool.name);
-  const restore: ReverseMapping = { toolNames: encoding.toolNames, customTools: new Set(custom), stop };
+  const restore: ReverseMapping = { toolNames: encoding.toolNames, customTools: customTools(request), stop };
   if (structuredTool !== undefined) restore.structuredTool = structuredTool;
   return { body, warnings: encoding.warnings, restore };
+}
+
+const NO_TOOLS: ReadonlySet<string> = new Set();
+
+function customTools({ tools }: GenerationRequest): ReadonlySet<string> {
+  if (tools === undefined) return NO_TOOLS;
+  return new Set(tools.filter((tool) => tool.type === 'custom').map((tool) => tool.name));
 }
