@@ -108,6 +108,7 @@ function countBody(body: JsonObject, enough: number): number {
   }
   for (const name of READ_BY_MODEL) {
     const value = body[name];
+    if (value === undefined) continue;
     const named = !IN_WORDS.has(name);
     for (const item of Array.isArray(value) ? value : [value]) {
       walk(item, named, sum);

@@ -10,6 +10,7 @@ import {
   callItem,
   itemId,
   messageItem,
+  messageJson,
   reasoningItem,
   refusalPart,
   textPart,
@@ -31,18 +32,31 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
 }
 
 export function writeReply(reply: Reply, context: ReplyContext): string {
-  const { head, state } = answerOf(reply, context);
+  const { head, state } = answerOf(reply, context, onlyText(reply));
   return responseJson(head, state, context);
 }
 
-function answerOf(reply: Reply, context: ReplyContext): { head: ResponseHead; state: ResponseState } {
+/** Of an answer that is one text; undefined: it is more. */
+function onlyText({ parts, stop }: Reply): string | undefined {
+  const [part] = parts;
+  if (parts.length !== 1 || part?.type !== 'text' || stop.reason === 'refusal') return undefined;
+  return part.refusal === true || part.citations !== undefined ? undefined : part.text;
+}
+
+/** `text`: the whole answer, which is written as JSON at once. */
+function answerOf(
+  reply: Reply,
+  context: ReplyContext,
+  text?: string,
+): { head: ResponseHead; state: ResponseState } {
   const id = responseId(reply.id, context);
   const ending = encodeStop(reply.stop, isRefusal(reply));
   const state: ResponseState = {
     status: ending.status,
-    output: outputOf(reply, context, ending.status),
+    output: text === undefined ? outputOf(reply, context, ending.status) : [],
     usage: usageJson(reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts))),
   };
+  if (text !== undefined) state.written = `[${messageJson(itemId('msg', context.ids), text, ending.status)}]`;
   if (ending.reason !== undefined) state.reason = ending.reason;
   const { created = context.created, model, serviceTier } = reply;
   const head: ResponseHead = { id, created, model, serviceTier };

@@ -7,7 +7,6 @@ import {
   type EncryptedReasoning,
 } from '../../../canonical/thinking-signature.ts';
 import type { Ids } from '../../../ids.ts';
-import { rawJson } from '../../json/raw-json.ts';
 import type { ReplyContext } from '../../protocol.ts';
 import type { ClientTool, ToolDirectory, ToolKind } from '../request/tools.ts';
 
@@ -33,26 +32,12 @@ export function messageItem(id: string, content: JsonObject[], status: ItemStatu
   return { id, type: 'message', status, content, role: 'assistant' };
 }
 
-/** As JSON.stringify writes it. A message of one text, as most answers are, takes two thirds of its time as a text. */
-export function outputJson(output: readonly JsonObject[]): string {
-  const [item] = output;
-  return (output.length === 1 && item !== undefined ? messageJson(item) : undefined) ?? rawJson(output);
-}
-
-function messageJson({ id, type, status, content }: JsonObject): string | undefined {
-  if (type !== 'message' || !Array.isArray(content) || content.length !== 1) return undefined;
-  const [part] = content;
-  if (!isObject(part) || part.type !== 'output_text') return undefined;
-  if (!isEmptyList(part.annotations) || !isEmptyList(part.logprobs)) return undefined;
-  const text = JSON.stringify(part.text);
+/** A message of one text, as JSON: most answers are one, and its objects would take as long as all other members of the answer. */
+export function messageJson(id: string, text: string, status: ItemStatus): string {
   return (
-    `[{"id":${JSON.stringify(id)},"type":"message","status":${JSON.stringify(status)},` +
-    `"content":[{"type":"output_text","annotations":[],"logprobs":[],"text":${text}}],"role":"assistant"}]`
+    `{"id":"${id}","type":"message","status":"${status}",` +
+    `"content":[{"type":"output_text","annotations":[],"logprobs":[],"text":${JSON.stringify(text)}}],"role":"assistant"}`
   );
-}
-
-function isEmptyList(value: JsonValue | undefined): boolean {
-  return Array.isArray(value) && value.length === 0;
 }
 
 // -- reasoning --

@@ -3,12 +3,13 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { rawJson } from '../../json/raw-json.ts';
 import type { ReplyContext } from '../../protocol.ts';
-import { outputJson } from './items.ts';
 
 /** What changes while an answer grows. */
 export interface ResponseState {
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   output: JsonObject[];
+  /** The same as JSON, if it was written at once; `output` is empty then. */
+  written?: string;
   /** As JSON. */
   usage?: string;
   error?: JsonObject;
@@ -65,14 +66,14 @@ const SERVICE_TIERS: ReadonlyMap<string, string> = new Map(
 /** The members that change, in front of those that `echoJson` gives; without the braces around them. */
 export function headJson(
   { id, created, model, serviceTier = 'default' }: ResponseHead,
-  { status, completedAt: completed, reason, error, output, usage }: ResponseState,
+  { status, completedAt: completed, reason, error, output, written, usage }: ResponseState,
 ): string {
   const details = reason === undefined ? 'null' : `{"reason":"${reason}"}`;
   const tier = SERVICE_TIERS.get(serviceTier) ?? 'default';
   return (
     `"id":${json(id)},"object":"response","created_at":${json(created)},"completed_at":${json(completed)},` +
     `"status":"${status}","incomplete_details":${details},"error":${json(error)},"model":${json(model)},` +
-    `"output":${outputJson(output)},"usage":${usage ?? 'null'},"service_tier":"${tier}"`
+    `"output":${written ?? rawJson(output)},"usage":${usage ?? 'null'},"service_tier":"${tier}"`
   );
 }
 
@@ -121,6 +122,7 @@ export function responseOf(
 /** What is absent is null. */
 function json(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return 'null';
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null';
   return typeof value === 'object' ? rawJson(value) : JSON.stringify(value);
 }
 

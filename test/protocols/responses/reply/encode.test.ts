@@ -3,12 +3,8 @@ import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { ReplyPart, StopReason } from '../../../../src/canonical/reply.ts';
 import type { ReplyIds } from '../../../../src/protocols/protocol.ts';
 import { signatureOfEncrypted } from '../../../../src/canonical/thinking-signature.ts';
-import {
-  messageItem,
-  openReasoning,
-  outputJson,
-  textPart,
-} from '../../../../src/protocols/responses/reply/items.ts';
+import { responses } from '../../../../src/protocols/responses/index.ts';
+import { openReasoning } from '../../../../src/protocols/responses/reply/items.ts';
 import { contextOf, replyOf, streamedOf, wholeOf } from '../answers.ts';
 
 const text = (words: string): ReplyPart => ({ type: 'text', text: words });
@@ -325,14 +321,17 @@ describe('thinking that its provider wants back', () => {
   });
 });
 
-test.each<[string, JsonObject[]]>([
-  ['nothing', []],
-  ['a text', [messageItem('msg_1', [textPart('"\\\n\u2028\ud800é\u0001', [])], 'completed')]],
-  ['a text that was cut', [messageItem('msg_1', [textPart('a', [])], 'incomplete')]],
-  ['a citation', [messageItem('msg_1', [textPart('a', [source(0, 1, 'https://e.x')])], 'completed')]],
-  ['two texts', [messageItem('msg_1', [textPart('a', []), textPart('b', [])], 'completed')]],
-  ['two messages', ['a', 'b'].map((id) => messageItem(id, [textPart('a', [])], 'completed'))],
-  ['no message', [{ type: 'web_search_call', content: [textPart('a', [])] }]],
-])('output is written as JSON.stringify writes it: %s', (_, output) => {
-  expect(outputJson(output)).toBe(JSON.stringify(output));
+test.each<[string, ReplyPart[], StopReason]>([
+  ['nothing', [], { reason: 'end' }],
+  ['a text', [text('"\\\n\u2028\ud800é\u0001')], { reason: 'end' }],
+  ['an empty text', [text('')], { reason: 'end' }],
+  ['a text that was cut', [text('a')], { reason: 'length' }],
+  ['a text that a filter cut', [text('a')], { reason: 'refusal', raw: 'content_filter' }],
+  ['a refusal', [refusal('no')], { reason: 'refusal', raw: 'refusal' }],
+  ['two texts', [text('a'), text('b')], { reason: 'end' }],
+  ['a text and a call', [text('a'), call('call_1', 'f', '{}')], { reason: 'tool_calls' }],
+])('an answer is written as JSON.stringify writes it: %s', (_, parts, stop) => {
+  const reply = replyOf(parts, stop);
+  const written = responses.client.writeReply?.(reply, contextOf());
+  expect(written).toBe(JSON.stringify(responses.client.encodeReply(reply, contextOf())));
 });
