@@ -1,7 +1,7 @@
 // The usage of accounts in a window of time, as `gateway usage --json` prints it and the admin API sends it; and for charts, as totals of
 // each group, of one account or of all together.
 import { HOUR_MS, isoTime } from '../clock.ts';
-import { firstByteAt, NO_FIRST_BYTES } from '../store/usage-sums.ts';
+import { addTotals, firstByteAt, NO_USAGE } from '../store/usage-sums.ts';
 import type { Account, GroupedTotals, Grouping, StoreReader, Totals } from '../store/store.ts';
 
 /** The shape that `--json` prints and the admin API sends. */
@@ -53,23 +53,28 @@ export async function readUsage(
 ): Promise<(account: Account, limit: number) => AccountUsage> {
   const first = since - (since % HOUR_MS);
   const current = now - (now % HOUR_MS);
-  const admitted = groupBy(await store.admissionsByHour(only, first));
+  const needsHours = by === 'hour' || (by === 'day' && dayOf !== undefined);
+  const hours = needsHours ? await store.totalsBy('hour', only, first) : undefined;
+  const ofHours = hours && groupBy(hours);
+  const admitted = hours ? undefined : groupBy(await store.admissionsByHour(only, first));
   const totals = groupBy(await store.totalsBy('account', only, first));
-  const groups = by === undefined ? undefined : groupBy(await grouped(by));
+  const groups = by === undefined || by === 'hour' ? ofHours : groupBy(await grouped(by));
 
-  async function grouped(by: Grouping): Promise<GroupedTotals[]> {
-    if (by !== 'day' || dayOf === undefined) return store.totalsBy(by, only, first);
-    return intoDays(await store.totalsBy('hour', only, first), dayOf);
+  async function grouped(by: Grouping): Promise<readonly GroupedTotals[]> {
+    return hours && dayOf ? intoDays(hours, dayOf) : store.totalsBy(by, only, first);
   }
 
   const keys = by === 'key' ? await store.listKeys() : [];
   const labels = new Map(keys.map(({ id, label }) => [id, label]));
-  const window: { at: number; hour: string }[] = [];
-  for (let at = first; at <= current; at += HOUR_MS) window.push({ at, hour: isoTime(at) });
+  const window = new Map<number, string>();
+  for (let at = first; at <= current; at += HOUR_MS) window.set(at, isoTime(at));
 
   return ({ id, name, tier }, limit) => {
-    const requests = new Map(admitted.get(id)?.map((row) => [row.hour, row.requests]));
-    const used = requests.get(current) ?? 0;
+    const requests = new Map(
+      ofHours?.get(id)?.map(({ group, totals }) => [group['hour'] ?? undefined, totals.requests]) ??
+        admitted?.get(id)?.map(({ hour, requests }) => [window.get(hour), requests]),
+    );
+    const used = requests.get(window.get(current)) ?? 0;
     return {
       account: name,
       tier,
@@ -78,7 +83,7 @@ export async function readUsage(
       remaining: limit === Infinity ? null : Math.max(0, limit - used),
       resets_at: isoTime(current + HOUR_MS),
       totals: printed(totals.get(id)?.[0]?.totals ?? NO_USAGE),
-      hours: window.map(({ at, hour }) => ({ hour, requests: requests.get(at) ?? 0 })),
+      hours: Array.from(window.values(), (hour) => ({ hour, requests: requests.get(hour) ?? 0 })),
       ...(groups && {
         by:
           groups.get(id)?.map(({ group, totals }) => ({
@@ -90,19 +95,6 @@ export async function readUsage(
     };
   };
 }
-
-export const NO_USAGE: Totals = {
-  requests: 0,
-  errors: 0,
-  unknown: 0,
-  unpriced: 0,
-  inputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 0,
-  costUsd: null,
-  firstByte: NO_FIRST_BYTES,
-};
 
 /** Hours in order, as days in order. */
 function intoDays(hours: readonly GroupedTotals[], dayOf: (hour: number) => number): GroupedTotals[] {
@@ -118,21 +110,6 @@ function intoDays(hours: readonly GroupedTotals[], dayOf: (hour: number) => numb
     });
   }
   return [...days.values()];
-}
-
-export function addTotals(a: Totals, b: Totals): Totals {
-  return {
-    requests: a.requests + b.requests,
-    errors: a.errors + b.errors,
-    unknown: a.unknown + b.unknown,
-    unpriced: a.unpriced + b.unpriced,
-    inputTokens: a.inputTokens + b.inputTokens,
-    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
-    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    costUsd: a.costUsd === null && b.costUsd === null ? null : (a.costUsd ?? 0) + (b.costUsd ?? 0),
-    firstByte: a.firstByte.map((count, range) => count + (b.firstByte[range] ?? 0)),
-  };
 }
 
 function groupBy<Row extends { accountId: number }>(rows: readonly Row[]): Map<number, Row[]> {

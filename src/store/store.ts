@@ -176,6 +176,14 @@ export interface Totals {
   firstByte: readonly number[];
 }
 
+/** What an account used of its limit in one hour. */
+export interface HourAdmissions {
+  accountId: number;
+  /** Its start. */
+  hour: number;
+  requests: number;
+}
+
 export const GROUPINGS = ['account', 'key', 'model', 'provider', 'hour', 'day'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
@@ -288,10 +296,7 @@ export interface Store {
   recordUsage(rows: readonly UsageRow[], batch?: Batch): Promise<void>;
   /** Admissions of each hour, oldest first, of one account or of all. Hours without admissions are left out. Here and in the
    *  totals, the window begins at the start of the hour that contains `since`, so that both cover the same time. */
-  admissionsByHour(
-    accountId: number | undefined,
-    since: number,
-  ): Promise<{ accountId: number; hour: number; requests: number }[]>;
+  admissionsByHour(accountId: number | undefined, since: number): Promise<HourAdmissions[]>;
   /** A usage row counts in the hour in which its request ended, an admission in the hour in which it began. */
   totals(accountId: number | undefined, since: number): Promise<Totals>;
   /** The totals of each group, of one account or of all accounts, in one query. */

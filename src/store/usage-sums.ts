@@ -3,7 +3,7 @@
 // `requests` counts admissions in sums by account, hour and day, and usage rows in sums by key, model and provider, because
 // admissions have none of these.
 import { DAY_MS, HOUR_MS } from '../clock.ts';
-import type { Grouping, Totals } from './store.ts';
+import type { GroupedTotals, Grouping, HourAdmissions, Totals } from './store.ts';
 
 /** Upper ends of the ranges in milliseconds, not included. The last range has no upper end. Stored sums depend on them. */
 export const FIRST_BYTE_LIMITS: readonly number[] = [
@@ -17,16 +17,19 @@ export const NO_FIRST_BYTES: readonly number[] = Array.from({ length: FIRST_BYTE
 /** The time that a share of the requests (0.5, 0.95) does not exceed, in milliseconds: exact to its range, in which times are
  *  taken as evenly spread. null: no request had a first byte. */
 export function firstByteAt(counts: readonly number[], share: number): number | null {
-  const all = counts.reduce((sum, count) => sum + count, 0);
-  if (all === 0) return null;
-  let left = all * share;
-  for (const [range, count] of counts.entries()) {
+  let left = 0;
+  for (const count of counts) left += count;
+  if (left === 0) return null;
+  left *= share;
+  let range = 0;
+  for (const count of counts) {
     const from = FIRST_BYTE_LIMITS[range - 1] ?? 0;
     if (count > 0 && left <= count) {
       const to = FIRST_BYTE_LIMITS[range] ?? from;
       return from + ((to - from) * left) / count;
     }
     left -= count;
+    range += 1;
   }
   return FIRST_BYTE_LIMITS.at(-1) ?? null;
 }
@@ -104,12 +107,13 @@ const GROUPS: Record<Grouping, Group> = {
     order: '1, sum(requests) DESC, 2 NULLS FIRST',
     admitted: false,
   },
+  // Rows of the sources: `mergeHours` groups them in a third of the time that the database takes, and adds the admissions.
   hour: {
     kind: BY_ACCOUNT,
     members: { hour: 'at' },
-    by: 'account_id, at',
-    order: '1, 2',
-    admitted: true,
+    by: '',
+    order: '',
+    admitted: false,
     hours: true,
   },
   day: {
@@ -129,21 +133,23 @@ export interface Dialect {
   since: string;
   days: string;
   account: string;
-  /** The sums of COUNTS. */
-  sums: string;
+  /** COUNTS, each as `of` says. */
+  row: (of: (count: string) => string) => string;
   /** Sums by hour of rows that are not in the stored sums, with the columns of every kind. `filter`: AND and a condition. */
   newer?: (filter: string) => string;
 }
 
+const sum = (count: string): string => `sum(${count})`;
+
 /** The query for the totals of each group (undefined: of everything), of one account or of all. Its columns: the account's number and
- *  the members of the group's name (not without a group), then the dialect's sums. */
+ *  the members of the group's name (not without a group), then the dialect's row of sums. Hours are not grouped: see `mergeHours`. */
 export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dialect: Dialect): string {
-  const { since, days, account, sums, newer } = dialect;
+  const { since, days, account, row, newer } = dialect;
   const group = grouping && GROUPS[grouping];
   const { kind, admitted } = group ?? ALL;
   const filter = ofAccount ? `AND account_id = ${account}` : '';
   const measured = [...MEASURES, ...FIRST_BYTES];
-  const requests = admitted ? '0' : 'requests';
+  const requests = kind === BY_ACCOUNT ? '0' : 'requests';
   const counted = `${requests} AS requests, ${measured.join(', ')}`;
   const stored = `SELECT at, account_id, name, provider, ${counted} FROM usage_sums`;
   const sources = [
@@ -161,10 +167,12 @@ export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dia
        FROM hours WHERE hour >= ${since} ${filter}`,
     );
   }
-  const from = `FROM (${sources.join(' UNION ALL ')}) AS sums`;
-  if (group === undefined) return `SELECT ${sums} ${from}`;
+  const all = sources.join(' UNION ALL ');
+  if (group === undefined) return `SELECT ${row(sum)} FROM (${all}) AS sums`;
   const named = Object.entries(group.members).map(([name, expression]) => `${expression} AS "${name}"`);
-  return `SELECT account_id, ${named.join(', ')}, ${sums} ${from} GROUP BY ${group.by} ORDER BY ${group.order}`;
+  return group.hours
+    ? `SELECT account_id, ${named.join(', ')}, ${row((count) => count)} FROM (${all}) AS sums`
+    : `SELECT account_id, ${named.join(', ')}, ${row(sum)} FROM (${all}) AS sums GROUP BY ${group.by} ORDER BY ${group.order}`;
 }
 
 /** The time from which on a report reads sums by day. `first`: the start of its first hour. */
@@ -190,10 +198,11 @@ export function nameOf(grouping: Grouping, values: readonly Value[]): Record<str
 const MEASURED = 1 + MEASURES.length;
 const AT = Object.fromEntries(COUNTS.map((count, index) => [count, index]));
 
-/** `counts`: in the order of COUNTS; empty if there is nothing to sum up. */
-export function toTotals(counts: readonly Value[]): Totals {
-  const count = (name: string): number => Number(counts[AT[name] ?? -1] ?? 0);
-  const firstByte = counts.slice(MEASURED).map(Number);
+/** `row`: the counts in the order of COUNTS, from the position `from` on; none if there is nothing to sum up. */
+export function toTotals(row: readonly Value[], from = 0): Totals {
+  const count = (name: string): number => Number(row[from + (AT[name] ?? -1)] ?? 0);
+  // Without rows, sums are null.
+  const isEmpty = (row[from] ?? null) === null;
   return {
     requests: count('requests'),
     errors: count('errors'),
@@ -204,8 +213,58 @@ export function toTotals(counts: readonly Value[]): Totals {
     cacheWriteTokens: count('cache_write'),
     outputTokens: count('output'),
     costUsd: count('priced') > 0 ? count('cost_usd') : null,
-    firstByte: firstByte.length === 0 ? NO_FIRST_BYTES : firstByte,
+    firstByte: isEmpty ? NO_FIRST_BYTES : (row.slice(from + MEASURED) as number[]),
   };
+}
+
+export const NO_USAGE: Totals = toTotals([]);
+
+export function addTotals(a: Totals, b: Totals): Totals {
+  return {
+    requests: a.requests + b.requests,
+    errors: a.errors + b.errors,
+    unknown: a.unknown + b.unknown,
+    unpriced: a.unpriced + b.unpriced,
+    inputTokens: a.inputTokens + b.inputTokens,
+    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    costUsd: a.costUsd === null && b.costUsd === null ? null : (a.costUsd ?? 0) + (b.costUsd ?? 0),
+    firstByte: a.firstByte.map((count, range) => count + (b.firstByte[range] ?? 0)),
+  };
+}
+
+/** The groups of a report by hour, by account and hour. `rows`: the account's number, the start of the hour, and what `totalsOf`
+ *  reads; several of an hour are added. */
+export function mergeHours<Row extends readonly Value[]>(
+  rows: readonly Row[],
+  totalsOf: (row: Row) => Totals,
+  admissions: readonly HourAdmissions[],
+): GroupedTotals[] {
+  const groups = new Map<number, Map<number, GroupedTotals>>();
+  const set = (accountId: number, hour: number, change: (before: Totals | undefined) => Totals): void => {
+    const hours = groups.get(accountId) ?? new Map<number, GroupedTotals>();
+    groups.set(accountId, hours);
+    const group = hours.get(hour);
+    if (group === undefined)
+      hours.set(hour, { accountId, group: nameOf('hour', [hour]), totals: change(undefined) });
+    else group.totals = change(group.totals);
+  };
+  for (const row of rows) {
+    const totals = totalsOf(row);
+    set(Number(row[0]), Number(row[1]), (before) =>
+      before === undefined ? totals : addTotals(before, totals),
+    );
+  }
+  for (const { accountId, hour, requests } of admissions) {
+    set(accountId, hour, (totals = { ...NO_USAGE }) => {
+      totals.requests = requests;
+      return totals;
+    });
+  }
+  const ascending = <Value>(map: ReadonlyMap<number, Value>): Value[] =>
+    [...map].sort(([a], [b]) => a - b).map(([, value]) => value);
+  return ascending(groups).flatMap(ascending);
 }
 
 export function hourOf(time: number): number {

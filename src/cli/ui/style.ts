@@ -63,10 +63,21 @@ export function shellWord(text: string): string {
 
 /** Prints one JSON document on stdout. */
 export function printJson(context: Context, value: unknown): void {
-  // JSON.stringify escapes control characters, but not DEL, C1 and direction marks. Line breaks here are its own.
-  const text = JSON.stringify(value, null, 2).replace(UNSAFE_IN_JSON, escaped);
-  context.stdout.write(`${text}\n`);
+  context.stdout.write(`${jsonText(value)}\n`);
 }
+
+/** Prints the values as one JSON array, each as it comes: a long report needs the memory of one of them. */
+export function printJsonArray(context: Context, values: Iterable<unknown>): void {
+  let before = '[\n';
+  for (const value of values) {
+    context.stdout.write(before + jsonText([value]).slice('[\n'.length, -'\n]'.length));
+    before = ',\n';
+  }
+  context.stdout.write(before === ',\n' ? '\n]\n' : '[]\n');
+}
+
+// JSON.stringify escapes control characters, but not DEL, C1 and direction marks. Line breaks here are its own.
+const jsonText = (value: unknown): string => JSON.stringify(value, null, 2).replace(UNSAFE_IN_JSON, escaped);
 
 /** Prints one JSON document on a line of its own. */
 export function printJsonLine(context: Context, value: unknown): void {

@@ -46,7 +46,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     removeAccount: (name) => removeAccount(connection, name),
 
     recordUsage: (rows, batch) => run(({ usage }) => usage.record(rows, batch)),
-    admissionsByHour: (accountId, since) => run(({ usage }) => usage.byHour(accountId, since)),
+    admissionsByHour: (accountId, since) => run(({ usage }) => usage.admissionsByHour(accountId, since)),
     totals: (accountId, since) => run(({ usage }) => usage.totals(accountId, since)),
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
     listRequests: (query) => run(({ requests }) => requests.list(query)),

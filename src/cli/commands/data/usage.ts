@@ -6,7 +6,7 @@ import type { Config } from '../../../config/config.ts';
 import { GROUPINGS, type Account, type Grouping, type StoreReader } from '../../../store/store.ts';
 import { CliError, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
-import { clean, printJson, printLines, LOCAL, UTC, type Zone } from '../../ui/style.ts';
+import { clean, printJsonArray, printLines, LOCAL, UTC, type Zone } from '../../ui/style.ts';
 import { limitOf, unknownAccount, withReadStore } from '../../with-store.ts';
 import { parseSince } from '../../args/values.ts';
 
@@ -57,11 +57,12 @@ const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
 
 async function showUsage(parts: Parts): Promise<void> {
   const { options, context } = parts;
-  const { rows, zone } = await readRows(parts);
+  const { accounts, describe, zone } = await readReport(parts);
   if (options.json) {
-    printJson(context, rows);
+    printJsonArray(context, describeEach(accounts, describe));
     return;
   }
+  const rows = accounts.map(describe);
   const { usageCsv, usageLines } = await import('../../ui/usage-view.ts');
   const lines = options.csv
     ? usageCsv(rows, options.by)
@@ -69,7 +70,17 @@ async function showUsage(parts: Parts): Promise<void> {
   printLines(context.stdout, lines);
 }
 
-async function readRows(parts: Parts): Promise<{ rows: AccountUsage[]; zone: Zone }> {
+function* describeEach(accounts: readonly Account[], describe: Report['describe']): Iterable<AccountUsage> {
+  for (const account of accounts) yield describe(account);
+}
+
+interface Report {
+  accounts: readonly Account[];
+  describe: (account: Account) => AccountUsage;
+  zone: Zone;
+}
+
+async function readReport(parts: Parts): Promise<Report> {
   const { name, options, store, config, context } = parts;
   const now = context.clock.now();
   const since = options.since ?? now - DEFAULT_WINDOW_MS;
@@ -79,7 +90,7 @@ async function readRows(parts: Parts): Promise<{ rows: AccountUsage[]; zone: Zon
   const zone = options.local ? LOCAL : UTC;
   const dayOf = options.local ? localDayOf : undefined;
   const describe = await readUsage({ since, now, by: options.by, only, dayOf }, store);
-  return { rows: accounts.map((account) => describe(account, limitOf(config, account.tier))), zone };
+  return { accounts, describe: (account) => describe(account, limitOf(config, account.tier)), zone };
 }
 
 /** The start of the day of this machine in which an hour begins. */
@@ -100,8 +111,8 @@ async function watchUsage(parts: Parts): Promise<void> {
   if (stdout.isTTY !== true) throw new CliError('--watch needs a terminal; leave it out in a pipe', 2);
   const { usageLines } = await import('../../ui/usage-view.ts');
   const draw = async (): Promise<void> => {
-    const { rows, zone } = await readRows(parts);
-    const lines = await usageLines(rows, { by: parts.options.by, zone }, parts.context);
+    const { accounts, describe, zone } = await readReport(parts);
+    const lines = await usageLines(accounts.map(describe), { by: parts.options.by, zone }, parts.context);
     const seen = lines.slice(0, Math.max(1, (stdout.rows ?? Infinity) - 1));
     stdout.write(HOME + seen.map((line) => `${line}${END_OF_LINE}\n`).join('') + END_OF_SCREEN);
   };

@@ -50,9 +50,6 @@ const RECORD = {
     )
     ${addToSums('new_rows')}`,
 };
-const BY_HOUR =
-  'SELECT account_id AS "accountId", hour, requests FROM hours WHERE requests > 0 AND hour >= $1';
-const ORDER = 'ORDER BY account_id, hour';
 const NEWEST = {
   text: 'SELECT greatest((SELECT max(at) FROM usage), (SELECT max(hour) FROM hours WHERE requests > 0)) AS time',
 };
@@ -73,18 +70,13 @@ export function createUsage(connection: Connection) {
   return {
     totals: sums.totals,
     totalsBy: sums.totalsBy,
+    admissionsByHour: sums.admissionsByHour,
     async recordUsage(
       rows: readonly UsageRow[],
       batch: Batch = { writer: randomUUID(), number: 1 },
     ): Promise<void> {
       if (rows.length === 0) return;
       await connection.run(RECORD, batch.writer, batch.number, JSON.stringify(rows.map(toTableRow)));
-    },
-    admissionsByHour(accountId: number | undefined, since: number) {
-      const filter = accountId === undefined ? '' : 'AND account_id = $2';
-      const values: Value[] = accountId === undefined ? [hourOf(since)] : [hourOf(since), accountId];
-      const text = `${BY_HOUR} ${filter} ${ORDER}`;
-      return connection.read<{ accountId: number; hour: number; requests: number }>({ text }, ...values);
     },
     /** Deletes whole hours, so that rows and sums stay equal. Measures age from the newest recorded time if the clock is later,
      *  and never deletes the newest hour. */

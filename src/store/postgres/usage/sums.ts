@@ -10,13 +10,14 @@ import {
   hourOf,
   KINDS,
   KNOWN,
+  mergeHours,
   nameOf,
   reportOf,
   toTotals,
   type Dialect,
   FIRST_BYTE_LIMITS,
 } from '../../usage-sums.ts';
-import type { GroupedTotals, Grouping, Totals } from '../../store.ts';
+import type { GroupedTotals, Grouping, HourAdmissions, Totals } from '../../store.ts';
 import type { Connection, Value } from '../connection.ts';
 import { LOCKS } from '../migrations.ts';
 
@@ -64,8 +65,11 @@ const DIALECT: Dialect = {
   since: '$1',
   days: '$2',
   account: '$3',
-  sums: `ARRAY[${COUNTS.map((count) => `sum(${count}::double precision)`).join(', ')}]::text`,
+  row: (of) => `ARRAY[${COUNTS.map((count) => of(`${count}::double precision`)).join(', ')}]::text`,
 };
+
+const ADMISSIONS =
+  'SELECT account_id AS "accountId", hour, requests FROM hours WHERE requests > 0 AND hour >= $1';
 
 /** The account's number and the members of the group's name; the counts as an array's text. */
 type Row = (number | string | null)[];
@@ -98,6 +102,13 @@ export function createUsageSums(connection: Connection) {
     if (accountId !== undefined) values.push(accountId);
     const text = reportOf(grouping, accountId !== undefined, DIALECT);
     return connection.read<Row>({ text, arrays: true }, ...values);
+  }
+
+  function admissionsByHour(accountId: number | undefined, since: number): Promise<HourAdmissions[]> {
+    const filter = accountId === undefined ? '' : 'AND account_id = $2';
+    const values: Value[] = accountId === undefined ? [hourOf(since)] : [hourOf(since), accountId];
+    const text = `${ADMISSIONS} ${filter} ORDER BY account_id, hour`;
+    return connection.read<HourAdmissions>({ text }, ...values);
   }
 
   /** Deletes the sums of one kind and one hour or day. A day that loses some of its hours loses their counts. */
@@ -133,12 +144,18 @@ export function createUsageSums(connection: Connection) {
       accountId: number | undefined,
       since: number,
     ): Promise<GroupedTotals[]> => {
-      return (await report(grouping, accountId, since)).map((row) => ({
+      const rows = report(grouping, accountId, since);
+      if (grouping === 'hour') {
+        const [sums, admissions] = await Promise.all([rows, admissionsByHour(accountId, since)]);
+        return mergeHours(sums, (row) => toTotals(countsOf(row)), admissions);
+      }
+      return (await rows).map((row) => ({
         accountId: Number(row[0]),
         group: nameOf(grouping, row.slice(1, -1)),
         totals: toTotals(countsOf(row)),
       }));
     },
+    admissionsByHour,
     async pruneSums(before: number): Promise<void> {
       while (!connection.closed && (await pruneStep(before)));
     },

@@ -12,11 +12,6 @@ import type { ProtocolName } from '../../../canonical/request.ts';
 
 const PRUNE_STEP = 500;
 
-interface Window {
-  since: number;
-  account?: number;
-}
-
 export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void) {
   const insert = db.prepare(
     `INSERT INTO usage (at, account_id, key_id, endpoint, model_asked, provider, model, status, streamed, input,
@@ -41,19 +36,8 @@ export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void)
     for (const [id, at] of uses) touchKey(id, at);
     sums.rollUpAfter(last);
   });
-  const byHour = (filter: string) =>
-    db.prepare<[Window], { accountId: number; hour: number; requests: number }>(
-      `SELECT account_id AS accountId, hour, requests FROM hours WHERE hour >= @since ${filter} ORDER BY account_id, hour`,
-    );
-  const byHourOfAll = byHour('');
-  const byHourOfOne = byHour('AND account_id = @account');
-  const windowOf = (accountId: number | undefined, since: number): Window =>
-    accountId === undefined ? { since: hourOf(since) } : { since: hourOf(since), account: accountId };
-
   return {
     record: (rows: readonly UsageRow[], batch?: Batch) => record.immediate(rows, batch),
-    byHour: (accountId: number | undefined, since: number) =>
-      (accountId === undefined ? byHourOfAll : byHourOfOne).all(windowOf(accountId, since)),
     ...sums,
     ...preparePrune(db),
   };
