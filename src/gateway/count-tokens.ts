@@ -33,9 +33,10 @@ export async function countTokens(
     const inbound = readRequest(protocol, await exchange.readBody(), maxValues, counting.readEnvelope);
     const forwarded = protocol.client.forwardedHeaders(exchange.headers, exchange.query);
     await deps.discovered;
-    const target = targetOf(routingQuery(inbound, key, forwarded.longContext), deps);
     const { stored } = protocol.client;
     const references = stored && (await resolveReferences(inbound, stored, key.accountId, deps));
+    const query = routingQuery(references?.routed ?? inbound, key, forwarded.longContext);
+    const target = targetOf(query, deps);
     const counted = target === undefined ? undefined : await ask(inbound, target);
     const head = ['content-type', 'application/json'];
     if (counted === undefined) head.push('x-gateway-estimated', 'true');

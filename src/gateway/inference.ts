@@ -42,15 +42,20 @@ export async function infer(
     const readAt = clock.monotonic();
     const forwarded = client.forwardedHeaders(headers, exchange.query);
     if (!deps.searched) await deps.discovered;
-    const query = routingQuery(inbound, key, forwarded.longContext);
-    const resolving = resolveTargets(query, cancellation, deps);
-    const resolution = resolving instanceof Promise ? await resolving : resolving;
+    let query = routingQuery(inbound, key, forwarded.longContext);
+    let resolving = resolveTargets(query, cancellation, deps);
+    let resolution = resolving instanceof Promise ? await resolving : resolving;
+    const finding = client.stored && resolveReferences(inbound, client.stored, key.accountId, deps);
+    const references = finding && (await finding);
+    if (references?.routed !== undefined) {
+      query = routingQuery(references.routed, key, forwarded.longContext);
+      resolving = resolveTargets(query, cancellation, deps);
+      resolution = resolving instanceof Promise ? await resolving : resolving;
+    }
     const { targets, lone } = relayedTo(resolution, inbound);
     const recalled = losesThinking(protocol, targets, query)
       ? await recallThinking(inbound, key.accountId, deps)
       : undefined;
-    const finding = client.stored && resolveReferences(inbound, client.stored, key.accountId, deps);
-    const references = finding && (await finding);
     const build = { forwarded, strict, recalled, references };
     const { first, rest, refused } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, tiers, clock, deps.log);

@@ -119,8 +119,17 @@ export class StoredReferences {
 
   /** The request that an answer is stored with; undefined: it cannot be given without references. */
   get toStore(): JsonObject | undefined {
+    return this.#whole()?.value;
+  }
+
+  /** What routing goes by: the body with what was found, so that its images and its length count. undefined: the body alone. */
+  get routed(): Inbound | undefined {
+    return this.#found.texts.size > 0 ? this.#whole() : undefined;
+  }
+
+  #whole(): Inbound | undefined {
     try {
-      return this.translated.value;
+      return this.translated;
     } catch (error) {
       if (error instanceof GatewayError) return undefined;
       throw error;

@@ -1,4 +1,5 @@
-// A store that cannot be read costs thinking alone, unless the request cannot be understood without it.
+// What a request refers to counts where its target is chosen. A store that cannot be read costs thinking alone, unless the request
+// cannot be understood without it.
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { readRequest } from '../../../src/gateway/inbound/read-request.ts';
@@ -7,6 +8,8 @@ import { createLog } from '../../../src/log.ts';
 import { stored } from '../../../src/protocols/responses/stored.ts';
 import { responses } from '../../../src/protocols/responses/index.ts';
 import type { SealedItems } from '../../../src/store/sealed-items.ts';
+import { gateway, provider } from '../../helpers/gateway.ts';
+import { scriptedProvider } from '../../helpers/scripted-provider.ts';
 
 const items = { find: () => Promise.reject(new Error('away')) } as unknown as SealedItems;
 const log = createLog({ format: 'off', stream: { write: () => true } });
@@ -26,4 +29,31 @@ it('reasoning without its content goes on without it', async () => {
 it('a request that names an answer is refused as unavailable', async () => {
   const body = { input: [QUESTION, REASONING], previous_response_id: 'resp_1' };
   await expect(resolve(body)).rejects.toMatchObject({ kind: 'unavailable' });
+});
+
+const IMAGE = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' };
+
+it.each<[string, JsonObject[] | string]>([
+  ['an image', [{ role: 'user', content: [IMAGE] }]],
+  ['more than its window', 'word '.repeat(2000)],
+])('a target that cannot take %s of the earlier turns is passed over', async (_, input) => {
+  const scripted = await scriptedProvider();
+  const message = { role: 'assistant', content: 'Yes.' };
+  scripted.playAlways({ body: { choices: [{ index: 0, message, finish_reason: 'stop' }] } });
+  const small = { id: 'small', vision: false, context_window: 1000 };
+  const providers = {
+    a: provider(`${scripted.url}/v1`, 'chat', [small]),
+    b: provider(`${scripted.url}/v1`, 'chat', ['big']),
+  };
+  const { url, key } = await gateway({ config: { providers, routes: { m: ['a/small', 'b/big'] } } });
+  const ask = (body: object): Promise<Response> =>
+    fetch(`${url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'm', ...body }),
+    });
+  const { id } = (await (await ask({ model: 'b/big', input })).json()) as { id: string };
+  expect((await ask({ input: 'Hi.' })).headers.get('x-gateway-provider')).toBe('a');
+  const next = await ask({ input: 'And now?', previous_response_id: id });
+  expect(next.headers.get('x-gateway-provider')).toBe('b');
 });
