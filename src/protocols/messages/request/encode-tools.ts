@@ -51,15 +51,17 @@ function encodeTool(tool: Tool, encoding: EncodeContext): JsonObject | undefined
 }
 
 /** Calls in a history are refused where no tool is declared: their names are, with no arguments known. */
-function fromHistory(request: GenerationRequest, encoding: EncodeContext): JsonObject[] {
-  const names = new Set<string>();
+function fromHistory(request: GenerationRequest, encoding: EncodeContext): EncodedTools {
+  let names: Set<string> | undefined;
   for (const message of request.messages) {
-    for (const part of message.parts) if (part.type === 'tool_call') names.add(part.name);
+    for (const part of message.parts) if (part.type === 'tool_call') (names ??= new Set()).add(part.name);
   }
-  return [...names].map((name) => ({
+  if (names === undefined) return { tools: [] };
+  const tools = [...names].map((name) => ({
     name: encoding.toolName(name),
     input_schema: { type: 'object', properties: {} },
   }));
+  return { tools, choice: { type: 'none' } };
 }
 
 function webSearchTool(request: GenerationRequest, encoding: EncodeContext): JsonObject[] {
@@ -133,6 +135,9 @@ function offered(request: GenerationRequest, encoding: EncodeContext): Tool[] {
 
 export function encodeTools(thinkingOn: boolean, encoding: EncodeContext): EncodedTools {
   const { request } = encoding;
+  if (request.tools === undefined && request.toolChoice === undefined && request.webSearch === undefined) {
+    return fromHistory(request, encoding);
+  }
   const tools = offered(request, encoding)
     .map((tool) => encodeTool(tool, encoding))
     .filter((tool) => tool !== undefined);
@@ -141,10 +146,7 @@ export function encodeTools(thinkingOn: boolean, encoding: EncodeContext): Encod
   if (tools.length === 0 && toolChoice?.type === 'allowed' && toolChoice.mode === 'required') {
     refuse('tool_choice', 'none of the tools can be carried to this provider');
   }
-  if (tools.length === 0) {
-    const known = fromHistory(request, encoding);
-    return known.length === 0 ? { tools } : { tools: known, choice: { type: 'none' } };
-  }
+  if (tools.length === 0) return fromHistory(request, encoding);
   let choice: JsonObject | undefined;
   if (request.toolChoice !== undefined) {
     choice = encodeChoice(request.toolChoice, mayForceCalls(thinkingOn, encoding), encoding);

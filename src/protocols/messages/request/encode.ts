@@ -66,9 +66,12 @@ function encodeSampling(body: JsonObject, thinkingOn: boolean, encoding: EncodeC
   if (topK !== undefined) body.top_k = topK;
 }
 
+const NO_STOPS: readonly string[] = [];
+
 /** Returns the stop sequences that the gateway must cut at: blank ones are refused, and servers take only so many. */
-function encodeStop(body: JsonObject, encoding: EncodeContext): string[] {
-  const stops = (encoding.request.stop ?? []).filter((stop) => stop !== '');
+function encodeStop(body: JsonObject, encoding: EncodeContext): readonly string[] {
+  if (encoding.request.stop === undefined) return NO_STOPS;
+  const stops = encoding.request.stop.filter((stop) => stop !== '');
   const taken = stops.filter((stop) => stop.trim() !== '').slice(0, encoding.traits.maxStop);
   if (taken.length > 0) body.stop_sequences = taken;
   return stops.filter((stop) => !taken.includes(stop));
