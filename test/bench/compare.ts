@@ -14,9 +14,10 @@ export async function compare(
   onTurn?: (turn: Turn) => void,
 ): Promise<Row | undefined> {
   const { load, plan, say } = bench;
-  const { id, targets, gate, connections, long = false } = comparison;
+  const { id, targets, gate, connections } = comparison;
+  const { pairs, ...rounds } = plan[comparison.rounds ?? 'compared'];
   const row = createRow(id, UNIT, gate, targets);
-  for (let process = 0; process < plan.processes; process += 1) {
+  for (let process = 0; process < pairs; process += 1) {
     // The one that starts first is not always the same.
     const order = process % 2 === 0 ? targets : targets.toReversed();
     const started = await startTargets(order, bench);
@@ -34,8 +35,8 @@ export async function compare(
       }
       await takeTurns({
         ...{ runners: verified, connections, load, onTurn },
-        rounds: long ? plan.comparedLong : plan.compared,
-        say: (round) => say(`${id}, processes ${process + 1} of ${plan.processes}: ${round}`),
+        rounds,
+        say: (round) => say(`${id}, processes ${process + 1} of ${pairs}: ${round}`),
       });
     } finally {
       for (const { stop } of started) await stop();

@@ -10,6 +10,11 @@ export interface Rounds {
   forMs: number;
 }
 
+/** Rounds of a comparison. Two processes of the same code differ by some per cent, so there are several pairs. */
+interface Pairs extends Rounds {
+  pairs: number;
+}
+
 export interface Plan {
   /** Processor time of whole answers. */
   whole: Rounds;
@@ -23,11 +28,11 @@ export interface Plan {
   warmRequests: number;
   warmChunks: number;
   warmMs: number;
-  /** Processes of each target of a comparison: two processes of the same code differ by some per cent. */
-  processes: number;
-  /** Of each process: rounds of a usual length, and of a second. */
-  compared: Rounds;
-  comparedLong: Rounds;
+  compared: Pairs;
+  /** For what happens once or twice a second. */
+  comparedLong: Pairs;
+  /** As comparedLong, for a difference that is smaller than that of two processes. */
+  comparedOften: Pairs;
   /** The highest rate is searched in each round. */
   rateRounds: number;
   rateMs: number;
@@ -47,9 +52,9 @@ export const FULL: Plan = {
   warmRequests: 20_000,
   warmChunks: 200_000,
   warmMs: 15_000,
-  processes: 3,
-  compared: { count: 41, forMs: 125 },
-  comparedLong: { count: 11, forMs: 1000 },
+  compared: { pairs: 3, count: 41, forMs: 125 },
+  comparedLong: { pairs: 3, count: 11, forMs: 1000 },
+  comparedOften: { pairs: 12, count: 4, forMs: 1000 },
   rateRounds: 7,
   rateMs: 500,
   tokenRounds: 9,
@@ -68,9 +73,9 @@ export const QUICK: Plan = {
   warmRequests: 4000,
   warmChunks: 4000,
   warmMs: 800,
-  processes: 1,
-  compared: { count: 4, forMs: 125 },
-  comparedLong: { count: 2, forMs: 1000 },
+  compared: { pairs: 1, count: 4, forMs: 125 },
+  comparedLong: { pairs: 1, count: 2, forMs: 1000 },
+  comparedOften: { pairs: 1, count: 2, forMs: 1000 },
   rateRounds: 1,
   rateMs: 200,
   tokenRounds: 1,

@@ -120,8 +120,8 @@ export interface Comparison {
   /** The last is the subject. */
   targets: readonly TargetName[];
   gate: Gate;
-  /** Of a second each: for what happens twice a second. */
-  long?: boolean;
+  /** `compared` without it. */
+  rounds?: 'comparedLong' | 'comparedOften';
   connections: number;
 }
 
@@ -142,7 +142,7 @@ export const COMPARISONS: readonly Comparison[] = [
     id: 'observed small chat',
     targets: ['gateway', 'observed'],
     gate: to('gateway')(1.03, 1.01),
-    long: true,
+    rounds: 'comparedOften',
     connections: 16,
   },
 ];
@@ -153,7 +153,7 @@ export const WORKERS = {
     id: 'workers small chat',
     targets: ['one worker', 'two workers'],
     gate: to('one worker')(1.2, 1.05),
-    long: true,
+    rounds: 'comparedLong',
     connections: 128,
   } satisfies Comparison,
   throughput: {
