@@ -53,6 +53,32 @@ describe('a compaction', () => {
   });
 });
 
+describe("a server tool's blocks, which are left out,", () => {
+  const search: JsonObject[] = [
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } },
+    { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+  ];
+
+  it.each<[string, JsonObject[], string]>([
+    [
+      'leave a blank line between the texts on their two sides',
+      [text('A.'), ...search, text('B.')],
+      'A.\n\nB.',
+    ],
+    ['add no line to a blank line that is there', [text('A.\n'), ...search, text('\nB.')], 'A.\n\nB.'],
+    ['leave nothing before the first text', [...search, text('B.'), text('C.')], 'B.C.'],
+  ])('%s', (_, content, expected) => {
+    expect(sent([Q, assistant(...content), Q])).toEqual({
+      messages: [
+        { role: 'user', content: 'q' },
+        { role: 'assistant', content: expected },
+        { role: 'user', content: 'q' },
+      ],
+      dropped: ['messages[].content[]'],
+    });
+  });
+});
+
 it('the listing of a server of tools is left out and named, as its calls are', () => {
   const listing = { type: 'mcp_tool_listing', mcp_server_name: 's', tools: [] };
   expect(sent([Q, assistant(listing, text('a'))])).toEqual({

@@ -6,6 +6,7 @@ import type { Message, Part, TextPart, ToolCallPart, ToolResultPart } from '../.
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { signedExtra } from './encode-tools.ts';
 import { alternate, bridgeTools, limitMarks, markLast, merge } from './server-rules.ts';
+import { gapBetween, separates } from '../reply/encode.ts';
 import { nativeText } from '../../shared/native-text.ts';
 import { encodeMark, encodeUserPart, isMarked, lossOf } from './encode-content.ts';
 
@@ -216,6 +217,7 @@ function readTurn(message: Message, encoding: EncodeContext): Turn {
         break;
       case 'native':
         if (part.protocol !== 'chat') addApart(nativeText(part, encoding), turn);
+        turn.apart ||= separates(part);
         break;
       case 'image':
       case 'document':
@@ -227,11 +229,14 @@ function readTurn(message: Message, encoding: EncodeContext): Turn {
   return turn;
 }
 
+function paragraph(before: string, text: string): string {
+  return before === '' ? text : before + gapBetween(before, text) + text;
+}
+
 /** A separate text: a blank line separates it from the text beside it. */
 function addApart(text: string | undefined, turn: Turn): void {
   if (text === undefined) return;
-  if (turn.text !== '') turn.text += '\n\n';
-  turn.text += text;
+  turn.text = paragraph(turn.text, text);
   turn.apart = true;
 }
 
@@ -241,8 +246,8 @@ function addText(part: TextPart, turn: Turn, encoding: EncodeContext): void {
   }
   if (part.citations?.length) encoding.warn('dropped', 'messages.citations', 'chat takes no citations back');
   if (part.refusal) turn.refusal += part.text;
-  else turn.text += turn.apart ? `\n\n${part.text}` : part.text;
-  turn.apart = false;
+  else turn.text = turn.apart ? paragraph(turn.text, part.text) : turn.text + part.text;
+  if (part.text !== '') turn.apart = false;
   if (part.cache) turn.mark = encodeMark(part.cache, encoding);
 }
 
