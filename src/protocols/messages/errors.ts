@@ -74,7 +74,6 @@ export const { decodeError, failureOf, failureOfEvent } = createErrorReader({
   },
   showsBody: false,
   numericCodes: true,
-  fieldsAsText: false,
 });
 
 /** Whether a parsed event reports an error. An event whose name is unknown here counts only by its type or its member `error`. */

@@ -14,8 +14,6 @@ export interface ErrorWording {
   showsBody: boolean;
   /** Digits in `code` are forwarded as a code; else they count only as the status. */
   numericCodes: boolean;
-  /** FastAPI's list of refused fields is written as sentences; else as JSON. */
-  fieldsAsText: boolean;
 }
 
 type Headers = ReadonlyMap<string, string>;
@@ -34,7 +32,6 @@ const SENTENCES: ErrorWording = {
   page: (status, title) => `${subject(status)} with a page of HTML${title && `: ${title}`}.`,
   showsBody: true,
   numericCodes: false,
-  fieldsAsText: true,
 };
 
 function subject(status: number | undefined): string {
@@ -44,7 +41,7 @@ function subject(status: number | undefined): string {
 export function createErrorReader(wording: ErrorWording = SENTENCES): ErrorReader {
   function readText(body: string, status: number | undefined): ProviderFailure {
     const value = parse(body);
-    const read = readBody(value, wording);
+    const read = readBody(value);
     const message = read.message.trim() || messageOf(value, body.trim(), status, wording);
     return toFailure({ ...read, message }, status, body, wording);
   }
@@ -58,7 +55,7 @@ export function createErrorReader(wording: ErrorWording = SENTENCES): ErrorReade
       return failure;
     },
     failureOf(value, status) {
-      const read = readBody(value, wording);
+      const read = readBody(value);
       const message = read.message.trim() || wording.withoutMessage(undefined);
       return toFailure({ ...read, message }, status, value, wording);
     },
@@ -99,7 +96,7 @@ interface ErrorBody {
 }
 
 /** Whichever of the known shapes it has; every text is empty where it has none. */
-function readBody(value: unknown, { fieldsAsText }: ErrorWording): ErrorBody {
+function readBody(value: unknown): ErrorBody {
   const body: unknown = Array.isArray(value) ? value[0] : value; // Gemini puts an array around it.
   if (!isObject(body)) return { message: '', type: '', code: '' };
   const { error, errors, detail } = body;
@@ -108,9 +105,7 @@ function readBody(value: unknown, { fieldsAsText }: ErrorWording): ErrorBody {
     return { ...readMembers(body), message: text(body.message) || error };
   }
   if (isObject(detail)) return readMembers(detail);
-  if (Array.isArray(detail)) {
-    return fieldsAsText ? readFieldList(detail) : { message: errorJson(detail), type: '', code: '' };
-  }
+  if (Array.isArray(detail)) return readFieldList(detail);
   if (body.message === undefined && Array.isArray(errors) && isObject(errors[0])) {
     return readMembers(errors[0]);
   }

@@ -105,7 +105,11 @@ describe("a provider's error", () => {
       { message: 'bad', code: 'c' },
     ],
     ['a detail', { detail: 'bad' }, { message: 'bad' }],
-    ['a list of details', { detail: [{ msg: 'x' }] }, { message: '[{"msg":"x"}]' }],
+    [
+      'a list of details',
+      { detail: [{ loc: ['body', 'messages', 0, 'role'], msg: 'bad' }, { msg: 'x' }] },
+      { message: 'messages[0].role: bad; x', param: 'messages[0].role' },
+    ],
     [
       'with param and details',
       { error: { message: 'm', param: 'p', details: { a: 1 } } },
