@@ -73,15 +73,27 @@ export class Inbound {
 
   /** Frees the parsed body, which else stays in memory as long as the stream. If it is needed again, it is made again. */
   release(): void {
-    if (this.#request !== undefined) this.#asked ??= askedOf(this.#request);
+    if (this.#request !== undefined) this.#asked ??= new Asked(this.#request);
     this.#value = undefined;
     this.#request = undefined;
   }
 }
 
-function askedOf(request: GenerationRequest): ReplyOptions {
-  const { includeUsage, legacyFunctions, reasoning, responseFormat, asked } = request;
-  return { includeUsage, legacyFunctions, reasoning, responseFormat, asked };
+/** What stays of a canonical request when the body is released. A class: docs/decisions/0014. */
+class Asked implements ReplyOptions {
+  readonly includeUsage: ReplyOptions['includeUsage'];
+  readonly legacyFunctions: ReplyOptions['legacyFunctions'];
+  readonly reasoning: ReplyOptions['reasoning'];
+  readonly responseFormat: ReplyOptions['responseFormat'];
+  readonly asked: ReplyOptions['asked'];
+
+  constructor({ includeUsage, legacyFunctions, reasoning, responseFormat, asked }: GenerationRequest) {
+    this.includeUsage = includeUsage;
+    this.legacyFunctions = legacyFunctions;
+    this.reasoning = reasoning;
+    this.responseFormat = responseFormat;
+    this.asked = asked;
+  }
 }
 
 /** Throws GatewayError `invalid_request` for bytes that are not a JSON object of the protocol, `too_large` for too many values. */

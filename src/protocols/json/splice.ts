@@ -167,9 +167,12 @@ interface Items {
   tooDeep: boolean;
 }
 
+const NO_MEMBERS: readonly Member[] = [];
+
 function readItems(source: JsonSource, open: number, maxDepth: number): Items {
   const { bytes } = source;
-  const items: Member[] = [];
+  // No literal, for the reason for which a member is of a class.
+  const items = NO_MEMBERS.slice();
   const kind = bytes[open];
   const named = kind === OPEN_OBJECT;
   if (!named && kind !== OPEN_ARRAY) return { items, close: -1, tooDeep: false };
