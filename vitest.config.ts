@@ -11,8 +11,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/helpers/build.ts'],
-    // Tests wait for processes, browsers and time-outs: meanwhile another file has the core.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    // Tests wait for processes, browsers and time-outs: meanwhile other files have the core.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // Half of the processor time was the reading of the same modules for each file. Tests clean up after themselves anyhow.
     isolate: false,
