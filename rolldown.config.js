@@ -122,14 +122,31 @@ const admin = defineConfig({
   },
 });
 
+/** Binaries; and pg. */
+const isDatabase = (id) => /^(?:better-sqlite3|pg$)/.test(id);
+
+/** A process of the admin API. As a second entry of the program it would split the scripts of every command further. */
+const report = defineConfig({
+  input: 'src/admin/report-process.ts',
+  platform: 'node',
+  external: isDatabase,
+  plugins: [ascii],
+  output: {
+    file: 'dist/cli/report-process.cjs',
+    format: 'cjs',
+    minify: false,
+    codeSplitting: false,
+    dynamicImportInCjs: false,
+  },
+});
+
 const gateway = defineConfig({
   input: 'src/cli/main.ts',
   preserveEntrySignatures: 'allow-extension',
   platform: 'node',
-  // Binaries; pg; and OpenTelemetry's SDK, 25 MB of optional packages. What prom-client needs of it is bundled.
+  // And OpenTelemetry's SDK, 25 MB of optional packages. What prom-client needs of it is bundled.
   external: (id, importer = '') =>
-    /^(?:better-sqlite3|pg$)/.test(id) ||
-    (id.startsWith('@opentelemetry/') && !importer.includes('prom-client')),
+    isDatabase(id) || (id.startsWith('@opentelemetry/') && !importer.includes('prom-client')),
   // Its main file is UMD, whose inner requires cannot be bundled.
   resolve: {
     alias: {
@@ -159,4 +176,4 @@ const gateway = defineConfig({
 });
 
 // In this order: the first one empties dist/.
-export default [gateway, admin];
+export default [gateway, report, admin];

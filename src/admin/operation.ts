@@ -12,6 +12,7 @@ import type { AdminScope, Store } from '../store/store.ts';
 import type { Authenticator, Caller } from './authenticate.ts';
 import type { Events } from './events.ts';
 import { Problem } from './reply.ts';
+import type { Reports } from './reports.ts';
 import type { Connect } from './schemas.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -45,6 +46,7 @@ export interface AdminParts {
   sessions: Sessions;
   authenticator: Authenticator;
   events: Events;
+  reports: Reports;
 }
 
 /** The request itself, for operations that need more than its values. */

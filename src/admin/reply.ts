@@ -2,6 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
 import { withoutKeys } from '../ids.ts';
+import type { Report } from './reports.ts';
 
 /** A refusal that the client sees. Its detail never holds a secret. */
 export class Problem extends Error {
@@ -98,23 +99,29 @@ export function sendJson(
   { status = 200, value, more = [] }: { status?: number; value: unknown; more?: HeaderList },
 ): void {
   const body = JSON.stringify(value);
-  const own = [
-    ...safeHeaders(),
-    'content-type',
-    'application/json',
-    'vary',
-    'cookie, authorization',
-    ...more,
-  ];
   // The answer to a write may hold a secret.
-  if (method !== 'GET' && method !== 'HEAD') {
-    sink.send(status, [...own, 'cache-control', 'no-store'], body);
-    return;
-  }
-  const tag = tagOf(body);
-  own.push('cache-control', 'private, no-cache', 'etag', tag);
+  if (method !== 'GET' && method !== 'HEAD')
+    sink.send(status, [...jsonHeaders(more), 'cache-control', 'no-store'], body);
+  else sendTagged({ sink, headers }, { status, body, tag: tagOf(body), more });
+}
+
+/** A report has a digest already: hashing tens of megabytes would delay other requests. */
+export function sendReport(exchange: SiteExchange, { json, digest }: Report): void {
+  sendTagged(exchange, { status: 200, body: json, tag: tagOf(digest), more: [] });
+}
+
+function sendTagged(
+  { sink, headers }: Pick<SiteExchange, 'sink' | 'headers'>,
+  answer: { status: number; body: Buffer | string; tag: string; more: HeaderList },
+): void {
+  const { status, body, tag, more } = answer;
+  const own = [...jsonHeaders(more), 'cache-control', 'private, no-cache', 'etag', tag];
   if (isKnownTag(headers['if-none-match'], tag)) sink.send(304, own, '');
   else sink.send(status, own, body);
+}
+
+function jsonHeaders(more: HeaderList): HeaderList {
+  return [...safeHeaders(), 'content-type', 'application/json', 'vary', 'cookie, authorization', ...more];
 }
 
 /** A cursor: the values by which the list is sorted, of the last item of a page. */

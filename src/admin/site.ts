@@ -19,6 +19,7 @@ import {
   type Operation,
 } from './operation.ts';
 import { isKnownTag, Problem, safeHeaders, sendJson, sendProblem, tagOf } from './reply.ts';
+import { createReports } from './reports.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
@@ -44,7 +45,7 @@ export interface Admin {
 }
 
 export interface AdminOptions
-  extends Omit<AdminParts, 'sessions' | 'authenticator' | 'events'>, Record<'live', LiveFeed> {
+  extends Omit<AdminParts, 'sessions' | 'authenticator' | 'events' | 'reports'>, Record<'live', LiveFeed> {
   /** Those of all workers; undefined: this process has its own. */
   sessions?: Sessions | undefined;
 }
@@ -62,9 +63,10 @@ export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
   const sessions = options.sessions ?? createSessions(options);
   const events = createEvents({ live, clock: options.clock });
   const authenticator = createAuthenticator({ ...options, sessions });
+  const reports = createReports(() => options.current.config.database);
   let assets: Promise<Assets> | undefined;
   const site: SiteParts = {
-    parts: { ...options, log, sessions, authenticator, events },
+    parts: { ...options, log, sessions, authenticator, events, reports },
     log,
     assets: () => (assets ??= readAssets()),
   };

@@ -2,13 +2,14 @@
 import { z } from 'zod';
 import { limitOf } from '../../accounts/access.ts';
 import { requestJson } from '../../accounts/json.ts';
-import { readUsage, summarizeUsage } from '../../accounts/usage-report.ts';
+import { summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/scalars.ts';
 import { GROUPINGS, type AuditRow as StoredAuditRow } from '../../store/store.ts';
-import { operation, type Operation } from '../operation.ts';
-import { decodeCursor, encodeCursor, Problem } from '../reply.ts';
+import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
+import { decodeCursor, encodeCursor, Problem, sendReport } from '../reply.ts';
+import { isLarge, listUsage, type ReportQuery } from '../reports.ts';
 import { anyName, AuditRow, page, PAGE, Request, Usage, UsageSummary } from '../schemas.ts';
 import { unknownAccount } from './accounts.ts';
 
@@ -46,15 +47,21 @@ export const trafficOperations: readonly Operation[] = [
     query: z.strictObject({ account: anyName.optional(), since, by: z.enum(GROUPINGS).optional() }),
     reply: page(Usage),
     problems: [404],
-    async run({ query: { account: name, since: text, by } }, { store, current, clock }) {
+    async run({ query: { account: name, since: text, by } }, parts, call) {
+      const { store, current, clock } = parts;
       const now = clock.now();
-      const start = readSince(text, now);
+      const since = readSince(text, now);
       const one = name === undefined ? undefined : await store.findAccount(name);
       if (name !== undefined && one === undefined) throw unknownAccount();
-      const accounts = one === undefined ? await store.listAccounts() : [one];
-      const describe = await readUsage({ since: start, now, by, only: one?.id }, store);
+      const all = await store.listAccounts();
       const { tiers } = current.config;
-      return { data: accounts.map((account) => describe(account, limitOf(account.tier, tiers))), next: null };
+      const accounts = (one === undefined ? all : [one]).map((account) => {
+        const limit = limitOf(account.tier, tiers);
+        return { account, limit: limit === Infinity ? null : limit };
+      });
+      const query = { window: { since, now, by, only: one?.id }, accounts };
+      if (!isLarge(query.window, all.length)) return listUsage(query, store);
+      return answerLarge({ report: 'usage', ...query }, parts, call);
     },
   }),
   operation({
@@ -138,11 +145,14 @@ export const trafficOperations: readonly Operation[] = [
     }),
     reply: UsageSummary,
     problems: [404],
-    async run({ query: { account: name, since: text, by } }, { store, clock }) {
+    async run({ query: { account: name, since: text, by } }, parts, call) {
+      const { store, clock } = parts;
       const now = clock.now();
       const one = name === undefined ? undefined : await store.findAccount(name);
       if (name !== undefined && one === undefined) throw unknownAccount();
-      return summarizeUsage({ since: readSince(text, now), now, by, only: one?.id }, store);
+      const window = { since: readSince(text, now), now, by, only: one?.id };
+      if (!isLarge(window, (await store.listAccounts()).length)) return summarizeUsage(window, store);
+      return answerLarge({ report: 'summary', window }, parts, call);
     },
   }),
   operation({
@@ -162,6 +172,15 @@ export const trafficOperations: readonly Operation[] = [
     },
   }),
 ];
+
+async function answerLarge(
+  query: ReportQuery,
+  { reports }: AdminParts,
+  { exchange }: Call,
+): Promise<typeof ANSWERED> {
+  sendReport(exchange, await reports.make(query, exchange.cancellation));
+  return ANSWERED;
+}
 
 function auditJson({ id, at, actor, address, action, detail, status }: StoredAuditRow) {
   return {

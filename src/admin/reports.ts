@@ -1,0 +1,125 @@
+// Reports of usage. A large one is up to seconds of work without a pause, so a process of its own makes it, and requests and streams go
+// on meanwhile (docs/decisions/0021).
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import {
+  readUsage,
+  summarizeUsage,
+  type AccountUsage,
+  type Window as UsageWindow,
+} from '../accounts/usage-report.ts';
+import type { Cancellation } from '../cancellation.ts';
+import { HOUR_MS } from '../clock.ts';
+import {
+  StoreError,
+  type Account,
+  type Grouping,
+  type StoreFault,
+  type StoreReader,
+} from '../store/store.ts';
+
+type Window = Omit<UsageWindow, 'dayOf'>;
+
+export interface UsageQuery {
+  window: Window;
+  /** Whose usage is listed. `limit` null: there is none. */
+  accounts: readonly { account: Account; limit: number | null }[];
+}
+
+export interface SummaryQuery {
+  window: Window & { by: Grouping };
+}
+
+/** A report as JSON can carry it to the process. */
+export type ReportQuery = ({ report: 'usage' } & UsageQuery) | ({ report: 'summary' } & SummaryQuery);
+
+/** What the process reads. `database` may hold a password, so it is no argument. */
+export interface Order {
+  database: string;
+  query: ReportQuery;
+}
+
+/** The first line that the process writes. Without an error, the report follows. */
+export type Outcome = { digest: string } | { fault: StoreFault; message: string };
+
+export interface Report {
+  json: Buffer;
+  /** SHA-256. */
+  digest: string;
+}
+
+export async function listUsage(
+  { window, accounts }: UsageQuery,
+  store: StoreReader,
+): Promise<{ data: AccountUsage[]; next: null }> {
+  const describe = await readUsage(window, store);
+  return { data: accounts.map(({ account, limit }) => describe(account, limit ?? Infinity)), next: null };
+}
+
+export function makeReport(query: ReportQuery, store: StoreReader): Promise<unknown> {
+  return query.report === 'usage' ? listUsage(query, store) : summarizeUsage(query.window, store);
+}
+
+/** The gateway itself makes a report of so many sums, in about 30 ms. */
+const MOST_SUMS = 1000;
+
+/** `accounts`: all that the database has. Each has a sum an hour. */
+export function isLarge({ since, now }: Window, accounts: number): boolean {
+  return ((now - since) / HOUR_MS) * accounts > MOST_SUMS;
+}
+
+export interface Reports {
+  /** Rejects with StoreError, and with the reason of the cancellation. */
+  make(query: ReportQuery, cancellation: Cancellation): Promise<Report>;
+}
+
+/** One report at a time, so that many askers do not take all processors and all memory. */
+export function createReports(database: () => string): Reports {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    make(query, cancellation) {
+      const made = last.then(() => makeApart({ database: database(), query }, cancellation));
+      last = made.catch(() => undefined);
+      return made;
+    },
+  };
+}
+
+/** The same path relative to src/admin and to dist/cli. */
+const SCRIPT = fileURLToPath(new URL('../../dist/cli/report-process.cjs', import.meta.url));
+const MOST_SHOWN = 1000;
+
+function makeApart(order: Order, cancellation: Cancellation): Promise<Report> {
+  return new Promise((resolve, reject) => {
+    if (cancellation.reason !== undefined) {
+      reject(cancellation.reason);
+      return;
+    }
+    const child = spawn(process.execPath, [SCRIPT], { windowsHide: true });
+    const stop = (): void => void child.kill('SIGKILL');
+    cancellation.subscribe(stop);
+    const written: Buffer[] = [];
+    let complaint = '';
+    child.stdout.on('data', (bytes: Buffer) => written.push(bytes));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      complaint = (complaint + text).slice(0, MOST_SHOWN);
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      cancellation.unsubscribe(stop);
+      if (cancellation.reason !== undefined) reject(cancellation.reason);
+      else if (code === 0) settle(Buffer.concat(written), resolve, reject);
+      else reject(new Error(`the process of a report ended with ${code ?? signal}: ${complaint}`));
+    });
+    // A process that ends early reads nothing.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(JSON.stringify(order));
+  });
+}
+
+function settle(written: Buffer, resolve: (report: Report) => void, reject: (error: Error) => void): void {
+  const end = written.indexOf('\n');
+  const outcome = JSON.parse(written.toString('utf8', 0, end)) as Outcome;
+  if ('fault' in outcome) reject(new StoreError(outcome.fault, outcome.message));
+  else resolve({ json: written.subarray(end + 1), digest: outcome.digest });
+}
