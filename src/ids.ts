@@ -1,6 +1,5 @@
 // Ids and secrets: made of random characters, injected, so that tests can predict them; and redacted in places where no key belongs,
 // such as a model's name or a path: there they are never logged or sent back.
-import { randomBytes } from 'node:crypto';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -12,16 +11,20 @@ export interface Ids {
 // 248 = 4 * 62: larger bytes have no character, so that every character is equally likely.
 const CODES = new Uint8Array(256);
 CODES.set(Buffer.from(DIGITS.repeat(4), 'latin1'));
+/** A command takes an id or two, a server thousands. */
+const FIRST_POOL_BYTES = 256;
 const POOL_BYTES = 4096;
 
 /** Takes ids from a pool of some thousand characters, which costs less than to make each character. */
 export function createIds(): Ids {
   let pool = '';
   let at = 0;
+  let bytes = FIRST_POOL_BYTES;
   return {
     random(length) {
       while (pool.length - at < length) {
-        pool = pool.slice(at) + characters();
+        pool = pool.slice(at) + characters(bytes);
+        bytes = POOL_BYTES;
         at = 0;
       }
       at += length;
@@ -31,10 +34,12 @@ export function createIds(): Ids {
 }
 
 /** Without a branch for each byte, which the processor would guess wrong at every discarded one. */
-function characters(): string {
-  const bytes = randomBytes(POOL_BYTES);
+function characters(count: number): string {
+  // Most commands need no id, and do without this module.
+  const { randomBytes } = process.getBuiltinModule('node:crypto');
+  const bytes = randomBytes(count);
   let length = 0;
-  for (let at = 0; at < POOL_BYTES; at++) {
+  for (let at = 0; at < count; at++) {
     const code = CODES[bytes[at] ?? 0] ?? 0;
     bytes[length] = code;
     length += code === 0 ? 0 : 1;

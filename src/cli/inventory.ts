@@ -25,7 +25,7 @@ export interface Inventory {
 interface Options {
   /** The command reads the database, too. */
   database?: boolean;
-  /** Requests are sent by the code that serves clients. */
+  /** Requests for an answer are sent by the code that serves clients. */
   asServer?: boolean;
   /** The command has something to do without any provider. */
   mayLackProviders?: boolean;
@@ -66,7 +66,8 @@ function createClient({ clock, ids, env }: Context, asServer: boolean): Provider
   const proxies = readProxies(env);
   let server: Promise<ProviderClient> | undefined;
   const open: ProviderClient['open'] = async (call, cancellation) => {
-    const isDirect = !asServer && !call.url.startsWith(SIM_URL) && !usesProxy(new URL(call.url), proxies);
+    const isSmall = !asServer || call.method === 'GET';
+    const isDirect = isSmall && !call.url.startsWith(SIM_URL) && !usesProxy(new URL(call.url), proxies);
     if (isDirect) return direct.open(call, cancellation);
     server ??= import('../app/parts.ts').then(
       ({ createClients }) => createClients({ clock, ids, env }).client,

@@ -162,8 +162,9 @@ class GatewayCommand extends Command {
   }
 }
 
-/** The command line without its commands' options: the hook adds those of the named command before commander parses them. */
-function createProgram(context: Context): Command {
+/** The command line without its commands' options: the hook adds those of the named command before commander parses them. The other
+ *  commands are missing if `argv` begins with one. */
+function createProgram(context: Context, argv: readonly string[] = []): Command {
   const { stdout, stderr, env } = context;
   const program = new GatewayCommand('gateway')
     .description(
@@ -204,7 +205,9 @@ function createProgram(context: Context): Command {
         '  gateway keys create --account alice    create a key for an account\n' +
         '\nEnvironment: NO_COLOR and CI turn colours off.\n\n`gateway COMMAND --help` shows the options of a command.',
     );
-  for (const { name, summary } of COMMANDS) program.command(name).description(summary);
+  const named = COMMANDS.filter(({ name }) => name === argv[0]);
+  for (const { name, summary } of named.length > 0 ? named : COMMANDS)
+    program.command(name).description(summary);
   program.hook('preSubcommand', async (_program, command) => define(command, context));
   return program;
 }
@@ -233,7 +236,8 @@ const COMPLETE = '__complete';
 
 /** Runs one command line. Resolves to its exit code; never rejects. */
 export async function execute(argv: readonly string[], context: Context): Promise<number> {
-  const program = createProgram(context);
+  const words = guardToolWords(plainArguments(argv));
+  const program = createProgram(context, words);
   if (argv[0] === COMPLETE) {
     const { complete } = await import('./complete.ts');
     const parts = { program, define: (command: Command) => define(command, context), context };
@@ -241,7 +245,7 @@ export async function execute(argv: readonly string[], context: Context): Promis
     return 0;
   }
   try {
-    await program.parseAsync(guardToolWords(plainArguments(argv)), { from: 'user' });
+    await program.parseAsync(words, { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof ProgramEnd) return error.code;

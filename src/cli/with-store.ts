@@ -92,7 +92,7 @@ export async function openDatabase({ database, databaseFrom }: Config): Promise<
   }
 }
 
-async function withDatabase<Result>(
+export async function withDatabase<Result>(
   config: Config,
   use: (store: Store, config: Config) => Promise<Result>,
 ): Promise<Result> {

@@ -31,6 +31,9 @@ import {
   whole,
 } from './scalars.ts';
 
+// A file is read once: code that zod would generate for each mapping would run once.
+z.config({ jitless: true });
+
 const NOT_A_MAPPING = 'is not a mapping; write its keys below it, indented';
 
 /** Reports what is wrong with a value, or with one of its members. */

@@ -1,7 +1,8 @@
 // Prices in USD per million tokens, from the configuration file or the price book, and what an answer costs by them. An unknown
 // price is undefined, never 0.
 import { type Usage, totalInput } from '../canonical/reply.ts';
-import { readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs';
+import { promisify } from 'node:util';
 import type { MatchLogic, ModelInfo, ModelPrice } from '@pydantic/genai-prices';
 import type { ModelConfig } from '../config/config.ts';
 
@@ -113,7 +114,8 @@ function matches(logic: MatchLogic, name: string): boolean {
 const BOOK = new URL('../../dist/prices/', import.meta.url);
 
 const readJson = async (name: string): Promise<unknown> =>
-  JSON.parse(await readFile(new URL(name, BOOK), 'utf8'));
+  // Node's module of file promises takes a millisecond more of each command.
+  JSON.parse(await promisify(readFile)(new URL(name, BOOK), 'utf8'));
 
 /**
  * The rows of the providers at these addresses. By address alone: a price belongs to the one who bills, not to the model's name. A

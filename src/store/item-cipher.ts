@@ -1,6 +1,5 @@
 // Encrypts and decrypts stored items with AES-256-GCM as NIST SP 800-38D defines it: a random nonce of 96 bits, a tag of 128. The
 // key of a SQLite database is in a file beside it, which only its owner may read.
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -17,6 +16,9 @@ const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+
+/** Commands that open a database seldom need it. */
+const crypto = () => process.getBuiltinModule('node:crypto');
 
 /** Throws StoreError if the key file cannot be used. `name` is authenticated: a text opens only under the name it was sealed with. */
 export interface ItemCipher {
@@ -36,6 +38,7 @@ export function createItemCipher(readKey: () => Buffer): ItemCipher {
 
 /** Nonce, ciphertext and tag. */
 function seal(text: string, key: Buffer, name: string): Buffer {
+  const { createCipheriv, randomBytes } = crypto();
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(name));
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
@@ -45,7 +48,8 @@ function open(sealed: Uint8Array, key: Buffer, name: string): string | undefined
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
   const end = sealed.length - TAG_BYTES;
   const nonce = sealed.subarray(0, NONCE_BYTES);
-  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
+  const decipher = crypto()
+    .createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
     .setAAD(Buffer.from(name))
     .setAuthTag(sealed.subarray(end));
   try {
@@ -63,7 +67,7 @@ export function readItemKey(file: string): Buffer {
   try {
     const handle = openSync(own, 'wx', 0o600);
     try {
-      writeSync(handle, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+      writeSync(handle, `${crypto().randomBytes(KEY_BYTES).toString('base64')}\n`);
       fsyncSync(handle);
     } finally {
       closeSync(handle);

@@ -1,7 +1,7 @@
 // `gateway check`: tests all providers at the same time and prints what works. Spinners run on stderr meanwhile, on a terminal
 // only: not in a pipe, not in CI, not with NO_COLOR or --json.
 import type { Command } from 'commander';
-import type { ProviderReport, Step } from '../check-provider.ts';
+import type { ProviderReport, Step } from '../check/report.ts';
 import { CliError, type Context } from '../context.ts';
 import type { Inventory } from '../inventory.ts';
 import {
@@ -38,7 +38,7 @@ async function runCheck(options: Options, command: Command, context: Context): P
   const { withInventory } = await import('../inventory.ts');
   const style = await createStyle(context.stdout, context.env);
   const check = async (inventory: Inventory): Promise<ProviderReport[]> => {
-    const { checkProvider } = await import('../check-provider.ts');
+    const { checkProvider } = await import('../check/provider.ts');
     const probe = { client: inventory.client, ids: context.ids };
     const names = inventory.providers.map(({ name }) => name);
     const spinners = await createSpinners(context, names, json);

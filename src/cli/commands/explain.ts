@@ -1,5 +1,4 @@
 // `gateway explain`: which target would answer a request, and why the others would not.
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { NO_NEEDS } from '../../canonical/traits.ts';
@@ -196,6 +195,7 @@ const UNREADABLE: Readonly<Record<string, string>> = {
 /** Reads the body of a request from a file, as the gateway reads it, with the model of the command line. Throws CliError if the
  *  file can't be read, GatewayError for a body that the gateway would refuse. */
 async function readRequestFile(file: string, cwd: string, model: string): Promise<Inbound> {
+  const { readFile } = await import('node:fs/promises');
   const text = await readFile(resolve(cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
     const code = error.code ?? error.message;
     throw new CliError(

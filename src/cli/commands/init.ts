@@ -67,7 +67,7 @@ async function initCommand(options: Options, command: Command, context: Context)
     return;
   }
   const { config, key, plaintext } = await write({ file, text }, options, command, context);
-  const next = await nextSteps(file, found, command, context);
+  const next = await nextSteps(file, found, context);
   if (options.json) {
     const { createdKeyJson } = await import('../../accounts/json.ts');
     printJson(context, { ...facts(file, choice, found), key: createdKeyJson({ key, plaintext }), next });
@@ -222,18 +222,12 @@ function facts(file: string, { providers, port }: Choice, { tools }: Surrounding
 }
 
 /** Command lines, the most useful one first. */
-async function nextSteps(
-  file: string,
-  { tools }: Surroundings,
-  command: Command,
-  { env, cwd }: Context,
-): Promise<string[]> {
+async function nextSteps(file: string, { tools }: Surroundings, { env, cwd }: Context): Promise<string[]> {
   const { findFile } = await import('../../config/load.ts');
   const flag = findFile({ flags: {}, env, cwd }) === file ? '' : ` --config ${shellWord(file)}`;
-  const canConnect = command.parent?.commands.some((other) => other.name() === 'connect') === true;
   return [
     `gateway serve${flag}`,
     ...(tools[0] === undefined ? [] : [`gateway run${flag} ${tools[0].name}`]),
-    ...(canConnect ? tools.map(({ name }) => `gateway connect${flag} ${name}`) : []),
+    ...tools.map(({ name }) => `gateway connect${flag} ${name}`),
   ];
 }

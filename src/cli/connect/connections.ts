@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../clock.ts';
 import { makeFolder } from '../../folders.ts';
 import { CliError } from '../context.ts';
 import type { Format, OwnValue } from './changes.ts';
@@ -67,8 +68,8 @@ export function openConnections(folder: string): Connections {
   return {
     async alone(action) {
       makeFolder(folder);
-      for (const end = performance.now() + LONGEST_WAIT_MS; !takes(lock); await sleep(LOOK_MS)) {
-        if (performance.now() < end) continue;
+      for (const end = systemClock.monotonic() + LONGEST_WAIT_MS; !takes(lock); await sleep(LOOK_MS)) {
+        if (systemClock.monotonic() < end) continue;
         throw new CliError(`another gateway connect is at work; if none is, remove ${lock}`);
       }
       try {

@@ -13,6 +13,7 @@ export interface GatewayFacts {
   url: string;
   running: boolean;
   model: ReachedModel;
+  config: Config;
 }
 
 /** Rejects with CliError if the name is unknown, or the configuration has no fixed address. */
@@ -23,7 +24,8 @@ export async function gatewayFacts(command: Command, context: Context, name: str
       throw new CliError('listen.port is 0: settings need a fixed address; set a port in the configuration');
     }
     await learnModels(inventory, context);
-    return { url, running: await isRunning(inventory.client, url), model: await describe(inventory, name) };
+    const running = await isRunning(inventory.client, url);
+    return { url, running, model: await describe(inventory, name), config: inventory.config };
   };
   return withInventory(command, context, read, { mayLackProviders: true });
 }

@@ -18,7 +18,7 @@ import type { Store } from '../../../store/store.ts';
 import { CliError, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson } from '../../ui/style.ts';
-import { isValid, revokeAuditedKey, withStore } from '../../with-store.ts';
+import { isValid, revokeAuditedKey, withDatabase, withStore } from '../../with-store.ts';
 import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../connect/shell-exports.ts';
 
 interface Options {
@@ -160,7 +160,7 @@ async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
     );
     return;
   }
-  const done = await withStore(command, context, (store) =>
+  const done = await withDatabase(facts.config, (store) =>
     connections.alone(async () => write({ tool, facts, ...(await planOf()) }, store, run)),
   );
   await view.printWritten({ tool, facts, steps, ...done, json: options.json === true }, context);
@@ -285,9 +285,8 @@ async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promis
   const { newKey } = await import('../../tools/keys.ts');
   const setup = environmentFor(tool);
   const facts = await gatewayFacts(command, context, options.model);
-  const key = await withStore(
-    command,
-    context,
+  const key = await withDatabase(
+    facts.config,
     async (store) => (await keyGiven(store, run)) ?? newKey(store, context, tool?.name ?? 'env'),
   );
   const variables = setup(targetOf(facts, key.plaintext));
