@@ -230,7 +230,7 @@ export function headersFor(
 ): HeaderList {
   if (forwarded === undefined) return usualHeaders(provider, protocol, stream, forTranslations);
   const usual = usualHeaders(provider, protocol, stream, forRelays);
-  return forwarded.length === 0 ? usual : usual.concat(forwarded);
+  return forwarded.length === 0 ? usual : [...usual, ...forwarded];
 }
 
 /** The same string for each request, so that look-ups need not hash it again. */
