@@ -115,7 +115,7 @@ export interface StreamClassifier extends StreamNotices {
   usage(): Usage | undefined;
   /** The complete answer as the client has it, if its protocol stores answers. */
   answer?(): JsonObject | undefined;
-  /** Frames as they have to be behind what the gateway added; the same Buffer if they may stay. */
+  /** The frames that were classified last, as the client gets them; the same Buffer if they may stay. */
   shifted?(bytes: Buffer): Buffer;
 }
 

@@ -55,7 +55,7 @@ export const RESPONSES_FIELDS = {
   store: MAPPED,
   previous_response_id: {
     ...REJECTED,
-    message: 'previous_response_id: the earlier response is not known here; send its items in input',
+    message: 'the earlier response is not known here; send its items in input',
   },
   conversation: REJECTED,
   background: { ...REJECTED, neutral: isFalse },

@@ -73,6 +73,8 @@ class ResponsesClassifier implements StreamClassifier {
   #usage: Usage | undefined;
   /** The last text that was forwarded, for its number. */
   #last = '';
+  /** The last frame anew, if its Response came without the output that the stream had. */
+  #completed: Buffer | undefined;
   /** Frames of the gateway's own: the numbers of those behind them rise by as many. */
   #added = 0;
 
@@ -109,6 +111,10 @@ class ResponsesClassifier implements StreamClassifier {
   }
 
   shifted(bytes: Buffer): Buffer {
+    if (this.#completed !== undefined) {
+      bytes = this.#completed;
+      this.#completed = undefined;
+    }
     if (this.#added === 0) return bytes;
     const text = bytes.toString('latin1').replace(NUMBERS, (_, before: string, number: string) => {
       return before + String(Number(number) + this.#added);
@@ -143,7 +149,7 @@ class ResponsesClassifier implements StreamClassifier {
       if (isObject(response)) this.#response = response;
       return QUIET;
     }
-    if (FINISHED.has(type)) return this.#finish(type, isObject(response) ? response : {});
+    if (FINISHED.has(type)) return this.#finish(type, value, isObject(response) ? response : {});
     if (FAILED.has(type)) {
       this.#usage = isObject(response) ? decodeUsage(response.usage) : undefined;
       return failed(
@@ -153,16 +159,21 @@ class ResponsesClassifier implements StreamClassifier {
     return this.#content(type, value, text);
   }
 
-  #finish(type: string, response: JsonObject): FrameClass {
+  #finish(type: string, value: JsonObject, response: JsonObject): FrameClass {
     this.#usage = decodeUsage(response.usage) ?? this.#usage;
     // Some servers leave the status as it was when the answer began.
     const failure = failureOfResponse(
       type === 'response.done' ? response : { ...response, status: 'completed' },
     );
     if (failure !== undefined) return failed(failure);
-    // Some servers leave the output to the items' own events.
-    const output = listOf(response.output).length > 0 ? response.output : this.#output.list();
-    this.#answer = { ...response, output };
+    this.#answer = response;
+    // Some servers leave the output to the items' own events; SDKs give the output of this one.
+    const output = listOf(response.output).length > 0 ? [] : this.#output.list();
+    if (output.length > 0) {
+      this.#answer = { ...response, output };
+      const whole = JSON.stringify({ ...value, type, response: this.#answer });
+      this.#completed = Buffer.from(`event: ${type}\ndata: ${whole}\n\n`);
+    }
     this.#hasContent = true;
     this.#isOver = true;
     return FINISH;

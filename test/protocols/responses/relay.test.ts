@@ -179,6 +179,20 @@ describe('what the gateway adds', () => {
     expect(later).toEqual(STEPS.slice(9).map((_, at) => 11 + at));
   });
 
+  test.each(['"output":[]', '"usage":null'])(
+    'is the output of a last event that has %s in its place',
+    (none) => {
+      const one = classifier();
+      const before = STEPS.slice(0, -1).join('');
+      kindsOf(before, one);
+      const last = (STEPS.at(-1) ?? '').replace(/"output":\[.*\](?=[,}])/, none);
+      expect(kindsOf(last, one)).toEqual(['finish']);
+      const given = one.shifted?.(Buffer.from(last)).toString() ?? '';
+      expect(snapshotOf(before + given)).toEqual(snapshotOf(STEPS.join('')));
+      expect(one.shifted?.(Buffer.from(DONE)).toString()).toBe(DONE);
+    },
+  );
+
   test.each(STEPS.slice(0, -1).map((_, count) => count))('fails after %i frames with what came', (count) => {
     const one = classifier();
     const before = STEPS.slice(0, count + 1).join('');
