@@ -2,6 +2,7 @@
 // it goes back to the client as its kind demands, by a directory that is read anew from each request.
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { refuse } from '../../shared/client.ts';
 
 /** Kinds that the client runs and that have neither a name nor a schema of their own. */
 export const BUILT_IN = ['tool_search', 'local_shell', 'shell', 'apply_patch'] as const;
@@ -91,8 +92,8 @@ function readList(
 ): void {
   if (!Array.isArray(tools)) return;
   tools.forEach((value, index) => {
-    if (!isObject(value)) return;
     const at = `${path}[${index}]`;
+    if (!isObject(value)) return refuse(at, 'must be an object');
     if (isHosted(value)) {
       lists.hosted.push(value);
       return;

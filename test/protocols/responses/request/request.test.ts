@@ -185,6 +185,7 @@ describe('the input', () => {
     ['input[0].content[0]', { role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }],
     ['input[0].content[0].type', { role: 'user', content: [{ type: 'x' }] }],
     ['input[0].call_id', { type: 'function_call', name: 'f', arguments: '' }],
+    ['tools[0]', { tools: ['f'] }],
     ['previous_response_id', { previous_response_id: 'resp_1' }],
     ['background', { background: true }],
     ['prompt', { prompt: { id: 'p' } }],
