@@ -37,10 +37,13 @@ export class CancellationSource implements Cancellation {
 
 export const NEVER_CANCELLED: Cancellation = new CancellationSource();
 
+/** The reason of a cancellation by `cancelledAfter`. */
+export class NoAnswer extends Error {}
+
 /** Cancels after `ms`. Does not keep the process alive. */
 export function cancelledAfter(ms: number): Cancellation {
   const source = new CancellationSource();
   // As in `Clock.after`, bytes that wait in sockets are read first.
-  setTimeout(() => setImmediate(() => source.cancel(new Error(`no answer within ${ms} ms`))), ms).unref();
+  setTimeout(() => setImmediate(() => source.cancel(new NoAnswer(`no answer within ${ms} ms`))), ms).unref();
   return source;
 }

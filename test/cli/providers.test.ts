@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { describe, expect, it, onTestFinished, test, vi } from 'vitest';
 import { execute } from '../../src/cli/program.ts';
 import { createIds } from '../../src/ids.ts';
 import { startSim } from '../../src/sim/sim.ts';
@@ -29,7 +30,7 @@ async function refusingProvider(status: number, body: string): Promise<string> {
 }
 
 /** A provider that answers every request with 500, from the moment on at which it is told to. */
-async function providerThatWaits(): Promise<{ url: string; answer: () => void }> {
+async function providerThatWaits(): Promise<{ url: string; asked: Promise<unknown>; answer: () => void }> {
   const waiting: (() => void)[] = [];
   let open = false;
   const server = createServer((_request, response) => {
@@ -37,10 +38,12 @@ async function providerThatWaits(): Promise<{ url: string; answer: () => void }>
     if (open) answer();
     else waiting.push(answer);
   });
+  const asked = once(server, 'request');
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    asked,
     answer() {
       open = true;
       for (const each of waiting) each();
@@ -89,6 +92,23 @@ describe('check', () => {
       ['streaming', true, 'good/echo (messages)'],
       ['tools', true, 'good/echo (messages)'],
     ]);
+  });
+
+  it.each(['chat', 'messages', 'responses'])('a silent %s provider is not reachable', async (protocol) => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { url, asked } = await providerThatWaits();
+    const shell = configured(`providers: { p: { protocol: ${protocol}, base_url: ${url}, models: [m] } }`);
+    const checking = shell.run('check --json');
+    await asked;
+    await vi.advanceTimersByTimeAsync(5000);
+    const { code, stdout } = await checking;
+    const [report] = JSON.parse(stdout) as Report[];
+    const detail = `${url}: no answer within 5000 ms`;
+    expect({ code, checks: report?.checks }).toEqual({
+      code: 1,
+      checks: [{ check: 'reachable', ok: false, detail }],
+    });
   });
 
   it.each(['chat', 'messages', 'responses'])('streams an answer in %s', async (protocol) => {

@@ -1,5 +1,6 @@
 // Checks one provider from outside, step by step: can it be reached, does it list its models, does it stream an answer, does it
 // call tools?
+import { NoAnswer } from '../../cancellation.ts';
 import { FailureError } from '../../errors.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { SIM } from '../../config/providers.ts';
@@ -63,7 +64,7 @@ async function* steps(
 /** Whether the provider sent no response. Any other failure is a response: many servers have no list. */
 function isUnreachable(error: unknown): boolean {
   if (error instanceof FailureError) return error.failure.status === undefined;
-  return error instanceof Error && error.name === 'TimeoutError';
+  return error instanceof NoAnswer;
 }
 
 function* missingModels(provider: ProviderConfig, listed: readonly string[]): Generator<Step> {
