@@ -10,6 +10,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Undefined if `value` is no count: counts are whole, and the store of usage takes no others. */
+export function asCount(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
 /** As `list.push(...more)`, which throws for more items than a call takes arguments. */
 export function append<T>(list: T[], more: Iterable<T>): void {
   for (const item of more) list.push(item);

@@ -52,6 +52,8 @@ test.each<[string, Script]>([
   ['refuses', { status: 404, body: { type: 'error', error: { type: 'not_found_error', message: 'no' } } }],
   ['fails', { status: 500, body: 'oh' }],
   ['says no number', { body: { tokens: 17 } }],
+  ['says a number below zero', { body: { input_tokens: -5 } }],
+  ['says half a token', { body: { input_tokens: 1.5 } }],
   ['breaks off', { steps: ['{"input_', CUT] }],
 ])('an estimate where the provider %s', async (_what, script) => {
   const scripted = await scriptedProvider();

@@ -1,5 +1,5 @@
 // The messages protocol (POST /v1/messages), as the gateway uses it.
-import { isObject } from '../../canonical/json.ts';
+import { asCount, isObject } from '../../canonical/json.ts';
 import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '../protocol.ts';
 import { hints, recognizes, readCountEnvelope, readEnvelope } from './request/envelope.ts';
 import { inspectReply, rewrite, createClassifier } from './relay.ts';
@@ -21,7 +21,7 @@ const path = '/messages';
 const counting: TokenCounting = {
   path: `${path}/count_tokens`,
   readEnvelope: readCountEnvelope,
-  isCount: (value) => isObject(value) && typeof value.input_tokens === 'number',
+  isCount: (value) => isObject(value) && asCount(value.input_tokens) !== undefined,
   encode: (tokens) => ({ input_tokens: tokens }),
 };
 

@@ -12,7 +12,7 @@ import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
 import { stored } from './stored.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
-import { isObject } from '../../canonical/json.ts';
+import { asCount, isObject } from '../../canonical/json.ts';
 
 const path = '/responses';
 
@@ -20,7 +20,7 @@ const path = '/responses';
 const tokenCounting: TokenCounting = {
   path: '/responses/input_tokens',
   readEnvelope,
-  isCount: (value) => isObject(value) && typeof value.input_tokens === 'number',
+  isCount: (value) => isObject(value) && asCount(value.input_tokens) !== undefined,
   encode: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
 };
 

@@ -1,5 +1,5 @@
 // How an answer ended: its stop reason, and its tokens. Chat's prompt_tokens include what was cached, the canonical input does not.
-import { type JsonValue, isObject, type JsonObject } from '../../../canonical/json.ts';
+import { asCount, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { type StopReason, totalInput, type Usage } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { failureOfWord, shown, stopOfWord } from '../../shared/finish-words.ts';
@@ -101,21 +101,16 @@ export function encodeServiceTier(tier: string | undefined): string | undefined 
   return tier === undefined ? undefined : SERVICE_TIERS.get(tier);
 }
 
-/** Counts are whole: a fraction is no count, and the store of usage takes none. */
-function tokens(value: JsonValue | undefined): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
 /**
  * Undefined if the usage is unknown: no object, no counts, or zeros alone (servers send those before they know). Half a count is
  * unknown as well, unless the total gives the rest: it would be recorded as a whole one.
  */
 export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isObject(value)) return undefined;
-  const completion = tokens(value.completion_tokens);
-  const total = tokens(value.total_tokens);
-  const rest = total === undefined || completion === undefined ? undefined : tokens(total - completion);
-  const prompt = tokens(value.prompt_tokens) ?? rest;
+  const completion = asCount(value.completion_tokens);
+  const total = asCount(value.total_tokens);
+  const rest = total === undefined || completion === undefined ? undefined : asCount(total - completion);
+  const prompt = asCount(value.prompt_tokens) ?? rest;
   if (prompt === undefined) return undefined;
   // A total beyond the sum is reasoning that the server counts outside completion_tokens; without completion_tokens it is all output.
   const beyond = total !== undefined && total > prompt + (completion ?? 0);
@@ -124,13 +119,13 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
   const cacheRead =
-    tokens(promptDetails.cached_tokens) ??
-    tokens(value.cache_read_input_tokens) ??
-    tokens(value.prompt_cache_hit_tokens) ??
-    tokens(value.cached_tokens);
-  const written = tokens(promptDetails.cache_write_tokens) ?? tokens(value.cache_creation_input_tokens);
+    asCount(promptDetails.cached_tokens) ??
+    asCount(value.cache_read_input_tokens) ??
+    asCount(value.prompt_cache_hit_tokens) ??
+    asCount(value.cached_tokens);
+  const written = asCount(promptDetails.cache_write_tokens) ?? asCount(value.cache_creation_input_tokens);
   const cacheWrite = written === undefined ? undefined : written - bothIn(prompt, cacheRead ?? 0, written);
-  const reasoning = tokens(outputDetails.reasoning_tokens);
+  const reasoning = asCount(outputDetails.reasoning_tokens);
   const usage: Usage = {
     input: Math.max(0, prompt - (cacheRead ?? 0) - (cacheWrite ?? 0)),
     output,

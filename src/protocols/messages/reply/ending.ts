@@ -1,6 +1,6 @@
 // How an answer ended: the wire's stop reasons and ours, and its tokens. The three kinds of input stand apart; in a stream later
 // counts replace earlier ones, and never add up.
-import { isObject, type JsonObject } from '../../../canonical/json.ts';
+import { asCount, isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { StopReason, Usage } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { failureOfWord, shown, stopOfWord } from '../../shared/finish-words.ts';
@@ -109,21 +109,16 @@ export interface UsageTally {
  */
 const BESIDE: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message']);
 
-/** Counts are whole: a fraction is no count, and the store of usage takes none. */
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
 /** Overwrites `tally` with the counts of `value` that are numbers. */
 export function readUsage(tally: UsageTally, value: unknown): void {
   if (!isObject(value)) return;
-  tally.input = count(value.input_tokens) ?? tally.input;
-  tally.output = count(value.output_tokens) ?? tally.output;
-  tally.cacheRead = count(value.cache_read_input_tokens) ?? tally.cacheRead;
-  tally.cacheWrite = count(value.cache_creation_input_tokens) ?? tally.cacheWrite;
+  tally.input = asCount(value.input_tokens) ?? tally.input;
+  tally.output = asCount(value.output_tokens) ?? tally.output;
+  tally.cacheRead = asCount(value.cache_read_input_tokens) ?? tally.cacheRead;
+  tally.cacheWrite = asCount(value.cache_creation_input_tokens) ?? tally.cacheWrite;
   const { cache_creation: split, output_tokens_details: details } = value;
-  if (isObject(split)) tally.cacheWrite1h = count(split.ephemeral_1h_input_tokens) ?? tally.cacheWrite1h;
-  if (isObject(details)) tally.reasoning = count(details.thinking_tokens) ?? tally.reasoning;
+  if (isObject(split)) tally.cacheWrite1h = asCount(split.ephemeral_1h_input_tokens) ?? tally.cacheWrite1h;
+  if (isObject(details)) tally.reasoning = asCount(details.thinking_tokens) ?? tally.reasoning;
   if (Array.isArray(value.iterations)) tally.beside = readBeside(value.iterations);
 }
 

@@ -1,6 +1,6 @@
 // How an answer ended: the status of a Response with its details, and its tokens. input_tokens include what was cached, the
 // canonical input does not.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { asCount, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { type StopReason, totalInput, type Usage } from '../../../canonical/reply.ts';
 import { stopOfWord } from '../../shared/finish-words.ts';
 
@@ -61,22 +61,17 @@ export function decodeStop(response: JsonObject, { hasCalls, refusal }: Content)
   return { reason: hasCalls ? 'tool_calls' : 'end', ...raw };
 }
 
-/** Counts are whole: a fraction is no count, and the store of usage takes none. */
-function tokens(value: JsonValue | undefined): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
 /** Undefined where the provider gives no counts, half of them, or zeros alone. Details are optional: local servers have none. */
 export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isObject(value)) return undefined;
-  const whole = tokens(value.input_tokens);
-  const output = tokens(value.output_tokens);
+  const whole = asCount(value.input_tokens);
+  const output = asCount(value.output_tokens);
   if (whole === undefined || output === undefined || whole + output === 0) return undefined;
   const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
   const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
-  const cacheRead = tokens(inputDetails.cached_tokens);
-  const cacheWrite = tokens(inputDetails.cache_write_tokens);
-  const reasoning = tokens(outputDetails.reasoning_tokens);
+  const cacheRead = asCount(inputDetails.cached_tokens);
+  const cacheWrite = asCount(inputDetails.cache_write_tokens);
+  const reasoning = asCount(outputDetails.reasoning_tokens);
   const usage: Usage = { input: Math.max(0, whole - (cacheRead ?? 0) - (cacheWrite ?? 0)), output };
   if (cacheRead !== undefined) usage.cacheRead = cacheRead;
   if (cacheWrite !== undefined) usage.cacheWrite = cacheWrite;
