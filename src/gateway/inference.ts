@@ -11,7 +11,7 @@ import { buildFirst } from './outbound/build-request.ts';
 import { askTargets, type AskOptions } from './outbound/fallback.ts';
 import { beginSpans } from './outbound/trace-context.ts';
 import { estimatedInput, respond, keepAliveInSilence } from './reply/respond.ts';
-import { recallThinking } from './thinking-memory.ts';
+import { losesSignatures, recallThinking } from './thinking-memory.ts';
 import { protocolFor, type Target } from '../routing/catalog.ts';
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/routing.ts';
 import { finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
@@ -138,10 +138,13 @@ async function answer(
   }
 }
 
-/** In a tool loop, a provider of another protocol wants thinking back that the client's protocol has no field for. */
+/** In a tool loop, a provider of another protocol wants signatures back that the client's protocol has no field for. */
 function losesThinking({ name, client }: Protocol, targets: readonly Target[], query: RoutingQuery): boolean {
-  if (client.holds.signedThinking) return false;
-  return targets.some((target) => protocolFor(target, name) !== name) && query.openToolTurn;
+  const { holds } = client;
+  const loses = targets.some(
+    (target) => losesSignatures(holds, target) && protocolFor(target, name) !== name,
+  );
+  return loses && query.openToolTurn;
 }
 
 /** Mostly none: no array is made then. */

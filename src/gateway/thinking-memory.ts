@@ -1,10 +1,12 @@
-// Stores signed thinking for clients whose protocol has no field for it. The key is the first tool call of the turn; when the results
-// of the calls arrive, the thinking is put back before them, so that a model can continue to think in a tool loop.
+// Stores signed thinking, and the signatures of calls, for clients whose protocol has no field for them. The key is the first tool
+// call of the turn; when the results of the calls arrive, they are put back, so that a model can continue to think in a tool loop.
+import type { JsonObject } from '../canonical/json.ts';
 import type { StreamEvent, Reply } from '../canonical/reply.ts';
 import type { GenerationRequest, Message, Part, ReasoningPart } from '../canonical/request.ts';
 import { isSealed } from '../canonical/thinking-signature.ts';
 import { bareId } from '../canonical/tool-pairing.ts';
 import type { Logger } from '../log.ts';
+import type { ReplyHolds } from '../protocols/protocol.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { NewItem, SealedItems } from '../store/sealed-items.ts';
 import type { Inbound } from './inbound/read-request.ts';
@@ -15,18 +17,38 @@ interface PlacedThinking {
   callsBefore: number;
 }
 
+/** What stands beside a call; `call`: its place among the calls of the turn. */
+interface PlacedExtra {
+  call: number;
+  extra: JsonObject;
+}
+
 /** The stored thinking of a turn. Only the model that signed it accepts it. */
 interface StoredTurn {
   family: string;
   model: string;
   thinking: readonly PlacedThinking[];
+  extras?: readonly PlacedExtra[];
 }
 
-/** Collects the signed thinking of one answer. */
+/** Whether this target signs something that an answer of this protocol does not hold. */
+export function losesSignatures({ signedThinking }: ReplyHolds, { traits }: Target): boolean {
+  return !signedThinking || traits.thoughtSignatures;
+}
+
+/** Collects what is signed in one answer and has no place in it. */
 export class ThinkingCollector {
+  readonly #holds: ReplyHolds;
   readonly #callIds: string[] = [];
   readonly #thinking: PlacedThinking[] = [];
+  readonly #extras: PlacedExtra[] = [];
+  /** Calls by the index of their block. */
+  readonly #byBlock = new Map<number, number>();
   #text = '';
+
+  constructor(holds: ReplyHolds) {
+    this.#holds = holds;
+  }
 
   push(event: StreamEvent): void {
     switch (event.type) {
@@ -43,7 +65,11 @@ export class ThinkingCollector {
         this.#add({ type: 'reasoning', text: '', redacted: event.data });
         break;
       case 'tool_start':
-        this.#callIds.push(event.id);
+        this.#byBlock.set(event.index, this.#callIds.length);
+        this.#addCall(event.id, event.extra);
+        break;
+      case 'tool_end':
+        this.#addExtra(this.#byBlock.get(event.index), event.extra);
         break;
       default:
     }
@@ -52,7 +78,7 @@ export class ThinkingCollector {
   pushReply({ parts }: Reply): void {
     for (const part of parts) {
       if (part.type === 'reasoning') this.#add(part);
-      else if (part.type === 'tool_call') this.#callIds.push(part.id);
+      else if (part.type === 'tool_call') this.#addCall(part.id, part.extra);
     }
   }
 
@@ -60,13 +86,24 @@ export class ThinkingCollector {
    *  nothing that a later request needs. */
   item({ family, upstream: model }: Target): NewItem | undefined {
     const [first] = this.#callIds;
-    if (first === undefined || this.#thinking.length === 0) return undefined;
+    if (first === undefined || this.#thinking.length + this.#extras.length === 0) return undefined;
     const turn: StoredTurn = { family, model, thinking: this.#thinking };
+    if (this.#extras.length > 0) turn.extras = this.#extras;
     return { kind: 'thinking', id: first, text: JSON.stringify(turn) };
   }
 
   #add(part: ReasoningPart): void {
-    if (isSealed(part)) this.#thinking.push({ part, callsBefore: this.#callIds.length });
+    if (this.#holds.signedThinking || !isSealed(part)) return;
+    this.#thinking.push({ part, callsBefore: this.#callIds.length });
+  }
+
+  #addCall(id: string, extra: JsonObject | undefined): void {
+    this.#addExtra(this.#callIds.length, extra);
+    this.#callIds.push(id);
+  }
+
+  #addExtra(call: number | undefined, extra: JsonObject | undefined): void {
+    if (call !== undefined && extra && this.#holds.losesExtras(extra)) this.#extras.push({ call, extra });
   }
 }
 
@@ -127,13 +164,13 @@ export function withRecalledThinking(
     const turn = id === undefined ? undefined : recalled.get(id);
     if (turn?.family !== family || turn.model !== upstream) return message;
     changed = true;
-    return { ...message, parts: placed(message.parts, turn.thinking) };
+    return { ...message, parts: placed(message.parts, turn) };
   });
   return changed ? { ...request, messages } : request;
 }
 
 /** Thinking from before the first call becomes the start of the turn. */
-function placed(parts: readonly Part[], thinking: readonly PlacedThinking[]): Part[] {
+function placed(parts: readonly Part[], { thinking, extras = [] }: StoredTurn): Part[] {
   const after = (calls: number): Part[] =>
     thinking.filter(({ callsBefore }) => callsBefore === calls).map(({ part }) => part);
   const result = after(0);
@@ -141,9 +178,10 @@ function placed(parts: readonly Part[], thinking: readonly PlacedThinking[]): Pa
   for (const part of parts) {
     if (part.type === 'tool_call') {
       if (calls > 0) result.push(...after(calls));
+      const [signed] = extras.filter(({ call }) => call === calls);
       calls++;
-    }
-    result.push(part);
+      result.push(signed ? { ...part, extra: { ...signed.extra, ...part.extra } } : part);
+    } else result.push(part);
   }
   return result;
 }

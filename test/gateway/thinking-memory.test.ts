@@ -118,6 +118,68 @@ it.each([{ stream: false }, { stream: true }])(
   },
 );
 
+const signed = (id: string, signature: string): ReplyPart => ({
+  type: 'tool_call',
+  id,
+  name: 'look',
+  arguments: '{}',
+  extra: { extra_content: { google: { thought_signature: signature } } },
+});
+/** A tool loop as clients without a field for the signatures of calls send it. */
+const LOOPS = {
+  messages: {
+    tools: [{ name: 'look', input_schema: { type: 'object' } }],
+    messages: [
+      QUESTION,
+      {
+        role: 'assistant',
+        content: ['a', 'b'].map((id) => ({ type: 'tool_use', id, name: 'look', input: {} })),
+      },
+      { role: 'user', content: ['a', 'b'].map((id) => ({ type: 'tool_result', tool_use_id: id })) },
+    ],
+  },
+  responses: {
+    tools: [{ type: 'function', name: 'look', parameters: { type: 'object' }, strict: false }],
+    input: [
+      QUESTION,
+      ...['a', 'b'].map((id) => ({ type: 'function_call', call_id: id, name: 'look', arguments: '{}' })),
+      ...['a', 'b'].map((id) => ({ type: 'function_call_output', call_id: id, output: 'seen' })),
+    ],
+  },
+};
+
+it.each<{ protocol: keyof typeof LOOPS; stream: boolean }>([
+  { protocol: 'messages', stream: false },
+  { protocol: 'messages', stream: true },
+  { protocol: 'responses', stream: false },
+  { protocol: 'responses', stream: true },
+])(
+  'the signatures of calls go back to the provider that wants them ($protocol, stream: $stream)',
+  async ({ protocol, stream }) => {
+    const scripted = await scriptedProvider();
+    const more = { flags: { thought_signatures: true } };
+    const providers = { p: provider(`${scripted.url}/v1`, 'chat', ['m', 'n'], more) };
+    const to = await gateway({ config: { providers, strict: true } });
+    scripted.play(
+      scriptOf('chat', { parts: [signed('a', 'one'), signed('b', 'two')] }, stream),
+      scriptOf('chat', { parts: [DONE] }, false),
+      scriptOf('chat', { parts: [DONE] }, false),
+    );
+    await ask(to, { protocol, model: 'p/m', stream, body: { tools: LOOPS[protocol].tools } });
+    const loop = { protocol, body: LOOPS[protocol] };
+    expect(await ask(to, { ...loop, model: 'p/m' })).toMatchObject({ status: 200, content: 'Done.' });
+    const of = (signature: string): object => ({
+      extra_content: { google: { thought_signature: signature } },
+    });
+    const turn = (request: number): unknown =>
+      (scripted.requests[request]?.json as { messages: { tool_calls?: unknown }[] }).messages[1]?.tool_calls;
+    expect(turn(1)).toMatchObject([of('one'), of('two')]);
+    await ask(to, { ...loop, model: 'p/n' });
+    expect(turn(2)).toMatchObject([of('skip_thought_signature_validator'), { id: 'b' }]);
+    expect(JSON.stringify(turn(2))).not.toContain('two');
+  },
+);
+
 it('thinking between two calls of a turn, and of two turns of one loop, comes back at its place', async () => {
   const { scripted, send } = await start();
   scripted.play(

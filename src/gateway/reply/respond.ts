@@ -87,7 +87,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   const answered = encoder === undefined ? text : encoder.answer?.();
   return new Answered(
     usage,
-    itemsToStore(answered, options, deps, context.hidden) ?? items,
+    joined(itemsToStore(answered, options, deps, context.hidden), items),
     more.length === 0 ? lost : [...(lost ?? []), ...more],
   );
 }
@@ -118,9 +118,16 @@ function writeStream(
   if (!inbound.storing) return ended;
   return ended.then((outcome) =>
     outcome.error === null
-      ? { ...outcome, items: itemsToStore(writer.answer?.(), options, deps, hidden) }
+      ? { ...outcome, items: joined(itemsToStore(writer.answer?.(), options, deps, hidden), outcome.items) }
       : outcome,
   );
+}
+
+function joined(
+  answer: readonly NewItem[] | undefined,
+  signed: readonly NewItem[] | undefined,
+): readonly NewItem[] | undefined {
+  return answer && signed ? [...answer, ...signed] : (answer ?? signed);
 }
 
 /** Of an answer that later requests may refer to; undefined: it is not stored. `answer`: also as JSON. */

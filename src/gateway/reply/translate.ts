@@ -19,7 +19,7 @@ import type { BuiltRequest } from '../outbound/build-request.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 import { redact } from '../outbound/redact.ts';
-import { ThinkingCollector } from '../thinking-memory.ts';
+import { losesSignatures, ThinkingCollector } from '../thinking-memory.ts';
 import type { NewItem } from '../../store/sealed-items.ts';
 import type { Citation, NativePart } from '../../canonical/request.ts';
 
@@ -74,7 +74,7 @@ class Translation implements FrameWriter {
     this.#encoder = encoder;
     this.#losses = lossesFor(request, client, context);
     this.#request = request;
-    this.#thinking = client.holds.signedThinking ? undefined : new ThinkingCollector();
+    this.#thinking = collectorOf(client, request);
   }
 
   start(): PumpStep {
@@ -218,10 +218,14 @@ function written(
   client: ClientSide,
   context: ReplyContext,
 ): WrittenReply {
-  const thinking = client.holds.signedThinking ? undefined : new ThinkingCollector();
+  const thinking = collectorOf(client, prepared);
   thinking?.pushReply(reply);
   const lost = lossesOf(reply, prepared, client, context);
   return { text, usage: known(reply.usage), lost, items: itemsOf(thinking, prepared) };
+}
+
+function collectorOf({ holds }: ClientSide, { target }: BuiltRequest): ThinkingCollector | undefined {
+  return losesSignatures(holds, target) ? new ThinkingCollector(holds) : undefined;
 }
 
 function itemsOf(

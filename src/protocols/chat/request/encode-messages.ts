@@ -313,7 +313,8 @@ function encodeCall(call: ToolCallPart, at: number, encoding: EncodeContext): Js
     return { id, type: 'function', function: body };
   }
   const extra = signedExtra(call.extra, at, encoding);
-  if (call.extra && encoding.request.protocol !== 'chat') {
+  const isForeign = encoding.request.protocol !== 'chat' && call.extra?.extra_content === undefined;
+  if (call.extra && isForeign) {
     encoding.warn('quiet', 'messages.toolCall.extra', 'chat has no such member of a call');
   }
   return { id, type: 'function', ...extra, function: body };
