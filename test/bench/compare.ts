@@ -15,7 +15,7 @@ export async function compare(
 ): Promise<Row | undefined> {
   const { load, plan, say } = bench;
   const { id, targets, gate, connections } = comparison;
-  const { pairs, ...rounds } = plan[comparison.rounds ?? 'compared'];
+  const { pairs, warmRequests = plan.warmRequests, ...rounds } = plan[comparison.rounds ?? 'compared'];
   const row = createRow(id, UNIT, gate, targets);
   for (let process = 0; process < pairs; process += 1) {
     // The one that starts first is not always the same.
@@ -30,8 +30,7 @@ export async function compare(
       }));
       const verified = await verify(runners, load);
       for (const { route } of verified) {
-        const { warmMs: forMs, warmRequests: requests } = plan;
-        await load.run({ do: 'closed', route, connections, forMs, requests });
+        await load.run({ do: 'closed', route, connections, forMs: plan.warmMs, requests: warmRequests });
       }
       await takeTurns({
         ...{ runners: verified, connections, load, onTurn },
