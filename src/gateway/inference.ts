@@ -11,8 +11,8 @@ import { buildFirst } from './outbound/build-request.ts';
 import { askTargets, type AskOptions } from './outbound/fallback.ts';
 import { beginSpans } from './outbound/trace-context.ts';
 import { estimatedInput, respond, keepAliveInSilence } from './reply/respond.ts';
-import { losesSignatures, recallThinking } from './thinking-memory.ts';
-import { protocolFor, type Target } from '../routing/catalog.ts';
+import { recallThinking } from './thinking-memory.ts';
+import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
 import type { PassedOver, Resolution, RoutingQuery } from '../routing/routing.ts';
 import { finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
 
@@ -142,7 +142,7 @@ async function answer(
 function losesThinking({ name, client }: Protocol, targets: readonly Target[], query: RoutingQuery): boolean {
   const { holds } = client;
   const loses = targets.some(
-    (target) => losesSignatures(holds, target) && protocolFor(target, name) !== name,
+    (target) => protocolFor(target, name) !== name && losesSignatures(holds, target),
   );
   return loses && query.openToolTurn;
 }

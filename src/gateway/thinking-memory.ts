@@ -31,11 +31,6 @@ interface StoredTurn {
   extras?: readonly PlacedExtra[];
 }
 
-/** Whether this target signs something that an answer of this protocol does not hold. */
-export function losesSignatures({ signedThinking }: ReplyHolds, { traits }: Target): boolean {
-  return !signedThinking || traits.thoughtSignatures;
-}
-
 /** Collects what is signed in one answer and has no place in it. */
 export class ThinkingCollector {
   readonly #holds: ReplyHolds;

@@ -7,7 +7,7 @@ import { withoutKeys } from '../ids.ts';
 import type { FinishedTrace, Observer, Trace } from '../gateway/trace.ts';
 import type { Health, TargetState } from '../routing/health.ts';
 import type { UsageRow } from '../store/store.ts';
-import { Conversations, type LiveConversation } from './conversations.ts';
+import { conversationsOf, type FinishedPart, type LiveConversation } from './conversations.ts';
 
 export interface LiveRequest {
   id: string;
@@ -65,6 +65,8 @@ export interface Live extends Required<Observer> {
 }
 
 const EVERY_MS = 500;
+/** Requests of which conversations are summed up. */
+const MOST_SUMMED = 1000;
 const MOST_ENDED = 1000;
 const MOST_REFUSED = 200;
 const MOST_SHOWN = 200;
@@ -132,9 +134,52 @@ class UnderWay {
   }
 }
 
+/**
+ * The last requests, for the sums of conversations. Each takes the object of the one that it replaces: a new object would live long
+ * enough to be copied twice by the garbage collector.
+ */
+class LastRequests {
+  readonly #parts: FinishedPart[] = [];
+  #total = 0;
+
+  add(row: UsageRow, account: string, conversation: string | undefined): void {
+    const part = (this.#parts[this.#total % MOST_SUMMED] ??= newPart());
+    part.accountId = row.accountId;
+    part.account = account;
+    part.conversation = conversation;
+    part.model = row.model ?? row.modelAsked;
+    part.input = (row.input ?? 0) + (row.cacheRead ?? 0) + (row.cacheWrite ?? 0);
+    part.output = row.output ?? 0;
+    part.costUsd = row.costUsd ?? NaN;
+    part.at = row.at;
+    this.#total += 1;
+  }
+
+  *latestFirst(): Generator<FinishedPart> {
+    const { length } = this.#parts;
+    for (let back = 1; back <= length; back += 1) {
+      const part = this.#parts[(this.#total - back) % length];
+      if (part !== undefined) yield part;
+    }
+  }
+}
+
+function newPart(): FinishedPart {
+  return {
+    accountId: 0,
+    account: '',
+    conversation: undefined,
+    model: '',
+    input: 0,
+    output: 0,
+    costUsd: NaN,
+    at: NaN,
+  };
+}
+
 export function createLive({ health, clock }: { health: Health; clock: Clock }): Live {
   const underWay = new UnderWay();
-  const conversations = new Conversations();
+  const lastRequests = new LastRequests();
   /** One ring for each follower. */
   const followed: Ring<Ended>[] = [];
   const refusals = new Ring<RefusedRequest>(MOST_REFUSED);
@@ -152,7 +197,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
         .slice(0, MOST_SHOWN)
         .map((trace) => liveRequest(trace, clock.monotonic(), rates)),
       targets: health.states().map(liveTarget),
-      conversations: conversations.list(),
+      conversations: conversationsOf(lastRequests.latestFirst()),
     };
   }
 
@@ -165,7 +210,7 @@ export function createLive({ health, clock }: { health: Health; clock: Clock }):
       underWay.remove(trace);
     },
     recorded(row, { key, conversation }) {
-      conversations.add(row, key.account, conversation);
+      lastRequests.add(row, key.account, conversation);
       for (const ended of followed) ended.push({ row, account: key.account });
       totals.requests += 1;
       if (row.error !== null) totals.errors += 1;

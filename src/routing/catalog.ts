@@ -2,6 +2,7 @@
 // may use, with what some target of each can do. Built once for a configuration and the discovered models; look-ups are maps.
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig, RouteConfig } from '../config/config.ts';
+import type { ReplyHolds } from '../protocols/protocol.ts';
 import type { ModelInfo } from './model-info.ts';
 import {
   type Providers,
@@ -33,6 +34,11 @@ export interface Catalog {
 /** The protocol towards a target: the client's own wherever the provider speaks it, else the provider's first. */
 export function protocolFor({ provider: { protocols } }: Target, client?: ProtocolName): ProtocolName {
   return client !== undefined && protocols.includes(client) ? client : (protocols[0] ?? PROTOCOL_NAMES[0]);
+}
+
+/** Whether this target signs something that an answer of this protocol does not hold. */
+export function losesSignatures({ signedThinking }: ReplyHolds, { traits }: Target): boolean {
+  return !signedThinking || traits.thoughtSignatures;
 }
 
 interface CatalogOptions {

@@ -19,7 +19,8 @@ import type { BuiltRequest } from '../outbound/build-request.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 import { redact } from '../outbound/redact.ts';
-import { losesSignatures, ThinkingCollector } from '../thinking-memory.ts';
+import { losesSignatures } from '../../routing/catalog.ts';
+import { ThinkingCollector } from '../thinking-memory.ts';
 import type { NewItem } from '../../store/sealed-items.ts';
 import type { Citation, NativePart } from '../../canonical/request.ts';
 

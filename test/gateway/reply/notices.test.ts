@@ -28,7 +28,7 @@ function writers(notices: StreamNotices): FrameWriter[] {
     createStreamEncoder: (given) => Object.assign(client.createStreamEncoder(given), notices),
   };
   const decoder = provider.createStreamDecoder({ ids: { random: () => 'x' }, traits: {} as never });
-  const request = { restore: NOTHING } as BuiltRequest;
+  const request = { restore: NOTHING, target: { traits: {} } } as BuiltRequest;
   const opening = { kind: 'translated' as const, decoder, events: [], rest: [] };
   return [
     createRelay({ kind: 'relayed', classifier, held: [], finished: false, rest: [] }, client),
