@@ -2,7 +2,7 @@
 // each group, of one account or of all together.
 import { HOUR_MS, isoTime } from '../clock.ts';
 import { addTotals, firstByteAt, NO_USAGE } from '../store/usage-sums.ts';
-import type { Account, GroupedTotals, Grouping, StoreReader, Totals } from '../store/store.ts';
+import type { Account, AccountTotals, Grouping, GroupTotals, StoreReader, Totals } from '../store/store.ts';
 
 /** The shape that `--json` prints and the admin API sends. */
 export interface AccountUsage {
@@ -54,14 +54,14 @@ export async function readUsage(
   const first = since - (since % HOUR_MS);
   const current = now - (now % HOUR_MS);
   const needsHours = by === 'hour' || (by === 'day' && dayOf !== undefined);
-  const hours = needsHours ? await store.totalsBy('hour', only, first) : undefined;
-  const ofHours = hours && groupBy(hours);
+  const hours = needsHours ? await totalsBy('hour') : undefined;
   const admitted = hours ? undefined : groupBy(await store.admissionsByHour(only, first));
-  const totals = groupBy(await store.totalsBy('account', only, first));
-  const groups = by === undefined || by === 'hour' ? ofHours : groupBy(await grouped(by));
+  const totals = await totalsBy('account');
+  const groups = by === undefined || hours ? undefined : await totalsBy(by);
 
-  async function grouped(by: Grouping): Promise<readonly GroupedTotals[]> {
-    return hours && dayOf ? intoDays(hours, dayOf) : store.totalsBy(by, only, first);
+  async function totalsBy(grouping: Grouping): Promise<Map<number, AccountTotals>> {
+    const found = await store.totalsBy(grouping, only, first);
+    return new Map(found.map((each) => [each.accountId, each]));
   }
 
   const keys = by === 'key' ? await store.listKeys() : [];
@@ -70,11 +70,14 @@ export async function readUsage(
   for (let at = first; at <= current; at += HOUR_MS) window.set(at, isoTime(at));
 
   return ({ id, name, tier }, limit) => {
+    const ofHours = hours?.get(id)?.groups();
     const requests = new Map(
-      ofHours?.get(id)?.map(({ group, totals }) => [group['hour'] ?? undefined, totals.requests]) ??
+      ofHours?.map(({ group, totals }) => [group['hour'] ?? undefined, totals.requests]) ??
         admitted?.get(id)?.map(({ hour, requests }) => [window.get(hour), requests]),
     );
     const used = requests.get(window.get(current)) ?? 0;
+    const split =
+      by === 'day' && dayOf && ofHours ? intoDays(ofHours, dayOf) : (ofHours ?? groups?.get(id)?.groups());
     return {
       account: name,
       tier,
@@ -82,29 +85,26 @@ export async function readUsage(
       used,
       remaining: limit === Infinity ? null : Math.max(0, limit - used),
       resets_at: isoTime(current + HOUR_MS),
-      totals: printed(totals.get(id)?.[0]?.totals ?? NO_USAGE),
+      totals: printed(totals.get(id)?.groups()[0]?.totals ?? NO_USAGE),
       hours: Array.from(window.values(), (hour) => ({ hour, requests: requests.get(hour) ?? 0 })),
-      ...(groups && {
-        by:
-          groups.get(id)?.map(({ group, totals }) => ({
-            ...group,
-            ...(by === 'key' && { name: labels.get(group['key'] ?? '') ?? null }),
-            totals: printed(totals),
-          })) ?? [],
+      ...(by !== undefined && {
+        by: (split ?? []).map(({ group, totals }) =>
+          by === 'key'
+            ? { ...group, name: labels.get(group['key'] ?? '') ?? null, totals: printed(totals) }
+            : { ...group, totals: printed(totals) },
+        ),
       }),
     };
   };
 }
 
 /** Hours in order, as days in order. */
-function intoDays(hours: readonly GroupedTotals[], dayOf: (hour: number) => number): GroupedTotals[] {
-  const days = new Map<string, GroupedTotals>();
-  for (const { accountId, group, totals } of hours) {
+function intoDays(hours: readonly GroupTotals[], dayOf: (hour: number) => number): GroupTotals[] {
+  const days = new Map<string, GroupTotals>();
+  for (const { group, totals } of hours) {
     const day = isoTime(dayOf(Date.parse(group['hour'] ?? '')));
-    const name = `${accountId} ${day}`;
-    const before = days.get(name);
-    days.set(name, {
-      accountId,
+    const before = days.get(day);
+    days.set(day, {
       group: { day },
       totals: before === undefined ? totals : addTotals(before.totals, totals),
     });
@@ -139,24 +139,31 @@ export function printed(totals: Totals): PrintedTotals {
   };
 }
 
-/** The window begins at the start of an hour. */
+/** The window begins at the start of an hour. Hours and days in their order, other groups by their requests. */
 export async function summarizeUsage(
   { since, now, by, only }: Omit<Window, 'dayOf'> & { by: Grouping },
   store: StoreReader,
 ) {
   const first = since - (since % HOUR_MS);
-  const groups = new Map<string, { group: Record<string, string | null>; totals: Totals }>();
-  for (const { group, totals } of await store.totalsBy(by, only, first)) {
-    const key = JSON.stringify(group);
-    const before = groups.get(key);
-    groups.set(key, { group, totals: before === undefined ? totals : addTotals(before.totals, totals) });
+  const groups = new Map<string, GroupTotals>();
+  for (const account of await store.totalsBy(by, only, first)) {
+    for (const { group, totals } of account.groups()) {
+      const key = JSON.stringify(group);
+      const before = groups.get(key);
+      groups.set(key, { group, totals: before === undefined ? totals : addTotals(before.totals, totals) });
+    }
   }
-  const accounts = await store.totalsBy('account', only, first);
+  const isTime = by === 'hour' || by === 'day';
+  const accounts = (await store.totalsBy('account', only, first)).flatMap((account) => account.groups());
   return {
     by,
     since: isoTime(first),
     until: isoTime(now),
     totals: printed(accounts.map(({ totals }) => totals).reduce(addTotals, NO_USAGE)),
-    groups: [...groups.values()].map(({ group, totals }) => ({ group, totals: printed(totals) })),
+    groups: [...groups]
+      .sort(
+        ([a, one], [b, two]) => (isTime ? 0 : two.totals.requests - one.totals.requests) || (a < b ? -1 : 1),
+      )
+      .map(([, { group, totals }]) => ({ group, totals: printed(totals) })),
   };
 }

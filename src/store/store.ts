@@ -187,12 +187,17 @@ export interface HourAdmissions {
 export const GROUPINGS = ['account', 'key', 'model', 'provider', 'hour', 'day'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** The totals of one group of one account. `group` names the group: `{account}`, `{key}`, `{model, provider}`, `{provider}`, `{hour}`
- *  or `{day}` (the ISO time at which it begins, UTC). */
-export interface GroupedTotals {
-  accountId: number;
+/** The totals of one group. `group` names it: `{account}`, `{key}`, `{model, provider}`, `{provider}`, `{hour}` or `{day}` (the ISO
+ *  time at which it begins, UTC). */
+export interface GroupTotals {
   group: Record<string, string | null>;
   totals: Totals;
+}
+
+/** The groups of one account, made when they are asked for: those of all accounts together can be tens of thousands. */
+export interface AccountTotals {
+  accountId: number;
+  groups: () => GroupTotals[];
 }
 
 /** A target that requests avoid for now: `cooling` after a rate limit, `failing` while its circuit breaker is open. */
@@ -300,7 +305,7 @@ export interface Store {
   /** A usage row counts in the hour in which its request ended, an admission in the hour in which it began. */
   totals(accountId: number | undefined, since: number): Promise<Totals>;
   /** The totals of each group, of one account or of all accounts, in one query. */
-  totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<GroupedTotals[]>;
+  totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<AccountTotals[]>;
   /** Newest first. */
   listRequests(query: RequestQuery): Promise<StoredRequest[]>;
   /** Oldest first. */

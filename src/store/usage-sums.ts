@@ -2,8 +2,8 @@
 // query; times to the first byte are counts in fixed ranges, so that counts of hours, accounts and engines can be added.
 // `requests` counts admissions in sums by account, hour and day, and usage rows in sums by key, model and provider, because
 // admissions have none of these.
-import { DAY_MS, HOUR_MS } from '../clock.ts';
-import type { GroupedTotals, Grouping, HourAdmissions, Totals } from './store.ts';
+import { DAY_MS, HOUR_MS, isoTime } from '../clock.ts';
+import type { AccountTotals, Grouping, GroupTotals, Totals } from './store.ts';
 
 /** Upper ends of the ranges in milliseconds, not included. The last range has no upper end. Stored sums depend on them. */
 export const FIRST_BYTE_LIMITS: readonly number[] = [
@@ -17,21 +17,16 @@ export const NO_FIRST_BYTES: readonly number[] = Array.from({ length: FIRST_BYTE
 /** The time that a share of the requests (0.5, 0.95) does not exceed, in milliseconds: exact to its range, in which times are
  *  taken as evenly spread. null: no request had a first byte. */
 export function firstByteAt(counts: readonly number[], share: number): number | null {
-  let left = 0;
-  for (const count of counts) left += count;
-  if (left === 0) return null;
-  left *= share;
-  let range = 0;
-  for (const count of counts) {
-    const from = FIRST_BYTE_LIMITS[range - 1] ?? 0;
-    if (count > 0 && left <= count) {
-      const to = FIRST_BYTE_LIMITS[range] ?? from;
-      return from + ((to - from) * left) / count;
-    }
+  let left = counts.reduce((sum, count) => sum + count, 0) * share;
+  let from = 0;
+  for (let range = 0; range < counts.length; range += 1) {
+    const count = counts[range] ?? 0;
+    const to = FIRST_BYTE_LIMITS[range] ?? from;
+    if (count > 0 && left <= count) return from + ((to - from) * left) / count;
     left -= count;
-    range += 1;
+    from = to;
   }
-  return FIRST_BYTE_LIMITS.at(-1) ?? null;
+  return null;
 }
 
 /** What a row of `usage_sums` is a sum of. The numbers are the values of the column `kind`: for sums by hour, and by day. */
@@ -70,8 +65,6 @@ interface Group {
   /** Members of the name of a group, and the columns that they are read from. */
   members: Readonly<Record<string, string>>;
   by: string;
-  /** Column 1 is the account's number, the members follow. */
-  order: string;
   /** `requests` counts admissions; otherwise usage rows. */
   admitted: boolean;
   /** Sums by hour are needed, whatever the window. */
@@ -83,44 +76,27 @@ const GROUPS: Record<Grouping, Group> = {
     kind: BY_ACCOUNT,
     members: { account: '(SELECT name FROM accounts WHERE id = account_id)' },
     by: 'account_id',
-    order: '2 NULLS FIRST',
     admitted: true,
   },
-  key: {
-    kind: BY_KEY,
-    members: { key: 'name' },
-    by: 'account_id, name',
-    order: '1, sum(requests) DESC, 2',
-    admitted: false,
-  },
+  key: { kind: BY_KEY, members: { key: 'name' }, by: 'account_id, name', admitted: false },
   model: {
     kind: BY_MODEL,
     members: { model: "nullif(name, '')", provider: "nullif(provider, '')" },
     by: 'account_id, name, provider',
-    order: '1, sum(requests) DESC, 2 NULLS FIRST, 3 NULLS FIRST',
     admitted: false,
   },
   provider: {
     kind: BY_MODEL,
     members: { provider: "nullif(provider, '')" },
     by: 'account_id, provider',
-    order: '1, sum(requests) DESC, 2 NULLS FIRST',
     admitted: false,
   },
-  // Rows of the sources: `mergeHours` groups them in a third of the time that the database takes, and adds the admissions.
-  hour: {
-    kind: BY_ACCOUNT,
-    members: { hour: 'at' },
-    by: '',
-    order: '',
-    admitted: false,
-    hours: true,
-  },
+  // Rows of the sources: `ofHours` adds those of an hour and the admissions in a third of the time that the database takes.
+  hour: { kind: BY_ACCOUNT, members: { hour: 'at' }, by: '', admitted: false, hours: true },
   day: {
     kind: BY_ACCOUNT,
     members: { day: `at - at % ${DAY_MS}` },
     by: `account_id, at - at % ${DAY_MS}`,
-    order: '1, 2',
     admitted: true,
   },
 };
@@ -133,18 +109,17 @@ export interface Dialect {
   since: string;
   days: string;
   account: string;
-  /** COUNTS, each as `of` says. */
-  row: (of: (count: string) => string) => string;
+  sum: (count: string) => string;
+  /** An aggregate: the rows as the text of one JSON array of arrays, which is read in a quarter of the time of so many columns. */
+  list: (members: readonly string[], counts: readonly string[]) => string;
   /** Sums by hour of rows that are not in the stored sums, with the columns of every kind. `filter`: AND and a condition. */
   newer?: (filter: string) => string;
 }
 
-const sum = (count: string): string => `sum(${count})`;
-
-/** The query for the totals of each group (undefined: of everything), of one account or of all. Its columns: the account's number and
- *  the members of the group's name (not without a group), then the dialect's row of sums. Hours are not grouped: see `mergeHours`. */
+/** The query for the totals of each group (undefined: of everything), of one account or of all. It returns a row for each account: its
+ *  number (0 without a group), and the dialect's list of its groups: the members of the name, then the counts. */
 export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dialect: Dialect): string {
-  const { since, days, account, row, newer } = dialect;
+  const { since, days, account, sum, list, newer } = dialect;
   const group = grouping && GROUPS[grouping];
   const { kind, admitted } = group ?? ALL;
   const filter = ofAccount ? `AND account_id = ${account}` : '';
@@ -167,12 +142,15 @@ export function reportOf(grouping: Grouping | undefined, ofAccount: boolean, dia
        FROM hours WHERE hour >= ${since} ${filter}`,
     );
   }
-  const all = sources.join(' UNION ALL ');
-  if (group === undefined) return `SELECT ${row(sum)} FROM (${all}) AS sums`;
+  const all = `(${sources.join(' UNION ALL ')}) AS sums`;
+  const sums = COUNTS.map((count) => `${sum(count)} AS ${count}`).join(', ');
+  if (group === undefined) return `SELECT 0, ${list([], COUNTS)} FROM (SELECT ${sums} FROM ${all}) AS totals`;
+  if (group.hours) return `SELECT account_id, ${list(['at'], COUNTS)} FROM ${all} GROUP BY account_id`;
+  const names = Object.keys(group.members).map((member) => `"${member}"`);
   const named = Object.entries(group.members).map(([name, expression]) => `${expression} AS "${name}"`);
-  return group.hours
-    ? `SELECT account_id, ${named.join(', ')}, ${row((count) => count)} FROM (${all}) AS sums`
-    : `SELECT account_id, ${named.join(', ')}, ${row(sum)} FROM (${all}) AS sums GROUP BY ${group.by} ORDER BY ${group.order}`;
+  return `SELECT account_id, ${list(names, COUNTS)}
+    FROM (SELECT account_id, ${named.join(', ')}, ${sums} FROM ${all} GROUP BY ${group.by}) AS grouped
+    GROUP BY account_id`;
 }
 
 /** The time from which on a report reads sums by day. `first`: the start of its first hour. */
@@ -181,16 +159,14 @@ export function daysFrom(grouping: Grouping | undefined, first: number): number 
   return Math.ceil(first / DAY_MS) * DAY_MS;
 }
 
-export const membersOf = (grouping: Grouping): string[] => Object.keys(GROUPS[grouping].members);
-
 type Value = number | string | null;
 
 /** `values`: in the order of the members. */
-export function nameOf(grouping: Grouping, values: readonly Value[]): Record<string, string | null> {
+function nameOf(members: readonly string[], values: readonly Value[]): Record<string, string | null> {
   return Object.fromEntries(
-    membersOf(grouping).map((member, index) => {
+    members.map((member, index) => {
       const value = values[index] ?? null;
-      return [member, typeof value === 'number' ? new Date(value).toISOString() : value];
+      return [member, typeof value === 'number' ? isoTime(value) : value];
     }),
   );
 }
@@ -234,37 +210,70 @@ export function addTotals(a: Totals, b: Totals): Totals {
   };
 }
 
-/** The groups of a report by hour, by account and hour. `rows`: the account's number, the start of the hour, and what `totalsOf`
- *  reads; several of an hour are added. */
-export function mergeHours<Row extends readonly Value[]>(
-  rows: readonly Row[],
-  totalsOf: (row: Row) => Totals,
-  admissions: readonly HourAdmissions[],
-): GroupedTotals[] {
-  const groups = new Map<number, Map<number, GroupedTotals>>();
-  const set = (accountId: number, hour: number, change: (before: Totals | undefined) => Totals): void => {
-    const hours = groups.get(accountId) ?? new Map<number, GroupedTotals>();
-    groups.set(accountId, hours);
-    const group = hours.get(hour);
-    if (group === undefined)
-      hours.set(hour, { accountId, group: nameOf('hour', [hour]), totals: change(undefined) });
-    else group.totals = change(group.totals);
+/** The account's number, and rows as JSON. */
+export type AccountRows = readonly [accountId: number | string, rows: string];
+
+/** What a query without a group returns. */
+export const totalsOf = (found: readonly AccountRows[]): Totals =>
+  toTotals(read(found[0]?.[1] ?? '[]')[0] ?? []);
+
+const read = <Row extends readonly Value[]>(text: string): Row[] => JSON.parse(text) as Row[];
+
+/** `found`: what the query of `reportOf` returns. The order: by account; names by their requests, most first; times as they pass. */
+export function accountTotals(grouping: Grouping, found: readonly AccountRows[]): AccountTotals[] {
+  const { admitted, members } = GROUPS[grouping];
+  const names = Object.keys(members);
+  const groups = (rows: string): GroupTotals[] =>
+    read(rows)
+      .sort((a, b) => (admitted ? 0 : Number(b[names.length]) - Number(a[names.length])) || compare(a, b))
+      .map((row) => ({ group: nameOf(names, row), totals: toTotals(row, names.length) }));
+  return found
+    .map(([id, rows]) => ({ accountId: Number(id), groups: () => groups(rows) }))
+    .sort((a, b) => a.accountId - b.accountId);
+}
+
+/** By the first values that differ. null comes first. */
+function compare(a: readonly Value[], b: readonly Value[]): number {
+  const index = a.findIndex((value, index) => value !== b[index]);
+  const [left = null, right = null] = [a[index], b[index]];
+  if (left === right) return 0;
+  return left === null || (right !== null && left < right) ? -1 : 1;
+}
+
+/** The groups of a report by hour. `sums`: rows of the start of an hour and counts; those of one hour are added. `admissions`: rows of
+ *  the start of an hour and its requests. */
+export function hourTotals(
+  sums: readonly AccountRows[],
+  admissions: readonly AccountRows[],
+): AccountTotals[] {
+  const admitted = new Map(admissions.map(([id, rows]) => [Number(id), rows]));
+  const summed = new Map(sums.map(([id, rows]) => [Number(id), rows]));
+  // One object names an hour of all accounts.
+  const names = new Map<number, GroupTotals['group']>();
+  const nameOfHour = (at: number): GroupTotals['group'] => {
+    const known = names.get(at);
+    if (known !== undefined) return known;
+    const name = { hour: isoTime(at) };
+    names.set(at, name);
+    return name;
   };
-  for (const row of rows) {
-    const totals = totalsOf(row);
-    set(Number(row[0]), Number(row[1]), (before) =>
-      before === undefined ? totals : addTotals(before, totals),
-    );
-  }
-  for (const { accountId, hour, requests } of admissions) {
-    set(accountId, hour, (totals = { ...NO_USAGE }) => {
+  function groups(accountId: number): GroupTotals[] {
+    const hours = new Map<number, Totals>();
+    for (const row of read<number[]>(summed.get(accountId) ?? '[]')) {
+      const [at = 0] = row;
+      const before = hours.get(at);
+      const totals = toTotals(row, 1);
+      hours.set(at, before === undefined ? totals : addTotals(before, totals));
+    }
+    for (const [at, requests] of read<[number, number]>(admitted.get(accountId) ?? '[]')) {
+      const totals = hours.get(at) ?? { ...NO_USAGE };
       totals.requests = requests;
-      return totals;
-    });
+      hours.set(at, totals);
+    }
+    return [...hours].sort(([a], [b]) => a - b).map(([at, totals]) => ({ group: nameOfHour(at), totals }));
   }
-  const ascending = <Value>(map: ReadonlyMap<number, Value>): Value[] =>
-    [...map].sort(([a], [b]) => a - b).map(([, value]) => value);
-  return ascending(groups).flatMap(ascending);
+  const ids = [...new Set([...summed.keys(), ...admitted.keys()])].sort((a, b) => a - b);
+  return ids.map((accountId) => ({ accountId, groups: () => groups(accountId) }));
 }
 
 export function hourOf(time: number): number {

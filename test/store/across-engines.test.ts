@@ -6,6 +6,7 @@ import { createKey, hashKey } from '../../src/accounts/access.ts';
 import { createIds } from '../../src/ids.ts';
 import { openStore } from '../../src/store/open.ts';
 import { GROUPINGS, type Store } from '../../src/store/store.ts';
+import { groupedTotals } from './plain-sums.ts';
 import { createShell } from '../cli/harness.ts';
 import { temporaryDatabase } from '../helpers/postgres.ts';
 import { HOUR, usageRow } from './support.ts';
@@ -55,7 +56,7 @@ async function fill(store: Store): Promise<string[]> {
 async function seen(database: string, plaintexts: readonly string[]): Promise<object> {
   const store = await openStore(database);
   try {
-    const reports = await Promise.all(GROUPINGS.map((group) => store.totalsBy(group, undefined, 0)));
+    const reports = await Promise.all(GROUPINGS.map((group) => groupedTotals(store, group, undefined, 0)));
     return {
       accounts: await store.listAccounts(),
       keys: await store.listKeys(),

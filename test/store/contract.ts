@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
 import { type Key, type Store, type StoredItem, type UsageRow } from '../../src/store/store.ts';
+import { groupedTotals } from './plain-sums.ts';
 import { type Contract, HOUR, keyOf, newKey, usageRow } from './support.ts';
 import { recordsContract } from './contract-records.ts';
 import { usageContract } from './contract-usage.ts';
@@ -255,7 +256,7 @@ export function storeContract(
       expect(await store.findKey(newKey().hash)).toBeUndefined();
       expect((await store.listAccounts()).map((account) => account.name)).toEqual(['bob']);
       expect(await store.totals(alice, 0)).toMatchObject({ requests: 0, outputTokens: 0 });
-      expect(await store.totalsBy('key', alice, 0)).toEqual([]);
+      expect(await groupedTotals(store, 'key', alice, 0)).toEqual([]);
       expect(await store.findItems(alice, ['i0', 'i119'], HOUR)).toEqual([]);
       expect(await store.totals(undefined, 0)).toMatchObject({ requests: 1, outputTokens: 600 * 20 });
       expect(await store.findItems(bob, ['i0', 'i119'], HOUR)).toHaveLength(2);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
 import { FIRST_BYTE_LIMITS, NO_FIRST_BYTES } from '../../src/store/usage-sums.ts';
-import type { GroupedTotals, Grouping, Totals, UsageRow } from '../../src/store/store.ts';
+import type { Grouping, GroupTotals, StoreReader, Totals, UsageRow } from '../../src/store/store.ts';
 
 export const NO_TOTALS: Totals = {
   requests: 0,
@@ -36,6 +36,19 @@ const GROUPS: Record<Grouping, (row: UsageRow) => Record<string, string | null>>
 
 /** `requests` of sums by account, hour and day are admissions: 0 here. */
 const OF_ADMISSIONS: readonly Grouping[] = ['account', 'hour', 'day'];
+
+interface GroupedTotals extends GroupTotals {
+  accountId: number;
+}
+
+/** The report of a store as one list. */
+export async function groupedTotals(
+  store: Pick<StoreReader, 'totalsBy'>,
+  ...query: Parameters<StoreReader['totalsBy']>
+): Promise<GroupedTotals[]> {
+  const accounts = await store.totalsBy(...query);
+  return accounts.flatMap(({ accountId, groups }) => groups().map((group) => ({ accountId, ...group })));
+}
 
 export function plainSums(rows: readonly UsageRow[], by: Grouping, since: number): GroupedTotals[] {
   const sums = new Map<string, GroupedTotals>();

@@ -7,7 +7,7 @@ import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
 import { GROUPINGS, type Store, type UsageRow } from '../../src/store/store.ts';
 import { HOUR, newKey, usageRow, admit, opened, temporaryFile } from './support.ts';
-import { byName, plainSums, usageRows } from './plain-sums.ts';
+import { byName, groupedTotals, plainSums, usageRows } from './plain-sums.ts';
 
 const Database = await loadDriver();
 
@@ -22,7 +22,7 @@ const ROWS: readonly UsageRow[] = [
 ];
 
 async function report(store: Store): Promise<unknown> {
-  const groups = await Promise.all(GROUPINGS.map((by) => store.totalsBy(by, undefined, HOUR)));
+  const groups = await Promise.all(GROUPINGS.map((by) => groupedTotals(store, by, undefined, HOUR)));
   return [await store.totals(undefined, HOUR), await store.totals(1, HOUR + HOUR_MS), ...groups];
 }
 
@@ -170,7 +170,7 @@ it('reports equal the rows while two processes write, one of them starts again, 
         }
         for (const reader of stores) {
           for (const grouping of GROUPINGS) {
-            const found = await reader.totalsBy(grouping, undefined, HOUR - 20 * HOUR_MS);
+            const found = await groupedTotals(reader, grouping, undefined, HOUR - 20 * HOUR_MS);
             // Accounts without an entry have no name.
             const expected = plainSums(rows, grouping, HOUR - 20 * HOUR_MS);
             if (grouping !== 'account') expect(byName(found)).toEqual(byName(expected));

@@ -122,56 +122,99 @@ function fit(
   return result;
 }
 
+interface Filled {
+  column: Omit<Column<never>, 'value'>;
+  cells: readonly (string | Cell)[];
+  /** Of the title and the longest cell. */
+  width: number;
+}
+
+const textOf = (cell: string | Cell): string => (typeof cell === 'string' ? cell : cell.text);
+
+function fill<Row>(column: Column<Row>, rows: readonly Row[], limit: number | undefined): Filled {
+  const most = limit === undefined || column.shrinks === true ? (limit ?? WIDEST) : Infinity;
+  let width = Math.max(column.least ?? 0, displayWidth(column.title));
+  const cells = rows.map((row) => {
+    const cell = column.value(row);
+    width = Math.max(width, Math.min(most, displayWidth(textOf(cell))));
+    return cell;
+  });
+  return { column, cells, width };
+}
+
 /** Each row as a record: a line `title  value` for each column. */
-function records(titles: string[], rows: Cell[][], style: Style, limit: number | undefined): string[] {
-  const width = Math.max(...titles.map(displayWidth));
-  return rows.flatMap((row, at) => {
-    const lines = row.flatMap((cell, index) => {
-      const paint = cell.paint ? style[cell.paint] : plainStyle.bold;
-      const room = limit && Math.max(NARROWEST, limit - width - GAP);
-      return wrapText(cell.text, room).map((line, at) => {
-        const title = at === 0 ? (titles[index] ?? '') : '';
+function records(
+  columns: readonly Filled[],
+  rows: number,
+  style: Style,
+  limit: number | undefined,
+): string[] {
+  const width = Math.max(...columns.map(({ column }) => displayWidth(column.title)));
+  const room = limit && Math.max(NARROWEST, limit - width - GAP);
+  return Array.from({ length: rows }, (_, row) => {
+    const lines = columns.flatMap(({ column, cells }) => {
+      const cell = cells[row] ?? '';
+      const paint = typeof cell !== 'string' && cell.paint ? style[cell.paint] : plainStyle.bold;
+      return wrapText(textOf(cell), room).map((line, at) => {
+        const title = at === 0 ? column.title : '';
         return `${style.dim(pad(title, width, 'left'))}${' '.repeat(GAP)}${paint(line)}`;
       });
     });
-    return at === 0 ? lines : ['', ...lines];
-  });
+    return row === 0 ? lines : ['', ...lines];
+  }).flat();
+}
+
+interface Options {
+  width?: number | undefined;
+  style?: Style;
+  /** Titles of columns that a table leaves out to fit, the first ones first. */
+  optional?: readonly (readonly string[])[];
 }
 
 /** The lines of a table in at most `width` columns (undefined: no limit). */
 export function table<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  options: { width?: number | undefined; style?: Style } = {},
+  { width: limit, style = plainStyle, optional = [] }: Options = {},
 ): string[] {
-  const style = options.style ?? plainStyle;
-  const titles = columns.map((column) => column.title);
-  const cells = rows.map((row) =>
-    columns.map((column): Cell => {
-      const value = column.value(row);
-      return typeof value === 'string' ? { text: value } : value;
-    }),
-  );
-  const { width: limit } = options;
-  const widest = limit ?? WIDEST;
-  const natural = columns.map((column, index) => {
-    const most = limit === undefined || column.shrinks === true ? widest : Infinity;
-    return cells.reduce(
-      (width, row) => Math.max(width, Math.min(most, displayWidth(row[index]?.text ?? ''))),
-      Math.max(column.least ?? 0, displayWidth(column.title)),
+  const all = columns.map((column) => fill(column, rows, limit));
+  const left = new Set(columns.map(({ title }) => title));
+  for (const titles of [[], ...optional]) {
+    for (const title of titles) left.delete(title);
+    const shown = all.filter(({ column }) => left.has(column.title));
+    const widths = fit(
+      shown.map(({ width }) => width),
+      shown.map(({ column }) => column),
+      limit,
     );
-  });
-  const widths = fit(natural, columns, limit);
-  if (widths === undefined) return records(titles, cells, style, limit);
-  const line = (row: Cell[]): string => {
-    const parts = row.map(({ text, paint }, index) => {
+    if (widths !== undefined) return fittedLines(shown, rows.length, widths, { limit, style });
+  }
+  return records(all, rows.length, style, limit);
+}
+
+function fittedLines(
+  columns: readonly Filled[],
+  rows: number,
+  widths: readonly number[],
+  { limit, style }: { limit: number | undefined; style: Style },
+): string[] {
+  const gap = ' '.repeat(GAP);
+  const line = (cellOf: (column: Filled) => string | Cell): string => {
+    let text = '';
+    for (const [index, filled] of columns.entries()) {
+      const cell = cellOf(filled);
       const width = widths[index] ?? 0;
-      const shown = limit === undefined ? text : truncateList(text, width);
-      const padded = pad(shown, width, columns[index]?.align ?? 'left');
-      const last = index === row.length - 1 ? padded.trimEnd() : padded;
-      return paint ? style[paint](last) : last;
-    });
-    return parts.join(' '.repeat(GAP)).trimEnd();
+      const shown = limit === undefined ? textOf(cell) : truncateList(textOf(cell), width);
+      const last = index === columns.length - 1;
+      const padded = pad(shown, width, filled.column.align ?? 'left');
+      const fitted = last ? padded.trimEnd() : padded;
+      const paint = typeof cell === 'string' ? undefined : cell.paint;
+      text += (index === 0 ? '' : gap) + (paint ? style[paint](fitted) : fitted);
+    }
+    return text.trimEnd();
   };
-  return [line(titles.map((text) => ({ text, paint: 'dim' as const }))), ...cells.map(line)];
+  return [
+    line(({ column }) => ({ text: column.title, paint: 'dim' })),
+    ...Array.from({ length: rows }, (_, row) => line(({ cells }) => cells[row] ?? '')),
+  ];
 }

@@ -202,22 +202,6 @@ const TOTALS: readonly CountedColumn[] = Object.keys(COLUMNS).map(column);
 /** Columns that a narrow terminal leaves out, the first ones first. */
 const OPTIONAL = [['P50', 'UNKNOWN'], ['WRITTEN'], ['P95', 'ERRORS'], ['CACHED'], ['FRESH']];
 
-/** The table with as many columns as fit; as records with all columns if few do not fit either. */
-function fittingTable<Row extends Counted>(
-  rows: readonly Row[],
-  first: readonly Column<Row>[],
-  options: { width?: number | undefined; style?: Style },
-): string[] {
-  const left = new Set(Object.keys(COLUMNS));
-  for (const names of [[], ...OPTIONAL]) {
-    for (const name of names) left.delete(name);
-    const lines = table(rows, [...first, ...[...left].map(column)], options);
-    // Of a record, a line holds one column.
-    if (options.width === undefined || /REQUESTS.*COST/.test(lines[0] ?? '')) return lines;
-  }
-  return table(rows, [...first, ...TOTALS], options);
-}
-
 const MEMBERS = {
   account: ['account'],
   key: ['key', 'name'],
@@ -235,7 +219,8 @@ const CUT: Readonly<Partial<Record<string, Pick<CountedColumn, 'shrinks' | 'shor
   provider: { shrinks: true },
 };
 
-type GroupRow = Counted & { account: string; group: Record<string, unknown> | undefined };
+/** A row of `by`, which has the members of the group's name; undefined: the total. */
+type GroupRow = Counted & { account: string; group: Readonly<Record<string, unknown>> | undefined };
 
 function groupTable(
   rows: readonly AccountUsage[],
@@ -243,7 +228,7 @@ function groupTable(
   options: { width?: number | undefined; style?: Style; account?: boolean; zone: Zone },
 ): string[] {
   const groups: GroupRow[] = rows.flatMap(({ account, by: found = [] }) =>
-    found.map(({ totals, ...group }) => ({ account, group, totals })),
+    found.map((group) => ({ account, group, totals: group.totals })),
   );
   const only = rows.length === 1 ? rows[0] : undefined;
   const total = { account: 'total', group: undefined, totals: only?.totals ?? sumOf(rows) };
@@ -259,7 +244,10 @@ function groupTable(
   const owner: Column<GroupRow>[] = withOwner
     ? [{ title: 'ACCOUNT', value: ({ account }) => clean(account) }]
     : [];
-  return fittingTable(groups.length > 1 ? [...groups, total] : groups, [...owner, ...columns], options);
+  return table(groups.length > 1 ? [...groups, total] : groups, [...owner, ...columns, ...TOTALS], {
+    ...options,
+    optional: OPTIONAL,
+  });
 }
 
 function groupText(member: string, value: unknown, zone: Zone): string {
@@ -306,24 +294,28 @@ const CSV_TOTALS = [
   'cost_usd',
 ] as const satisfies readonly (keyof PrintedTotals)[];
 
-/** RFC 4180, with the names that `--json` has: a line for each group, or for each account. Times in UTC. */
-export function usageCsv(rows: readonly AccountUsage[], by: Grouping | undefined): string[] {
+/** RFC 4180, with the names that `--json` has: the names, then a line for each group or for the account. Times in UTC. */
+export function usageCsv(by: Grouping | undefined): { head: string; lines: (row: AccountUsage) => string[] } {
   const members = by === undefined || by === 'account' ? [] : MEMBERS[by];
-  const head = ['account', ...members, ...CSV_TOTALS, 'first_byte_p50_ms', 'first_byte_p95_ms'];
-  const lines = rows.flatMap(({ account, totals, by: groups }) =>
-    (by === undefined ? [{ totals }] : (groups ?? [])).map((group: Counted & Record<string, unknown>) => [
-      account,
-      ...members.map((member) => group[member]),
-      ...CSV_TOTALS.map((name) => group.totals[name]),
-      group.totals.first_byte_ms?.p50,
-      group.totals.first_byte_ms?.p95,
-    ]),
-  );
-  return [head, ...lines].map((line) => line.map(csvField).join(','));
+  const line = (fields: readonly unknown[]): string => fields.map(csvField).join(',');
+  return {
+    head: line(['account', ...members, ...CSV_TOTALS, 'first_byte_p50_ms', 'first_byte_p95_ms']),
+    lines: ({ account, totals, by: groups = [] }) =>
+      (by === undefined ? [{ totals }] : groups).map((group: Counted & Record<string, unknown>) =>
+        line([
+          account,
+          ...members.map((member) => group[member]),
+          ...CSV_TOTALS.map((name) => group.totals[name]),
+          group.totals.first_byte_ms?.p50,
+          group.totals.first_byte_ms?.p95,
+        ]),
+      ),
+  };
 }
 
 function csvField(value: unknown): string {
   if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' ? clean(value) : JSON.stringify(value);
+  if (typeof value !== 'string') return JSON.stringify(value);
+  const text = clean(value);
   return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

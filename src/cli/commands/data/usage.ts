@@ -62,14 +62,18 @@ async function showUsage(parts: Parts): Promise<void> {
     printJsonArray(context, describeEach(accounts, describe));
     return;
   }
-  const rows = accounts.map(describe);
   const { usageCsv, usageLines } = await import('../../ui/usage-view.ts');
-  const lines = options.csv
-    ? usageCsv(rows, options.by)
-    : await usageLines(rows, { by: options.by, zone }, context);
+  if (options.csv) {
+    const { head, lines } = usageCsv(options.by);
+    printLines(context.stdout, [head]);
+    for (const row of describeEach(accounts, describe)) printLines(context.stdout, lines(row));
+    return;
+  }
+  const lines = await usageLines(accounts.map(describe), { by: options.by, zone }, context);
   printLines(context.stdout, lines);
 }
 
+/** One after the other: the groups of all accounts together can be tens of thousands. */
 function* describeEach(accounts: readonly Account[], describe: Report['describe']): Iterable<AccountUsage> {
   for (const account of accounts) yield describe(account);
 }

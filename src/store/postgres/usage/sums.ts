@@ -2,23 +2,24 @@
 // it to the sums.
 import { DAY_MS, HOUR_MS } from '../../../clock.ts';
 import {
+  accountTotals,
   COLUMNS,
   COUNTS,
   dayOf,
   daysFrom,
   FIRST_BYTES,
   hourOf,
+  hourTotals,
   KINDS,
   KNOWN,
-  mergeHours,
-  nameOf,
   reportOf,
-  toTotals,
+  totalsOf,
+  type AccountRows,
   type Dialect,
   FIRST_BYTE_LIMITS,
 } from '../../usage-sums.ts';
-import type { GroupedTotals, Grouping, HourAdmissions, Totals } from '../../store.ts';
-import type { Connection, Value } from '../connection.ts';
+import type { AccountTotals, Grouping, HourAdmissions, Totals } from '../../store.ts';
+import type { Connection } from '../connection.ts';
 import { LOCKS } from '../migrations.ts';
 
 const sum = (count: string): string => `sum(${count})${count === 'cost_usd' ? '' : '::bigint'}`;
@@ -60,25 +61,22 @@ export const addToSums = (rows: string): string => `
   GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
   ON CONFLICT (kind, at, account_id, name, provider) DO UPDATE SET ${ADD}`;
 
-/** Counts fit into a double, which is added faster than a numeric. One array a row is read faster than many columns. */
+/** `concat_ws` leaves NULL out. */
+const json = (name: string): string => `coalesce(to_json(${name})::text, 'null')`;
+
+const listOf = (columns: readonly string[]): string =>
+  `'[' || string_agg('[' || concat_ws(',', ${columns.join(', ')}) || ']', ',') || ']'`;
+
+/** Counts fit into a double, which is added faster than a numeric. */
 const DIALECT: Dialect = {
   since: '$1',
   days: '$2',
   account: '$3',
-  row: (of) => `ARRAY[${COUNTS.map((count) => of(`${count}::double precision`)).join(', ')}]::text`,
+  sum: (count) => `coalesce(sum(${count}::double precision), 0)`,
+  list: (members, counts) => listOf([...members.map(json), ...counts]),
 };
 
-const ADMISSIONS =
-  'SELECT account_id AS "accountId", hour, requests FROM hours WHERE requests > 0 AND hour >= $1';
-
-/** The account's number and the members of the group's name; the counts as an array's text. */
-type Row = (number | string | null)[];
-
-/** Without rows, all sums are NULL. */
-function countsOf(row: Row | undefined): number[] {
-  const text = String(row?.at(-1) ?? '{}').slice(1, -1);
-  return text.includes('N') ? [] : (JSON.parse(`[${text}]`) as number[]);
-}
+const HOURS = 'FROM hours WHERE requests > 0 AND hour >= $1';
 
 const LOCK = { text: `SELECT pg_advisory_xact_lock(${LOCKS.prune})` };
 const OLDEST = { text: 'SELECT min(at) AS at FROM usage_sums WHERE kind = $1 AND at < $2' };
@@ -96,19 +94,24 @@ export function createUsageSums(connection: Connection) {
     grouping: Grouping | undefined,
     accountId: number | undefined,
     since: number,
-  ): Promise<Row[]> {
+  ): Promise<AccountRows[]> {
     const first = hourOf(since);
-    const values: Value[] = [first, daysFrom(grouping, first)];
-    if (accountId !== undefined) values.push(accountId);
     const text = reportOf(grouping, accountId !== undefined, DIALECT);
-    return connection.read<Row>({ text, arrays: true }, ...values);
+    return connection.read({ text, arrays: true }, first, daysFrom(grouping, first), ...of(accountId));
   }
 
+  const of = (accountId: number | undefined): number[] => (accountId === undefined ? [] : [accountId]);
+  const hours = (accountId: number | undefined): string =>
+    accountId === undefined ? HOURS : `${HOURS} AND account_id = $2`;
+
   function admissionsByHour(accountId: number | undefined, since: number): Promise<HourAdmissions[]> {
-    const filter = accountId === undefined ? '' : 'AND account_id = $2';
-    const values: Value[] = accountId === undefined ? [hourOf(since)] : [hourOf(since), accountId];
-    const text = `${ADMISSIONS} ${filter} ORDER BY account_id, hour`;
-    return connection.read<HourAdmissions>({ text }, ...values);
+    const text = `SELECT account_id AS "accountId", hour, requests ${hours(accountId)} ORDER BY account_id, hour`;
+    return connection.read({ text }, hourOf(since), ...of(accountId));
+  }
+
+  function admissionLists(accountId: number | undefined, since: number): Promise<AccountRows[]> {
+    const text = `SELECT account_id, ${listOf(['hour', 'requests'])} ${hours(accountId)} GROUP BY account_id`;
+    return connection.read({ text, arrays: true }, hourOf(since), ...of(accountId));
   }
 
   /** Deletes the sums of one kind and one hour or day. A day that loses some of its hours loses their counts. */
@@ -138,22 +141,15 @@ export function createUsageSums(connection: Connection) {
 
   return {
     totals: async (accountId: number | undefined, since: number): Promise<Totals> =>
-      toTotals(countsOf((await report(undefined, accountId, since))[0])),
+      totalsOf(await report(undefined, accountId, since)),
     totalsBy: async (
       grouping: Grouping,
       accountId: number | undefined,
       since: number,
-    ): Promise<GroupedTotals[]> => {
-      const rows = report(grouping, accountId, since);
-      if (grouping === 'hour') {
-        const [sums, admissions] = await Promise.all([rows, admissionsByHour(accountId, since)]);
-        return mergeHours(sums, (row) => toTotals(countsOf(row)), admissions);
-      }
-      return (await rows).map((row) => ({
-        accountId: Number(row[0]),
-        group: nameOf(grouping, row.slice(1, -1)),
-        totals: toTotals(countsOf(row)),
-      }));
+    ): Promise<AccountTotals[]> => {
+      const found = report(grouping, accountId, since);
+      if (grouping !== 'hour') return accountTotals(grouping, await found);
+      return hourTotals(...(await Promise.all([found, admissionLists(accountId, since)])));
     },
     admissionsByHour,
     async pruneSums(before: number): Promise<void> {

@@ -13,15 +13,15 @@ import {
   KINDS,
   KNOWN,
   MEASURES,
-  membersOf,
-  mergeHours,
-  nameOf,
+  accountTotals,
+  hourTotals,
   reportOf,
-  toTotals,
+  totalsOf,
+  type AccountRows,
   type Dialect,
   FIRST_BYTE_LIMITS,
 } from '../../usage-sums.ts';
-import type { GroupedTotals, Grouping, HourAdmissions, Totals } from '../../store.ts';
+import type { AccountTotals, Grouping, HourAdmissions, Totals } from '../../store.ts';
 import type { Db } from '../driver.ts';
 
 /** So many rows wait before they are added to the sums, and one step adds so many: rows of one hour belong to the same sums. */
@@ -66,7 +66,8 @@ const DIALECT: Dialect = {
   since: '@since',
   days: '@days',
   account: '@account',
-  row: rowOf,
+  sum,
+  list: (members, counts) => `json_group_array(json_array(${[...members, ...counts].join(', ')}))`,
   // `+at` keeps SQLite from using the index of times.
   newer: (filter) => sumsOfRows(`id > @summed AND +at >= @since ${filter}`),
 };
@@ -79,66 +80,65 @@ interface Window {
   account?: number;
 }
 
-/** The account's id, the members of the group's name, the counts: by position, because objects of so many members are slow. */
-type Row = (number | string | null)[];
-
-/** The rows of a report as one JSON text, which is read in a quarter of the time of so many values. */
-function asJson(report: string, grouping: Grouping | undefined): string {
-  const names =
-    grouping === undefined ? [] : ['account_id', ...membersOf(grouping).map((name) => `"${name}"`)];
-  return `SELECT json_group_array(json_array(${[...names, ...COUNTS].join(', ')})) FROM (${report})`;
-}
-
 export function prepareUsageSums(db: Db) {
   const summed = db.prepare<[], number>('SELECT id FROM usage_summed').pluck();
-  const rollUp = prepareRollUp(db, summed);
   /** Prepared at first use: only commands ask for reports. */
-  const reports = new Map<string, Statement<[Window], string>>();
+  const reports = new Map<string, Statement<[Window], AccountRows>>();
+  function report(
+    grouping: Grouping | undefined,
+    accountId: number | undefined,
+    since: number,
+  ): AccountRows[] {
+    const sql = reportOf(grouping, accountId !== undefined, DIALECT);
+    const statement = reports.get(sql) ?? db.prepare<[Window], AccountRows>(sql).raw();
+    reports.set(sql, statement);
+    const first = hourOf(since);
+    const window: Window = { since: first, days: daysFrom(grouping, first), summed: summed.get() ?? 0 };
+    return statement.all(accountId === undefined ? window : { ...window, account: accountId });
+  }
+  const admissions = prepareAdmissions(db);
   // One transaction, so that a row that is added to the sums at the same time counts once.
-  const report = db.transaction(
-    (grouping: Grouping | undefined, accountId: number | undefined, since: number): Row[] => {
-      const sql = asJson(reportOf(grouping, accountId !== undefined, DIALECT), grouping);
-      const statement = reports.get(sql) ?? db.prepare<[Window], string>(sql).pluck();
-      reports.set(sql, statement);
-      const first = hourOf(since);
-      const window: Window = { since: first, days: daysFrom(grouping, first), summed: summed.get() ?? 0 };
-      const text = statement.get(accountId === undefined ? window : { ...window, account: accountId });
-      return JSON.parse(text ?? '[]') as Row[];
-    },
-  );
-  const admissions = prepareAdmissionsByHour(db);
-  const hours = db.transaction((accountId: number | undefined, since: number): GroupedTotals[] =>
-    mergeHours(report('hour', accountId, since), (row) => toTotals(row, 2), admissions(accountId, since)),
-  );
   return {
-    ...rollUp,
+    ...prepareRollUp(db, summed),
     ...preparePrune(db),
-    totals: (accountId: number | undefined, since: number): Totals =>
-      toTotals(report(undefined, accountId, since)[0] ?? []),
-    totalsBy: (grouping: Grouping, accountId: number | undefined, since: number): GroupedTotals[] => {
-      if (grouping === 'hour') return hours(accountId, since);
-      const counts = 1 + membersOf(grouping).length;
-      return report(grouping, accountId, since).map((row) => ({
-        accountId: Number(row[0]),
-        group: nameOf(grouping, row.slice(1, counts)),
-        totals: toTotals(row, counts),
-      }));
-    },
-    admissionsByHour: admissions,
+    totals: db.transaction((accountId: number | undefined, since: number): Totals =>
+      totalsOf(report(undefined, accountId, since)),
+    ),
+    totalsBy: db.transaction(
+      (grouping: Grouping, accountId: number | undefined, since: number): AccountTotals[] => {
+        const found = report(grouping, accountId, since);
+        return grouping === 'hour'
+          ? hourTotals(found, admissions.lists(accountId, since))
+          : accountTotals(grouping, found);
+      },
+    ),
+    admissionsByHour: admissions.byHour,
   };
 }
 
-function prepareAdmissionsByHour(db: Db) {
-  const select = (filter: string) =>
-    db.prepare<[Pick<Window, 'since' | 'account'>], HourAdmissions>(
-      `SELECT account_id AS accountId, hour, requests FROM hours WHERE hour >= @since ${filter} ORDER BY account_id, hour`,
-    );
-  const ofAll = select('');
-  const ofOne = select('AND account_id = @account');
-  return (accountId: number | undefined, since: number): HourAdmissions[] =>
-    accountId === undefined
-      ? ofAll.all({ since: hourOf(since) })
-      : ofOne.all({ since: hourOf(since), account: accountId });
+function prepareAdmissions(db: Db) {
+  type Parameters = Pick<Window, 'since' | 'account'>;
+  const hours = (accountId: number | undefined): string =>
+    `FROM hours WHERE hour >= @since ${accountId === undefined ? '' : 'AND account_id = @account'}`;
+  const parameters = (account: number | undefined, since: number): Parameters => ({
+    since: hourOf(since),
+    ...(account !== undefined && { account }),
+  });
+  return {
+    byHour: (accountId: number | undefined, since: number): HourAdmissions[] =>
+      db
+        .prepare<[Parameters], HourAdmissions>(
+          `SELECT account_id AS accountId, hour, requests ${hours(accountId)} ORDER BY account_id, hour`,
+        )
+        .all(parameters(accountId, since)),
+    lists: (accountId: number | undefined, since: number): AccountRows[] =>
+      db
+        .prepare<[Parameters], AccountRows>(
+          `SELECT account_id, json_group_array(json_array(hour, requests)) ${hours(accountId)} GROUP BY account_id`,
+        )
+        .raw()
+        .all(parameters(accountId, since)),
+  };
 }
 
 function prepareRollUp(db: Db, summed: Statement<[], number>) {
