@@ -205,6 +205,19 @@ describe('a tool', () => {
     expect((await keys())[0]?.revokedAt).not.toBeNull();
   });
 
+  it.each([
+    ['two words', ['--model', 'up/m']],
+    ['one word', ['--model=up/m']],
+  ])('takes the model right after its name, in %s; a later one is its own', async (_, words) => {
+    const { start } = await place();
+    const ran = await finish(start(['claude', ...words, 'ask', '0', '--model', 'x']));
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stderr).toContain(', model up/m (window 100,000)');
+    const { args, env } = JSON.parse(ran.stdout) as Report;
+    expect(args.slice(2)).toEqual(['ask', '0', '--model', 'x']);
+    expect(env).toMatchObject({ ANTHROPIC_MODEL: 'up/m' });
+  });
+
   it('that a signal ends, ends the command with the same signal', async () => {
     const { start, keys } = await place();
     expect(await finish(start(['claude', 'die']))).toMatchObject({ code: null, signal: 'SIGKILL' });

@@ -31,8 +31,8 @@ export function defineRun(run: Command, context: Context): void {
       'after',
       `\nTools:\n${TOOLS.map(({ name, title }) => `  ${name.padEnd(width)}  ${title}`).join('\n')}\n` +
         `  ${'--'.padEnd(width)}  any program, with the variables of the official SDKs\n` +
-        '\nA gateway that runs on the configured address is used; otherwise one runs as long as the tool does. All words after' +
-        '\nthe tool are its own.' +
+        '\nA gateway that runs on the configured address is used; otherwise one runs as long as the tool does. --model' +
+        '\nmay also follow the tool; all other words after it are its own.' +
         '\n\nExamples:\n  gateway run claude\n  gateway run --model openai/gpt-5.2 claude -p "What does this project do?"' +
         '\n  gateway run codex exec "Add a test"\n  gateway run -- node app.js',
     )
@@ -48,6 +48,8 @@ interface Choice {
   file: string;
   args: readonly string[];
   setup: Tool['setup'];
+  /** Named after the tool. */
+  model?: string | undefined;
 }
 
 async function runCommand(
@@ -95,7 +97,7 @@ async function start(choice: Choice, { options, command, context, signals, undo 
     context,
   });
   undo.push(() => gateway.stop());
-  const model = await gateway.model(options.model);
+  const model = await gateway.model(choice.model ?? options.model);
   const folder = createPrivateFolder();
   undo.push(() => folder.remove());
   const setup = choice.setup({
@@ -135,7 +137,14 @@ async function choose([first, ...args]: string[], context: Context): Promise<Cho
       127,
     );
   }
-  return { name: tool.name, file, args, setup: tool.setup };
+  return { name: tool.name, file, setup: tool.setup, ...modelFirst(args) };
+}
+
+/** `gateway run claude --model NAME …`: a tool's own option would name a model that the tool does not know, or not its window. */
+function modelFirst(words: readonly string[]): Pick<Choice, 'model' | 'args'> {
+  const [first = '', second, ...rest] = words;
+  if (first.startsWith('--model=')) return { model: first.slice('--model='.length), args: words.slice(1) };
+  return first === '--model' && second !== undefined ? { model: second, args: rest } : { args: words };
 }
 
 function chooseProgram([program = '', ...args]: string[], context: Context): Choice {
