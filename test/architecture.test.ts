@@ -3,8 +3,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { dirname, join } from 'node:path/posix';
-import ts from 'typescript';
+import type TypeScript from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { ts } from './helpers/typescript.ts';
 
 const ROOT = [
   'errors',
@@ -199,7 +200,7 @@ function wireWords(path: string, source: string): string[] {
   if (WIRE_FOLDERS.includes(houseOf(path)) || !MAY_HOLD.test(source)) return [];
   const allowed = WIRE_ALLOWED[path] ?? [];
   const found = new Set<string>();
-  const visit = (node: ts.Node): void => {
+  const visit = (node: TypeScript.Node): void => {
     const word = wireWord(node);
     if (word !== undefined && !allowed.includes(word)) found.add(word);
     ts.forEachChild(node, visit);
@@ -208,7 +209,7 @@ function wireWords(path: string, source: string): string[] {
   return [...found].map((word) => `${path}: ${word}`);
 }
 
-function wireWord(node: ts.Node): string | undefined {
+function wireWord(node: TypeScript.Node): string | undefined {
   if (ts.isIdentifier(node)) {
     return WIRE_WORDS.has(node.text) && !NAMES_OF_MEMBERS.has(node.text) ? node.text : undefined;
   }

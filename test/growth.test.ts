@@ -2,7 +2,7 @@
 // read what clients and providers write, and every function that goes over such a text, is measured here as the text grows.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
-import ts from 'typescript';
+import type TypeScript from 'typescript';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { estimateBody } from '../src/protocols/shared/hints.ts';
 import { createCustomToolInput } from '../src/canonical/custom-tool-input.ts';
@@ -32,6 +32,7 @@ import { fasterThanLinear, isDone } from './helpers/growth.ts';
 import { BOTH, type OneOfBoth, context, mover, NOTHING, send } from './translation/pipeline.ts';
 import { cross } from './translation/cross.ts';
 import { provider } from './routing/fixtures.ts';
+import { ts } from './helpers/typescript.ts';
 
 // Processor time is measured: where others load the machine, a test waits long for its own.
 vi.setConfig({ testTimeout: 120_000 });
@@ -50,7 +51,7 @@ function filesOf(path: string): string[] {
 /** Every literal once. */
 function expressionsIn(path: string): string[] {
   const found: string[] = [];
-  const visit = (node: ts.Node): void => {
+  const visit = (node: TypeScript.Node): void => {
     if (ts.isRegularExpressionLiteral(node)) found.push(node.text);
     ts.forEachChild(node, visit);
   };

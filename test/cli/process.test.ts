@@ -7,11 +7,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import ts from 'typescript';
+import type TypeScript from 'typescript';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { describeProgram } from '../../src/cli/program.ts';
 import { COMPILED } from '../helpers/process.ts';
 import { createShell, temporaryDirectory } from './harness.ts';
+import { ts } from '../helpers/typescript.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/gateway.js', import.meta.url));
 const RECORDER = fileURLToPath(new URL('record-imports.cjs', import.meta.url));
@@ -203,7 +204,7 @@ test.each(['program.ts', 'commands/running/serve.ts', 'commands/keys.ts'])(
 /** What a module loads before it runs. */
 function importsOf(source: string): string[] {
   return ts.createSourceFile('', source, ts.ScriptTarget.Latest).statements.flatMap((statement) => {
-    const { moduleSpecifier } = statement as ts.ImportDeclaration;
+    const { moduleSpecifier } = statement as TypeScript.ImportDeclaration;
     const typeOnly = ts.isImportDeclaration(statement)
       ? statement.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword
       : ts.isExportDeclaration(statement) && statement.isTypeOnly;

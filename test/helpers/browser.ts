@@ -1,7 +1,12 @@
 // A real browser for tests of the page: whatever Chrome or Chromium the machine has.
 import { accessSync, constants } from 'node:fs';
+import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
-import { chromium, type Browser } from 'playwright-core';
+import type Playwright from 'playwright-core';
+import type { Browser } from 'playwright-core';
+
+// Through `import`, Node would first read all of it for the names of its exports.
+const load = createRequire(import.meta.url);
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
 const APPLICATIONS = [
@@ -47,6 +52,7 @@ const UNUSED_FEATURES = [
 
 /** `rules`: names that the browser takes for other addresses, as `--host-resolver-rules` has them. */
 export async function startBrowser(executablePath: string, rules = ''): Promise<Browser> {
+  const { chromium } = load('playwright-core') as typeof Playwright;
   return chromium.launch({
     executablePath,
     timeout: 60_000,

@@ -56,13 +56,15 @@ function timeOf(run: () => unknown, enough: number, hopeless: number, patience: 
 
 /**
  * Undefined where the work grows as the text does; else what was measured. `prepare` makes the text, which is not measured, and
- * gives the work on it. Stops at the first step that grows too fast: the next one could take hours.
+ * gives the work on it. Stops at the first step that grows too fast: the next one could take hours. `sizes`: each ten times the one
+ * before.
  */
 export function fasterThanLinear(
   prepare: (characters: number) => () => unknown,
   patience = PATIENCE,
+  sizes: readonly number[] = SIZES,
 ): string | undefined {
-  const [first = 0, ...steps] = SIZES;
+  const [first = 0, ...steps] = sizes;
   let last = Math.max(NOISE, timeOf(prepare(first), NOISE, 100 * NOISE, patience));
   if (last === Infinity) return `${first} characters: not done in ${patience} ms`;
   for (const size of steps) {
