@@ -18,6 +18,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Half of the processor time was the reading of the same modules for each file. Tests clean up after themselves anyhow.
     isolate: false,
+    // What was compiled for a run is there for the next one.
+    experimental: { fsModuleCache: true },
     // The names of rows in titles, which are cut at 40 characters otherwise.
     chaiConfig: { truncateThreshold: 160 },
     // What a test waits for comes late on a machine that others load: one that takes a second alone took 20 beside ten programs.
