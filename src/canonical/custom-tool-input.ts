@@ -1,5 +1,6 @@
 // The text of a custom tool's call, out of the `{"input": "…"}` of the function that stood for it: also while it streams. Each
 // character is looked at once, however the text is cut into pieces.
+import { isObject } from './json.ts';
 
 export interface CustomToolInput {
   /** The text that this piece of the arguments adds. */
@@ -111,10 +112,13 @@ function endsInHalf(text: string): boolean {
   return last >= 0xd800 && last <= 0xdbff;
 }
 
+/** `{}`: the model gave the tool nothing. */
 function inputOf(text: string): string {
   try {
-    const value = JSON.parse(text) as { input?: unknown } | null;
-    return typeof value?.input === 'string' ? value.input : text;
+    const value: unknown = JSON.parse(text);
+    if (!isObject(value)) return text;
+    if (Object.keys(value).length === 0) return '';
+    return typeof value.input === 'string' ? value.input : text;
   } catch {
     return text;
   }
