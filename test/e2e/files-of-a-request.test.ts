@@ -29,8 +29,8 @@ it('one small request runs through few files', async () => {
     expect(await ask(to, { ...question, model: 'm' })).toMatchObject({ status: 200, content: 'Hello' });
   }
 
-  /** The fewest of some rounds: timers and earlier requests run functions, too. */
-  async function fewestFiles(question: Question): Promise<FilesRun> {
+  /** The fewest of some rounds, or the first that are few enough: timers and earlier requests run functions, too. */
+  async function fewestFiles(question: Question, enough: number): Promise<FilesRun> {
     let fewest: FilesRun = new Map();
     for (let round = 0; round < 12; round += 1) {
       await answered(question);
@@ -38,12 +38,13 @@ it('one small request runs through few files', async () => {
       await answered(question);
       const files = await filesRun();
       if (round === 0 || files.size < fewest.size) fewest = files;
+      if (files.size <= enough) break;
     }
     return fewest;
   }
 
   for (const [what, mostFiles, question] of CASES) {
-    const files = await fewestFiles(question);
+    const files = await fewestFiles(question, mostFiles);
     const shown = [...files].map(([path, functions]) => `${path}: ${functions.join(' ')}`).sort();
     expect(files.size, `${what}\n${shown.join('\n')}`).toBeGreaterThan(20);
     expect(files.size, `${what}\n${shown.join('\n')}`).toBeLessThanOrEqual(mostFiles);
