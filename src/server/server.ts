@@ -134,9 +134,7 @@ function createHandler({ deps, site, connections, newRequestId }: Shared, isReti
   function serveArrived(): void {
     const requests = arrived;
     arrived = [];
-    for (const request of requests) {
-      serve(request, isOwnHost, { deps, site }).catch((error: unknown) => refuse(request, error, deps));
-    }
+    for (const request of requests) void serve(request, isOwnHost, { deps, site });
   }
 
   return (incoming, response, unexpected) => {
@@ -158,24 +156,28 @@ async function serve(
   isOwnHost: HostCheck,
   { deps, site }: Pick<Shared, 'deps' | 'site'>,
 ): Promise<void> {
-  if (!isOwnHost(request.rawHeaders, deps.current.config.listen)) {
-    throw new GatewayError(
-      'forbidden_host',
-      'this Host name is not served here (listen.names in the configuration adds one)',
-    );
+  try {
+    if (!isOwnHost(request.rawHeaders, deps.current.config.listen)) {
+      throw new GatewayError(
+        'forbidden_host',
+        'this Host name is not served here (listen.names in the configuration adds one)',
+      );
+    }
+    if (request.unexpected) {
+      const message = 'this expectation is not met here; send expect: 100-continue, or none';
+      throw new GatewayError('invalid_request', message, { status: 417 });
+    }
+    const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
+    const { method, path, headers } = request;
+    const asked = { method, path, upgrade: headers.upgrade, metrics: deps.metrics !== undefined };
+    const found = route(asked, origin, site);
+    await (found.name === 'site' ? site?.answer(request) : answer(found, request, deps));
+  } catch (error) {
+    refuse(request, error, deps);
   }
-  if (request.unexpected) {
-    const message = 'this expectation is not met here; send expect: 100-continue, or none';
-    throw new GatewayError('invalid_request', message, { status: 417 });
-  }
-  const origin = (): string => `http://${hostOf(request.rawHeaders) ?? ''}`;
-  const { method, path, headers } = request;
-  const asked = { method, path, upgrade: headers.upgrade, metrics: deps.metrics !== undefined };
-  const found = route(asked, origin, site);
-  await (found.name === 'site' ? site?.answer(request) : answer(found, request, deps));
 }
 
-/** The one place where errors are caught: answered in the client's protocol, and logged. */
+/** Errors, which `serve` alone catches: answered in the client's protocol, and logged. */
 function refuse(request: ClientRequest, error: unknown, deps: GatewayDeps): void {
   const { requestId, path, headers, response, sink } = request;
   if (error instanceof ClientGone || response.destroyed) return;

@@ -125,7 +125,15 @@ async function ask(
   trace.contacts += 1;
   if (trace.spans !== undefined) beginContact(trace.spans, request, startedAt);
   try {
-    const reply = await readReply(request, asking);
+    const replied = await deps.client.open(
+      callOf(request, options.inbound.stream, trace),
+      options.cancellation,
+    );
+    if (replied.status !== 200) {
+      throw new FailureError(await readErrorReply(replied, request.protocol, deps.clock));
+    }
+    const reading = readReply(replied, request, asking);
+    const reply = reading instanceof Promise ? await reading : reading;
     health.succeeded(deps.clock.monotonic() - startedAt);
     return { reply, request };
   } catch (error) {
@@ -157,23 +165,35 @@ function note(
   trace.failures = [...trace.failures, { target, protocol, status, kind, reason, message, ms }];
 }
 
-/** Throws FailureError if the reply is no answer, before anything is written to the client. */
-async function readReply(request: BuiltRequest, asking: Asking): Promise<CommittedReply> {
-  const { options, trace, deps } = asking;
-  const { stream } = options.inbound;
-  const reply = await deps.client.open(callOf(request, stream, trace), options.cancellation);
-  if (reply.status !== 200) {
-    throw new FailureError(await readErrorReply(reply, request.protocol, deps.clock));
-  }
+/**
+ * Throws or rejects with FailureError if the reply is no answer, before anything is written to the client. A promise only if the
+ * reply has not arrived as a whole, or its turn is paused.
+ */
+function readReply(
+  reply: ProviderReply,
+  request: BuiltRequest,
+  asking: Asking,
+): CommittedReply | Promise<CommittedReply> {
+  const { options, trace } = asking;
   trace.upstreamId = reply.header('request-id') ?? reply.header('x-request-id');
   const { returnedHeaders } = options.inbound.protocol.client;
   if (returnedHeaders !== undefined && !request.crossing) {
     trace.returnedHeaders = returned(reply, returnedHeaders);
   }
-  if (!isWholeReply(reply, stream)) return readStream(reply, request, asking);
+  if (!isWholeReply(reply, options.inbound.stream)) return readStream(reply, request, asking);
   const body = readBody(reply.body, options.maxReply);
-  const bytes = body instanceof Promise ? await body : body;
-  const whole = readWholeReply(bytes, request, options.maxValues);
+  if (body instanceof Promise || request.pausing !== undefined) return readTurn(body, request, asking);
+  return readWholeReply(body, request, options.maxValues);
+}
+
+/** Of a provider that may pause its turns, the whole turn. */
+async function readTurn(
+  body: Buffer | Promise<Buffer>,
+  request: BuiltRequest,
+  asking: Asking,
+): Promise<CommittedReply> {
+  const { options } = asking;
+  const whole = readWholeReply(await body, request, options.maxValues);
   if (request.pausing !== undefined) {
     whole.value = await wholeTurn(whole, continueTurn(request, asking), request, options);
   }
