@@ -7,6 +7,8 @@ import { withoutKeys } from './ids.ts';
 export type Fields = Record<string, unknown>;
 
 export interface Logger {
+  /** All records are discarded, so none need be made. */
+  readonly isOff?: boolean;
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   error(message: string, fields?: Fields): void;
@@ -140,6 +142,7 @@ function cut(text: string, most: number): string {
 }
 
 export const silentLog: Logger = {
+  isOff: true,
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,

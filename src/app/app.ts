@@ -208,7 +208,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const observers: Observer[] = [
     live,
     usage,
-    createRequestLog(log),
+    ...(log.isOff === true ? [] : [createRequestLog(log)]),
     createItemRecorder(items, () => state.config.responses.store),
   ];
   const deps: GatewayDeps = {

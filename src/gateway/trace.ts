@@ -140,11 +140,11 @@ export class Trace implements Admitted {
   attempts = 0;
   /** The last target that was contacted. */
   contact: Contact | undefined = undefined;
-  /** The provider's own request id; redacted when the request is over. */
+  /** The provider's own request id, as it came: `loggedId`. */
   upstreamId: string | undefined = undefined;
   /** The provider's headers for the client, flat: name, value, name, value. */
   returnedHeaders: readonly string[] = NO_HEADERS;
-  /** Set if the client's protocol has ids of another form; redacted when the request is over. */
+  /** Set if the client's protocol has ids of another form. The provider's is as it came: `loggedId`. */
   replyIds: ReplyIds | undefined = undefined;
   /** The estimated input tokens that the client got, since the provider had not counted them. */
   estimatedInput: number | undefined = undefined;
@@ -185,19 +185,19 @@ export function startTrace(admitted: Admitted, observers: readonly Observer[]): 
   return trace;
 }
 
-/** Characters of a provider's id in the log. */
-const MAX_ID_LENGTH = 100;
-
 export function finishTrace(trace: Trace, clock: Clock, observers: readonly Observer[]): void {
-  const { startedAt, firstByteAt, replyIds, upstreamId, contact } = trace;
+  const { startedAt, firstByteAt } = trace;
   trace.endedAt = clock.now();
   trace.firstByteMs = firstByteAt === undefined ? null : firstByteAt - startedAt;
   trace.durationMs = clock.monotonic() - startedAt;
-  if (contact !== undefined) {
-    // A provider's id may hold anything.
-    const idOf = (text: string): string => redact(text, contact.target.provider).slice(0, MAX_ID_LENGTH);
-    if (upstreamId !== undefined) trace.upstreamId = idOf(upstreamId);
-    if (replyIds !== undefined) trace.replyIds = { theirs: idOf(replyIds.theirs), ours: replyIds.ours };
-  }
   for (const observer of observers) observer.finished(trace);
+}
+
+/** Characters of a provider's id in the log. */
+const MAX_ID_LENGTH = 100;
+
+/** A provider's id for the log: it may hold anything. */
+export function loggedId(id: string | undefined, { contact }: FinishedTrace): string | undefined {
+  if (id === undefined || contact === undefined) return id;
+  return redact(id, contact.target.provider).slice(0, MAX_ID_LENGTH);
 }

@@ -6,7 +6,7 @@ import { costOf } from '../routing/price.ts';
 import type { UsageRow, Store } from '../store/store.ts';
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
-import type { FinishedTrace, Observer } from '../gateway/trace.ts';
+import { type FinishedTrace, loggedId, type Observer } from '../gateway/trace.ts';
 import { totalInput } from '../canonical/reply.ts';
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
@@ -181,9 +181,9 @@ function fieldsOf(trace: FinishedTrace) {
     first_byte_ms: trace.firstByteMs === null ? undefined : Math.round(trace.firstByteMs),
     ms: Math.round(trace.durationMs),
     attempts: trace.attempts > 1 ? trace.attempts : undefined,
-    upstream_id: trace.upstreamId,
+    upstream_id: loggedId(trace.upstreamId, trace),
     reply_id: trace.replyIds?.ours,
-    upstream_reply_id: trace.replyIds?.theirs,
+    upstream_reply_id: loggedId(trace.replyIds?.theirs, trace),
     dropped: listOf(contact?.dropped),
     changed: listOf(contact?.changed),
     lost: outcome.lost,
