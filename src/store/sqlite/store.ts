@@ -87,19 +87,37 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
   };
 }
 
+/** Areas that most commands do without are prepared at their first use. */
 function prepare(db: Db) {
   const keys = prepareKeys(db);
+  const usage = once(() => prepareUsage(db, keys.touchKey));
+  const requests = once(() => prepareRequests(db));
+  const items = once(() => prepareItems(db));
+  const admin = once(() => prepareAdmin(db));
   return {
     ...prepareAdmissions(db),
     ...prepareAccounts(db, keys.forgetKeys),
     ...keys,
     ...prepareHealth(db),
-    usage: prepareUsage(db, keys.touchKey),
-    requests: prepareRequests(db),
-    items: prepareItems(db),
-    admin: prepareAdmin(db),
+    get usage() {
+      return usage();
+    },
+    get requests() {
+      return requests();
+    },
+    get items() {
+      return items();
+    },
+    get admin() {
+      return admin();
+    },
     ping: db.prepare('SELECT count(*) FROM migrations'),
   };
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 export type Statements = ReturnType<typeof prepare>;
