@@ -29,7 +29,11 @@ function scriptOf(filename, source) {
   return script;
 }
 
-Module.prototype._compile = function (source, filename) {
+const compile = Module.prototype._compile;
+
+/** `format`: since Node 22, which can require ES modules, too. */
+Module.prototype._compile = function (source, filename, format) {
+  if (format === 'module') return Reflect.apply(compile, this, [source, filename, format]);
   const module = this;
   const require = (id) => module.require(id);
   require.resolve = (request, options) => Module._resolveFilename(request, module, false, options);
