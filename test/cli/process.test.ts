@@ -10,12 +10,11 @@ import type { Command } from 'commander';
 import type TypeScript from 'typescript';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { describeProgram } from '../../src/cli/program.ts';
-import { COMPILED } from '../helpers/process.ts';
 import { createShell, temporaryDirectory } from './harness.ts';
 import { ts } from '../helpers/typescript.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/gateway.js', import.meta.url));
-const RECORDER = fileURLToPath(new URL('record-imports.cjs', import.meta.url));
+const RECORDER = new URL('record-imports.mjs', import.meta.url).href;
 const LOADED_SCRIPTS = fileURLToPath(new URL('loaded-scripts.mjs', import.meta.url));
 
 interface Options {
@@ -31,11 +30,7 @@ function start(argv: string[], options: Options = {}): ChildProcess {
   const directory = options.directory ?? temporaryDirectory();
   const child = spawn(process.execPath, [...(options.node ?? []), options.script ?? BIN, ...argv], {
     cwd: directory,
-    env: {
-      ...{ ...COMPILED, PATH: process.env['PATH'] },
-      ...{ XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory },
-      ...options.env,
-    },
+    env: { PATH: process.env['PATH'], XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory, ...options.env },
     stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -85,7 +80,7 @@ describe('loads nothing heavy for', () => {
     const directory = temporaryDirectory();
     const record = join(directory, 'imports');
     const words = argv.filter((word) => word !== undefined);
-    await finish(start(words, { directory, node: ['--require', RECORDER], env: { RECORD_IMPORTS: record } }));
+    await finish(start(words, { directory, node: ['--import', RECORDER], env: { RECORD_IMPORTS: record } }));
     const imports = readFileSync(record, 'utf8').split('\n');
     expect(imports).toContain('NativeModule events');
     const heavy = HASHING.includes(words[0] ?? '') ? HEAVY : [...HEAVY, 'crypto'];

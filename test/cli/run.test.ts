@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
 import type { Key } from '../../src/store/store.ts';
-import { COMPILED, home } from '../helpers/process.ts';
+import { home } from '../helpers/process.ts';
 import { scriptedProvider } from '../helpers/scripted-provider.ts';
 import { createShell, temporaryDirectory } from './harness.ts';
 
@@ -95,7 +95,7 @@ async function place(
     start(words, env = {}) {
       const child = spawn(process.execPath, [BIN, 'run', ...words], {
         cwd: directory,
-        env: { ...COMPILED, PATH: bin, HOME: directory, TMPDIR: temporary, ...env },
+        env: { PATH: bin, HOME: directory, TMPDIR: temporary, ...env },
         stdio: ['pipe', 'pipe', 'pipe'],
       });
       onTestFinished(() => void child.kill('SIGKILL'));
@@ -168,7 +168,7 @@ describe('a tool', () => {
     const child = start(['claude', 'wait']);
     await once(child.stdout ?? child, 'data');
     const command = async (...words: string[]) => {
-      const env = { ...COMPILED, HOME: directory };
+      const env = { HOME: directory };
       const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
       return finish(spawn(process.execPath, [BIN, ...words], { cwd: directory, env, stdio }));
     };

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { provider } from '../helpers/gateway.ts';
-import { COMPILED, home } from '../helpers/process.ts';
+import { home } from '../helpers/process.ts';
 import { rawClient, rawRequest } from '../helpers/raw-client.ts';
 import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
 import { send } from '../helpers/ask.ts';
@@ -124,7 +124,6 @@ test.runIf(existsSync('/usr/bin/script'))('nor does a terminal that nobody reads
   const terminal = spawn('/usr/bin/script', ['-qfec', `echo $$ > '${id}'; ${serve}`, '/dev/null'], {
     cwd: shell.directory,
     env: {
-      ...COMPILED,
       PATH: process.env.PATH,
       HOME: shell.directory,
       XDG_CONFIG_HOME: shell.directory,

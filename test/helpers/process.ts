@@ -15,12 +15,6 @@ import { openStore } from '../../src/store/open.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/gateway.js', import.meta.url));
 
-/** Variables of a program that compiles no script that another one of this run has compiled: a third of the time of its start. */
-export const COMPILED: Readonly<Record<string, string>> = {
-  NODE_OPTIONS: `--require ${JSON.stringify(fileURLToPath(new URL('compiled-scripts.cjs', import.meta.url)))}`,
-  SCRIPTS_OF_TEST_RUN: join(process.env['GATEWAY_TEST_RUN'] ?? tmpdir(), 'scripts'),
-};
-
 export interface Home {
   directory: string;
   database: string;
@@ -82,7 +76,7 @@ export function home(environment: Record<string, string> = {}): Home {
     output: { stdout: string; stderr: string };
     ended: Promise<Ended>;
   } {
-    const env = { ...COMPILED, ...environmentOf() };
+    const env = environmentOf();
     const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, BIN, ...args];
     const [program, words] =
       descriptors === undefined ? [process.execPath, [BIN, ...args]] : ['/bin/sh', limited];
