@@ -16,14 +16,25 @@ export function Dialog({ title, onClose, children }: DialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const [id] = useState(() => `dialog-${(dialogs += 1)}`);
   useEffect(() => {
+    const element = dialog.current;
+    if (element === null) return undefined;
     const from = document.activeElement;
-    dialog.current?.showModal();
+    // Escape would close it at once, and say so later: meanwhile a key could not open it again.
+    const leave = (event: Event): void => {
+      event.preventDefault();
+      onClose();
+    };
+    element.addEventListener('cancel', leave);
+    element.addEventListener('close', onClose);
+    element.showModal();
     return () => {
+      element.removeEventListener('close', onClose);
+      element.close();
       if (from instanceof HTMLElement && from.isConnected) from.focus();
     };
   }, []);
   return html`
-    <dialog ref=${dialog} aria-labelledby=${id} onClose=${onClose}>
+    <dialog ref=${dialog} aria-labelledby=${id}>
       <h2 id=${id}>${title}</h2>
       ${children}
     </dialog>
