@@ -175,7 +175,7 @@ const MEASURED = 1 + MEASURES.length;
 const AT = Object.fromEntries(COUNTS.map((count, index) => [count, index]));
 
 /** `row`: the counts in the order of COUNTS, from the position `from` on; none if there is nothing to sum up. */
-export function toTotals(row: readonly Value[], from = 0): Totals {
+function toTotals(row: readonly Value[], from = 0): Totals {
   const count = (name: string): number => Number(row[from + (AT[name] ?? -1)] ?? 0);
   // Without rows, sums are null.
   const isEmpty = (row[from] ?? null) === null;

@@ -97,21 +97,27 @@ export function createUsageSums(connection: Connection) {
   ): Promise<AccountRows[]> {
     const first = hourOf(since);
     const text = reportOf(grouping, accountId !== undefined, DIALECT);
-    return connection.read({ text, arrays: true }, first, daysFrom(grouping, first), ...of(accountId));
+    return connection.read(
+      { text, arrays: true },
+      first,
+      daysFrom(grouping, first),
+      ...parametersOf(accountId),
+    );
   }
 
-  const of = (accountId: number | undefined): number[] => (accountId === undefined ? [] : [accountId]);
+  const parametersOf = (accountId: number | undefined): number[] =>
+    accountId === undefined ? [] : [accountId];
   const hours = (accountId: number | undefined): string =>
     accountId === undefined ? HOURS : `${HOURS} AND account_id = $2`;
 
   function admissionsByHour(accountId: number | undefined, since: number): Promise<HourAdmissions[]> {
     const text = `SELECT account_id AS "accountId", hour, requests ${hours(accountId)} ORDER BY account_id, hour`;
-    return connection.read({ text }, hourOf(since), ...of(accountId));
+    return connection.read({ text }, hourOf(since), ...parametersOf(accountId));
   }
 
   function admissionLists(accountId: number | undefined, since: number): Promise<AccountRows[]> {
     const text = `SELECT account_id, ${listOf(['hour', 'requests'])} ${hours(accountId)} GROUP BY account_id`;
-    return connection.read({ text, arrays: true }, hourOf(since), ...of(accountId));
+    return connection.read({ text, arrays: true }, hourOf(since), ...parametersOf(accountId));
   }
 
   /** Deletes the sums of one kind and one hour or day. A day that loses some of its hours loses their counts. */

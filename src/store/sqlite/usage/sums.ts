@@ -28,8 +28,7 @@ import type { Db } from '../driver.ts';
 const STEP = 2000;
 
 const sum = (count: string): string => `sum(${count})`;
-const rowOf = (of: (count: string) => string): string =>
-  COUNTS.map((count) => `${of(count)} AS ${count}`).join(', ');
+const SUMS = COUNTS.map((count) => `${sum(count)} AS ${count}`).join(', ');
 const ADD = COUNTS.map((count) => `${count} = ${count} + excluded.${count}`).join(', ');
 
 const RANGE = `CASE ${FIRST_BYTE_LIMITS.map((limit, range) => `WHEN first_byte_ms < ${limit} THEN ${range}`).join(' ')}
@@ -53,12 +52,10 @@ const sumsOfRows = (condition: string): string => `
 const ROLL_UP = `
   WITH step AS MATERIALIZED (${sumsOfRows('id >= ? AND id <= ?')})
   INSERT INTO usage_sums (${COLUMNS})
-  SELECT kind, at, account_id, name, maker, ${rowOf(sum)} FROM (${KINDS.flatMap(
-    ({ hour, day, name, provider }) => [
-      `SELECT ${hour} AS kind, hour AS at, ${name} AS name, ${provider} AS maker, * FROM step`,
-      `SELECT ${day}, hour - hour % ${DAY_MS}, ${name}, ${provider}, * FROM step`,
-    ],
-  ).join(' UNION ALL ')})
+  SELECT kind, at, account_id, name, maker, ${SUMS} FROM (${KINDS.flatMap(({ hour, day, name, provider }) => [
+    `SELECT ${hour} AS kind, hour AS at, ${name} AS name, ${provider} AS maker, * FROM step`,
+    `SELECT ${day}, hour - hour % ${DAY_MS}, ${name}, ${provider}, * FROM step`,
+  ]).join(' UNION ALL ')})
   WHERE true GROUP BY 1, 2, 3, 4, 5
   ON CONFLICT DO UPDATE SET ${ADD}`;
 
@@ -96,7 +93,7 @@ export function prepareUsageSums(db: Db) {
     const window: Window = { since: first, days: daysFrom(grouping, first), summed: summed.get() ?? 0 };
     return statement.all(accountId === undefined ? window : { ...window, account: accountId });
   }
-  const admissions = prepareAdmissions(db);
+  const admissions = prepareAdmissionsByHour(db);
   // One transaction, so that a row that is added to the sums at the same time counts once.
   return {
     ...prepareRollUp(db, summed),
@@ -116,7 +113,7 @@ export function prepareUsageSums(db: Db) {
   };
 }
 
-function prepareAdmissions(db: Db) {
+function prepareAdmissionsByHour(db: Db) {
   type Parameters = Pick<Window, 'since' | 'account'>;
   const hours = (accountId: number | undefined): string =>
     `FROM hours WHERE hour >= @since ${accountId === undefined ? '' : 'AND account_id = @account'}`;
