@@ -98,6 +98,7 @@ let counts: Intl.NumberFormat | undefined;
 let short: Intl.NumberFormat | undefined;
 
 export function formatCount(count: number): string {
+  if (count >= 0 && count < 1000 && Number.isInteger(count)) return String(count);
   if (Number.isSafeInteger(count)) return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
   counts ??= new Intl.NumberFormat('en-US');
   return counts.format(count);
@@ -145,3 +146,7 @@ export const LOCAL: Zone = {
 
 /** `2026-11-21 14:30` */
 export const shown = (at: number, zone: Zone): string => formatTime(at + zone.offset(at));
+
+/** The same of an ISO time in UTC. */
+export const shownIso = (iso: string, zone: Zone): string =>
+  zone === UTC ? iso.slice(0, 16).replace('T', ' ') : shown(Date.parse(iso), zone);

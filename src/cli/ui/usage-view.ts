@@ -13,6 +13,7 @@ import {
   widthOf,
   type Style,
   shown,
+  shownIso,
   UTC,
   type Zone,
 } from './style.ts';
@@ -253,7 +254,7 @@ function groupTable(
 function groupText(member: string, value: unknown, zone: Zone): string {
   if (typeof value !== 'string') return '-';
   if (member !== 'day' && member !== 'hour') return clean(value);
-  const text = shown(Date.parse(value), zone);
+  const text = shownIso(value, zone);
   return member === 'day' ? text.slice(0, 10) : text;
 }
 
@@ -275,7 +276,7 @@ function plainTables(rows: readonly AccountUsage[], by: Grouping | undefined, zo
     { title: 'LEFT', value: ({ remaining }) => countOrNone(remaining), align: 'right' },
     {
       title: zone === UTC ? 'RESETS (UTC)' : 'RESETS',
-      value: ({ resets_at: at }) => (at === undefined ? '' : shown(Date.parse(at), zone)),
+      value: ({ resets_at: at }) => (at === undefined ? '' : shownIso(at, zone)),
     },
     ...TOTALS,
   ]);
