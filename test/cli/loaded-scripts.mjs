@@ -1,5 +1,5 @@
 // Runs the command lines of LINES one after the other in the built program, and writes to the file RECORD which scripts each needs,
-// with their bytes.
+// with their bytes, and which parts of Node are loaded after it.
 import { statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename } from 'node:path';
@@ -18,7 +18,10 @@ for (const line of JSON.parse(process.env.LINES)) {
   for (const path of Object.keys(require.cache)) if (path.endsWith('.cjs')) delete require.cache[path];
   await require(main).run(line);
   const scripts = Object.keys(require.cache).filter((path) => path.endsWith('.cjs'));
-  loaded[line.join(' ')] = Object.fromEntries(scripts.map((path) => [basename(path), statSync(path).size]));
+  loaded[line.join(' ')] = {
+    scripts: Object.fromEntries(scripts.map((path) => [basename(path), statSync(path).size])),
+    parts: [...process.moduleLoadList],
+  };
 }
 writeFileSync(process.env.RECORD, JSON.stringify(loaded));
 process.exit(0);

@@ -1,13 +1,13 @@
-// What only a real process can show: its violent and its gentle end, and what it leaves behind on disk and in its log.
+// What only a real process can show: its violent end, and what it leaves behind on disk and in its log.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PROVIDER_KEY, provider } from '../helpers/gateway.ts';
 import { home } from '../helpers/process.ts';
 import type { Home, Server } from '../helpers/process.ts';
-import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
+import { scriptedProvider } from '../helpers/scripted-provider.ts';
 import type { ScriptedProvider } from '../helpers/scripted-provider.ts';
-import { goodAnswer, STREAM } from './replies.ts';
+import { goodAnswer } from './replies.ts';
 
 interface Place {
   shell: Home;
@@ -71,7 +71,7 @@ test('no secret is left on disk, in the log, in an error or at the provider', as
   }
   const nearMiss = `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`;
   bodies.push(await (await ask(server, nearMiss)).text());
-  const list = await shell.run('keys', 'list');
+  const list = await shell.command('keys', 'list');
   server.child.kill('SIGTERM');
   const { code, stdout, stderr } = await server.ended;
   expect(code).toBe(0);
@@ -89,45 +89,3 @@ test('no secret is left on disk, in the log, in an error or at the provider', as
   }
   for (const text of everywhere) expect(text).not.toContain(PROVIDER_KEY);
 });
-
-test('SIGTERM lets a stream finish, refuses new connections, and ends with 0', async () => {
-  const { server, upstream, key } = await place();
-  const more = gate();
-  const at = STREAM.chat.indexOf('dich');
-  upstream.play({ steps: [STREAM.chat.slice(0, at), more.opened, STREAM.chat.slice(at)] });
-  const response = await ask(server, key, { stream: true, stream_options: { include_usage: true } });
-  server.child.kill('SIGTERM');
-  await server.logged('stopping');
-  await refused(server);
-  more.open();
-  expect(await response.text()).toBe(STREAM.chat);
-  expect(await server.ended).toMatchObject({ code: 0, signal: null });
-});
-
-test('a second signal does not wait for the stream', async () => {
-  const { server, upstream, key } = await place();
-  upstream.play({ steps: [STREAM.chat.slice(0, STREAM.chat.indexOf('dich')), gate().opened] });
-  const response = await ask(server, key, { stream: true });
-  server.child.kill('SIGTERM');
-  await server.logged('stopping');
-  server.child.kill('SIGTERM');
-  expect((await server.ended).code).not.toBe(0);
-  // Cut, and not shown as complete.
-  const text = await response.text().catch(() => '');
-  expect(text).not.toContain('[DONE]');
-});
-
-/** The listeners close right after the log says so: until then a connection may still be taken. */
-async function refused({ url }: Server): Promise<void> {
-  for (;;) {
-    try {
-      const response = await fetch(`${url}/health`, { headers: { connection: 'close' } });
-      await response.arrayBuffer();
-    } catch (error) {
-      expect((error as { cause?: { code?: string } }).cause?.code).toMatch(
-        /ECONNREFUSED|ECONNRESET|UND_ERR_SOCKET/,
-      );
-      return;
-    }
-  }
-}

@@ -114,16 +114,6 @@ describe('status', () => {
     expect(afterwards.stdout).toContain('Servers on this database avoid:\n  cooling for 59m: own/limited');
   });
 
-  it('lists two gateways on one database, oldest first, and not one on another database beside it', async () => {
-    const at = home();
-    const first = await at.serve();
-    const second = await at.serve();
-    await at.serve('--database', join(dirname(at.database), 'other.db'));
-    expect(socketsOf(at)).toHaveLength(3);
-    const { gateways } = await at.json<StatusJson>('status');
-    expect(gateways.map(({ pid }) => pid)).toEqual([first.child.pid, second.child.pid]);
-  });
-
   it('of none is 1 with the next step, and creates nothing', async () => {
     const at = home();
     const { code, stdout, stderr } = await at.command('status');
@@ -132,9 +122,14 @@ describe('status', () => {
     expect(existsSync(at.database)).toBe(false);
   });
 
-  it('of a killed gateway is 1, and the next start removes its socket', async () => {
+  it('of a gateway that does not answer names it; of a killed one is 1, and the next start removes its socket', async () => {
     const at = home();
     const killed = await at.serve();
+    killed.child.kill('SIGSTOP');
+    const silent = await at.command('status');
+    expect(silent.code).toBe(1);
+    expect(silent.stderr).toContain(`pid ${killed.child.pid} `);
+    expect(silent.stderr).toContain('does not answer');
     killed.child.kill('SIGKILL');
     await killed.ended;
     expect(socketsOf(at)).toHaveLength(1);
@@ -144,20 +139,9 @@ describe('status', () => {
     const next = await at.serve();
     await expect.poll(() => socketsOf(at)).toEqual([`gateway-${next.child.pid}.sock`]);
   });
-
-  it('of a process that does not answer names it', async () => {
-    const at = home();
-    const server = await at.serve();
-    server.child.kill('SIGSTOP');
-    const { code, stderr } = await at.command('status');
-    server.child.kill('SIGCONT');
-    expect(code).toBe(1);
-    expect(stderr).toContain(`pid ${server.child.pid} `);
-    expect(stderr).toContain('does not answer');
-  });
 });
 
-it('a configuration that became invalid does not hide the gateway from status and stop', async () => {
+it('a configuration that became invalid does not hide the gateway from status and stop, which waits for the end of its process', async () => {
   const at = home();
   at.configure({ providers: { sim: null } });
   const server = await at.serve();
@@ -173,20 +157,12 @@ it('a configuration that became invalid does not hide the gateway from status an
     stdout: `the gateway with pid ${server.child.pid} has stopped\n`,
     stderr: expect.stringMatching(report) as string,
   });
+  expect(server.child.exitCode ?? (await server.ended).code).toBe(0);
+  expect(socketsOf(at)).toEqual([]);
+  expect((await at.command('stop')).code).toBe(1);
 });
 
 describe('stop', () => {
-  it('ends a gateway, and its process is gone when the command is', async () => {
-    const at = home();
-    const server = await at.serve();
-    const { code, stdout, stderr } = await at.command('stop');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toBe(`the gateway with pid ${server.child.pid} has stopped\n`);
-    expect(server.child.exitCode ?? (await server.ended).code).toBe(0);
-    expect(socketsOf(at)).toEqual([]);
-    expect((await at.command('stop')).code).toBe(1);
-  });
-
   it('waits for open requests and says so; without enough time it says how to end them', async () => {
     const at = home();
     const provider = await startProvider();
@@ -208,9 +184,13 @@ describe('stop', () => {
     expect((await server.ended).code).toBe(0);
   });
 
-  it('of several ends the one that is named', async () => {
+  it('of several ends the one that is named; status lists them, oldest first, and none of another database', async () => {
     const at = home();
     const [first, second] = [await at.serve(), await at.serve()];
+    await at.serve('--database', join(dirname(at.database), 'other.db'));
+    expect(socketsOf(at)).toHaveLength(3);
+    const { gateways } = await at.json<StatusJson>('status');
+    expect(gateways.map(({ pid }) => pid)).toEqual([first.child.pid, second.child.pid]);
     const unnamed = await at.command('stop');
     expect(unnamed.code).toBe(1);
     expect(unnamed.stderr).toContain(`2 gateways run: pid ${first.child.pid} on port`);
@@ -222,17 +202,17 @@ describe('stop', () => {
   });
 });
 
-describe('a gateway whose data folder', () => {
-  it('is open to others is found in a folder of the user', async () => {
-    const at = home();
-    mkdirSync(dirname(at.database));
-    chmodSync(dirname(at.database), 0o777);
-    const server = await at.serve();
-    const { gateways } = await at.json<StatusJson>('status');
-    expect(gateways.map(({ pid }) => pid)).toEqual([server.child.pid]);
-    expect(socketsOf(at)).toEqual([]);
-    expect((await at.command('stop')).code).toBe(0);
-  });
+it('a gateway whose data folder is open to others is found in a folder of the user', async () => {
+  const at = home();
+  mkdirSync(dirname(at.database));
+  chmodSync(dirname(at.database), 0o777);
+  const server = await at.serve();
+  const { gateways } = await at.json<StatusJson>('status');
+  expect(gateways.map(({ pid }) => pid)).toEqual([server.child.pid]);
+  expect(socketsOf(at)).toEqual([]);
+  const { code, stdout, stderr } = await at.command('stop');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toBe(`the gateway with pid ${server.child.pid} has stopped\n`);
 });
 
 it('a gateway without a place for its socket serves, and says so once', async () => {
@@ -256,7 +236,7 @@ it('a gateway without a place for its socket serves, and says so once', async ()
   expect(stderr).toContain(`other users can change ${folder}`);
 });
 
-it('a second signal ends a gateway at once and leaves no socket', async () => {
+it('a second signal ends a gateway at once: it leaves no socket, and its stream is not shown as complete', async () => {
   const at = home();
   const server = await at.serve();
   const key = await at.newKey('enterprise');
@@ -268,5 +248,5 @@ it('a second signal ends a gateway at once and leaves no socket', async () => {
   server.child.kill('SIGTERM');
   expect(await exit).toEqual([null, 'SIGTERM']);
   expect(socketsOf(at)).toEqual([]);
-  await response.text().catch(() => undefined);
+  expect(await response.text().catch(() => '')).not.toContain('[DONE]');
 });
