@@ -98,7 +98,7 @@ test.each(['http://', 'http://user:secret-of-proxy@host:99999', 'ftp://proxy.cor
   async (address) => {
     const shell = home({ HTTPS_PROXY: address });
     shell.configure(far);
-    const { code, stdout, stderr } = await shell.run('serve', '--port', '0');
+    const { code, stdout, stderr } = await shell.command('serve', '--port', '0');
     expect(code).toBe(1);
     expect(stdout).toBe('');
     expect(stderr.trim().split('\n')).toEqual([
@@ -112,7 +112,7 @@ test.each(['socks5', 'socks5h', 'socks4', 'socks'])(
   async (scheme) => {
     const shell = home({ HTTPS_PROXY: `${scheme}://user:secret-of-proxy@proxy.corp:1080` });
     shell.configure(far);
-    const { code, stdout, stderr } = await shell.run('serve', '--port', '0');
+    const { code, stdout, stderr } = await shell.command('serve', '--port', '0');
     expect(code).toBe(1);
     expect(stdout).toBe('');
     expect(stderr.trim().split('\n')).toEqual([

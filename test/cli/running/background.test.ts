@@ -48,7 +48,13 @@ it('returns once the gateway serves, with its banner, pid and log; stop ends it'
   expect(stdout).toContain(logOf(at));
   const { gateways } = await at.json<{ gateways: unknown[] }>('status');
   expect(gateways).toMatchObject([{ pid, log: logOf(at), urls: [url] }]);
-  expect((await at.run('stop')).stdout).toContain(String(pid));
+  if (existsSync('/proc/self/stat')) {
+    // It is not in the session of the terminal.
+    const [, text = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+    const [, , , session, terminal] = text.split(' ').map(Number);
+    expect({ session, terminal }).toEqual({ session: pid, terminal: 0 });
+  }
+  expect((await at.command('stop')).stdout).toContain(String(pid));
   expect(await answers(url)).toBe(false);
   const log = readFileSync(logOf(at), 'utf8').trim().split('\n');
   expect(log.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(['listening', 'stopping']);
@@ -61,12 +67,12 @@ it('shows the first key on the terminal alone: a private log file does not have 
   expect(keys).toHaveLength(1);
   const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${keys[0] ?? ''}` } });
   expect(response.status).toBe(200);
-  await at.run('stop');
+  await at.command('stop');
   expect(readFileSync(logOf(at), 'utf8')).not.toContain(keys[0]);
   expect(statSync(logOf(at)).mode & 0o777).toBe(0o600);
 });
 
-it('is refused while a gateway runs on the database, with its pid, address and the next step', async () => {
+it('is refused while a gateway runs on the database, with its pid, address and the next step; starts again after it was killed', async () => {
   const at = home();
   const { pid, url } = await serveInBackground(at);
   const second = await at.run(...WORDS);
@@ -74,22 +80,9 @@ it('is refused while a gateway runs on the database, with its pid, address and t
   expect(second.stderr).toMatch(
     new RegExp(`^gateway: a gateway runs on .* already: pid ${pid}, ${url}; .*gateway stop\n$`),
   );
-});
-
-it('starts again after the gateway was killed', async () => {
-  const at = home();
-  const first = await serveInBackground(at);
-  process.kill(first.pid, 'SIGKILL');
-  await expect.poll(() => answers(first.url)).toBe(false);
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(() => answers(url)).toBe(false);
   expect(await answers((await serveInBackground(at)).url)).toBe(true);
-});
-
-it.runIf(existsSync('/proc/self/stat'))('is not in the session of the terminal', async () => {
-  const at = home();
-  const { pid } = await serveInBackground(at);
-  const [, text = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  const [, , , session, terminal] = text.split(' ').map(Number);
-  expect({ session, terminal }).toEqual({ session: pid, terminal: 0 });
 });
 
 it('with a faulty configuration prints its faults, starts nothing and leaves no file', async () => {
@@ -130,7 +123,7 @@ it('rotates its log while it runs, without the loss of a record', async () => {
   const { url } = await serveInBackground(at);
   const requests = 40;
   for (let n = 0; n < requests; n += 1) await (await fetch(`${url}/nothing/${n}`)).arrayBuffer();
-  await at.run('stop');
+  await at.command('stop');
   expect(readdirSync(dirname(logOf(at))).sort()).toEqual(['gateway.log', 'gateway.log.1']);
   const records = [`${logOf(at)}.1`, logOf(at)].flatMap((file) =>
     readFileSync(file, 'utf8')

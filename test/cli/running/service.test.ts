@@ -98,8 +98,8 @@ describe.runIf(process.platform === 'linux')('on Linux', () => {
     expect(shown.stdout).toContain('systemctl --user enable --now gateway');
     expect(shown.stdout).toContain(`chmod 600 ${join(at.directory, 'gateway', 'environment')}`);
     expect(existsSync(unit)).toBe(false);
-    expect((await at.run('service', 'status')).code).toBe(1);
-    expect((await at.run('service', 'install', '--write')).stderr).toContain(`written to ${unit}`);
+    expect((await at.command('service', 'status')).code).toBe(1);
+    expect((await at.command('service', 'install', '--write')).stderr).toContain(`written to ${unit}`);
     const text = readFileSync(unit, 'utf8');
     expect(text).toContain(`serve --config ${join(at.directory, 'gateway.yaml')}`);
     expect(text + shown.stdout).not.toContain(SECRET);
@@ -114,31 +114,33 @@ describe.runIf(process.platform === 'linux')('on Linux', () => {
 
   it('install with --workers starts as many processes at each login', async () => {
     const { at } = prepared();
-    const { code, stdout } = await at.run('service', 'install', '--workers', '3');
+    const { code, stdout } = await at.command('service', 'install', '--workers', '3');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ExecStart=.* serve .*--workers 3 --in-background$/m);
   });
 
   it('uninstall removes an unchanged file, and neither a changed nor an enabled one', async () => {
     const { at, unit } = prepared();
-    expect((await at.run('service', 'uninstall')).stderr).toContain('is not installed');
-    await at.run('service', 'install', '--write');
+    expect((await at.command('service', 'uninstall')).stderr).toContain('is not installed');
+    await at.command('service', 'install', '--write');
     const link = join(dirname(unit), 'default.target.wants', 'gateway.service');
     mkdirSync(dirname(link));
     symlinkSync(unit, link);
-    expect((await at.run('service', 'uninstall')).stderr).toContain('systemctl --user disable --now gateway');
+    expect((await at.command('service', 'uninstall')).stderr).toContain(
+      'systemctl --user disable --now gateway',
+    );
     appendFileSync(unit, '# mine\n');
-    const changed = await at.run('service', 'uninstall');
+    const changed = await at.command('service', 'uninstall');
     expect({ code: changed.code, there: existsSync(unit) }).toEqual({ code: 1, there: true });
-    expect((await at.run('service', 'install', '--write')).stderr).toContain('--yes');
+    expect((await at.command('service', 'install', '--write')).stderr).toContain('--yes');
     expect(readFileSync(unit, 'utf8')).toContain('# mine');
-    expect((await at.run('service', 'uninstall', '--yes')).code).toBe(0);
+    expect((await at.command('service', 'uninstall', '--yes')).code).toBe(0);
     expect(existsSync(unit)).toBe(false);
   });
 
   it('a password of the database is not written', async () => {
     const { at, unit } = prepared();
-    const { code, stderr } = await at.run(
+    const { code, stderr } = await at.command(
       '--database',
       'postgres://u:secret@h/d',
       'service',
@@ -155,9 +157,9 @@ describe.runIf(process.platform === 'linux')('on Linux', () => {
 it('a gateway of a service creates no key, because nobody would see it', async () => {
   const at = home();
   const started = at.run('serve', '--host', '127.0.0.1', '--port', '0', '--in-background');
-  await expect.poll(async () => (await at.run('status')).code, { timeout: 15_000 }).toBe(0);
+  await expect.poll(async () => (await at.command('status')).code, { timeout: 15_000 }).toBe(0);
   expect(await at.json('keys', 'list')).toEqual([]);
-  await at.run('stop');
+  await at.command('stop');
   const { code, stdout, stderr } = await started;
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(stderr).toContain('"listening"');
