@@ -47,7 +47,7 @@ test('P8: a key is printed once, and stands nowhere afterwards', async () => {
   const server = await shell.serve();
   expect((await ask({ url: server.url, key }, {})).status).toBe(200);
   expect((await ask({ url: server.url, key }, { model: key })).status).toBe(400);
-  const listed = await shell.run('keys', 'list', '--json');
+  const listed = await shell.command('keys', 'list', '--json');
   server.child.kill('SIGTERM');
   const { stdout, stderr } = await server.ended;
   const folder = dirname(shell.database);
