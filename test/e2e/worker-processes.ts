@@ -38,24 +38,45 @@ export async function reload(shell: Home): Promise<GatewayStatus> {
 }
 
 /** One request on a connection of its own, so that any worker may get it. Resolves to the status, 0 if there is no answer. */
-export async function askOnce(to: { url: string; key: string }, model = 'sim/echo'): Promise<number> {
+export async function askOnce(to: Target, model = 'sim/echo'): Promise<number> {
   const client = await rawClient(to.url);
   const body = { model, messages: [{ role: 'user', content: 'hello' }] };
   client.send(rawRequest({ key: to.key }, body, ['content-type: application/json', 'connection: close']));
   return Number(/^HTTP\/1\.1 (\d+)/.exec(await client.closed)?.[1] ?? 0);
 }
 
+export interface Target {
+  url: string;
+  key: string;
+}
+
 export interface Streams {
-  upstream: ScriptedProvider;
-  shell: Home;
-  server: Server;
-  to: { url: string; key: string };
   /** Opens streams that end when the gate is open. */
   open: (count: number) => Promise<{ text: Promise<string> }[]>;
   end: ReturnType<typeof gate>;
 }
 
-export async function withStreams(settings: object = {}): Promise<Streams> {
+/** Streams of the model `m` of a provider. */
+export function streamsOf(upstream: ScriptedProvider, to: Target): Streams {
+  const end = gate();
+  upstream.playAlways({
+    steps: [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat],
+  });
+  async function open(count: number): Promise<{ text: Promise<string> }[]> {
+    const clients = await Promise.all(Array.from({ length: count }, () => rawClient(to.url)));
+    const body = { model: 'm', stream: true, messages: [{ role: 'user', content: 'hello' }] };
+    for (const client of clients) {
+      client.send(rawRequest({ key: to.key }, body, ['content-type: application/json', 'connection: close']));
+    }
+    await Promise.all(clients.map((client) => client.until('"a"')));
+    return clients.map(({ closed }) => ({ text: closed }));
+  }
+  return { open, end };
+}
+
+export async function withStreams(
+  settings: object = {},
+): Promise<Streams & { shell: Home; server: Server; to: Target }> {
   const upstream = await scriptedProvider();
   const shell = home();
   shell.configure({
@@ -65,18 +86,5 @@ export async function withStreams(settings: object = {}): Promise<Streams> {
   });
   const server = await shell.serve(...WORKERS);
   const to = { url: server.url, key: await shell.newKey('unlimited') };
-  const end = gate();
-  upstream.playAlways({
-    steps: [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat],
-  });
-  async function open(count: number): Promise<{ text: Promise<string> }[]> {
-    const clients = await Promise.all(Array.from({ length: count }, () => rawClient(server.url)));
-    const body = { model: 'm', stream: true, messages: [{ role: 'user', content: 'hello' }] };
-    for (const client of clients) {
-      client.send(rawRequest({ key: to.key }, body, ['content-type: application/json', 'connection: close']));
-    }
-    await Promise.all(clients.map((client) => client.until('"a"')));
-    return clients.map(({ closed }) => ({ text: closed }));
-  }
-  return { upstream, shell, server, to, open, end };
+  return { shell, server, to, ...streamsOf(upstream, to) };
 }

@@ -1,14 +1,23 @@
 // Several processes on one port: what a user of `gateway serve --workers 2` relies on. Real processes, real sockets.
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { call } from '../../src/control/client.ts';
 import { send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
-import { home, type Server } from '../helpers/process.ts';
+import { home, startHome, type Home, type Server } from '../helpers/process.ts';
 import { rawClient } from '../helpers/raw-client.ts';
-import { scriptedProvider } from '../helpers/scripted-provider.ts';
-import { askOnce, found, reload, statusOf, withStreams, WORKERS } from './worker-processes.ts';
+import { startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
+import {
+  askOnce,
+  found,
+  reload,
+  statusOf,
+  streamsOf,
+  type Target,
+  withStreams,
+  WORKERS,
+} from './worker-processes.ts';
 
 interface Logged {
   worker?: number;
@@ -22,31 +31,49 @@ function records(server: Server): Logged[] {
   return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Logged);
 }
 
+const providers = (upstream: ScriptedProvider, limited: ScriptedProvider): object => ({
+  p: provider(upstream.url, 'chat', ['m']),
+  limited: provider(limited.url, 'chat', ['l']),
+  sim: {},
+});
+
+// One gateway, whose start costs more than each test: they take it one after the other, from its start to its end.
 describe('two workers', () => {
-  it('admit exactly the hour of an account, and each record of the log names its worker', async () => {
-    const shell = home();
-    shell.configure({ providers: { sim: {} }, tiers: { some: 40 } });
-    const server = await shell.serve(...WORKERS);
-    const to = { url: server.url, key: await shell.newKey('some') };
-    const statuses = await Promise.all(Array.from({ length: 100 }, () => askOnce(to)));
-    const count = (status: number): number => statuses.filter((other) => other === status).length;
-    // The hour may end meanwhile.
-    expect([40, 80]).toContain(count(200));
-    expect(count(200) + count(429)).toBe(100);
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toMatchObject({ code: 0, signal: null });
-    const requests = records(server).filter(({ status }) => status !== undefined);
-    expect(requests).toHaveLength(100);
-    expect(requests.every(({ worker }) => worker === 1 || worker === 2)).toBe(true);
+  let shell: Home;
+  let server: Server;
+  let upstream: ScriptedProvider;
+  let limited: ScriptedProvider;
+  let config: object;
+  let to: Target;
+
+  beforeAll(async () => {
+    [upstream, limited] = [await startScriptedProvider(), await startScriptedProvider()];
+    const started = startHome();
+    shell = started.shell;
+    config = {
+      providers: providers(upstream, limited),
+      routes: { r: ['limited/l', 'sim/echo'] },
+      tiers: { some: 40 },
+      metrics: true,
+      limits: { shutdown_grace: '20s' },
+    };
+    shell.configure(config);
+    server = await shell.serve(...WORKERS);
+    to = { url: server.url, key: await shell.newKey('unlimited') };
+    return async () => {
+      await started.remove();
+      await Promise.all([upstream.close(), limited.close()]);
+    };
   });
 
-  it('are one gateway for commands: one start, one state with the workers, one end', async () => {
-    const shell = home();
-    const server = await shell.serve(...WORKERS);
+  const areServing = (): Promise<void> =>
+    expect
+      .poll(async () => (await statusOf(shell)).workers?.map(({ state }) => state))
+      .toEqual(['serving', 'serving']);
+
+  it('are one gateway for commands: one start, and one state with the workers', async () => {
     expect(server.stdout().match(/is listening/g)).toHaveLength(1);
-    expect(server.stdout().match(/sk-gw-\w{40}/)).toHaveLength(1);
-    const status = await statusOf(shell);
-    expect(status).toMatchObject({
+    expect(await statusOf(shell)).toMatchObject({
       pid: server.child.pid,
       state: 'serving',
       urls: [server.url],
@@ -55,42 +82,33 @@ describe('two workers', () => {
         { worker: 2, state: 'serving', requests_in_flight: 0 },
       ],
     });
-    const shown = await shell.run('status');
+    const shown = await shell.command('status');
     expect(shown.stdout).toMatch(/workers +1: pid \d+, 0 under way\n +2: pid \d+, 0 under way\n/);
-    const stopped = await shell.run('stop');
-    expect(stopped.stdout).toBe(`the gateway with pid ${server.child.pid} has stopped\n`);
-    expect(await server.ended).toMatchObject({ code: 0, signal: null });
   });
 
-  it('avoid together what failed for one of them', async () => {
-    const upstream = await scriptedProvider();
-    const shell = home();
-    shell.configure({
-      providers: { p: provider(upstream.url, 'chat', ['m']), sim: {} },
-      routes: { r: ['p/m', 'sim/echo'] },
-    });
-    const server = await shell.serve(...WORKERS);
-    const to = { url: server.url, key: await shell.newKey('enterprise') };
-    upstream.playAlways({
-      status: 429,
-      headers: { 'retry-after': '60' },
-      body: { error: { message: 'slow' } },
-    });
-    expect(await askOnce(to, 'r')).toBe(200);
-    await expect.poll(async () => (await statusOf(shell)).providers[0]?.avoided.length).toBe(1);
-    for (let round = 0; round < 12; round += 1) expect(await askOnce(to, 'r')).toBe(200);
-    expect(upstream.requests).toHaveLength(1);
+  it('admit exactly the hour of an account, and each record of the log names its worker', async () => {
+    const { key } = await shell.json<{ key: string }>('keys', 'create', '--account', 'b', '--tier', 'some');
+    const some = { url: server.url, key };
+    const statuses = await Promise.all(Array.from({ length: 100 }, () => askOnce(some)));
+    const count = (status: number): number => statuses.filter((other) => other === status).length;
+    // The hour may end meanwhile.
+    expect([40, 80]).toContain(count(200));
+    expect(count(200) + count(429)).toBe(100);
+    const requests = (): Logged[] => records(server).filter(({ status }) => status !== undefined);
+    await expect.poll(() => requests().length).toBe(100);
+    expect(requests().every(({ worker }) => worker === 1 || worker === 2)).toBe(true);
   });
 
   it('answer for each other: metrics of both, and a browser session that any of them knows', async () => {
-    const shell = home();
-    shell.configure({ providers: { sim: {} }, metrics: true });
-    const server = await shell.serve(...WORKERS);
-    const to = { url: server.url, key: await shell.newKey('enterprise') };
+    const answered = async (): Promise<[number, string]> => {
+      const page = await (await fetch(`${server.url}/metrics`)).text();
+      const series = [...page.matchAll(/^gateway_requests_total\{worker="[12]",.*\} (\d+)$/gm)];
+      return [series.reduce((sum, [, requests]) => sum + Number(requests), 0), page];
+    };
+    const [before] = await answered();
     await Promise.all(Array.from({ length: 10 }, () => askOnce(to)));
-    const page = await (await fetch(`${server.url}/metrics`)).text();
-    const answered = [...page.matchAll(/^gateway_requests_total\{worker="[12]",.*\} (\d+)$/gm)];
-    expect(answered.reduce((sum, [, requests]) => sum + Number(requests), 0)).toBe(10);
+    const [after, page] = await answered();
+    expect(after - before).toBe(10);
     expect(page).toMatch(/^gateway_requests_in_flight\{worker="1"\} 0$/m);
     expect(page).toMatch(/^gateway_requests_in_flight\{worker="2"\} 0$/m);
     expect(page.match(/^# TYPE gateway_requests_in_flight /gm)).toHaveLength(1);
@@ -112,11 +130,21 @@ describe('two workers', () => {
       expect(await client.closed).toMatch(/^HTTP\/1\.1 200 /);
     }
   });
-});
 
-describe('a worker that is killed', () => {
-  it('costs its own streams only, and is started again', async () => {
-    const { shell, server, to, open, end } = await withStreams();
+  it('avoid together what failed for one of them', async () => {
+    limited.playAlways({
+      status: 429,
+      headers: { 'retry-after': '60' },
+      body: { error: { message: 'slow' } },
+    });
+    expect(await askOnce(to, 'r')).toBe(200);
+    await expect.poll(async () => (await statusOf(shell)).providers[1]?.avoided.length).toBe(1);
+    for (let round = 0; round < 12; round += 1) expect(await askOnce(to, 'r')).toBe(200);
+    expect(limited.requests).toHaveLength(1);
+  });
+
+  it('lose the streams of the one that is killed only, and are two again', async () => {
+    const { open, end } = streamsOf(upstream, to);
     const streams = await open(12);
     const { workers: before = [] } = await statusOf(shell);
     const [victim] = [...before].sort((a, b) => (b.requests_in_flight ?? 0) - (a.requests_in_flight ?? 0));
@@ -127,15 +155,10 @@ describe('a worker that is killed', () => {
     const texts = await Promise.all(streams.map(({ text }) => text));
     expect(texts.filter((text) => !text.includes('[DONE]'))).toHaveLength(victim.requests_in_flight ?? 0);
     for (let round = 0; round < 5; round += 1) expect(await askOnce(to, 'sim/echo')).toBe(200);
-    await expect
-      .poll(async () => (await statusOf(shell)).workers?.map(({ state }) => state), { timeout: 20_000 })
-      .toEqual(['serving', 'serving']);
+    await areServing();
   });
 
-  it('loses no connection that it had not accepted', async () => {
-    const shell = home();
-    const server = await shell.serve(...WORKERS);
-    const to = { url: server.url, key: await shell.newKey('enterprise') };
+  it('lose no connection that the killed one had not accepted', async () => {
     const { workers = [] } = await statusOf(shell);
     const [victim, other] = workers;
     if (victim === undefined || other === undefined) throw new Error('there are no workers');
@@ -146,12 +169,11 @@ describe('a worker that is killed', () => {
     process.kill(victim.pid, 'SIGKILL');
     process.kill(other.pid, 'SIGCONT');
     expect(await Promise.all(answers)).toEqual(answers.map(() => 200));
+    await areServing();
   });
-});
 
-describe('a reload', () => {
-  it('replaces the workers under load without a failed request or a cut stream', async () => {
-    const { shell, server, to, open, end } = await withStreams();
+  it('are replaced by a reload under load without a failed request or a cut stream', async () => {
+    const { open, end } = streamsOf(upstream, to);
     const before = await statusOf(shell);
     const streams = await open(6);
     let isLoaded = true;
@@ -187,59 +209,44 @@ describe('a reload', () => {
     expect(serving).toHaveLength(2);
     expect(serving.filter((pid) => old.includes(pid))).toEqual([]);
     expect(records(server).map(({ msg }) => msg)).toContain('the workers were replaced');
-  }, 60_000);
+  });
 
-  it('by SIGHUP with an invalid configuration changes nothing and says why; the mended file reaches every worker', async () => {
-    const shell = home();
-    shell.configure({ providers: { sim: {} } });
-    const server = await shell.serve(...WORKERS);
+  it('do not change by SIGHUP with an invalid configuration, which says why; the mended file reaches each of them', async () => {
+    await expect.poll(async () => (await statusOf(shell)).workers?.length).toBe(2);
     const before = await statusOf(shell);
-    shell.configure({ providers: { sim: {} }, tiers: { free: 'ten' } });
+    shell.configure({ ...config, tiers: { free: 'ten' } });
     server.child.kill('SIGHUP');
     await server.logged('the changed configuration is not used');
     const after = await statusOf(shell);
     expect(after.workers).toEqual(before.workers);
     expect(after.reload_fault).toMatch(/tiers\.free/);
     expect((await fetch(`${server.url}/health`)).status).toBe(200);
-    shell.configure({ providers: { sim: {} }, maintenance: true });
-    await server.logged('the configuration was reloaded');
-    const to = { url: server.url, key: await shell.newKey('enterprise') };
-    for (let round = 0; round < 6; round += 1) {
-      await expect.poll(() => askOnce(to)).toBe(503);
+    for (const [settings, status] of [
+      [{ maintenance: true }, 503],
+      [{}, 200],
+    ] as const) {
+      const reloads = (): number =>
+        records(server).filter(({ msg }) => msg === 'the configuration was reloaded').length;
+      const soon = reloads() + 1;
+      shell.configure({ ...config, ...settings });
+      await expect.poll(reloads).toBe(soon);
+      for (let round = 0; round < 6; round += 1) await expect.poll(() => askOnce(to)).toBe(status);
     }
   });
 
-  it('of one process reads the configuration again', async () => {
-    const shell = home();
-    shell.configure({ providers: { sim: {} } });
-    const server = await shell.serve();
-    shell.configure({ providers: { sim: {} }, maintenance: true });
-    const { code, stdout } = await shell.run('reload');
-    const file = `${shell.directory}/gateway.yaml`;
-    expect([code, stdout]).toEqual([0, `the gateway with pid ${server.child.pid} has read ${file} again\n`]);
-    expect((await statusOf(shell)).state).toBe('maintenance');
-  });
-
-  it('of one process without a file says what to do', async () => {
-    const shell = home();
-    await shell.serve();
-    const { code, stderr } = await shell.run('reload');
-    expect(code).toBe(1);
-    expect(stderr).toContain('has no configuration file to read again');
-  });
-});
-
-describe('the end', () => {
-  it('waits for the streams of all workers, says so, and ends with 0', async () => {
-    const { server, open, end } = await withStreams();
+  it('end when all their streams have, say so, and end with 0', async () => {
+    const { open, end } = streamsOf(upstream, to);
     const streams = await open(4);
-    server.child.kill('SIGTERM');
+    const stopped = shell.command('stop');
     await server.logged('waiting up to 20s for 4 open requests; a second Ctrl-C ends at once');
     end.open();
     for (const { text } of streams) expect(await text).toContain('[DONE]');
     expect(await server.ended).toMatchObject({ code: 0, signal: null });
+    expect((await stopped).stdout).toBe(`the gateway with pid ${server.child.pid} has stopped\n`);
   });
+});
 
+describe('the end', () => {
   it('is at once with a second signal, and no worker stays', async () => {
     const { shell, server, open } = await withStreams();
     const streams = await open(2);
@@ -252,40 +259,50 @@ describe('the end', () => {
     await expect.poll(() => workers.filter(({ pid }) => isAlive(pid))).toEqual([]);
   });
 
-  it('of a killed supervisor ends the workers', async () => {
-    const shell = home();
-    const server = await shell.serve(...WORKERS);
-    const { workers = [] } = await statusOf(shell);
-    server.child.kill('SIGKILL');
-    await server.ended;
-    await expect.poll(() => workers.filter(({ pid }) => isAlive(pid)), { timeout: 10_000 }).toEqual([]);
-  });
-
-  it('of a killed supervisor ends a worker in an endless loop, too: the port is free again', async () => {
+  it('of a killed supervisor ends its workers, also one in an endless loop: the port is free again', async () => {
     const shell = home({ NODE_OPTIONS: `--import ${import.meta.dirname}/endless-loop.mjs` });
     const server = await shell.serve(...WORKERS);
+    // Of the first start, once for all.
+    expect(server.stdout().match(/sk-gw-\w{40}/g)).toHaveLength(1);
     const { workers = [] } = await statusOf(shell);
     onTestFinished(() => {
       for (const { pid } of workers) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
     });
-    for (const { pid } of workers) process.kill(pid, 'SIGUSR2');
+    const [looping] = workers;
+    process.kill(looping?.pid ?? 0, 'SIGUSR2');
     server.child.kill('SIGKILL');
     await server.ended;
-    await expect.poll(() => workers.filter(({ pid }) => isAlive(pid)), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => workers.filter(({ pid }) => isAlive(pid))).toEqual([]);
     const { port } = new URL(server.url);
     await shell.serve('--port', port);
   });
 });
 
-test('a port in use is one error, as of one process', async () => {
-  const shell = home();
-  const server = await shell.serve();
-  const { port } = new URL(server.url);
-  const { code, stderr } = await shell.run('serve', ...WORKERS, '--host', '127.0.0.1', '--port', port);
-  expect(code).toBe(1);
-  expect(stderr).toContain(
-    `port ${port} on 127.0.0.1 is in use by the gateway with pid ${server.child.pid}: end it`,
-  );
+describe('one process', () => {
+  it('reads the configuration again for `reload`', async () => {
+    const shell = home();
+    shell.configure({ providers: { sim: {} } });
+    const server = await shell.serve();
+    shell.configure({ providers: { sim: {} }, maintenance: true });
+    const { code, stdout } = await shell.command('reload');
+    const file = `${shell.directory}/gateway.yaml`;
+    expect([code, stdout]).toEqual([0, `the gateway with pid ${server.child.pid} has read ${file} again\n`]);
+    expect((await statusOf(shell)).state).toBe('maintenance');
+  });
+
+  it('without a file says what to do for `reload`; its port is one error for two workers', async () => {
+    const shell = home();
+    const server = await shell.serve();
+    const reloaded = await shell.command('reload');
+    expect(reloaded.code).toBe(1);
+    expect(reloaded.stderr).toContain('has no configuration file to read again');
+    const { port } = new URL(server.url);
+    const { code, stderr } = await shell.run('serve', ...WORKERS, '--host', '127.0.0.1', '--port', port);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `port ${port} on 127.0.0.1 is in use by the gateway with pid ${server.child.pid}: end it`,
+    );
+  });
 });
 
 function isAlive(pid: number): boolean {

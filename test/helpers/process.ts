@@ -53,12 +53,22 @@ export interface Server {
 
 /** Goes away, with all its processes, when the test is over. `environment`: further variables of its programs. */
 export function home(environment: Record<string, string> = {}): Home {
+  const { shell, remove } = startHome(environment);
+  onTestFinished(remove);
+  return shell;
+}
+
+/** The same for several tests. `remove` ends its processes. */
+export function startHome(environment: Record<string, string> = {}): {
+  shell: Home;
+  remove: () => Promise<void>;
+} {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-home-'));
   const children = new Set<ChildProcess>();
-  onTestFinished(async () => {
+  const remove = async (): Promise<void> => {
     await Promise.all([...children].map(end));
     rmSync(directory, { recursive: true, force: true });
-  });
+  };
 
   const environmentOf = () => ({
     PATH: process.env.PATH,
@@ -132,7 +142,7 @@ export function home(environment: Record<string, string> = {}): Home {
     return { code, signal: null, stdout, stderr };
   }
 
-  const home: Home = {
+  const shell: Home = {
     directory,
     database: join(directory, 'gateway', 'gateway.db'),
     run: (...args) => start(args).ended,
@@ -144,7 +154,7 @@ export function home(environment: Record<string, string> = {}): Home {
     },
     serve: (...args) => listening(args),
     serveWith: (descriptors) => listening([], descriptors),
-    async newKey(tier, database = home.database) {
+    async newKey(tier, database = shell.database) {
       const store = await openStore(database);
       const spec = { account: 'a', tier, label: null, models: null, expiresAt: null };
       const { plaintext } = await createKey(
@@ -156,7 +166,7 @@ export function home(environment: Record<string, string> = {}): Home {
     },
     configure: (config) => writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(config)),
   };
-  return home;
+  return { shell, remove };
 }
 
 /** Looks at the output again whenever some came. */
