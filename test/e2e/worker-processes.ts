@@ -74,17 +74,14 @@ export function streamsOf(upstream: ScriptedProvider, to: Target): Streams {
   return { open, end };
 }
 
-export async function withStreams(
-  settings: object = {},
-): Promise<Streams & { shell: Home; server: Server; to: Target }> {
+export async function withStreams(): Promise<Streams & { shell: Home; server: Server }> {
   const upstream = await scriptedProvider();
   const shell = home();
   shell.configure({
     providers: { p: provider(upstream.url, 'chat', ['m']) },
     limits: { shutdown_grace: '20s' },
-    ...settings,
   });
   const server = await shell.serve(...WORKERS);
   const to = { url: server.url, key: await shell.newKey('unlimited') };
-  return { shell, server, to, ...streamsOf(upstream, to) };
+  return { shell, server, ...streamsOf(upstream, to) };
 }
