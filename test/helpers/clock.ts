@@ -4,6 +4,8 @@ import type { Clock } from '../../src/clock.ts';
 export interface ManualClock extends Clock {
   /** Moves the time and runs what is due, in order. */
   advance(ms: number): void;
+  /** As on a machine that was suspended: what became due meanwhile runs once, late. */
+  sleep(ms: number): void;
   /** How many tasks wait. */
   readonly waiting: number;
 }
@@ -43,6 +45,12 @@ export function manualClock(start = Date.parse('2026-03-01T10:17:00Z')): ManualC
         next.task();
       }
       now = end;
+    },
+    sleep(ms) {
+      now += ms;
+      const due = tasks.filter(({ at }) => at <= now).sort((a, b) => a.at - b.at);
+      tasks = tasks.filter(({ at }) => at > now);
+      for (const { task } of due) task();
     },
     get waiting() {
       return tasks.length;
