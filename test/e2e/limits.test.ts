@@ -1,6 +1,6 @@
 // The hour's limit as people meet it: the real program, its command line beside its servers, one database.
-import { expect, test } from 'vitest';
-import { home } from '../helpers/process.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { startHome } from '../helpers/process.ts';
 import type { Home, Server } from '../helpers/process.ts';
 
 const HOUR_S = 3600;
@@ -25,8 +25,11 @@ async function statusOf(server: Server, key: string): Promise<number> {
 }
 
 /** Counts belong to a clock hour: a run over its end is done again, with an account of its own. */
-async function withinOneHour(run: (account: string) => Promise<void>): Promise<void> {
-  for (const account of ['a', 'b']) {
+async function withinOneHour(
+  accounts: readonly string[],
+  run: (account: string) => Promise<void>,
+): Promise<void> {
+  for (const account of accounts) {
     const hour = Math.floor(Date.now() / 1000 / HOUR_S);
     const failure: unknown = await run(account).catch((error: unknown) => ({ error }));
     if (failure === undefined) return;
@@ -34,16 +37,20 @@ async function withinOneHour(run: (account: string) => Promise<void>): Promise<v
   }
 }
 
-function simHome(): Home {
-  const shell = home();
+let shell: Home;
+let servers: [Server, Server];
+
+beforeAll(async () => {
+  const started = startHome();
+  shell = started.shell;
   shell.configure({ providers: { sim: {} }, listen: { port: 0 } });
-  return shell;
-}
+  servers = await Promise.all([shell.serve(), shell.serve()]);
+  return started.remove;
+});
 
 test('the eleventh request of a free hour waits for the next; a better tier and a revoked key act at once', async () => {
-  const shell = simHome();
-  const server = await shell.serve();
-  await withinOneHour(async (account) => {
+  const [server] = servers;
+  await withinOneHour(['a', 'b'], async (account) => {
     const { id, key } = await shell.json<Key>('keys', 'create', '--account', account, '--tier', 'free');
     for (let at = 0; at < 10; at += 1) expect(await statusOf(server, key)).toBe(200);
 
@@ -67,10 +74,8 @@ test('the eleventh request of a free hour waits for the next; a better tier and 
 });
 
 test('two servers on one database admit exactly the limit of an account, over all its keys', async () => {
-  const shell = simHome();
-  const servers = await Promise.all([shell.serve(), shell.serve()]);
   expect(new Set(servers.map(({ url }) => url)).size).toBe(2);
-  await withinOneHour(async (account) => {
+  await withinOneHour(['c', 'd'], async (account) => {
     const keys: string[] = [];
     for (let at = 0; at < 2; at += 1)
       keys.push((await shell.json<Key>('keys', 'create', '--account', account)).key);

@@ -29,7 +29,7 @@ test.skipIf(process.platform !== 'linux')(
     upstream.playAlways({ body: wholeOf('chat', 'a') });
     await ask(to, { model: 'm' });
     const before = count();
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < 4; round += 1) {
       const leaving = new AbortController();
       for (let at = 0; at < 5; at += 1) {
         upstream.play({ status: 500, body: '' }, { steps: [streamOf('chat', 'a')] });
