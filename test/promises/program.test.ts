@@ -15,12 +15,17 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ask, send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
-import { home } from '../helpers/process.ts';
+import { home, startHome, type Home, type Server } from '../helpers/process.ts';
 import { askOften } from '../helpers/raw-client.ts';
-import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
+import {
+  gate,
+  scriptedProvider,
+  startScriptedProvider,
+  type ScriptedProvider,
+} from '../helpers/scripted-provider.ts';
 import { content, FINISH, START, TERMINAL, wholeOf } from '../gateway/wire.ts';
 
 const PACKAGE = fileURLToPath(new URL('../../', import.meta.url));
@@ -125,30 +130,6 @@ test('P26: a wrong file, a variable that is not set and a port in use are one cl
   });
 });
 
-test('P27: command lines that write beside a server disturb neither it nor one another', async () => {
-  const { upstream, shell, to } = await place();
-  upstream.playAlways({ body: wholeOf('chat', 'a') });
-  let writing = true;
-  const requests = (async () => {
-    const statuses = new Set<number>();
-    while (writing) {
-      statuses.add((await ask(to, { model: 'm' })).status);
-      await sleep(BREATH);
-    }
-    return [...statuses];
-  })();
-  const writers = ['b', 'c'].flatMap((account) => [
-    shell.run('keys', 'create', '--account', account),
-    shell.run('tiers', 'assign', 'a', 'enterprise'),
-  ]);
-  const ended = await Promise.all(writers);
-  writing = false;
-  expect(ended.map(({ code, stderr }) => [code, /busy|locked/i.test(stderr)])).toEqual(
-    ended.map(() => [0, false]),
-  );
-  expect(await requests).toEqual([200]);
-});
-
 test('P30: a log that nobody reads is bounded, and holds neither requests nor the end back', async () => {
   const { upstream, server, to } = await place();
   server.child.stderr?.pause();
@@ -170,48 +151,90 @@ test('P30: a log that nobody reads is bounded, and holds neither requests nor th
   server.child.stderr?.resume();
 });
 
-test.skipIf(!onLinux)(
-  'P33: the built-in provider has no port until it is asked, and answers nobody else',
-  async () => {
-    const shell = home();
-    shell.configure({ providers: { sim: {} } });
-    const server = await shell.serve();
-    const to = { url: server.url, key: await shell.newKey('enterprise') };
-    const own = Number(new URL(server.url).port);
-    const others = (): number[] => listening(server.child.pid).filter((port) => port !== own);
-    expect(others()).toEqual([]);
-    expect((await ask(to, { model: 'sim/echo' })).content).toBe('hello');
-    const [port] = others();
-    expect(port).toBeDefined();
-    for (const key of ['', to.key]) {
-      const answer = await ask({ url: `http://127.0.0.1:${port}`, key }, { model: 'echo' });
-      expect(answer.status).toBeGreaterThanOrEqual(400);
-      expect(answer.content).toBe('');
-    }
-  },
-);
+// One gateway: P34 ends it.
+describe('a gateway that runs', () => {
+  let upstream: ScriptedProvider;
+  let shell: Home;
+  let server: Server;
+  let to: { url: string; key: string };
 
-test.skipIf(process.platform === 'win32')(
-  'P34: what is run does not change, and what is kept is the user’s alone',
-  async () => {
-    const { upstream, shell, server, to } = await place();
-    const before = files(join(PACKAGE, 'bin')).concat(files(join(PACKAGE, 'dist')));
-    upstream.play({ body: wholeOf('chat', 'a') });
-    expect((await ask(to, { model: 'm' })).content).toBe('a');
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toMatchObject({ code: 0 });
-    expect(files(join(PACKAGE, 'bin')).concat(files(join(PACKAGE, 'dist')))).toEqual(before);
-    const cache = join(shell.directory, '.cache', 'gateway', 'compile-cache');
-    if (existsSync(cache)) expect(statSync(cache).mode & 0o777).toBe(0o700);
-    // A folder that others can write is not used.
-    const shared = home();
-    const unsafe = join(shared.directory, '.cache', 'gateway', 'compile-cache');
-    mkdirSync(unsafe, { recursive: true });
-    chmodSync(unsafe, 0o777);
-    expect((await shared.run('tiers', 'list')).code).toBe(0);
-    expect(readdirSync(unsafe)).toEqual([]);
-  },
-);
+  beforeAll(async () => {
+    upstream = await startScriptedProvider();
+    const started = startHome();
+    shell = started.shell;
+    shell.configure({
+      providers: { p: provider(upstream.url, 'chat', ['m']), sim: {} },
+      tiers: { enterprise: 100_000 },
+    });
+    server = await shell.serve();
+    to = { url: server.url, key: await shell.newKey('enterprise') };
+    return async () => {
+      await started.remove();
+      await upstream.close();
+    };
+  });
+
+  test('P27: command lines that write beside a server disturb neither it nor one another', async () => {
+    upstream.playAlways({ body: wholeOf('chat', 'a') });
+    let writing = true;
+    const requests = (async () => {
+      const statuses = new Set<number>();
+      while (writing) {
+        statuses.add((await ask(to, { model: 'm' })).status);
+        await sleep(BREATH);
+      }
+      return [...statuses];
+    })();
+    const writers = ['b', 'c'].flatMap((account) => [
+      shell.run('keys', 'create', '--account', account),
+      shell.run('tiers', 'assign', 'a', 'enterprise'),
+    ]);
+    const ended = await Promise.all(writers);
+    writing = false;
+    expect(ended.map(({ code, stderr }) => [code, /busy|locked/i.test(stderr)])).toEqual(
+      ended.map(() => [0, false]),
+    );
+    expect(await requests).toEqual([200]);
+  });
+
+  test.skipIf(!onLinux)(
+    'P33: the built-in provider has no port until it is asked, and answers nobody else',
+    async () => {
+      const own = Number(new URL(server.url).port);
+      const others = (): number[] => listening(server.child.pid).filter((port) => port !== own);
+      expect(others()).toEqual([]);
+      expect((await ask(to, { model: 'sim/echo' })).content).toBe('hello');
+      const [port] = others();
+      expect(port).toBeDefined();
+      for (const key of ['', to.key]) {
+        const answer = await ask({ url: `http://127.0.0.1:${port}`, key }, { model: 'echo' });
+        expect(answer.status).toBeGreaterThanOrEqual(400);
+        expect(answer.content).toBe('');
+      }
+    },
+  );
+
+  test.skipIf(process.platform === 'win32')(
+    'P34: what is run does not change, and what is kept is the user’s alone',
+    async () => {
+      const before = files(join(PACKAGE, 'bin')).concat(files(join(PACKAGE, 'dist')));
+      upstream.play({ body: wholeOf('chat', 'a') });
+      expect((await ask(to, { model: 'm' })).content).toBe('a');
+      server.child.kill('SIGTERM');
+      expect(await server.ended).toMatchObject({ code: 0 });
+      expect(files(join(PACKAGE, 'bin')).concat(files(join(PACKAGE, 'dist')))).toEqual(before);
+      const cache = join(shell.directory, '.cache', 'gateway', 'compile-cache');
+      if (existsSync(cache)) expect(statSync(cache).mode & 0o777).toBe(0o700);
+      // A folder that others can write is not used.
+      const shared = home();
+      const unsafe = join(shared.directory, '.cache', 'gateway', 'compile-cache');
+      mkdirSync(unsafe, { recursive: true });
+      chmodSync(unsafe, 0o777);
+      expect((await shared.run('tiers', 'list')).code).toBe(0);
+      expect(readdirSync(unsafe)).toEqual([]);
+    },
+  );
+});
 
 /** The listeners close right after the log says so: until then a connection may still be taken. */
 async function refused(url: string): Promise<void> {
