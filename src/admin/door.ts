@@ -10,8 +10,8 @@ export interface AdminDoor extends Site {
   createLink(): Promise<{ path: string; expires_in_seconds: number }>;
   /** To be called when the configuration was read again. If it turns the API off, open streams and sessions end. undefined: no change. */
   configChanged(): 'turnOn' | 'turnOff' | undefined;
-  /** Ends the event streams, and answers nothing more. */
-  close(): void;
+  /** Ends the event streams, also those that are opened later. Everything else is answered. */
+  endStreams(): void;
 }
 
 const ROOT = '/admin';
@@ -42,11 +42,11 @@ export function createAdminDoor(options: AdminOptions): AdminDoor {
       if (!before) return isConfigured ? 'turnOn' : undefined;
       if (isConfigured) return undefined;
       isTurnedOn = false;
-      void loading?.then((admin) => admin.close());
+      void loading?.then((admin) => admin.endStreams());
       // The next use loads a new one, without sessions.
       loading = undefined;
       return 'turnOff';
     },
-    close: () => void loading?.then((admin) => admin.close()),
+    endStreams: () => void loading?.then((admin) => admin.endStreams()),
   };
 }

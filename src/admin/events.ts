@@ -15,7 +15,7 @@ export interface LiveFeed {
 export interface Events {
   /** Throws Problem 503 if there are too many subscribers. */
   open(exchange: SiteExchange, caller: Caller): void;
-  /** Ends every stream. */
+  /** Ends every stream, also each that is opened later: its reader connects again, to the gateway that is there then. */
   close(): void;
 }
 
@@ -34,6 +34,7 @@ interface Subscriber {
 export function createEvents({ live, clock }: { live: LiveFeed; clock: Clock }): Events {
   const subscribers = new Set<Subscriber>();
   let last = '';
+  let isClosed = false;
   let stop = (): void => undefined;
 
   function publish(name: string, value: unknown): string {
@@ -67,9 +68,11 @@ export function createEvents({ live, clock }: { live: LiveFeed; clock: Clock }):
         throw new Problem(503, 'too_many_streams', 'too many event streams are open', { headers });
       }
       const subscriber = createSubscriber(exchange, { caller, clock, onEnd: () => remove(subscriber) });
-      add(subscriber);
+      if (isClosed) subscriber.end();
+      else add(subscriber);
     },
     close() {
+      isClosed = true;
       for (const subscriber of [...subscribers]) subscriber.end();
     },
   };

@@ -41,7 +41,7 @@ export const OPERATIONS: readonly Operation[] = [...described, documentOperation
 export interface Admin {
   answer(exchange: SiteExchange): Promise<void>;
   createLink(): Promise<{ path: string; expires_in_seconds: number }>;
-  close(): void;
+  endStreams(): void;
 }
 
 export interface AdminOptions
@@ -70,12 +70,10 @@ export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
     log,
     assets: () => (assets ??= readAssets()),
   };
-  let isClosed = false;
 
   return {
     async answer(exchange) {
       try {
-        if (isClosed) throw new Problem(503, 'stopping', 'the gateway is stopping');
         await answer(exchange, site);
       } catch (error) {
         if (error instanceof ClientGone) throw error;
@@ -87,10 +85,7 @@ export function createAdmin({ live, log, ...options }: AdminOptions): Admin {
       await noted(site.parts, { actor: 'owner', address: LOCAL, action: 'createLink' }, 201);
       return { path: `${ROOT}/#link=${code}`, expires_in_seconds: expiresInMs / 1000 };
     },
-    close() {
-      isClosed = true;
-      events.close();
-    },
+    endStreams: () => events.close(),
   };
 }
 

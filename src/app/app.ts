@@ -113,7 +113,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     reload,
     async stop(how) {
       watch?.close();
-      admin.close();
+      admin.endStreams();
       const { shutdownGrace } = state.config.limits;
       await (how === 'retire' ? server.retire(shutdownGrace) : server.stop(shutdownGrace));
       const unwritten = await release(parts);

@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { ask } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { gateway, type TestGateway } from '../helpers/gateway.ts';
+import { rawClient, rawRequest } from '../helpers/raw-client.ts';
 import { API, call, newToken, openBrowser } from './support.ts';
 
 const ON = { config: { admin: true } };
@@ -106,6 +107,28 @@ describe('ends', () => {
     const stopped = running.stop();
     await stream.ended;
     await stopped;
+  });
+
+  it('when the gateway retires, which still answers on open connections and says that they end', async () => {
+    const running = await gateway(ON);
+    const { plaintext: key } = await newToken(running, 'read');
+    const asked = (path: string, ...headers: string[]): string =>
+      rawRequest({ key, path: API + path, method: 'GET' }, '', headers);
+    const [first, second, stream] = await Promise.all([1, 2, 3].map(() => rawClient(running.url)));
+    if (first === undefined || second === undefined || stream === undefined) throw new Error('never');
+    for (const client of [first, second]) {
+      client.send(asked('/tiers'));
+      await client.until('"data"');
+    }
+    stream.send(asked('/events', 'connection: close'));
+    await stream.until('event: now');
+    const retired = running.stop('retire');
+    await stream.closed;
+    first.send(asked('/tiers'));
+    expect(await first.closed).toMatch(/200 OK[^]*200 OK[^]*connection: close[^]*"data"/);
+    second.send(asked('/events'));
+    expect(await second.closed).toMatch(/200 OK[^]*200 OK[^]*connection: close[^]*retry: 3000/);
+    await retired;
   });
 });
 

@@ -55,7 +55,7 @@ export interface TestGateway {
   text(members: Record<string, unknown>): string;
   /** The one-time link to the page of the admin API, as its owner gets it through the control socket. */
   adminLink(): Promise<string>;
-  stop(): Promise<void>;
+  stop(how?: 'retire'): Promise<void>;
 }
 
 /** Ends by itself when the test is over. */
@@ -128,8 +128,8 @@ export async function startGateway({
   }
 
   let stopped: Promise<void> | undefined;
-  async function stop(): Promise<void> {
-    await app.stop();
+  async function stop(how?: 'retire'): Promise<void> {
+    await app.stop(how);
     await store.close();
     rmSync(directory, { recursive: true, force: true });
   }
@@ -153,7 +153,7 @@ export async function startGateway({
       };
       return url;
     },
-    stop: () => (stopped ??= stop()),
+    stop: (how) => (stopped ??= stop(how)),
   };
 }
 
