@@ -37,6 +37,13 @@ export async function reload(shell: Home): Promise<GatewayStatus> {
   return status;
 }
 
+/** Waits until two workers serve and no other is left. `killed`: a process that is none of them. */
+export async function bothServe(shell: Home, killed?: number): Promise<void> {
+  const states = async (): Promise<string[] | undefined> =>
+    (await statusOf(shell)).workers?.map(({ pid, state }) => (pid === killed ? 'killed' : state));
+  await expect.poll(states).toEqual(['serving', 'serving']);
+}
+
 /** One request on a connection of its own, so that any worker may get it. Resolves to the status, 0 if there is no answer. */
 export async function askOnce(to: Target, model = 'sim/echo'): Promise<number> {
   const client = await rawClient(to.url);

@@ -10,6 +10,7 @@ import { rawClient } from '../helpers/raw-client.ts';
 import { startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
 import {
   askOnce,
+  bothServe,
   found,
   reload,
   statusOf,
@@ -22,7 +23,8 @@ import {
 interface Logged {
   worker?: number;
   msg: string;
-  status?: number;
+  account?: string;
+  message?: string;
 }
 
 /** The records of the log; each is a line of its own. */
@@ -37,7 +39,7 @@ const providers = (upstream: ScriptedProvider, limited: ScriptedProvider): objec
   sim: {},
 });
 
-// One gateway, whose start costs more than each test: they take it one after the other, from its start to its end.
+// One gateway, whose start costs more than each test: they take it one after the other, in any order, and leave two workers that serve.
 describe('two workers', () => {
   let shell: Home;
   let server: Server;
@@ -66,12 +68,8 @@ describe('two workers', () => {
     };
   });
 
-  const areServing = (): Promise<void> =>
-    expect
-      .poll(async () => (await statusOf(shell)).workers?.map(({ state }) => state))
-      .toEqual(['serving', 'serving']);
-
   it('are one gateway for commands: one start, and one state with the workers', async () => {
+    await bothServe(shell);
     expect(server.stdout().match(/is listening/g)).toHaveLength(1);
     expect(await statusOf(shell)).toMatchObject({
       pid: server.child.pid,
@@ -94,7 +92,9 @@ describe('two workers', () => {
     // The hour may end meanwhile.
     expect([40, 80]).toContain(count(200));
     expect(count(200) + count(429)).toBe(100);
-    const requests = (): Logged[] => records(server).filter(({ status }) => status !== undefined);
+    const ofB = ({ account, message = '' }: Logged): boolean =>
+      account === 'b' || message.startsWith('account "b" ');
+    const requests = (): Logged[] => records(server).filter(ofB);
     await expect.poll(() => requests().length).toBe(100);
     expect(requests().every(({ worker }) => worker === 1 || worker === 2)).toBe(true);
   });
@@ -150,15 +150,16 @@ describe('two workers', () => {
     const [victim] = [...before].sort((a, b) => (b.requests_in_flight ?? 0) - (a.requests_in_flight ?? 0));
     if (victim === undefined) throw new Error('there are no workers');
     process.kill(victim.pid, 'SIGKILL');
-    await server.logged('a worker ended: it is started again');
+    await bothServe(shell, victim.pid);
+    expect(records(server).map(({ msg }) => msg)).toContain('a worker ended: it is started again');
     end.open();
     const texts = await Promise.all(streams.map(({ text }) => text));
     expect(texts.filter((text) => !text.includes('[DONE]'))).toHaveLength(victim.requests_in_flight ?? 0);
     for (let round = 0; round < 5; round += 1) expect(await askOnce(to, 'sim/echo')).toBe(200);
-    await areServing();
   });
 
   it('lose no connection that the killed one had not accepted', async () => {
+    await bothServe(shell);
     const { workers = [] } = await statusOf(shell);
     const [victim, other] = workers;
     if (victim === undefined || other === undefined) throw new Error('there are no workers');
@@ -169,7 +170,7 @@ describe('two workers', () => {
     process.kill(victim.pid, 'SIGKILL');
     process.kill(other.pid, 'SIGCONT');
     expect(await Promise.all(answers)).toEqual(answers.map(() => 200));
-    await areServing();
+    await bothServe(shell, victim.pid);
   });
 
   it('are replaced by a reload under load without a failed request or a cut stream', async () => {
@@ -212,7 +213,7 @@ describe('two workers', () => {
   });
 
   it('do not change by SIGHUP with an invalid configuration, which says why; the mended file reaches each of them', async () => {
-    await expect.poll(async () => (await statusOf(shell)).workers?.length).toBe(2);
+    await bothServe(shell);
     const before = await statusOf(shell);
     shell.configure({ ...config, tiers: { free: 'ten' } });
     server.child.kill('SIGHUP');
@@ -233,9 +234,11 @@ describe('two workers', () => {
       for (let round = 0; round < 6; round += 1) await expect.poll(() => askOnce(to)).toBe(status);
     }
   });
+});
 
-  it('end when all their streams have, say so, and end with 0', async () => {
-    const { open, end } = streamsOf(upstream, to);
+describe('the end', () => {
+  it('comes when all streams have ended, and says so', async () => {
+    const { shell, server, open, end } = await withStreams();
     const streams = await open(4);
     const stopped = shell.command('stop');
     await server.logged('waiting up to 20s for 4 open requests; a second Ctrl-C ends at once');
@@ -244,9 +247,7 @@ describe('two workers', () => {
     expect(await server.ended).toMatchObject({ code: 0, signal: null });
     expect((await stopped).stdout).toBe(`the gateway with pid ${server.child.pid} has stopped\n`);
   });
-});
 
-describe('the end', () => {
   it('is at once with a second signal, and no worker stays', async () => {
     const { shell, server, open } = await withStreams();
     const streams = await open(2);
