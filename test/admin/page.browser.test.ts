@@ -155,7 +155,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
 
   it('shows a stream while it runs, and its end', async () => {
     const page = await open('now');
-    const stream = startStream();
+    const stream = startStreams(1);
     const row = page.getByRole('table', { name: 'Requests in flight' }).getByRole('row', { name: 'held/m' });
     await row.waitFor();
     const tokens = row.locator('td').nth(-2);
@@ -169,15 +169,16 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
       .waitFor();
   });
 
-  /** A stream that has said something, and says no more until its end. */
-  function startStream(): { end: () => Promise<void> } {
+  /** Streams that have said something, and say no more until their end. */
+  function startStreams(count: number): { end: () => Promise<void> } {
     const held = gate();
     const pieces = Array.from({ length: 20 }, () => content('chat', 'word '));
-    upstream.play({ steps: [START.chat, ...pieces, held.opened, FINISH.chat, TERMINAL.chat] });
-    const answer = ask('held/m', gateway.key);
+    const script = { steps: [START.chat, ...pieces, held.opened, FINISH.chat, TERMINAL.chat] };
+    upstream.play(...Array.from({ length: count }, () => script));
+    const answers = Array.from({ length: count }, () => ask('held/m', gateway.key));
     const end = async (): Promise<void> => {
       held.open();
-      await answer;
+      await Promise.all(answers);
     };
     onTestFinished(end);
     return { end };
@@ -541,7 +542,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
     [400, 'light'],
     [1440, 'dark'],
   ] as const)('is accessible and fits into %i pixels, %s', async (width, colorScheme) => {
-    const streams = [startStream(), startStream()];
+    const streams = startStreams(2);
     const page = await open('now', { width, height: 1000 });
     await page.emulateMedia({ colorScheme });
     await page.evaluate(axe);
@@ -553,7 +554,7 @@ describe.skipIf(chrome === undefined)('the page', { timeout: 120_000 }, () => {
       await expectAccessible(page, `${view}, ${width}`);
       await shoot(page, `${view}-${width}`);
     }
-    for (const stream of streams) await stream.end();
+    await streams.end();
   });
 
   it('fits into 360 and 2,560 pixels', async () => {
