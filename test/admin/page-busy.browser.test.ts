@@ -19,7 +19,7 @@ import { arrive, browserOfFile, chrome, HEADINGS } from './page-support.ts';
 const TURN_MS = 20;
 const EVENTS_A_SECOND = 1000;
 const IN_FLIGHT = 300;
-const WATCHED_MS = 2000;
+const WATCHED_MS = 1000;
 
 /** What the page itself measures. */
 interface Measured {
