@@ -51,33 +51,40 @@ export async function groupedTotals(
 }
 
 export function plainSums(rows: readonly UsageRow[], by: Grouping, since: number): GroupedTotals[] {
-  const sums = new Map<string, GroupedTotals>();
+  const sums = new Map<string, GroupedTotals & { totals: Sums }>();
   for (const row of rows) {
     if (row.at < hourOf(since)) continue;
     const group = GROUPS[by](row);
     const name = JSON.stringify([row.accountId, group]);
-    const totals = addRow(sums.get(name)?.totals ?? NO_TOTALS, row);
-    sums.set(name, { accountId: row.accountId, group, totals });
+    let sum = sums.get(name);
+    if (sum === undefined) {
+      const totals = { ...NO_TOTALS, firstByte: [...NO_TOTALS.firstByte] };
+      sums.set(name, (sum = { accountId: row.accountId, group, totals }));
+    }
+    addRow(sum.totals, row);
   }
   if (!OF_ADMISSIONS.includes(by)) return [...sums.values()];
   return [...sums.values()].map(({ totals, ...rest }) => ({ ...rest, totals: { ...totals, requests: 0 } }));
 }
 
-function addRow(totals: Totals, row: UsageRow): Totals {
+interface Sums extends Totals {
+  firstByte: number[];
+}
+
+function addRow(sums: Sums, row: UsageRow): void {
   const known = row.input !== null && row.output !== null;
   const tokens = (count: number | null): number => (known ? (count ?? 0) : 0);
-  return {
-    requests: totals.requests + 1,
-    errors: totals.errors + Number(row.error !== null),
-    unknown: totals.unknown + Number(row.error === null && !known),
-    unpriced: totals.unpriced + Number(known && row.costUsd === null),
-    inputTokens: totals.inputTokens + tokens(row.input) + tokens(row.cacheRead) + tokens(row.cacheWrite),
-    cacheReadTokens: totals.cacheReadTokens + tokens(row.cacheRead),
-    cacheWriteTokens: totals.cacheWriteTokens + tokens(row.cacheWrite),
-    outputTokens: totals.outputTokens + tokens(row.output),
-    costUsd: row.costUsd === null ? totals.costUsd : (totals.costUsd ?? 0) + row.costUsd,
-    firstByte: totals.firstByte.map((count, range) => count + Number(isInRange(row.firstByteMs, range))),
-  };
+  sums.requests += 1;
+  sums.errors += Number(row.error !== null);
+  sums.unknown += Number(row.error === null && !known);
+  sums.unpriced += Number(known && row.costUsd === null);
+  sums.inputTokens += tokens(row.input) + tokens(row.cacheRead) + tokens(row.cacheWrite);
+  sums.cacheReadTokens += tokens(row.cacheRead);
+  sums.cacheWriteTokens += tokens(row.cacheWrite);
+  sums.outputTokens += tokens(row.output);
+  if (row.costUsd !== null) sums.costUsd = (sums.costUsd ?? 0) + row.costUsd;
+  const range = sums.firstByte.findIndex((_, at) => isInRange(row.firstByteMs, at));
+  if (range >= 0) sums.firstByte[range] = (sums.firstByte[range] ?? 0) + 1;
 }
 
 function isInRange(ms: number | null, range: number): boolean {
