@@ -164,7 +164,6 @@ const FILTERS = {
 const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
 export function prepareRequests(db: Db) {
-  /** Prepared at first use: only commands and the admin API read single requests. */
   const statements = new Map<string, Statement<[object], RequestRow>>();
   const rows = (sql: string, values: object): StoredRequest[] => {
     const statement = statements.get(sql) ?? db.prepare<[object], RequestRow>(sql);

@@ -79,7 +79,6 @@ interface Window {
 
 export function prepareUsageSums(db: Db) {
   const summed = db.prepare<[], number>('SELECT id FROM usage_summed').pluck();
-  /** Prepared at first use: only commands ask for reports. */
   const reports = new Map<string, Statement<[Window], AccountRows>>();
   function report(
     grouping: Grouping | undefined,
@@ -144,15 +143,13 @@ function prepareRollUp(db: Db, summed: Statement<[], number>) {
       'SELECT max(id) FROM (SELECT id FROM usage WHERE id > ? ORDER BY id LIMIT ?)',
     )
     .pluck();
-  /** Prepared at first use: it takes as long as a third of the others. */
-  let add: Statement<[first: number, last: number]> | undefined;
+  const add = db.prepare<[first: number, last: number]>(ROLL_UP);
   const advance = db.prepare<[number]>('UPDATE usage_summed SET id = ?');
 
   function step(): boolean {
     const after = summed.get() ?? 0;
     const last = lastOfStep.get(after, STEP) ?? null;
     if (last === null) return false;
-    add ??= db.prepare(ROLL_UP);
     add.run(after + 1, last);
     advance.run(last);
     return true;
