@@ -151,7 +151,6 @@ test('P30: a log that nobody reads is bounded, and holds neither requests nor th
   server.child.stderr?.resume();
 });
 
-// One gateway: P34 ends it.
 describe('a gateway that runs', () => {
   let upstream: ScriptedProvider;
   let shell: Home;
@@ -213,28 +212,29 @@ describe('a gateway that runs', () => {
       }
     },
   );
-
-  test.skipIf(process.platform === 'win32')(
-    'P34: what is run does not change, and what is kept is the user’s alone',
-    async () => {
-      const before = files(join(PACKAGE, 'bin')).concat(files(join(PACKAGE, 'dist')));
-      upstream.play({ body: wholeOf('chat', 'a') });
-      expect((await ask(to, { model: 'm' })).content).toBe('a');
-      server.child.kill('SIGTERM');
-      expect(await server.ended).toMatchObject({ code: 0 });
-      expect(files(join(PACKAGE, 'bin')).concat(files(join(PACKAGE, 'dist')))).toEqual(before);
-      const cache = join(shell.directory, '.cache', 'gateway', 'compile-cache');
-      if (existsSync(cache)) expect(statSync(cache).mode & 0o777).toBe(0o700);
-      // A folder that others can write is not used.
-      const shared = home();
-      const unsafe = join(shared.directory, '.cache', 'gateway', 'compile-cache');
-      mkdirSync(unsafe, { recursive: true });
-      chmodSync(unsafe, 0o777);
-      expect((await shared.run('tiers', 'list')).code).toBe(0);
-      expect(readdirSync(unsafe)).toEqual([]);
-    },
-  );
 });
+
+test.skipIf(process.platform === 'win32')(
+  'P34: what is run does not change, and what is kept is the user’s alone',
+  async () => {
+    const before = files(join(PACKAGE, 'bin')).concat(files(join(PACKAGE, 'dist')));
+    const { upstream, shell, server, to } = await place();
+    upstream.play({ body: wholeOf('chat', 'a') });
+    expect((await ask(to, { model: 'm' })).content).toBe('a');
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toMatchObject({ code: 0 });
+    expect(files(join(PACKAGE, 'bin')).concat(files(join(PACKAGE, 'dist')))).toEqual(before);
+    const cache = join(shell.directory, '.cache', 'gateway', 'compile-cache');
+    if (existsSync(cache)) expect(statSync(cache).mode & 0o777).toBe(0o700);
+    // A folder that others can write is not used.
+    const shared = home();
+    const unsafe = join(shared.directory, '.cache', 'gateway', 'compile-cache');
+    mkdirSync(unsafe, { recursive: true });
+    chmodSync(unsafe, 0o777);
+    expect((await shared.run('tiers', 'list')).code).toBe(0);
+    expect(readdirSync(unsafe)).toEqual([]);
+  },
+);
 
 /** The listeners close right after the log says so: until then a connection may still be taken. */
 async function refused(url: string): Promise<void> {
