@@ -1,7 +1,7 @@
 // The usage of accounts in a window of time, as `gateway usage --json` prints it and the admin API sends it; and for charts, as totals of
 // each group, of one account or of all together.
 import { HOUR_MS, isoTime } from '../clock.ts';
-import { addTotals, firstByteAt, NO_USAGE } from '../store/usage-sums.ts';
+import { firstByteAt, sumOf } from '../store/usage-sums.ts';
 import type { Account, AccountTotals, Grouping, GroupTotals, StoreReader, Totals } from '../store/store.ts';
 
 /** The shape that `--json` prints and the admin API sends. */
@@ -53,31 +53,38 @@ export async function readUsage(
 ): Promise<(account: Account, limit: number) => AccountUsage> {
   const first = since - (since % HOUR_MS);
   const current = now - (now % HOUR_MS);
-  const needsHours = by === 'hour' || (by === 'day' && dayOf !== undefined);
-  const hours = needsHours ? await totalsBy('hour') : undefined;
-  const admitted = hours ? undefined : groupBy(await store.admissionsByHour(only, first));
-  const totals = await totalsBy('account');
-  const groups = by === undefined || hours ? undefined : await totalsBy(by);
+  const localDay = by === 'day' ? dayOf : undefined;
+  const byHours = by === 'hour' || localDay !== undefined;
+  const [totals, groups, admitted, keys] = await Promise.all([
+    totalsBy(byHours ? 'hour' : 'account'),
+    byHours || by === undefined || by === 'account' ? undefined : totalsBy(by),
+    byHours ? undefined : store.admissionsByHour(only, first).then(groupByAccount),
+    by === 'key' ? store.listKeys() : [],
+  ]);
 
   async function totalsBy(grouping: Grouping): Promise<Map<number, AccountTotals>> {
     const found = await store.totalsBy(grouping, only, first);
     return new Map(found.map((each) => [each.accountId, each]));
   }
 
-  const keys = by === 'key' ? await store.listKeys() : [];
+  /** `totals`: of the account, or of its hours. */
+  function split(id: number, totals: readonly GroupTotals[]): readonly GroupTotals[] {
+    if (groups !== undefined) return groups.get(id)?.groups() ?? [];
+    return localDay === undefined ? totals : intoDays(totals, localDay);
+  }
+
   const labels = new Map(keys.map(({ id, label }) => [id, label]));
   const window = new Map<number, string>();
   for (let at = first; at <= current; at += HOUR_MS) window.set(at, isoTime(at));
 
   return ({ id, name, tier }, limit) => {
-    const ofHours = hours?.get(id)?.groups();
+    const found = totals.get(id)?.groups() ?? [];
     const requests = new Map(
-      ofHours?.map(({ group, totals }) => [group['hour'] ?? undefined, totals.requests]) ??
-        admitted?.get(id)?.map(({ hour, requests }) => [window.get(hour), requests]),
+      byHours
+        ? found.map(({ group, totals }) => [group['hour'] ?? undefined, totals.requests])
+        : admitted?.get(id)?.map(({ hour, requests }) => [window.get(hour), requests]),
     );
     const used = requests.get(window.get(current)) ?? 0;
-    const split =
-      by === 'day' && dayOf && ofHours ? intoDays(ofHours, dayOf) : (ofHours ?? groups?.get(id)?.groups());
     return {
       account: name,
       tier,
@@ -85,10 +92,10 @@ export async function readUsage(
       used,
       remaining: limit === Infinity ? null : Math.max(0, limit - used),
       resets_at: isoTime(current + HOUR_MS),
-      totals: printed(totals.get(id)?.groups()[0]?.totals ?? NO_USAGE),
+      totals: printed(sumOf(found.map(({ totals }) => totals))),
       hours: Array.from(window.values(), (hour) => ({ hour, requests: requests.get(hour) ?? 0 })),
       ...(by !== undefined && {
-        by: (split ?? []).map(({ group, totals }) =>
+        by: split(id, found).map(({ group, totals }) =>
           by === 'key'
             ? { ...group, name: labels.get(group['key'] ?? '') ?? null, totals: printed(totals) }
             : { ...group, totals: printed(totals) },
@@ -106,13 +113,13 @@ function intoDays(hours: readonly GroupTotals[], dayOf: (hour: number) => number
     const before = days.get(day);
     days.set(day, {
       group: { day },
-      totals: before === undefined ? totals : addTotals(before.totals, totals),
+      totals: before === undefined ? totals : sumOf([before.totals, totals]),
     });
   }
   return [...days.values()];
 }
 
-function groupBy<Row extends { accountId: number }>(rows: readonly Row[]): Map<number, Row[]> {
+function groupByAccount<Row extends { accountId: number }>(rows: readonly Row[]): Map<number, Row[]> {
   const groups = new Map<number, Row[]>();
   for (const row of rows) {
     const group = groups.get(row.accountId);
@@ -150,7 +157,7 @@ export async function summarizeUsage(
     for (const { group, totals } of account.groups()) {
       const key = JSON.stringify(group);
       const before = groups.get(key);
-      groups.set(key, { group, totals: before === undefined ? totals : addTotals(before.totals, totals) });
+      groups.set(key, { group, totals: before === undefined ? totals : sumOf([before.totals, totals]) });
     }
   }
   const isTime = by === 'hour' || by === 'day';
@@ -159,7 +166,7 @@ export async function summarizeUsage(
     by,
     since: isoTime(first),
     until: isoTime(now),
-    totals: printed(accounts.map(({ totals }) => totals).reduce(addTotals, NO_USAGE)),
+    totals: printed(sumOf(accounts.map(({ totals }) => totals))),
     groups: [...groups]
       .sort(
         ([a, one], [b, two]) => (isTime ? 0 : two.totals.requests - one.totals.requests) || (a < b ? -1 : 1),

@@ -193,21 +193,26 @@ function toTotals(row: readonly Value[], from = 0): Totals {
   };
 }
 
-export const NO_USAGE: Totals = toTotals([]);
+const NO_USAGE: Totals = toTotals([]);
 
-export function addTotals(a: Totals, b: Totals): Totals {
-  return {
-    requests: a.requests + b.requests,
-    errors: a.errors + b.errors,
-    unknown: a.unknown + b.unknown,
-    unpriced: a.unpriced + b.unpriced,
-    inputTokens: a.inputTokens + b.inputTokens,
-    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
-    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    costUsd: a.costUsd === null && b.costUsd === null ? null : (a.costUsd ?? 0) + (b.costUsd ?? 0),
-    firstByte: a.firstByte.map((count, range) => count + (b.firstByte[range] ?? 0)),
-  };
+export function sumOf(all: Iterable<Totals>): Totals {
+  const firstByte = [...NO_FIRST_BYTES];
+  const sum = { ...NO_USAGE, firstByte };
+  for (const totals of all) {
+    sum.requests += totals.requests;
+    sum.errors += totals.errors;
+    sum.unknown += totals.unknown;
+    sum.unpriced += totals.unpriced;
+    sum.inputTokens += totals.inputTokens;
+    sum.cacheReadTokens += totals.cacheReadTokens;
+    sum.cacheWriteTokens += totals.cacheWriteTokens;
+    sum.outputTokens += totals.outputTokens;
+    if (totals.costUsd !== null) sum.costUsd = (sum.costUsd ?? 0) + totals.costUsd;
+    for (let range = 0; range < FIRST_BYTE_RANGES; range += 1) {
+      firstByte[range] = (firstByte[range] ?? 0) + (totals.firstByte[range] ?? 0);
+    }
+  }
+  return sum;
 }
 
 /** The account's number, and rows as JSON. */
@@ -263,7 +268,7 @@ export function hourTotals(
       const [at = 0] = row;
       const before = hours.get(at);
       const totals = toTotals(row, 1);
-      hours.set(at, before === undefined ? totals : addTotals(before, totals));
+      hours.set(at, before === undefined ? totals : sumOf([before, totals]));
     }
     for (const [at, requests] of read<[number, number]>(admitted.get(accountId) ?? '[]')) {
       const totals = hours.get(at) ?? { ...NO_USAGE };

@@ -76,6 +76,16 @@ async function usedShell(): Promise<Shell> {
 }
 
 describe('usage --json', () => {
+  it('is indented on a terminal, and a line for each account in a pipe', async () => {
+    const shell = await usedShell();
+    await shell.run('keys create --account bob');
+    const terminal = await shell.run('usage --json', { columns: 80 });
+    const pipe = await shell.run('usage --json');
+    expect(terminal.stdout).toMatch(/^\[\n {2}\{\n {4}"account": "alice",\n/);
+    expect(pipe.stdout).toMatch(/^\[\n\{"account":"alice",.*\},\n\{"account":"bob",.*\}\n\]\n$/);
+    expect(JSON.parse(pipe.stdout)).toEqual(JSON.parse(terminal.stdout));
+  });
+
   it('has the exact shape, with every hour of the window', async () => {
     const shell = await usedShell();
     const usage = (await shell.json('usage')) as { hours: { hour: string; requests: number }[] }[];

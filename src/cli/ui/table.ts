@@ -96,9 +96,10 @@ export function wrapText(text: string, width: number | undefined, indent = ''): 
   return lines.map((line, index) => (index === 0 ? line : indent + line));
 }
 
-function pad(text: string, width: number, align: 'left' | 'right'): string {
-  const space = ' '.repeat(Math.max(0, width - displayWidth(text)));
-  return align === 'right' ? space + text : text + space;
+/** `isPlain`: each character is one column wide. */
+function pad(text: string, width: number, align: 'left' | 'right', isPlain = false): string {
+  const length = isPlain ? width : width + text.length - displayWidth(text);
+  return align === 'right' ? text.padStart(length) : text.padEnd(length);
 }
 
 /** Shrinks the widest column that may shrink, by one at a time, until the table fits; undefined: it cannot fit. */
@@ -127,19 +128,36 @@ interface Filled {
   cells: readonly (string | Cell)[];
   /** Of the title and the longest cell. */
   width: number;
+  /** Each character of the cells is one column wide. */
+  isPlain: boolean;
 }
 
 const textOf = (cell: string | Cell): string => (typeof cell === 'string' ? cell : cell.text);
 
-function fill<Row>(column: Column<Row>, rows: readonly Row[], limit: number | undefined): Filled {
-  const most = limit === undefined || column.shrinks === true ? (limit ?? WIDEST) : Infinity;
-  let width = Math.max(column.least ?? 0, displayWidth(column.title));
-  const cells = rows.map((row) => {
-    const cell = column.value(row);
-    width = Math.max(width, Math.min(most, displayWidth(textOf(cell))));
-    return cell;
-  });
-  return { column, cells, width };
+/** Row by row, so that a long report keeps only its cells. */
+function fill<Row>(
+  rows: Iterable<Row>,
+  columns: readonly Column<Row>[],
+  limit: number | undefined,
+): Filled[] {
+  const parts = columns.map((column) => ({
+    column,
+    cells: [] as (string | Cell)[],
+    width: Math.max(column.least ?? 0, displayWidth(column.title)),
+    isPlain: true,
+    most: limit === undefined || column.shrinks === true ? (limit ?? WIDEST) : Infinity,
+  }));
+  for (const row of rows) {
+    for (const part of parts) {
+      const cell = part.column.value(row);
+      part.cells.push(cell);
+      const text = textOf(cell);
+      const width = displayWidth(text);
+      if (width > part.width) part.width = Math.max(part.width, Math.min(part.most, width));
+      if (width !== text.length) part.isPlain = false;
+    }
+  }
+  return parts;
 }
 
 /** Each row as a record: a line `title  value` for each column. */
@@ -173,11 +191,12 @@ interface Options {
 
 /** The lines of a table in at most `width` columns (undefined: no limit). */
 export function table<Row>(
-  rows: readonly Row[],
+  rows: Iterable<Row>,
   columns: readonly Column<Row>[],
   { width: limit, style = plainStyle, optional = [] }: Options = {},
 ): string[] {
-  const all = columns.map((column) => fill(column, rows, limit));
+  const all = fill(rows, columns, limit);
+  const count = all[0]?.cells.length ?? 0;
   const left = new Set(columns.map(({ title }) => title));
   for (const titles of [[], ...optional]) {
     for (const title of titles) left.delete(title);
@@ -187,9 +206,9 @@ export function table<Row>(
       shown.map(({ column }) => column),
       limit,
     );
-    if (widths !== undefined) return fittedLines(shown, rows.length, widths, { limit, style });
+    if (widths !== undefined) return fittedLines(shown, count, widths, { limit, style });
   }
-  return records(all, rows.length, style, limit);
+  return records(all, count, style, limit);
 }
 
 function fittedLines(
@@ -199,19 +218,19 @@ function fittedLines(
   { limit, style }: { limit: number | undefined; style: Style },
 ): string[] {
   const gap = ' '.repeat(GAP);
+  const last = columns.length - 1;
   const line = (cellOf: (column: Filled) => string | Cell): string => {
-    let text = '';
-    for (const [index, filled] of columns.entries()) {
+    const texts = columns.map((filled, index) => {
       const cell = cellOf(filled);
       const width = widths[index] ?? 0;
-      const shown = limit === undefined ? textOf(cell) : truncateList(textOf(cell), width);
-      const last = index === columns.length - 1;
-      const padded = pad(shown, width, filled.column.align ?? 'left');
-      const fitted = last ? padded.trimEnd() : padded;
+      const mayCut = limit !== undefined && filled.column.shrinks === true;
+      const shown = mayCut ? truncateList(textOf(cell), width) : textOf(cell);
+      const padded = pad(shown, width, filled.column.align ?? 'left', filled.isPlain);
+      const fitted = index === last ? padded.trimEnd() : padded;
       const paint = typeof cell === 'string' ? undefined : cell.paint;
-      text += (index === 0 ? '' : gap) + (paint ? style[paint](fitted) : fitted);
-    }
-    return text.trimEnd();
+      return paint ? style[paint](fitted) : fitted;
+    });
+    return texts.join(gap).trimEnd();
   };
   return [
     line(({ column }) => ({ text: column.title, paint: 'dim' })),

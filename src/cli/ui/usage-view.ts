@@ -34,14 +34,16 @@ interface Canvas {
   zone: Zone;
 }
 
+const NO_ACCOUNTS = ['No accounts yet. Create one with its first key: gateway keys create --account NAME'];
+
 export async function usageLines(
-  rows: readonly AccountUsage[],
+  accounts: Iterable<AccountUsage>,
   { by, zone }: Window,
   { stdout, env, clock }: Context,
 ): Promise<string[]> {
-  if (rows.length === 0)
-    return ['No accounts yet. Create one with its first key: gateway keys create --account NAME'];
-  if (stdout.isTTY !== true) return plainTables(rows, by, zone);
+  if (stdout.isTTY !== true) return plainTables(accounts, by, zone);
+  const rows = [...accounts];
+  if (rows.length === 0) return NO_ACCOUNTS;
   const canvas: Canvas = {
     width: Math.max(20, widthOf(stdout) ?? 80),
     style: await createStyle(stdout, env),
@@ -73,7 +75,8 @@ function idleLines(rows: readonly AccountUsage[], { style, width }: Canvas): str
   return ['', style.dim(truncate(`idle: ${names.join(', ')}`, width))];
 }
 
-function sumOf(rows: readonly AccountUsage[]): PrintedTotals {
+function sumOf(rows: readonly Counted[]): PrintedTotals {
+  if (rows.length === 1 && rows[0] !== undefined) return rows[0].totals;
   const sum = (value: (totals: PrintedTotals) => number): number =>
     rows.reduce((total, { totals }) => total + value(totals), 0);
   const priced = rows.some(({ totals }) => totals.cost_usd !== null);
@@ -171,10 +174,10 @@ function formatMs(ms: number): string {
 type Counted = { totals: PrintedTotals };
 type CountedColumn = Column<Counted>;
 
-const errors = ({ errors: count }: PrintedTotals): ReturnType<CountedColumn['value']> => ({
-  text: formatCount(count),
-  paint: count > 0 ? 'red' : undefined,
-});
+function errors({ errors: count }: PrintedTotals): ReturnType<CountedColumn['value']> {
+  const text = formatCount(count);
+  return count > 0 ? { text, paint: 'red' } : text;
+}
 
 const fresh = (totals: PrintedTotals): number =>
   totals.input_tokens - totals.cache_read_tokens - totals.cache_write_tokens;
@@ -192,13 +195,11 @@ const COLUMNS: Readonly<Record<string, (totals: PrintedTotals) => ReturnType<Cou
   COST: costText,
 };
 
-const column = (title: string): CountedColumn => ({
+const TOTALS = Object.entries(COLUMNS).map(([title, text]): CountedColumn => ({
   title,
-  value: ({ totals }) => COLUMNS[title]?.(totals) ?? '',
+  value: ({ totals }) => text(totals),
   align: 'right',
-});
-
-const TOTALS: readonly CountedColumn[] = Object.keys(COLUMNS).map(column);
+}));
 
 /** Columns that a narrow terminal leaves out, the first ones first. */
 const OPTIONAL = [['P50', 'UNKNOWN'], ['WRITTEN'], ['P95', 'ERRORS'], ['CACHED'], ['FRESH']];
@@ -223,16 +224,23 @@ const CUT: Readonly<Partial<Record<string, Pick<CountedColumn, 'shrinks' | 'shor
 /** A row of `by`, which has the members of the group's name; undefined: the total. */
 type GroupRow = Counted & { account: string; group: Readonly<Record<string, unknown>> | undefined };
 
+/** The groups of all accounts, then the total. */
+function* withTotal(rows: Iterable<AccountUsage>): Iterable<GroupRow> {
+  const all: Counted[] = [];
+  let groups = 0;
+  for (const { account, totals, by = [] } of rows) {
+    all.push({ totals });
+    groups += by.length;
+    for (const group of by) yield { account, group, totals: group.totals };
+  }
+  if (groups > 1) yield { account: 'total', group: undefined, totals: sumOf(all) };
+}
+
 function groupTable(
-  rows: readonly AccountUsage[],
+  rows: Iterable<AccountUsage>,
   by: Grouping,
   options: { width?: number | undefined; style?: Style; account?: boolean; zone: Zone },
 ): string[] {
-  const groups: GroupRow[] = rows.flatMap(({ account, by: found = [] }) =>
-    found.map((group) => ({ account, group, totals: group.totals })),
-  );
-  const only = rows.length === 1 ? rows[0] : undefined;
-  const total = { account: 'total', group: undefined, totals: only?.totals ?? sumOf(rows) };
   const withOwner = options.account === true && by !== 'account';
   const columns: Column<GroupRow>[] = MEMBERS[by].map((member, index) => ({
     title: member.toUpperCase(),
@@ -245,7 +253,7 @@ function groupTable(
   const owner: Column<GroupRow>[] = withOwner
     ? [{ title: 'ACCOUNT', value: ({ account }) => clean(account) }]
     : [];
-  return table(groups.length > 1 ? [...groups, total] : groups, [...owner, ...columns, ...TOTALS], {
+  return table(withTotal(rows), [...owner, ...columns, ...TOTALS], {
     ...options,
     optional: OPTIONAL,
   });
@@ -266,9 +274,24 @@ function countOrNone(count: number | null | undefined): string {
   return count === null ? '-' : formatCount(count);
 }
 
-function plainTables(rows: readonly AccountUsage[], by: Grouping | undefined, zone: Zone): string[] {
+/** `accounts` is read once; only the summaries and the cells of the groups are kept. */
+function plainTables(accounts: Iterable<AccountUsage>, by: Grouping | undefined, zone: Zone): string[] {
+  if (by === undefined) return summaryTable([...accounts], zone);
+  const summaries: AccountUsage[] = [];
+  function* summarized(): Iterable<AccountUsage> {
+    for (const account of accounts) {
+      summaries.push({ ...account, hours: [], by: [] });
+      yield account;
+    }
+  }
+  const groups = groupTable(summarized(), by, { account: true, zone });
+  return [...summaryTable(summaries, zone), ...(summaries.length === 0 ? [] : ['', ...groups])];
+}
+
+function summaryTable(rows: readonly AccountUsage[], zone: Zone): string[] {
+  if (rows.length === 0) return NO_ACCOUNTS;
   const all: SummaryRow[] = rows.length > 1 ? [...rows, { totals: sumOf(rows) }] : [...rows];
-  const summary = table<SummaryRow>(all, [
+  return table<SummaryRow>(all, [
     { title: 'ACCOUNT', value: ({ account }) => (account === undefined ? 'total' : clean(account)) },
     { title: 'TIER', value: ({ tier = '' }) => clean(tier) },
     { title: 'USED', value: ({ used }) => (used === undefined ? '' : formatCount(used)), align: 'right' },
@@ -280,7 +303,6 @@ function plainTables(rows: readonly AccountUsage[], by: Grouping | undefined, zo
     },
     ...TOTALS,
   ]);
-  return by === undefined ? summary : [...summary, '', ...groupTable(rows, by, { account: true, zone })];
 }
 
 const CSV_TOTALS = [

@@ -57,19 +57,21 @@ const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
 
 async function showUsage(parts: Parts): Promise<void> {
   const { options, context } = parts;
+  // The database works while the view is loaded.
+  const view = options.json ? undefined : import('../../ui/usage-view.ts');
   const { accounts, describe, zone } = await readReport(parts);
-  if (options.json) {
+  if (view === undefined) {
     printJsonArray(context, describeEach(accounts, describe));
     return;
   }
-  const { usageCsv, usageLines } = await import('../../ui/usage-view.ts');
+  const { usageCsv, usageLines } = await view;
   if (options.csv) {
     const { head, lines } = usageCsv(options.by);
     printLines(context.stdout, [head]);
     for (const row of describeEach(accounts, describe)) printLines(context.stdout, lines(row));
     return;
   }
-  const lines = await usageLines(accounts.map(describe), { by: options.by, zone }, context);
+  const lines = await usageLines(describeEach(accounts, describe), { by: options.by, zone }, context);
   printLines(context.stdout, lines);
 }
 
