@@ -12,12 +12,19 @@ const undiciInParts = {
   resolveId: (id) => (id === 'undici' ? parts : undefined),
 };
 
-/** commander starts programs for commands of another kind than ours; Node's module for it takes 3 ms. */
-const noPrograms = {
-  name: 'no-programs',
+/** Parts of Node that a package loads for what we do not use of it: programs as commands (3 ms), HTTP/2 (4 ms, and memory). */
+const UNUSED = [
+  { id: 'node:child_process', by: '/commander/', exports: '{}' },
+  { id: 'node:http2', by: '/undici/', exports: '{ constants: {} }' },
+];
+const withoutUnused = {
+  name: 'without-unused',
   resolveId: (id, importer = '') =>
-    id === 'node:child_process' && importer.includes('/commander/') ? '\0no-programs' : undefined,
-  load: (id) => (id === '\0no-programs' ? 'module.exports = {};' : undefined),
+    UNUSED.some((unused) => unused.id === id && importer.includes(unused.by)) ? `\0${id}` : undefined,
+  load(id) {
+    const unused = UNUSED.find((each) => `\0${each.id}` === id);
+    return unused && `module.exports = ${unused.exports};`;
+  },
 };
 
 /** One character beyond Latin-1 would make V8 keep the whole text with two bytes a character. */
@@ -154,7 +161,7 @@ const gateway = defineConfig({
       yaml: join(import.meta.dirname, 'node_modules/yaml/browser/dist/index.js'),
     },
   },
-  plugins: [undiciInParts, noPrograms, copies, ascii, prices],
+  plugins: [undiciInParts, withoutUnused, copies, ascii, prices],
   // What is wrong in a module that is imported (a name that undici's file has no more) must not wait for a user.
   onLog(level, log) {
     if (level === 'warn') throw new Error(log.message);

@@ -1,6 +1,7 @@
 // The client of commands, for a few small requests: lists of models, probes on this machine. Without pool and proxy, it is ready in a
 // tenth of the processor time that the server's client takes. Only the caller's cancellation limits how long it waits.
-import * as http from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import type { Cancellation } from '../cancellation.ts';
 import { FailureError } from '../errors.ts';
 import type { ProviderClient } from './client.ts';
@@ -13,15 +14,19 @@ export function createDirectClient(): ProviderClient {
 }
 
 async function openDirect(call: ProviderCall, cancellation: Cancellation): Promise<ProviderReply> {
-  // Most commands ask servers on this machine alone, and TLS takes long to load.
-  const { request: create } = call.url.startsWith('https:') ? await import('node:https') : http;
+  const { url, method, body } = call;
+  const isTls = url.startsWith('https:');
+  // Most commands ask servers on this machine, and most of those do not run: Node's client, which takes long to load, is for an open port.
+  const socket = isTls ? undefined : await connected(new URL(url), cancellation);
+  const { request: create } = await (isTls ? import('node:https') : import('node:http'));
   return new Promise((resolve, reject) => {
     if (cancellation.reason !== undefined) {
+      socket?.destroy();
       reject(cancellation.reason);
       return;
     }
-    const { url, method, body } = call;
-    const request = create(url, { method, headers: membersOf(call.headers), agent: false });
+    const connection = socket === undefined ? { agent: false } : { createConnection: () => socket };
+    const request = create(url, { method, headers: membersOf(call.headers), ...connection });
     const cancel = (): void => void request.destroy(cancellation.reason);
     cancellation.subscribe(cancel);
     request.once('error', (error) => {
@@ -33,6 +38,28 @@ async function openDirect(call: ProviderCall, cancellation: Cancellation): Promi
   });
 }
 
+function connected({ hostname, port }: URL, cancellation: Cancellation): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    if (cancellation.reason !== undefined) {
+      reject(cancellation.reason);
+      return;
+    }
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) });
+    const cancel = (): void => void socket.destroy(cancellation.reason);
+    cancellation.subscribe(cancel);
+    const fail = (error: Error): void => {
+      cancellation.unsubscribe(cancel);
+      reject(cancellation.reason ?? new FailureError(connectionError(error, false)));
+    };
+    socket.once('error', fail);
+    socket.once('connect', () => {
+      cancellation.unsubscribe(cancel);
+      socket.off('error', fail);
+      resolve(socket);
+    });
+  });
+}
+
 /** Node takes flat headers as they are, and adds no Host to them. */
 function membersOf(flat: readonly string[]): Record<string, string[]> {
   const members: Record<string, string[]> = {};
@@ -40,7 +67,7 @@ function membersOf(flat: readonly string[]): Record<string, string[]> {
   return members;
 }
 
-function replyOf(response: http.IncomingMessage, cancellation: Cancellation): ProviderReply {
+function replyOf(response: IncomingMessage, cancellation: Cancellation): ProviderReply {
   const headers = new Map(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
   return {
     status: response.statusCode ?? 0,
@@ -50,7 +77,7 @@ function replyOf(response: http.IncomingMessage, cancellation: Cancellation): Pr
   };
 }
 
-function bodyOf(response: http.IncomingMessage, cancellation: Cancellation): ReplyBody {
+function bodyOf(response: IncomingMessage, cancellation: Cancellation): ReplyBody {
   return {
     start(reader) {
       response.on('data', (bytes: Buffer) => reader.chunk(bytes));
