@@ -1,11 +1,20 @@
 // Runs the command lines of LINES one after the other in the built program, and writes to the file RECORD which scripts each needs,
 // with their bytes, and which parts of Node are loaded after it.
-import { statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import process from 'node:process';
+import { compileFunction } from 'node:vm';
 
 const require = createRequire(import.meta.url);
+// Each line runs the scripts anew; they are compiled once.
+const compiled = new Map();
+const NAMES = ['exports', 'require', 'module', '__filename', '__dirname'];
+require.extensions['.cjs'] = (module, path) => {
+  const run = compiled.get(path) ?? compileFunction(readFileSync(path, 'utf8'), NAMES, { filename: path });
+  compiled.set(path, run);
+  run(module.exports, (id) => module.require(id), module, path, dirname(path));
+};
 const main = require.resolve('../../dist/cli/main.cjs');
 const discard = (...given) => {
   process.nextTick(given.at(-1) instanceof Function ? given.at(-1) : () => undefined);
