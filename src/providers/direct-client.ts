@@ -25,6 +25,10 @@ async function openDirect(call: ProviderCall, cancellation: Cancellation): Promi
       reject(cancellation.reason);
       return;
     }
+    if (socket?.errored) {
+      reject(new FailureError(connectionError(socket.errored, false)));
+      return;
+    }
     const connection = socket === undefined ? { agent: false } : { createConnection: () => socket };
     const request = create(url, { method, headers: membersOf(call.headers), ...connection });
     const cancel = (): void => void request.destroy(cancellation.reason);
@@ -47,14 +51,13 @@ function connected({ hostname, port }: URL, cancellation: Cancellation): Promise
     const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) });
     const cancel = (): void => void socket.destroy(cancellation.reason);
     cancellation.subscribe(cancel);
-    const fail = (error: Error): void => {
+    // It stays: the connection may also break before the client has it.
+    socket.on('error', (error) => {
       cancellation.unsubscribe(cancel);
       reject(cancellation.reason ?? new FailureError(connectionError(error, false)));
-    };
-    socket.once('error', fail);
+    });
     socket.once('connect', () => {
       cancellation.unsubscribe(cancel);
-      socket.off('error', fail);
       resolve(socket);
     });
   });

@@ -3,7 +3,7 @@ import { readBody } from '../../src/providers/exchange.ts';
 import { gzipSync } from 'node:zlib';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { CancellationSource, NEVER_CANCELLED, type Cancellation } from '../../src/cancellation.ts';
 import { createDirectClient } from '../../src/providers/direct-client.ts';
@@ -59,6 +59,15 @@ it('sends method, headers and body, and reads status and body, decoded', async (
     a: '1, 2',
     body: '{}',
   });
+});
+
+it('fails, and nothing else, where the other side drops each connection', async () => {
+  const server = createSocketServer((socket) => socket.resetAndDestroy()).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const asked = await Promise.allSettled(Array.from({ length: 50 }, () => ask(url)));
+  for (const one of asked) expect(one).toMatchObject({ status: 'rejected', reason: { failure: {} } });
 });
 
 it('follows no redirect', async () => {
