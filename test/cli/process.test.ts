@@ -99,6 +99,14 @@ test('small commands load nothing heavy', async () => {
   }
 });
 
+test('a command on PostgreSQL does not load fetch', async () => {
+  const line = ['keys', 'list', '--database', 'postgres://postgres@127.0.0.1:9/gateway'];
+  const loaded = await loadedBy([line], temporaryDirectory());
+  const { parts = [] } = loaded[line.join(' ')] ?? {};
+  expect(parts).toContain('NativeModule dns');
+  expect(parts).not.toContain('NativeModule internal/deps/undici/undici');
+});
+
 interface Loaded {
   /** With their bytes. */
   scripts: Record<string, number>;
