@@ -67,10 +67,10 @@ export async function readUsage(
     return new Map(found.map((each) => [each.accountId, each]));
   }
 
-  /** `totals`: of the account, or of its hours. */
-  function split(id: number, totals: readonly GroupTotals[]): readonly GroupTotals[] {
+  /** `own`: the account as one group, or its hours. */
+  function split(id: number, own: readonly GroupTotals[]): readonly GroupTotals[] {
     if (groups !== undefined) return groups.get(id)?.groups() ?? [];
-    return localDay === undefined ? totals : intoDays(totals, localDay);
+    return localDay === undefined ? own : intoDays(own, localDay);
   }
 
   const labels = new Map(keys.map(({ id, label }) => [id, label]));

@@ -16,7 +16,7 @@ export function createDirectClient(): ProviderClient {
 async function openDirect(call: ProviderCall, cancellation: Cancellation): Promise<ProviderReply> {
   const { url, method, body } = call;
   const isTls = url.startsWith('https:');
-  // Most commands ask servers on this machine, and most of those do not run: Node's client, which takes long to load, is for an open port.
+  // Most commands ask servers on this machine, and most of these do not run. Node's client takes long to load: first the connection.
   const socket = isTls ? undefined : await connected(new URL(url), cancellation);
   const { request: create } = await (isTls ? import('node:https') : import('node:http'));
   return new Promise((resolve, reject) => {

@@ -96,7 +96,7 @@ export function wrapText(text: string, width: number | undefined, indent = ''): 
   return lines.map((line, index) => (index === 0 ? line : indent + line));
 }
 
-/** `isPlain`: each character is one column wide. */
+/** `isPlain`: the text is as wide as it has characters. */
 function pad(text: string, width: number, align: 'left' | 'right', isPlain = false): string {
   const length = isPlain ? width : width + text.length - displayWidth(text);
   return align === 'right' ? text.padStart(length) : text.padEnd(length);
@@ -128,7 +128,7 @@ interface Filled {
   cells: readonly (string | Cell)[];
   /** Of the title and the longest cell. */
   width: number;
-  /** Each character of the cells is one column wide. */
+  /** Each cell is as wide as it has characters. */
   isPlain: boolean;
 }
 
@@ -225,7 +225,7 @@ function fittedLines(
       const width = widths[index] ?? 0;
       const mayCut = limit !== undefined && filled.column.shrinks === true;
       const shown = mayCut ? truncateList(textOf(cell), width) : textOf(cell);
-      const padded = pad(shown, width, filled.column.align ?? 'left', filled.isPlain);
+      const padded = pad(shown, width, filled.column.align ?? 'left', filled.isPlain && !mayCut);
       const fitted = index === last ? padded.trimEnd() : padded;
       const paint = typeof cell === 'string' ? undefined : cell.paint;
       return paint ? style[paint](fitted) : fitted;

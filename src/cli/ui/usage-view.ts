@@ -42,11 +42,19 @@ export async function usageLines(
   { stdout, env, clock }: Context,
 ): Promise<string[]> {
   if (stdout.isTTY !== true) return plainTables(accounts, by, zone);
-  const rows = [...accounts];
+  const width = Math.max(20, widthOf(stdout) ?? 80);
+  const style = await createStyle(stdout, env);
+  const rows: BlockRow[] = [];
+  // A long report keeps the lines of an account's groups, not the groups.
+  for (const row of accounts) {
+    const options = { width: width - INDENT.length, style, zone };
+    const split = by === undefined || row.by?.length === 0 ? [] : ['', ...groupTable([row], by, options)];
+    rows.push({ ...row, by: [], split });
+  }
   if (rows.length === 0) return NO_ACCOUNTS;
   const canvas: Canvas = {
-    width: Math.max(20, widthOf(stdout) ?? 80),
-    style: await createStyle(stdout, env),
+    width,
+    style,
     now: clock.now(),
     height: heightFor(rows.length === 1 ? 1 : rows.filter(isActive).length),
     zone,
@@ -57,7 +65,7 @@ export async function usageLines(
   const several = rows.length > 1;
   return [
     ...head,
-    ...rows.filter((row) => !several || isActive(row)).flatMap((row) => ['', ...block(row, by, canvas)]),
+    ...rows.filter((row) => !several || isActive(row)).flatMap((row) => ['', ...block(row, canvas)]),
     ...(several ? [...allLines(rows, canvas), ...idleLines(rows, canvas)] : []),
   ];
 }
@@ -107,7 +115,10 @@ function heightFor(accounts: number): number {
 
 const INDENT = '  ';
 
-function block(row: AccountUsage, by: Grouping | undefined, canvas: Canvas): string[] {
+/** `split`: the lines of its groups. */
+type BlockRow = AccountUsage & { split: readonly string[] };
+
+function block(row: BlockRow, canvas: Canvas): string[] {
   const { style } = canvas;
   const width = canvas.width - INDENT.length;
   const tier = clean(row.tier);
@@ -118,17 +129,13 @@ function block(row: AccountUsage, by: Grouping | undefined, canvas: Canvas): str
   });
   const bars = chart(hours, { height: canvas.height, width, limit: row.limit ?? Infinity, style });
   const idle = hours.every(({ requests }) => requests === 0);
-  const split =
-    by === undefined || row.by?.length === 0
-      ? []
-      : ['', ...groupTable([row], by, { width, style, zone: canvas.zone })];
   return [
     `${style.bold(name)}  ${style.dim(tier)}`,
     ...[
       ...limitLines(row, width, canvas),
       ...(idle ? [style.dim('no requests in this window')] : ['', ...bars, '']),
       ...wrapWords(totalsWords(row.totals), ' · ', width),
-      ...split,
+      ...row.split,
     ].map((line) => (line === '' ? '' : INDENT + line)),
   ];
 }

@@ -152,8 +152,8 @@ const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [BYTEA]: (text) => Buffer.from(text.slice(2), 'hex'),
 };
 
-/** pg asks `navigator` whether it runs at Cloudflare; where there is none, as on Node 20, it tries `Response`, for which Node loads
- *  its `fetch`: 25 ms of processor time, and some memory. */
+/** pg reads `navigator` to find out whether it runs at Cloudflare. Node 20 has no `navigator`: pg then uses `Response`, and Node
+ *  loads its `fetch` (25 ms of processor time). So `navigator` exists while pg is loaded. */
 async function loadPg(): Promise<unknown> {
   const isMissing = !('navigator' in globalThis);
   if (isMissing) {

@@ -44,6 +44,17 @@ describe('table', () => {
     ]);
   });
 
+  it('aligns what it cut where wide and empty characters make a cell as wide as it has characters', () => {
+    const columns = [
+      { title: 'NAME', value: (name: string) => name, shrinks: true },
+      { title: 'END', value: () => '|' },
+    ];
+    const lines = table([`${'\u4e16'.repeat(10)}${'\u0301'.repeat(10)}`, 'a'], columns, { width: 16 });
+    expect(new Set(lines.slice(1).map((line) => displayWidth(line.slice(0, line.indexOf('|')))))).toEqual(
+      new Set([displayWidth(lines[0]?.slice(0, lines[0].indexOf('END')) ?? '')]),
+    );
+  });
+
   it('cuts a list between two items', () => {
     const lists = [{ title: 'TARGETS', value: (text: string) => text, shrinks: true }];
     const cut = (text: string, width: number) => table([text], lists, { width })[1];
