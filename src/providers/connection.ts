@@ -122,7 +122,7 @@ export function connectionError(error: Error, replied: boolean): ProviderFailure
   if (reason === undefined) {
     if (speaksHttp2(error, code)) reason = 'http2';
     else if (/CERT|TLS|SSL|EPROTO|SELF_SIGNED|UNABLE_TO/.test(code)) reason = 'tls';
-    else reason = error.name === 'HTTPParserError' ? 'http' : 'reset';
+    else reason = isUnreadable(error, code) ? 'http' : 'reset';
   }
   // Looking up a name needs descriptors, too: without any, the name is reported as not found.
   if (isExhaustion(error) || (reason === 'dns' && !descriptorsLeft())) return EXHAUSTED;
@@ -137,9 +137,14 @@ export function connectionError(error: Error, replied: boolean): ProviderFailure
 /** A server without HTTP/1.1 refuses the only protocol that TLS offers to it, or starts with a SETTINGS frame. */
 function speaksHttp2(error: Error, code: string): boolean {
   if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return true;
-  const { data } = error as { data?: unknown };
-  return error.name === 'HTTPParserError' && typeof data === 'string' && SETTINGS_FRAME.test(data);
+  const { data, rawPacket } = error as { data?: unknown; rawPacket?: Buffer };
+  const read = data ?? rawPacket?.toString('latin1');
+  return isUnreadable(error, code) && typeof read === 'string' && SETTINGS_FRAME.test(read);
 }
+
+/** What was read is no HTTP/1.1, as undici or Node's client says it. */
+const isUnreadable = (error: Error, code: string): boolean =>
+  error.name === 'HTTPParserError' || code.startsWith('HPE_');
 
 /** Three bytes of length, the type 4, no flags, stream 0. */
 // eslint-disable-next-line no-control-regex -- a frame of HTTP/2 begins with control bytes

@@ -85,6 +85,18 @@ it('reports a refused connection and an answer that breaks off as failures with 
   await expect(ask(url)).rejects.toMatchObject({ failure: { reason: 'truncated' } });
 });
 
+it('names a server that speaks HTTP/2 alone, and one that speaks no HTTP', async () => {
+  const spoken = async (bytes: string): Promise<string> => {
+    const server = createSocketServer((socket) => void socket.end(bytes, 'latin1')).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const settings = '\0\0\0\u0004\0\0\0\0\0';
+  await expect(ask(await spoken(settings))).rejects.toMatchObject({ failure: { reason: 'http2' } });
+  await expect(ask(await spoken('SSH-2.0-x\r\n'))).rejects.toMatchObject({ failure: { reason: 'http' } });
+});
+
 it('ends a silent request with the reason of its cancellation', async () => {
   const cancellation = new CancellationSource();
   const url = await serve(() => cancellation.cancel(new Error('too late')));
