@@ -1,59 +1,27 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { build } from 'rolldown';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
-import { systemClock } from '../../src/clock.ts';
 import { watchConfig } from '../../src/config/watch.ts';
+import { manualClock } from '../helpers/clock.ts';
 import { tempFolder, write } from './folder.ts';
 
-/** A clock whose time passes only when the test says so. */
-function manualClock(): Clock & { pass(ms: number): void; waiting(): number } {
-  let now = 0;
-  let tasks: { at: number; task: () => void }[] = [];
-  return {
-    now: () => now,
-    monotonic: () => now,
-    after(ms, task) {
-      const entry = { at: now + ms, task };
-      tasks.push(entry);
-      return () => void (tasks = tasks.filter((other) => other !== entry));
-    },
-    pass(ms) {
-      const end = now + ms;
-      for (;;) {
-        const next = tasks.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
-        if (next === undefined) break;
-        tasks = tasks.filter((other) => other !== next);
-        now = next.at;
-        next.task();
-      }
-      now = end;
-    },
-    waiting: () => tasks.length,
-  };
-}
-
-/** Watches in real time; `next` gives the content at the next call. */
+/** `next`: the content that the next call read, after as much time as that takes. Texts in turn have different lengths. */
 function watching(file: string): { next(): Promise<string> } {
   // Two writes in one tick of the file system's clock have the same times.
   utimesSync(file, 1, 1);
+  const clock = manualClock();
   const seen: string[] = [];
-  let wake: (() => void) | undefined;
-  const watch = watchConfig({
-    file,
-    clock: systemClock,
-    reload: () => {
-      seen.push(readFileSync(file, 'utf8'));
-      wake?.();
-    },
-  });
+  const watch = watchConfig({ file, clock, reload: () => void seen.push(readFileSync(file, 'utf8')) });
   onTestFinished(() => watch.close());
   return {
     async next() {
-      if (seen.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      clock.advance(1000);
+      // The call is over after this.
+      await nextTurn();
       return seen.shift() ?? '';
     },
   };
@@ -66,15 +34,15 @@ describe('a file that is gone', () => {
     let gone = 0;
     const watch = watchConfig({ file, clock, reload: () => undefined, gone: () => void (gone += 1) });
     onTestFinished(() => watch.close());
-    clock.pass(5000);
+    clock.advance(5000);
     expect(gone).toBe(0);
     rmSync(file);
-    clock.pass(5000);
+    clock.advance(5000);
     expect(gone).toBe(1);
     writeFileSync(file, 'a');
-    clock.pass(5000);
+    clock.advance(5000);
     rmSync(file);
-    clock.pass(5000);
+    clock.advance(5000);
     expect(gone).toBe(2);
   });
 });
@@ -85,15 +53,15 @@ describe('a change is seen', () => {
     const watch = watching(file);
     writeFileSync(file, 'b');
     expect(await watch.next()).toBe('b');
-    writeFileSync(file, 'c');
-    expect(await watch.next()).toBe('c');
+    writeFileSync(file, 'later');
+    expect(await watch.next()).toBe('later');
   });
 
   it('when an editor replaces the file by renaming, again and again', async () => {
     const folder = tempFolder();
     const file = write(folder, 'g.yaml', 'a');
     const watch = watching(file);
-    for (const text of ['b', 'c']) {
+    for (const text of ['b', 'later']) {
       renameSync(write(folder, '.g.yaml.swp', text), file);
       expect(await watch.next()).toBe(text);
     }
@@ -117,9 +85,9 @@ describe('a change is seen', () => {
     writeFileSync(target, 'b');
     expect(await watch.next()).toBe('b');
     const turned = `${file}.new`;
-    symlinkSync(write(folder, 'other/g.yaml', 'c'), turned);
+    symlinkSync(write(folder, 'other/g.yaml', 'later'), turned);
     renameSync(turned, file);
-    expect(await watch.next()).toBe('c');
+    expect(await watch.next()).toBe('later');
   });
 });
 
@@ -153,44 +121,44 @@ describe('polling', () => {
   it('is enough', () => {
     const { file, clock, calls } = polled();
     writeFileSync(file, 'a');
-    clock.pass(3000);
+    clock.advance(3000);
     expect(calls()).toBe(1);
-    clock.pass(60_000);
+    clock.advance(60_000);
     expect(calls()).toBe(1);
   });
 
   it('calls once for one change, not while a call runs, and after it for what came meanwhile', async () => {
     const { file, clock, calls, finish } = polled();
     writeFileSync(file, 'a');
-    clock.pass(3000);
+    clock.advance(3000);
     writeFileSync(file, 'bb');
-    clock.pass(3000);
+    clock.advance(3000);
     expect(calls()).toBe(1);
     await finish();
-    clock.pass(200);
+    clock.advance(200);
     expect(calls()).toBe(2);
   });
 
   it('says nothing when the content is as it was', async () => {
     const { file, clock, calls, finish } = polled();
     writeFileSync(file, 'a');
-    clock.pass(3000);
+    clock.advance(3000);
     await finish();
     rmSync(file);
-    clock.pass(3000);
+    clock.advance(3000);
     writeFileSync(file, 'a');
-    clock.pass(60_000);
+    clock.advance(60_000);
     expect(calls()).toBe(1);
   });
 
   it('says nothing after it was closed, and leaves no timer', () => {
     const { file, clock, calls, watch } = polled();
     writeFileSync(file, 'a');
-    clock.pass(550);
+    clock.advance(550);
     watch.close();
-    clock.pass(60_000);
+    clock.advance(60_000);
     expect(calls()).toBe(0);
-    expect(clock.waiting()).toBe(0);
+    expect(clock.waiting).toBe(0);
   });
 });
 

@@ -103,7 +103,8 @@ describe('two workers', () => {
     const { url } = (await call(await found(shell), 'POST', '/admin/link')) as { url: string };
     const opened = await fetch(`${server.url}/admin/session`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      // A worker that retires would wait for it.
+      headers: { 'content-type': 'application/json', connection: 'close' },
       body: JSON.stringify({ link: /#link=(.*)$/.exec(url)?.[1] }),
     });
     const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';

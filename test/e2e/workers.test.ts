@@ -1,9 +1,10 @@
 // Several processes on one port: what a user of `gateway serve --workers 2` relies on. Real processes, real sockets.
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { call } from '../../src/control/client.ts';
-import { send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
 import { home, startHome, type Home, type Server } from '../helpers/process.ts';
 import { rawClient } from '../helpers/raw-client.ts';
@@ -31,6 +32,19 @@ interface Logged {
 function records(server: Server): Logged[] {
   const lines = server.stderr().split('\n');
   return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Logged);
+}
+
+/** A worker that is replaced waits for connections that nobody uses. */
+const closing = { connection: 'close' };
+
+/** The status of one request on a connection of the agent. */
+async function statusBy(agent: Agent, to: Target): Promise<number | undefined> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${to.key}` };
+  const sent = request(`${to.url}/v1/chat/completions`, { agent, method: 'POST', headers });
+  sent.end(JSON.stringify({ model: 'sim/echo', messages: [{ role: 'user', content: 'hello' }] }));
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  for await (const _ of response);
+  return response.statusCode;
 }
 
 const providers = (upstream: ScriptedProvider, limited: ScriptedProvider): object => ({
@@ -101,7 +115,7 @@ describe('two workers', () => {
 
   it('answer for each other: metrics of both, and a browser session that any of them knows', async () => {
     const answered = async (): Promise<[number, string]> => {
-      const page = await (await fetch(`${server.url}/metrics`)).text();
+      const page = await (await fetch(`${server.url}/metrics`, { headers: closing })).text();
       const series = [...page.matchAll(/^gateway_requests_total\{worker="[12]",.*\} (\d+)$/gm)];
       return [series.reduce((sum, [, requests]) => sum + Number(requests), 0), page];
     };
@@ -116,7 +130,7 @@ describe('two workers', () => {
     const { url } = (await call(await found(shell), 'POST', '/admin/link')) as { url: string };
     const opened = await fetch(`${server.url}/admin/session`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { ...closing, 'content-type': 'application/json' },
       body: JSON.stringify({ link: /#link=(.*)$/.exec(url)?.[1] }),
     });
     expect(opened.status).toBe(201);
@@ -180,14 +194,14 @@ describe('two workers', () => {
     let isLoaded = true;
     const failed: unknown[] = [];
     let answered = 0;
+    // Holds its connections open and uses them again.
+    const agent = new Agent({ keepAlive: true });
     const client = async (): Promise<void> => {
       while (isLoaded) {
-        // `fetch` holds its connections open and uses them again.
-        await send(to, { model: 'sim/echo' }).then(
-          async (response) => {
-            await response.text();
-            if (response.status === 200) answered += 1;
-            else failed.push(response.status);
+        await statusBy(agent, to).then(
+          (status) => {
+            if (status === 200) answered += 1;
+            else failed.push(status);
           },
           (error: unknown) => failed.push(error),
         );
@@ -201,6 +215,8 @@ describe('two workers', () => {
     while (answered < soon) await sleep(20);
     isLoaded = false;
     await Promise.all(clients);
+    // The workers that were replaced wait for them.
+    agent.destroy();
     expect(failed).toEqual([]);
     end.open();
     for (const { text } of streams) expect(await text).toContain('[DONE]');
@@ -221,7 +237,7 @@ describe('two workers', () => {
     const after = await statusOf(shell);
     expect(after.workers).toEqual(before.workers);
     expect(after.reload_fault).toMatch(/tiers\.free/);
-    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+    expect((await fetch(`${server.url}/health`, { headers: closing })).status).toBe(200);
     for (const [settings, status] of [
       [{ maintenance: true }, 503],
       [{}, 200],
