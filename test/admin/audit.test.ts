@@ -1,9 +1,9 @@
 // The audit of the admin API: each write has a row before it happens, and a write without a row does not happen.
-import { writeFileSync } from 'node:fs';
 import { join, dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { gateway, type TestGateway } from '../helpers/gateway.ts';
+import { manualClock } from '../helpers/clock.ts';
+import { gateway, rewrite, type TestGateway } from '../helpers/gateway.ts';
 import { call, newToken, openBrowser } from './support.ts';
 
 const ON = { config: { admin: true } };
@@ -95,12 +95,15 @@ it('sends a new key also if the outcome cannot be written, and the row says that
 });
 
 it('records that the file turned the API off and on', async () => {
-  const running = await gateway(ON);
+  const clock = manualClock();
+  const running = await gateway({ ...ON, clock });
   for (const admin of [false, true]) {
-    writeFileSync(running.file, running.text({ admin }));
+    rewrite(running, clock, { admin });
     const action = admin ? 'turnOn' : 'turnOff';
     await vi.waitFor(
       async () => {
+        // Of the second change: it waits for the end of the first.
+        clock.advance(1000);
         const [last] = await running.store.listAudit(Number.MAX_SAFE_INTEGER, 1);
         expect(last).toMatchObject({ actor: 'configuration', address: 'local', action, status: 200 });
       },

@@ -1,9 +1,8 @@
 // The live event stream of the admin API: what it sends, and everything that ends it.
-import { writeFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { ask } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
-import { gateway, type TestGateway } from '../helpers/gateway.ts';
+import { gateway, rewrite, type TestGateway } from '../helpers/gateway.ts';
 import { rawClient, rawRequest } from '../helpers/raw-client.ts';
 import { API, call, newToken, openBrowser } from './support.ts';
 
@@ -90,14 +89,19 @@ describe('ends', () => {
   });
 
   it('when the file turns the API off, also after a link; the session does not come back with it', async () => {
-    const running = await gateway(ON);
+    const clock = manualClock();
+    const running = await gateway({ ...ON, clock });
     const browser = await openBrowser(running);
     const stream = await openEvents(running, { cookie: browser.cookie });
-    writeFileSync(running.file, running.text({ admin: false }));
+    rewrite(running, clock, { admin: false });
     await stream.ended;
     expect((await browser.call('/accounts')).status).toBe(404);
-    writeFileSync(running.file, running.text({ admin: true }));
-    await vi.waitFor(async () => expect((await browser.call('/accounts')).status).toBe(401), LONG);
+    rewrite(running, clock, { admin: true });
+    await vi.waitFor(async () => {
+      // The file is read again after the change in progress.
+      clock.advance(1000);
+      expect((await browser.call('/accounts')).status).toBe(401);
+    }, LONG);
   });
 
   it('when the gateway stops', async () => {
@@ -133,16 +137,20 @@ describe('ends', () => {
 });
 
 it('stays open through a change of the file that leaves the API on', async () => {
-  const running = await gateway(ON);
+  const clock = manualClock();
+  const running = await gateway({ ...ON, clock });
   const { plaintext: token } = await newToken(running, 'read');
   const stream = await openEvents(running, bearer(token));
-  writeFileSync(running.file, running.text({ admin: true, tiers: { enterprise: 7 } }));
+  rewrite(running, clock, { admin: true, tiers: { enterprise: 7 } });
   await vi.waitFor(async () => {
     const { json } = await call(running, '/tiers', { token });
     expect(json.data).toContainEqual({ tier: 'enterprise', requests_per_hour: 7 });
   }, LONG);
   await ask(running, { model: 'sim/echo' });
-  await vi.waitFor(() => expect(stream.text()).toContain('event: requests'), LONG);
+  await vi.waitFor(() => {
+    clock.advance(1000);
+    expect(stream.text()).toContain('event: requests');
+  }, LONG);
 });
 
 it('is refused to a 17th subscriber, until one leaves', async () => {

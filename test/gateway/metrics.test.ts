@@ -1,9 +1,9 @@
 // `GET /metrics` of a whole gateway: what is counted, once each, and what never becomes a label.
-import { writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { ask, send } from '../helpers/ask.ts';
-import { gateway, provider, type TestGateway } from '../helpers/gateway.ts';
+import { manualClock } from '../helpers/clock.ts';
+import { gateway, provider, rewrite, type TestGateway } from '../helpers/gateway.ts';
 import { scrape, type ReadMetrics } from '../helpers/prometheus.ts';
 import { CUT, gate, scriptedProvider } from '../helpers/scripted-provider.ts';
 import { content, START, streamOf, wholeOf } from './wire.ts';
@@ -58,8 +58,9 @@ describe('off', () => {
   });
 
   it('a change of the file turns nothing on, and the log says so', async () => {
-    const server = await gateway();
-    writeFileSync(server.file, server.text({ metrics: true }));
+    const clock = manualClock();
+    const server = await gateway({ clock });
+    rewrite(server, clock, { metrics: true });
     const line = 'metrics changes only with a restart';
     await vi.waitFor(() => expect(server.log()).toContain(line), { timeout: 10_000, interval: 20 });
     expect((await fetch(`${server.url}/metrics`)).status).toBe(404);

@@ -2,8 +2,8 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { ask, isWhole, send } from '../helpers/ask.ts';
-import { gateway, provider } from '../helpers/gateway.ts';
-import type { TestGateway } from '../helpers/gateway.ts';
+import { manualClock } from '../helpers/clock.ts';
+import { gateway, provider, rewrite, type TestGateway } from '../helpers/gateway.ts';
 import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
 import { content, FINISH, START, TERMINAL, wholeOf } from './wire.ts';
 
@@ -23,7 +23,8 @@ test('200 streams outlive a change by renaming, an invalid one and one in place'
     tiers: { enterprise: 100_000 },
     ...more,
   });
-  const server = await gateway({ config: at(before.url) });
+  const clock = manualClock();
+  const server = await gateway({ clock, config: at(before.url) });
   const more = gate();
   before.playAlways({
     steps: [
@@ -40,16 +41,17 @@ test('200 streams outlive a change by renaming, an invalid one and one in place'
   // As editors write: another file takes the name.
   writeFileSync(`${server.file}.new`, server.text(at(after.url)));
   renameSync(`${server.file}.new`, server.file);
+  clock.advance(1000);
   await logged(server, READ);
   expect(await ask(server, { model: 'm' })).toMatchObject({ status: 200, content: 'new' });
 
   // What is wrong is said, with its place, and changes nothing.
-  writeFileSync(server.file, server.text(at(after.url, { tiers: { free: 0 } })));
+  rewrite(server, clock, at(after.url, { tiers: { free: 0 } }));
   await logged(server, IGNORED);
   expect(server.log()).toContain('tiers.free');
   expect(await ask(server, { model: 'm' })).toMatchObject({ status: 200, content: 'new' });
 
-  writeFileSync(server.file, server.text(at(after.url, { routes: { fast: ['maker/m'] } })));
+  rewrite(server, clock, at(after.url, { routes: { fast: ['maker/m'] } }));
   await logged(server, READ, 2);
   expect(await ask(server, { model: 'fast' })).toMatchObject({ status: 200, content: 'new' });
 
@@ -63,10 +65,11 @@ test('200 streams outlive a change by renaming, an invalid one and one in place'
 });
 
 test('the log names what a running server cannot change, and the old value stays', async () => {
-  const server = await gateway();
+  const clock = manualClock();
+  const server = await gateway({ clock });
   const limits = { header_timeout: '5s', request_timeout: '50s' };
   const listen = { hosts: ['127.0.0.1'], port: 1 };
-  writeFileSync(server.file, server.text({ listen, database: './other.db', limits }));
+  rewrite(server, clock, { listen, database: './other.db', limits });
   await logged(server, READ);
   for (const fixed of ['listen.port', 'database', 'limits.header_timeout', 'limits.request_timeout'])
     expect(server.log()).toContain(`${fixed} changes only with a restart`);
@@ -76,20 +79,23 @@ test('the log names what a running server cannot change, and the old value stays
 test('a provider that does not tell its models holds no later change back', async () => {
   const silent = await scriptedProvider();
   silent.playAlways({ steps: [gate().opened] });
-  const server = await gateway();
+  const clock = manualClock();
+  const server = await gateway({ clock });
   const added = { ...provider(silent.url, 'chat', []), models: undefined };
-  writeFileSync(server.file, server.text({ providers: { sim: {}, added } }));
+  rewrite(server, clock, { providers: { sim: {}, added } });
   await silent.next();
-  writeFileSync(server.file, server.text({ providers: { sim: {} }, routes: { fast: ['sim/echo'] } }));
-  await vi.waitFor(async () => expect((await ask(server, { model: 'fast' })).status).toBe(200), {
-    timeout: 5000,
-    interval: 50,
-  });
+  rewrite(server, clock, { providers: { sim: {} }, routes: { fast: ['sim/echo'] } });
+  await vi.waitFor(async () => {
+    // The file is read again after the change in progress.
+    clock.advance(1000);
+    expect((await ask(server, { model: 'fast' })).status).toBe(200);
+  }, LONG);
 });
 
 test('maintenance and limits take effect at once', async () => {
-  const server = await gateway();
-  writeFileSync(server.file, server.text({ maintenance: true }));
+  const clock = manualClock();
+  const server = await gateway({ clock });
+  rewrite(server, clock, { maintenance: true });
   await logged(server, READ);
   for (const protocol of ['chat', 'messages'] as const) {
     const refused = await ask(server, { protocol });
@@ -100,7 +106,7 @@ test('maintenance and limits take effect at once', async () => {
   expect([health.status, health.headers.get('retry-after')]).toEqual([503, '60']);
   // Who has no key learns nothing of it.
   expect((await ask({ url: server.url, key: 'sk-gw-wrong' }, {})).status).toBe(401);
-  writeFileSync(server.file, server.text({ limits: { max_body: 10 } }));
+  rewrite(server, clock, { limits: { max_body: 10 } });
   await logged(server, READ, 2);
   expect((await ask(server, {})).status).toBe(413);
 });

@@ -16,6 +16,7 @@ import { createIds } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Permission, Store } from '../../src/store/store.ts';
+import type { ManualClock } from './clock.ts';
 import { startScriptedProvider, type ScriptedProvider } from './scripted-provider.ts';
 
 export interface GatewayOptions {
@@ -63,6 +64,12 @@ export async function gateway(options: GatewayOptions = {}): Promise<TestGateway
   const started = await startGateway(options);
   onTestFinished(() => started.stop());
   return started;
+}
+
+/** Writes the file of a gateway whose clock is moved by hand, which then reads it. */
+export function rewrite({ file, text }: TestGateway, clock: ManualClock, members: object): void {
+  writeFileSync(file, text({ ...members }));
+  clock.advance(1000);
 }
 
 export async function startGateway({
