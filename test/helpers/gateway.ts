@@ -67,8 +67,8 @@ export async function gateway(options: GatewayOptions = {}): Promise<TestGateway
 }
 
 /** Writes the file of a gateway whose clock is moved by hand, which then reads it. */
-export function rewrite({ file, text }: TestGateway, clock: ManualClock, members: object): void {
-  writeFileSync(file, text({ ...members }));
+export function rewrite(gateway: TestGateway, clock: ManualClock, members: object): void {
+  writeFileSync(gateway.file, gateway.text({ ...members }));
   clock.advance(1000);
 }
 

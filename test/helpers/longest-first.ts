@@ -6,9 +6,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONG = [
   'store/postgres-nodes',
   'admin/page.browser',
-  'store/postgres',
-  'e2e/workers',
   'growth',
+  'e2e/workers',
+  'store/postgres',
   'deploy/prometheus',
   'admin/page-situations.browser',
   'deploy/nginx',
