@@ -88,12 +88,14 @@ class Reader {
 
 /** The value as the file has it, with its variables instead of their values, which may be secrets. */
 function fileText(given: unknown): EffectiveValue['value'] {
-  return typeof given === 'string' ? given : JSON.stringify(given);
+  return withoutCredentials(typeof given === 'string' ? given : JSON.stringify(given));
 }
+
+const withoutCredentials = (text: string): string => text.replace(/(:\/\/)[^"]*@/, '$1');
 
 function settings(config: Config, reader: Reader): EffectiveValue[] {
   const { listen, limits, responses } = config;
-  const database = config.database.replace(/(:\/\/).*@/, '$1');
+  const database = withoutCredentials(config.database);
   const limit = (name: string, value: string | number): EffectiveValue => reader.row(['limits', name], value);
   return [
     reader.setting(['listen', 'hosts'], listen.hosts, ['hosts', 'GATEWAY_HOST']),

@@ -110,6 +110,13 @@ tiers: { free: 5 }
     for (const secret of ['0123456789', 'private', 'short-key']) expect(stdout).not.toContain(secret);
   });
 
+  it('P44: hides the password of a database whose host comes from a variable', async () => {
+    const shell = withFile('database: "postgres://me:pass-word@${DB_HOST}/gw"\nproviders: { sim: }\n');
+    const { stdout } = await shell.run('config show', { env: { DB_HOST: 'db' } });
+    expect(stdout).toContain('postgres://${DB_HOST}/gw');
+    expect(stdout).not.toContain('pass-word');
+  });
+
   it('names a file of another folder once on a terminal, and with each of its values in a pipe', async () => {
     const shell = createShell();
     const folder = temporaryDirectory();

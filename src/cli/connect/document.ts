@@ -13,6 +13,32 @@ export interface Edit {
   entry?: true;
 }
 
+/** Names of members and indexes of items that lead to a value. */
+export type Names = readonly (string | number)[];
+
+/** A name, or a value without members or items, where it stands in a text. */
+export interface Token {
+  from: number;
+  to: number;
+  kind: 'name' | 'value';
+  names: Names;
+  /** A name, a text, a number or a date as text; undefined: null, or a boolean. */
+  text: string | undefined;
+}
+
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  return value instanceof Date ? value.toISOString() : undefined;
+}
+
+/** What a text repeats by a reference: the value between two offsets, also at another path. */
+export interface Repeated {
+  from: number;
+  to: number;
+  names: Names;
+}
+
 /** A text of one format. `set` and `remove` change nothing but the value at the path. All throw DocumentError. */
 export interface Editor {
   /** undefined: the text holds no value (empty, or comments alone). */
@@ -23,6 +49,8 @@ export interface Editor {
   remove(text: string, path: Path): string;
   /** Whether nothing but white space would be left without the value. */
   isBlank(text: string): boolean;
+  /** Names and values, in the order of the text. Between them are punctuation and comments alone. */
+  tokens(text: string): { tokens: Token[]; repeated: Repeated[] };
 }
 
 /** A text that is not valid, or that has another type than expected at a path. */

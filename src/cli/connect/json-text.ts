@@ -9,11 +9,14 @@ import {
   nested,
   parsedOnce,
   spliced,
+  textOf,
   type Editor,
   type Json,
+  type Names,
   type Path,
   type Segment,
   type Splice,
+  type Token,
 } from './document.ts';
 
 export const jsonText: Editor = {
@@ -46,6 +49,10 @@ export const jsonText: Editor = {
     return spliced(text, removal(text, parent, item.whole));
   },
   isBlank: (text) => /^\s*(?:\{\s*\}|\[\s*\])?\s*$/.test(text),
+  tokens(text) {
+    const root = parse(text);
+    return { tokens: root === undefined ? [] : tokensOf(root, []), repeated: [] };
+  },
 };
 
 const parse = parsedOnce((text): Node | undefined => {
@@ -76,6 +83,25 @@ function valueOf(node: Node): Json {
   if (node.type === 'array') return (node.children ?? []).map(valueOf);
   if (node.type !== 'object') return node.value as Json;
   return Object.fromEntries(membersOf(node).map(({ name, value }) => [name, valueOf(value)]));
+}
+
+function tokensOf(node: Node, names: Names): Token[] {
+  const { type, offset: from, length, children = [] } = node;
+  if (type === 'array') return children.flatMap((item, at) => tokensOf(item, [...names, at]));
+  if (type === 'object') return children.flatMap((member) => tokensOf(member, names));
+  if (type !== 'property')
+    return [{ from, to: from + length, kind: 'value', names, text: textOf(node.value) }];
+  const [name, value] = children;
+  if (name === undefined) return [];
+  const own = [...names, String(name.value)];
+  const token: Token = {
+    from,
+    to: from + name.length,
+    kind: 'name',
+    names: own,
+    text: String(name.value),
+  };
+  return [token, ...(value === undefined ? [] : tokensOf(value, own))];
 }
 
 interface Member {

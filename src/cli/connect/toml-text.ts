@@ -8,10 +8,13 @@ import {
   lineStart,
   parsedOnce,
   spliced,
+  textOf,
   type Editor,
   type Json,
+  type Names,
   type Path,
   type Splice,
+  type Token,
 } from './document.ts';
 
 export const tomlText: Editor = {
@@ -33,6 +36,7 @@ export const tomlText: Editor = {
     return spliced(text, [removal(text, node)]);
   },
   isBlank: (text) => text.trim() === '',
+  tokens: (text) => ({ tokens: rootOf(text).body.flatMap((node) => tokensOf(node, [])), repeated: [] }),
 };
 
 const parse = parsedOnce((text): AST.TOMLProgram => {
@@ -72,6 +76,20 @@ const tableAt = (body: Body, names: readonly string[]): AST.TOMLTable | undefine
     (node): node is AST.TOMLTable =>
       node.type === 'TOMLTable' && node.kind === 'standard' && isSame(keyNames(node.key), names),
   );
+
+function tokensOf(node: AST.TOMLTable | AST.TOMLKeyValue | AST.TOMLContentNode, names: Names): Token[] {
+  const { type } = node;
+  if (type === 'TOMLArray') return node.elements.flatMap((element, at) => tokensOf(element, [...names, at]));
+  if (type === 'TOMLInlineTable') return node.body.flatMap((pair) => tokensOf(pair, names));
+  const [from, to] = node.range;
+  if (type === 'TOMLValue') return [{ from, to, kind: 'value', names, text: textOf(node.value) }];
+  const own = [...names, ...keyNames(node.key)];
+  const keys = node.key.keys.map(({ range }, at): Token => {
+    return { from: range[0], to: range[1], kind: 'name', names: own, text: keyNames(node.key)[at] };
+  });
+  const inner = type === 'TOMLTable' ? node.body : [node.value];
+  return [...keys, ...inner.flatMap((child) => tokensOf(child, own))];
+}
 
 const keyOf = (names: readonly string[]): string =>
   names.map((name) => (/^[\w-]+$/.test(name) ? name : JSON.stringify(name))).join('.');

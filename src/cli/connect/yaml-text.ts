@@ -1,5 +1,6 @@
 // Edits YAML as text: the document of the library gives the places, and what is new is written in the style around it.
 import {
+  isAlias,
   isCollection,
   isMap,
   isNode,
@@ -22,8 +23,10 @@ import {
   nested,
   parsedOnce,
   spliced,
+  textOf,
   type Editor,
   type Json,
+  type Names,
   type Path,
   type Segment,
   type Splice,
@@ -60,6 +63,12 @@ export const yamlText: Editor = {
     return spliced(text, [removal(text, parent, item)]);
   },
   isBlank: (text) => /^\s*(?:\{\s*\}|\[\s*\])?\s*$/.test(text),
+  tokens(text) {
+    const document = parse(text);
+    const found: ReturnType<Editor['tokens']> = { tokens: [], repeated: [] };
+    if (document.contents !== null) collectTokens(document.contents, [], { document, ...found });
+    return found;
+  },
 };
 
 type Parsed = Document.Parsed;
@@ -86,6 +95,34 @@ const valueOf = (document: Parsed): Json | undefined =>
   document.contents === null || isEmptyScalar(document.contents) ? undefined : (document.toJS() as Json);
 
 const isEmptyScalar = (node: Node): boolean => isScalar(node) && node.value === null && node.source === '';
+
+interface Found extends ReturnType<Editor['tokens']> {
+  document: Parsed;
+}
+
+function collectTokens(node: Node, names: Names, found: Found): void {
+  const [from, to] = rangeOf(node);
+  if (isAlias(node)) {
+    const target = node.resolve(found.document);
+    if (target !== undefined)
+      found.repeated.push({ from: rangeOf(target)[0], to: rangeOf(target)[1], names });
+    found.tokens.push({ from, to, kind: 'name', names, text: node.source });
+  } else if (isScalar(node)) found.tokens.push({ from, to, kind: 'value', names, text: textOf(node.value) });
+  else if (isSeq(node)) {
+    for (const [at, item] of node.items.entries())
+      if (isNode(item)) collectTokens(item, [...names, at], found);
+  } else if (isMap(node)) {
+    for (const { key, value } of node.items) {
+      const name = isScalar(key) ? String(key.value) : '';
+      const own = [...names, name];
+      if (isNode(key)) {
+        const [start, end] = rangeOf(key);
+        found.tokens.push({ from: start, to: end, kind: 'name', names: own, text: name });
+      }
+      if (isNode(value)) collectTokens(value, own, found);
+    }
+  }
+}
 
 interface Item {
   /** null: a name without a value. */

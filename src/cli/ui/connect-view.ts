@@ -1,8 +1,10 @@
 // What `gateway connect` prints: the list of tools, a plan with its differences, and what was written or taken back.
+import { editorOf } from '../connect/changes.ts';
 import type { Connection } from '../connect/connections.ts';
 import { diffLines, type DiffLine } from '../connect/diff.ts';
 import type { PlannedFile, UndoneFile } from '../connect/engine.ts';
 import type { GatewayFacts } from '../connect/gateway-facts.ts';
+import { withoutSecrets } from '../connect/secrets.ts';
 import type { ToolKey } from '../tools/keys.ts';
 import type { ConnectTool } from '../connect/tools.ts';
 import { LOCAL_ACCOUNT, type Context } from '../context.ts';
@@ -70,7 +72,7 @@ export async function printPlan(
   context: Context,
 ): Promise<void> {
   const { tool, facts, planned, steps, connected, json } = view;
-  const files = planned.map((file) => ({ file, lines: differences(file) }));
+  const files = await Promise.all(planned.map(async (file) => ({ file, lines: await differences(file) })));
   if (json) {
     const described = files.map(({ file, lines }) => ({
       path: file.state.path,
@@ -113,8 +115,10 @@ export async function printPlan(
   warnIfStopped(facts, context);
 }
 
-function differences({ state, after }: PlannedFile): DiffLine[] {
-  const text = (bytes: Buffer | undefined): string => (bytes ?? Buffer.alloc(0)).toString('utf8');
+async function differences({ state, format, after }: PlannedFile): Promise<DiffLine[]> {
+  const editor = await editorOf(format);
+  const text = (bytes: Buffer | undefined): string =>
+    withoutSecrets((bytes?.toString('utf8') ?? '').replace(/^\ufeff/, ''), editor);
   return diffLines(text(state.content?.bytes), text(after));
 }
 
