@@ -648,6 +648,15 @@ describe('the nearest names', () => {
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(150);
   });
 
+  it('among 100,000 are found in the time of some of them', () => {
+    const all = Array.from({ length: 20 }, (_, part) => names(60).map((name) => `${part}${name}`)).flat();
+    const asked = `x${all[100]?.slice(1) ?? ''}`;
+    didYouMeanAll(asked, all, 3);
+    const before = process.cpuUsage();
+    expect(didYouMeanAll(asked, all, 3)[0]).toBe(all[100]);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(300);
+  });
+
   it('grow with the names, not with their length', () => {
     expect(
       fasterThanLinear(

@@ -223,7 +223,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     items,
     routing,
     discovered:
-      config.file === null ? findLocalServers({ client, routing, clock }, peers) : Promise.resolve(),
+      config.file === null ? findLocalServers({ client, routing, clock, log }, peers) : Promise.resolve(),
     searched: config.file !== null,
     client,
     metrics: metrics && (peers === undefined ? metrics : allMetrics(metrics, peers)),

@@ -5,7 +5,8 @@ import type { ProviderConfig } from '../config/config.ts';
 import { LOCAL_CANDIDATES } from '../config/providers.ts';
 import type { GatewayDeps } from '../gateway/exchange.ts';
 import { createHealthPublisher } from '../observe/health-publisher.ts';
-import { listModels, probeLocal, readWindows } from '../providers/discover.ts';
+import { listModels, MOST_MODELS, probeLocal, readWindows } from '../providers/discover.ts';
+import type { Logger } from '../log.ts';
 import type { SharedHealth } from '../routing/health.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { Parts, Peers, SharedTopic } from './parts.ts';
@@ -40,11 +41,12 @@ export function createAdopter({ deps: { routing }, admin }: Parts): Parameters<P
 /** Without a configuration file, model servers on their usual ports are providers, too. The leader looks for them; the other workers
  *  get its result, perhaps a moment after they begin to serve. */
 export async function findLocalServers(
-  { client, routing, clock }: Pick<GatewayDeps, 'client' | 'routing' | 'clock'>,
+  { client, routing, clock, log }: Pick<GatewayDeps, 'client' | 'routing' | 'clock' | 'log'>,
   peers: Peers | undefined,
 ): Promise<void> {
   if (peers?.leads === false) return new Promise((resolve) => void clock.after(PROBE_MS, resolve));
   const found = await probeLocal(client, LOCAL_CANDIDATES, { timeoutMs: PROBE_MS });
+  for (const { provider, more } of found) if (more) warnOfMore(log, provider);
   peers?.share('local', 'all', found);
   addLocalServers(routing, found);
 }
@@ -105,6 +107,13 @@ async function measureWindows({ deps: { client, routing }, peers }: Parts): Prom
   await Promise.all(routing.providers().map(measure));
 }
 
+function warnOfMore(log: Logger, { name }: ProviderConfig): void {
+  log.warn('a provider lists more models than are kept; any other is asked for as provider/NAME', {
+    provider: name,
+    kept: MOST_MODELS,
+  });
+}
+
 /** Asks each provider that has no list of models in the file for its list. */
 export async function refreshModelLists({ deps: { client, routing, log }, peers }: Parts): Promise<void> {
   const unlisted = routing
@@ -113,7 +122,9 @@ export async function refreshModelLists({ deps: { client, routing, log }, peers 
   await Promise.all(
     unlisted.map(async (provider) => {
       try {
-        const models = await listModels(client, provider, { timeoutMs: LIST_MS });
+        const { models, more } = await listModels(client, provider, { timeoutMs: LIST_MS });
+        // Said once, not at every reading.
+        if (more && routing.modelsOf(provider).length < MOST_MODELS) warnOfMore(log, provider);
         peers?.share('models', provider.name, models);
         routing.setDiscovered(provider.name, models);
       } catch (error) {

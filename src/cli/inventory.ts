@@ -5,7 +5,7 @@ import type { Config, ProviderConfig } from '../config/config.ts';
 import { builtinProvider, LOCAL_CANDIDATES, SIM_URL, shownProviders } from '../config/providers.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import { createDirectClient } from '../providers/direct-client.ts';
-import { listModels, probeLocal } from '../providers/discover.ts';
+import { listModels, MOST_MODELS, probeLocal } from '../providers/discover.ts';
 import { readProxies, usesProxy } from '../providers/proxy.ts';
 import { createRouting, type Routing } from '../routing/routing.ts';
 import { SIM_MODELS } from '../sim/behaviours.ts';
@@ -83,6 +83,9 @@ function createClient({ clock, ids, env }: Context, asServer: boolean): Provider
   };
 }
 
+const moreModels = ({ name }: ProviderConfig): string =>
+  `provider ${clean(name)} lists more than ${MOST_MODELS} models; any other is asked for as ${clean(name)}/NAME`;
+
 /** Asks every provider without a list in the file for its models. Warns of those that do not answer. */
 export async function learnModels(
   { client, routing, providers }: Inventory,
@@ -92,7 +95,9 @@ export async function learnModels(
   await Promise.all(
     unlisted.map(async (provider) => {
       try {
-        routing.setDiscovered(provider.name, await listModels(client, provider, { timeoutMs: LIST_MS }));
+        const { models, more } = await listModels(client, provider, { timeoutMs: LIST_MS });
+        if (more) say(context.stderr, `warning: ${moreModels(provider)}`);
+        routing.setDiscovered(provider.name, models);
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
         const { redact } = await import('../gateway/outbound/redact.ts');

@@ -16,11 +16,18 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
   return didYouMeanAll(name, candidates, 1)[0];
 }
 
+/** Names beyond these are not compared: a client may wait, and the time is not counted against it. */
+const MOST_COMPARED = 10_000;
+
 /** Up to `limit` similar candidates, the nearest first; equally near ones in the given order. */
 export function didYouMeanAll(name: string, candidates: Iterable<string>, limit: number): string[] {
   const wanted = name.toLowerCase();
   const ranked: { candidate: string; distance: number }[] = [];
-  for (const candidate of new Set(candidates)) {
+  const seen = new Set<string>();
+  for (const candidate of candidates) {
+    if (seen.has(candidate)) continue;
+    if (seen.size === MOST_COMPARED) break;
+    seen.add(candidate);
     const distance = distanceOf(wanted, candidate.toLowerCase());
     if (distance !== undefined) ranked.push({ candidate, distance });
   }

@@ -12,13 +12,20 @@ import { LOCAL_CANDIDATES } from '../config/providers.ts';
 import { isLoopback } from '../loopback.ts';
 
 const MAX_REPLY = 8 * 1024 * 1024;
-/** With a thousand models a page, more than any provider lists. */
 const MAX_PAGES = 10;
+/** More than any provider lists. Each name takes memory, and time whenever names are listed or compared. */
+export const MOST_MODELS = 2000;
 const LONGEST_NAME = 256;
 
-interface DiscoveredModels {
-  provider: ProviderConfig;
+export interface ModelList {
+  /** Without repetitions, MOST_MODELS at most. */
   models: string[];
+  /** The provider lists more: those are not kept. */
+  more: boolean;
+}
+
+interface DiscoveredModels extends ModelList {
+  provider: ProviderConfig;
 }
 
 /**
@@ -32,8 +39,8 @@ export async function probeLocal(
 ): Promise<DiscoveredModels[]> {
   const probes = candidates.map(async (candidate): Promise<DiscoveredModels[]> => {
     try {
-      const models = await listModels(client, { ...candidate, apiKey: undefined, headers: {} }, options);
-      return models.length === 0 ? [] : [{ provider: candidate, models }];
+      const list = await listModels(client, { ...candidate, apiKey: undefined, headers: {} }, options);
+      return list.models.length === 0 ? [] : [{ provider: candidate, ...list }];
     } catch {
       return [];
     }
@@ -46,26 +53,33 @@ export async function listModels(
   client: ProviderClient,
   provider: ProviderConfig,
   options: { timeoutMs: number },
-): Promise<string[]> {
+): Promise<ModelList> {
   const name = firstProtocol(provider);
   const url = `${provider.baseUrls[name] ?? ''}/models`;
   const headers = listHeaders(provider);
-  const names: string[] = [];
+  const names = new Set<string>();
   const deadline = cancelledAfter(options.timeoutMs);
   let query = outlines[name].firstModels;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const value = await askJson(client, { url: url + query, headers }, deadline, options.timeoutMs);
     const list = listIn(value);
     if (list === undefined) throw new Error(`${provider.name} did not answer with a list of models`);
-    append(
-      names,
-      list.flatMap((entry) => (isObject(entry) && isName(entry.id) ? [entry.id] : [])),
-    );
     const next = nextModels(value);
-    if (next === undefined) break;
+    if (!addNames(names, list)) return { models: [...names], more: true };
+    if (next === undefined) return { models: [...names], more: false };
     query = next;
   }
-  return [...new Set(names)];
+  return { models: [...names], more: true };
+}
+
+/** False: there are more names than are kept. */
+function addNames(names: Set<string>, list: readonly unknown[]): boolean {
+  for (const entry of list) {
+    if (!isObject(entry) || !isName(entry.id) || names.has(entry.id)) continue;
+    if (names.size === MOST_MODELS) return false;
+    names.add(entry.id);
+  }
+  return true;
 }
 
 function isName(id: unknown): id is string {
@@ -188,7 +202,7 @@ export async function readWindows(
       }
     }),
   );
-  return new Map(found.filter((pair): pair is [string, number] => isWindow(pair)));
+  return new Map(found.filter((pair): pair is [string, number] => isWindow(pair)).slice(0, MOST_MODELS));
 }
 
 /** On this machine, by the name or the port of a known server: others would only wonder at the requests. */

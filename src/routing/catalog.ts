@@ -57,6 +57,7 @@ export function createCatalog({ providers, routes, discovered, models, now }: Ca
   const listed = listedEntries(shown, targetOf);
   const auto = entry('auto', 'route', autoTargets(shown, discovered, targetOf));
   const single = new Map<string, Entry>();
+  let entries: readonly Entry[] | undefined;
 
   function findTarget(name: string): Entry | undefined {
     const known = single.get(name);
@@ -76,15 +77,18 @@ export function createCatalog({ providers, routes, discovered, models, now }: Ca
     return routed.get(name) ?? findTarget(name) ?? listed.get(name);
   }
 
+  function listEntries(): readonly Entry[] {
+    const open = shown.flatMap((provider) =>
+      namesOf(provider, discovered).map((name) => `${provider.name}/${name}`),
+    );
+    const names = new Set(['auto', ...routed.keys(), ...listed.keys(), ...open]);
+    return [...names].flatMap((name) => find(name) ?? []);
+  }
+
   return {
     find,
-    entries() {
-      const open = shown.flatMap((provider) =>
-        namesOf(provider, discovered).map((name) => `${provider.name}/${name}`),
-      );
-      const names = new Set(['auto', ...routed.keys(), ...listed.keys(), ...open]);
-      return [...names].flatMap((name) => find(name) ?? []);
-    },
+    // Made at the first question, since a gateway may never be asked for its names.
+    entries: () => (entries ??= listEntries()),
     unlisted() {
       const hidden = all.filter((provider) => !shown.includes(provider));
       return hidden.flatMap((provider) =>

@@ -118,3 +118,27 @@ test('P32: a provider’s refusal with a million brackets costs little more than
   upstream.play({ steps: [streamOf('chat', 'a')] });
   expect((await ask(server, { model: 'm', stream: true })).content).toBe('a');
 });
+
+test('P3, P32: a provider that lists 150,000 models makes a misspelt one no stall, and the log says what is kept', async () => {
+  const upstream = await scriptedProvider();
+  const data = Array.from({ length: 150_000 }, (_, at) => ({ id: `model-${at}` }));
+  upstream.playAlways({ body: { object: 'list', data } });
+  const providers = { many: provider(upstream.url, 'chat', undefined) };
+  const server = await gateway({ config: { providers } });
+  const listed = async (): Promise<number> => {
+    const headers = { authorization: `Bearer ${server.key}` };
+    const answer = await fetch(`${server.url}/v1/models`, { headers });
+    return ((await answer.json()) as { data: unknown[] }).data.length;
+  };
+  await expect.poll(listed, { timeout: 15_000 }).toBeGreaterThan(1000);
+  expect(await listed()).toBeLessThan(5000);
+  expect(server.log()).toContain('a provider lists more models than are kept');
+  const before = process.cpuUsage();
+  const { status, error } = await ask(server, { model: 'many2/modle-17' });
+  // With all 150,000 it was seconds.
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
+  expect([status, error?.message]).toEqual([400, expect.stringContaining('`many/model-17`')]);
+  // What is not in the list is asked for all the same.
+  upstream.playAlways({ body: wholeOf('chat', 'a') });
+  expect((await ask(server, { model: 'many/model-149999' })).content).toBe('a');
+});

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { createProviderClient, type ProviderClient } from '../../src/providers/client.ts';
-import { listModels, probeLocal, readWindows } from '../../src/providers/discover.ts';
+import { listModels, MOST_MODELS, probeLocal, readWindows } from '../../src/providers/discover.ts';
 
 const IN_TIME = { timeoutMs: 5000 };
 
@@ -85,7 +85,8 @@ describe('listModels', () => {
       ['a'],
     ],
   ])('reads %s', async (_, value, expected) => {
-    expect(await listModels(testClient(), provider(await serveJson(value)), IN_TIME)).toEqual(expected);
+    const listed = await listModels(testClient(), provider(await serveJson(value)), IN_TIME);
+    expect(listed).toEqual({ models: expected, more: false });
   });
 
   it.each<[string, unknown, number]>([
@@ -111,7 +112,7 @@ describe('listModels', () => {
       response.end(JSON.stringify(page));
     });
     const listed = await listModels(testClient(), provider(url, { protocols: ['messages'] }), IN_TIME);
-    expect(listed).toEqual(['a b', 'c']);
+    expect(listed).toEqual({ models: ['a b', 'c'], more: false });
     expect(asked).toEqual(['/v1/models?limit=1000', '/v1/models?limit=1000&after_id=a%20b']);
   });
 
@@ -121,8 +122,33 @@ describe('listModels', () => {
       pages += 1;
       response.end(JSON.stringify({ data: [{ id: 'a' }], has_more: true, last_id: 'a' }));
     });
-    expect(await listModels(testClient(), provider(url), IN_TIME)).toEqual(['a']);
+    expect(await listModels(testClient(), provider(url), IN_TIME)).toEqual({ models: ['a'], more: true });
     expect(pages).toBeLessThan(50);
+  });
+
+  const numbered = (count: number, first = 0) =>
+    Array.from({ length: count }, (_, at) => ({ id: `m${first + at}` }));
+
+  it.each([
+    [MOST_MODELS, false],
+    [MOST_MODELS + 1, true],
+    [150_000, true],
+  ])('of %s names keeps a bounded number, and says whether there are more', async (count, more) => {
+    const url = await serveJson({ data: numbered(count) });
+    const listed = await listModels(testClient(), provider(url), IN_TIME);
+    expect(listed).toEqual({ models: numbered(MOST_MODELS).map(({ id }) => id), more });
+  });
+
+  it('asks for no page beyond the names that it keeps', async () => {
+    let pages = 0;
+    const url = await serve((_, response) => {
+      const data = numbered(1000, pages * 1000);
+      pages += 1;
+      response.end(JSON.stringify({ data, has_more: true, last_id: data.at(-1)?.id }));
+    });
+    const { models, more } = await listModels(testClient(), provider(url), IN_TIME);
+    expect([models.length, more]).toEqual([MOST_MODELS, true]);
+    expect(pages).toBe(MOST_MODELS / 1000 + 1);
   });
 
   it.each<[string, Partial<ProviderConfig>, Record<string, string | undefined>]>([
@@ -260,6 +286,12 @@ it.each<[string, Record<string, unknown>, Record<string, number>]>([
   ['answers of another form', { '/v1/models': [], '/props': 3, '/api/ps': { models: [{ name: 3 }] } }, {}],
 ])('%s', async (_, answers, windows) => {
   expect(await windowsOf(await serveByPath(answers), ['a', 'b'])).toEqual(windows);
+});
+
+it('keeps windows of no more models than names', async () => {
+  const data = Array.from({ length: MOST_MODELS + 5 }, (_, at) => ({ id: `m${at}`, max_model_len: 1000 }));
+  const windows = await windowsOf(await serveByPath({ '/v1/models': { data } }), ['m0']);
+  expect(Object.keys(windows)).toHaveLength(MOST_MODELS);
 });
 
 it('asks no other provider, and survives a server that is gone', async () => {

@@ -4,7 +4,7 @@ import { NoAnswer } from '../../cancellation.ts';
 import { FailureError } from '../../errors.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { SIM } from '../../config/providers.ts';
-import { listModels } from '../../providers/discover.ts';
+import { listModels, type ModelList } from '../../providers/discover.ts';
 import type { Target } from '../../routing/catalog.ts';
 import { LIST_MS, type Inventory } from '../inventory.ts';
 import { failureOf, messageOf, type ProbeDeps, type ProviderReport, type Step } from './report.ts';
@@ -34,7 +34,7 @@ async function* steps(
   provider: ProviderConfig,
   { inventory, deep, probe }: CheckOptions,
 ): AsyncGenerator<Step> {
-  let listed: string[] | undefined;
+  let listed: ModelList | undefined;
   try {
     listed = await listModels(inventory.client, provider, { timeoutMs: LIST_MS });
   } catch (error) {
@@ -49,7 +49,7 @@ async function* steps(
   if (listed !== undefined) {
     yield { check: 'reachable', ok: true, detail: addressOf(provider) };
     // Some servers send their list without a key: only the request below shows whether the key is valid.
-    inventory.routing.setDiscovered(provider.name, listed);
+    inventory.routing.setDiscovered(provider.name, listed.models);
     yield* missingModels(provider, listed);
   }
   const target = targetOf(provider, inventory);
@@ -67,7 +67,7 @@ function isUnreachable(error: unknown): boolean {
   return error instanceof NoAnswer;
 }
 
-function* missingModels(provider: ProviderConfig, listed: readonly string[]): Generator<Step> {
+function* missingModels(provider: ProviderConfig, { models: listed, more }: ModelList): Generator<Step> {
   if (provider.models === null && provider.name === SIM) {
     yield { check: 'models', ok: true, detail: listed.map((name) => `${SIM}/${name}`).join(', ') };
     return;
@@ -76,7 +76,7 @@ function* missingModels(provider: ProviderConfig, listed: readonly string[]): Ge
     yield {
       check: 'models',
       ok: true,
-      detail: `lists ${plural(listed.length, 'model')}; clients may use any name`,
+      detail: `lists ${more ? 'more than ' : ''}${plural(listed.length, 'model')}; clients may use any name`,
     };
     return;
   }
@@ -89,6 +89,15 @@ function* missingModels(provider: ProviderConfig, listed: readonly string[]): Ge
     yield { check: 'models', ok: true, detail: `lists ${plural(count, 'configured model')}` };
   else {
     const missingNames = missing.map(({ upstream }) => upstream).join(', ');
+    if (more) {
+      const first = plural(listed.length, 'model');
+      yield {
+        check: 'models',
+        ok: null,
+        detail: `${missingNames}: not among the first ${first} that it lists`,
+      };
+      return;
+    }
     yield {
       check: 'models',
       ok: false,
