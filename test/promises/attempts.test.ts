@@ -123,7 +123,7 @@ test('P3, P32: a provider that lists 150,000 models makes a misspelt one no stal
   const upstream = await scriptedProvider();
   const data = Array.from({ length: 150_000 }, (_, at) => ({ id: `model-${at}` }));
   upstream.playAlways({ body: { object: 'list', data } });
-  const providers = { many: provider(upstream.url, 'chat', undefined) };
+  const providers = { many: { base_url: upstream.url, protocol: 'chat', api_key: 'k' } };
   const server = await gateway({ config: { providers } });
   const listed = async (): Promise<number> => {
     const headers = { authorization: `Bearer ${server.key}` };
