@@ -15,6 +15,8 @@ export type ErrorKind =
   | 'rate_limited'
   | 'internal'
   | 'upstream'
+  /** The provider refuses its own key, or the quota of that key is used up: no retry helps before someone mends it. */
+  | 'upstream_account'
   | 'unavailable';
 
 export const STATUS = {
@@ -31,8 +33,18 @@ export const STATUS = {
   rate_limited: 429,
   internal: 500,
   upstream: 502,
+  upstream_account: 502,
   unavailable: 503,
 } as const satisfies Record<ErrorKind, number>;
+
+/** Errors that no retry cures. Without `x-should-retry: false` some clients repeat even these, Claude Code for three minutes. */
+export const FINAL: ReadonlySet<ErrorKind> = new Set<ErrorKind>([
+  'unauthenticated',
+  'forbidden_permission',
+  'forbidden_model',
+  'forbidden_host',
+  'upstream_account',
+]);
 
 export interface ErrorOptions {
   /** The status, if it is not the kind's own (`GET /v1/models/{id}` answers 404 with `model_not_found`). */

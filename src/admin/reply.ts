@@ -77,8 +77,9 @@ export function sendProblem({ sink, requestId }: SiteExchange, problem: Problem)
     request_id: requestId,
     ...(faults !== undefined && { errors: faults }),
   };
-  const type = ['content-type', 'application/problem+json', 'cache-control', 'no-store'];
-  sink.send(status, [...safeHeaders(), ...type, ...problem.headers], withoutKeys(JSON.stringify(body)));
+  const own = ['content-type', 'application/problem+json', 'cache-control', 'no-store'];
+  if (status === 401 || status === 403) own.push('x-should-retry', 'false');
+  sink.send(status, [...safeHeaders(), ...own, ...problem.headers], withoutKeys(JSON.stringify(body)));
 }
 
 /** Tags are keyed hashes, so that nobody can guess the content from a tag alone. */

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
-import type { GatewayError } from '../errors.ts';
+import { FINAL, type GatewayError } from '../errors.ts';
 import type { HeaderList, Sink } from '../gateway/exchange.ts';
 import { withoutKeys } from '../ids.ts';
 import type { Protocol, StreamNotices } from '../protocols/protocol.ts';
@@ -186,7 +186,7 @@ function errorHeaders(error: GatewayError, protocol: Protocol, clock: Clock): He
     if (unit === 'milliseconds' || retryAfter < SHORT_WAIT_S)
       headers.push('retry-after-ms', String(seconds * 1000));
   }
-  if (options.shouldRetry === false) headers.push('x-should-retry', 'false');
+  if (options.shouldRetry === false || FINAL.has(error.kind)) headers.push('x-should-retry', 'false');
   if (allow !== undefined) headers.push('allow', allow);
   if (attempts !== undefined) headers.push('x-gateway-attempts', String(attempts));
   if (admission !== undefined) headers.push(...protocol.client.limitHeaders(admission, clock.now()));

@@ -55,8 +55,8 @@ export function errorOf(attempts: readonly FailedAttempt[], figures: RequestFigu
   const busy = attempts.filter(({ failure }) => VERDICTS[failure.kind].class === 'busy');
   const options: ErrorOptions = { attempts: attempts.length };
   if (failed.length > 0) {
-    if (attempts.every(({ failure }) => isPermanent(failure))) options.shouldRetry = false;
-    return new GatewayError('upstream', messageOf(attempts), keepOne(failed, options));
+    const kind = attempts.every(({ failure }) => isPermanent(failure)) ? 'upstream_account' : 'upstream';
+    return new GatewayError(kind, messageOf(attempts), keepOne(failed, options));
   }
   if (busy.length > 0) {
     options.retryAfter = shortestWait(busy, figures);

@@ -25,6 +25,7 @@ const ERRORS = {
   rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
   internal: { type: 'api_error', code: null },
   upstream: { type: 'upstream_error', code: 'upstream_error' },
+  upstream_account: { type: 'upstream_error', code: 'upstream_error' },
   unavailable: { type: 'overloaded_error', code: 'service_unavailable' },
 } as const satisfies Record<ErrorKind, WireError>;
 

@@ -21,6 +21,7 @@ const TYPE = {
   rate_limited: 'rate_limit_error',
   internal: 'api_error',
   upstream: 'api_error',
+  upstream_account: 'api_error',
   unavailable: 'overloaded_error',
 } as const satisfies Record<ErrorKind, string>;
 

@@ -30,6 +30,7 @@ const ERRORS = {
   rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
   internal: { type: 'server_error', code: null },
   upstream: { type: 'server_error', code: 'server_is_overloaded' },
+  upstream_account: { type: 'insufficient_quota', code: 'insufficient_quota' },
   unavailable: { type: 'server_error', code: 'server_is_overloaded' },
 } as const satisfies Record<ErrorKind, WireError>;
 
@@ -60,9 +61,13 @@ export function encodeError(error: GatewayError, _requestId: string): JsonObject
   return { error: wire };
 }
 
-/** After a 413 Codex asks five times more. A 503 whose wait stands in seconds it asks again thirty times. */
+/**
+ * After a 413 Codex asks five times more, after a 502 thirty times whatever stands in it; a 429 for a quota that is used up it shows
+ * at once. A 503 whose wait stands in seconds it asks again thirty times.
+ */
 export function errorHead({ kind }: GatewayError): ErrorHead {
   if (kind === 'too_large') return { status: 400 };
+  if (kind === 'upstream_account') return { status: 429 };
   return kind === 'unavailable' ? { retryAfter: 'milliseconds' } : {};
 }
 
@@ -77,6 +82,7 @@ const FAILED_CODE: Partial<Record<ErrorKind, string>> = {
   model_not_found: 'invalid_prompt',
   context_overflow: 'context_length_exceeded',
   rate_limited: 'rate_limit_exceeded',
+  upstream_account: 'insufficient_quota',
 };
 
 /** `error` of a failed Response: clients ask again after a `server_error`. */

@@ -22,8 +22,8 @@ export function overflowMessage(message: string, tokens: ProviderFailure['tokens
 const KIND_TO_CLIENT = {
   invalid_request: 'invalid_request',
   context_overflow: 'context_overflow',
-  provider_key: 'upstream',
-  billing: 'upstream',
+  provider_key: 'upstream_account',
+  billing: 'upstream_account',
   not_found: 'model_not_found',
   too_large: 'invalid_request',
   rate_limited: 'unavailable',

@@ -21,6 +21,7 @@ describe('what chat clients read', () => {
     ['rate_limited', 'rate_limit_error', 'rate_limit_exceeded'],
     ['internal', 'api_error', null],
     ['upstream', 'upstream_error', 'upstream_error'],
+    ['upstream_account', 'upstream_error', 'upstream_error'],
     ['unavailable', 'overloaded_error', 'service_unavailable'],
   ])('%s', (kind, type, code) => {
     expect(STATUS[kind]).toBeGreaterThan(0);

@@ -24,6 +24,7 @@ describe('an error of the gateway', () => {
     ['rate_limited', 'rate_limit_error'],
     ['internal', 'api_error'],
     ['upstream', 'api_error'],
+    ['upstream_account', 'api_error'],
     ['unavailable', 'overloaded_error'],
   ])('of kind %s is a %s', (kind, type) => {
     expect(messages.client.encodeError(new GatewayError(kind, 'why'), 'req_1')).toEqual({

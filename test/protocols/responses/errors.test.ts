@@ -20,6 +20,7 @@ describe('an error body', () => {
     ['too_large', 'invalid_request_error', 'context_length_exceeded'],
     ['internal', 'server_error', null],
     ['upstream', 'server_error', 'server_is_overloaded'],
+    ['upstream_account', 'insufficient_quota', 'insufficient_quota'],
     ['unavailable', 'server_error', 'server_is_overloaded'],
   ])('of %s has the type and the code that Codex goes by', (kind, type, code) => {
     expect(errorOf(kind)).toEqual({ message: 'no', type, code, param: null });
@@ -52,6 +53,7 @@ describe('an error body', () => {
     ['too_large', { status: 400 }],
     ['unavailable', { retryAfter: 'milliseconds' }],
     ['upstream', {}],
+    ['upstream_account', { status: 429 }],
     ['rate_limited', {}],
     ['forbidden_model', {}],
   ] as const)('of %s has the head %j', (kind, head) => {
