@@ -37,6 +37,11 @@ const called = conversation(
   { role: 'assistant', tool_calls: [call] },
   { role: 'tool', tool_call_id: 'c1', content: 'r' },
 );
+const calledWith = (more: JsonObject): JsonObject =>
+  conversation(
+    { role: 'assistant', tool_calls: [{ ...call, ...more }] },
+    { role: 'tool', tool_call_id: 'c1', content: 'r' },
+  );
 const CALL = { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{"a":1}' };
 const RESULT = { type: 'function_call_output', call_id: 'c1', output: 'r' };
 const LOW = { reasoning: { effort: 'low' } };
@@ -165,6 +170,17 @@ const CHAT: Record<keyof typeof CHAT_FIELDS, Row> = {
   'messages[].cache_control': [
     { messages: [{ role: 'user', content: 'x', cache_control: { type: 'ephemeral' } }] },
     MARKED,
+  ],
+  'messages[].parsed': [said({ parsed: { a: SECRET } })],
+  'messages[].provider_specific_fields': [said({ provider_specific_fields: { a: SECRET } })],
+  'messages[].tool_calls[].provider_specific_fields': [
+    calledWith({ provider_specific_fields: { a: SECRET } }),
+  ],
+  'messages[].tool_calls[].function.parsed_arguments': [
+    calledWith({ function: { ...call.function, parsed_arguments: { a: SECRET } } }),
+  ],
+  'messages[].tool_calls[].function.provider_specific_fields': [
+    calledWith({ function: { ...call.function, provider_specific_fields: { a: SECRET } } }),
   ],
   'messages[].content[].text': [asked({ type: 'text', text: 'x' }), { input: [{ content: 'x' }] }],
   'messages[].content[].refusal': [
@@ -383,6 +399,8 @@ const MESSAGES: Record<keyof typeof MESSAGES_FIELDS, Row> = {
     block(use, result({ is_error: true })),
     hiThen({}, { output: 'Error: r' }, {}),
   ],
+  'messages[].content[].parsed_output': [block({ type: 'text', text: 'x', parsed_output: { a: SECRET } })],
+  'messages[].content[].parsed': [block({ type: 'text', text: 'x', parsed: { a: SECRET } })],
   'messages[].content[].transformations': [
     asked({
       type: 'image',

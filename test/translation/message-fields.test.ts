@@ -1,7 +1,7 @@
 // The rows about messages and their parts, from the client's wire to the provider's.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
-import { cross } from './cross.ts';
+import { cross, crossTo } from './cross.ts';
 
 describe('system text', () => {
   const marked = { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } };
@@ -57,6 +57,23 @@ describe('messages', () => {
       { role: 'tool', tool_call_id: 'a', name: 'f', content: 'r' },
     ];
     expect(cross('chat', { messages }).dropped).toEqual([]);
+  });
+
+  it('may hold what SDKs add to an answer that is sent back: none of it is a loss', () => {
+    const added = { provider_specific_fields: { citations: null } };
+    const body = { name: 'f', arguments: '{}', parsed_arguments: { a: 1 }, ...added };
+    const calls = [{ id: 'a', type: 'function', function: body, ...added }];
+    const messages = [
+      hi,
+      { role: 'assistant', content: '{}', parsed: { a: 1 }, tool_calls: calls, ...added },
+      { role: 'tool', tool_call_id: 'a', content: 'r' },
+    ];
+    expect(cross('chat', { messages }).dropped).toEqual([]);
+    expect(crossTo('chat', 'responses', { messages }).dropped).toEqual([]);
+    const parsed = { type: 'text', text: '{}', parsed_output: { a: 1 }, parsed: { a: 1 } };
+    expect(
+      cross('messages', { messages: [hi, { role: 'assistant', content: [parsed] }, hi] }).dropped,
+    ).toEqual([]);
   });
 
   it('say that chat takes no citations back', () => {

@@ -114,6 +114,8 @@ export const MESSAGES_FIELDS = {
   'messages[].content[].tool_use_id': CARRIED,
   'messages[].content[].content': MAPPED,
   'messages[].content[].is_error': MAPPED,
+  'messages[].content[].parsed_output': QUIET,
+  'messages[].content[].parsed': QUIET,
   'messages[].content[].transformations': LEFT_OUT,
 } as const satisfies LedgerRows;
 
