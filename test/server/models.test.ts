@@ -1,4 +1,8 @@
 // The list of models over HTTP: one object that the clients of both protocols read, whole or by pages.
+import Anthropic from '@anthropic-ai/sdk';
+import type { ModelInfo } from '@anthropic-ai/sdk/resources/models';
+import OpenAI from 'openai';
+import type { Model as OpenAiModel } from 'openai/resources/models';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { provider, startGateway } from '../helpers/gateway.ts';
 import type { TestGateway } from '../helpers/gateway.ts';
@@ -35,6 +39,32 @@ it('tells of each model what both protocols ask', async () => {
   expect(data.map(({ id }) => id)).toEqual(['auto', 'a', 'b', 'c', 'd']);
   expect(data[1]).toMatchObject({ id: 'a', display_name: 'a', ...shared, ...unknown });
   expect(data[2]).toMatchObject({ id: 'b', display_name: 'b', max_input_tokens: 1000, max_tokens: 100 });
+});
+
+it('has every member that the official types require, in the list and alone', async () => {
+  const model: Omit<Required<ModelInfo>, 'id' | 'display_name'> & OpenAiModel = {
+    type: 'model',
+    created_at: '1970-01-01T00:00:00Z',
+    max_input_tokens: 1000,
+    max_tokens: 100,
+    lifecycle: 'active',
+    line: null,
+    capabilities: null,
+    deprecated_at: null,
+    retires_at: null,
+    id: 'b',
+    object: 'model',
+    created: 0,
+    owned_by: 'own',
+  };
+  const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
+  const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
+  const listed: unknown[] = [];
+  for await (const one of anthropic.models.list({ limit: 2 })) listed.push(one);
+  expect(listed).toHaveLength(5);
+  expect(listed[2]).toMatchObject(model);
+  expect(await anthropic.models.retrieve('b')).toMatchObject(model);
+  expect(await openai.models.retrieve('b')).toMatchObject(model);
 });
 
 describe('pages', () => {

@@ -20,6 +20,15 @@ export interface ListedModel {
 /** The messages protocol's value for an unknown release date. */
 const UNKNOWN_TIME = '1970-01-01T00:00:00Z';
 
+/** The messages SDKs of typed languages refuse a model without these. What a null stands for, no provider's list says for all. */
+const UNKNOWN_LIFE = {
+  lifecycle: 'active',
+  line: null,
+  capabilities: null,
+  deprecated_at: null,
+  retires_at: null,
+} as const;
+
 export function encodeModel({ name, owner, targets, contextWindow, maxOutput }: ListedModel) {
   return {
     id: name,
@@ -32,6 +41,7 @@ export function encodeModel({ name, owner, targets, contextWindow, maxOutput }: 
     max_input_tokens: contextWindow,
     max_tokens: maxOutput,
     context_window: contextWindow,
+    ...UNKNOWN_LIFE,
     targets: [...targets],
   } satisfies JsonObject;
 }
