@@ -79,6 +79,8 @@ function base62(time: number): string {
 
 interface RequestIdPrefix {
   prefix: string;
+  /** Not only the beginning of an id. */
+  isWhole: boolean;
   /** Requests whose ids begin with it arrived in this time, in milliseconds since the epoch. */
   from: number;
   to: number;
@@ -91,6 +93,7 @@ export function readRequestId(text: string): RequestIdPrefix | undefined {
   const time = digits.slice(0, TIME_DIGITS);
   return {
     prefix: REQUEST + digits,
+    isWhole: digits.length === TIME_DIGITS + RANDOM_DIGITS,
     from: timeOf(time.padEnd(TIME_DIGITS, DIGITS.charAt(0))),
     to: timeOf(time.padEnd(TIME_DIGITS, DIGITS.slice(-1))),
   };

@@ -36,8 +36,8 @@ describe('the id of a request', () => {
     expect(new Set(made).size).toBe(3);
     const [first = '', , last = ''] = made;
     expect(first < last).toBe(true);
-    expect(readRequestId(first)).toEqual({ prefix: first, from: NOW, to: NOW });
-    expect(readRequestId(last)).toEqual({ prefix: last, from: NOW + 1, to: NOW + 1 });
+    expect(readRequestId(first)).toEqual({ prefix: first, isWhole: true, from: NOW, to: NOW });
+    expect(readRequestId(last)).toEqual({ prefix: last, isWhole: true, from: NOW + 1, to: NOW + 1 });
   });
 
   it('is found by its beginning, with and without `req_`', () => {
@@ -47,7 +47,7 @@ describe('the id of a request', () => {
       const { from = Infinity, to = 0 } = readRequestId(prefix) ?? {};
       expect(from).toBeLessThanOrEqual(NOW);
       expect(to).toBeGreaterThanOrEqual(NOW);
-      expect(readRequestId(prefix.slice('req_'.length))).toEqual({ prefix, from, to });
+      expect(readRequestId(prefix.slice('req_'.length))).toMatchObject({ prefix, from, to });
     }
   });
 

@@ -119,7 +119,7 @@ export interface RequestJson {
   detail: RequestDetail;
 }
 
-export function requestJson(row: StoredRequest): RequestJson {
+export function requestJson(row: Omit<StoredRequest, 'rowId'>): RequestJson {
   const { input, cacheRead, cacheWrite } = row;
   return {
     id: row.requestId,

@@ -2,7 +2,8 @@
 // each group, of one account or of all together.
 import { HOUR_MS, isoTime } from '../clock.ts';
 import { firstByteAt, sumOf } from '../store/usage-sums.ts';
-import type { Account, AccountTotals, Grouping, GroupTotals, StoreReader, Totals } from '../store/store.ts';
+import type { StoreReader } from '../store/reader.ts';
+import type { Account, AccountTotals, Grouping, GroupTotals, Totals } from '../store/store.ts';
 
 /** The shape that `--json` prints and the admin API sends. */
 export interface AccountUsage {

@@ -13,7 +13,7 @@ const COMMON_PROBLEMS: Readonly<Record<number, string>> = {
   400: 'The path, the query or the body is not valid',
   401: 'No valid token or session',
   403: 'Not allowed: a token with the scope read, a missing x-gateway-csrf, a page of another origin',
-  429: 'Too many wrong credentials were sent',
+  429: 'Too many wrong credentials were sent, or the token waits for two reports already',
   503: 'The database cannot be used now',
 };
 const OTHER_PROBLEMS: Readonly<Record<number, string>> = {

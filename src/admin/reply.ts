@@ -2,7 +2,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { HeaderList, SiteExchange } from '../gateway/exchange.ts';
 import { withoutKeys } from '../ids.ts';
-import type { Report } from './reports.ts';
 
 /** A refusal that the client sees. Its detail never holds a secret. */
 export class Problem extends Error {
@@ -106,6 +105,13 @@ export function sendJson(
   else sendTagged({ sink, headers }, { status, body, tag: tagOf(body), more });
 }
 
+/** What a process of its own made. */
+export interface Report {
+  json: Buffer;
+  /** SHA-256. */
+  digest: string;
+}
+
 /** A report has a digest already: hashing tens of megabytes would delay other requests. */
 export function sendReport(exchange: SiteExchange, { json, digest }: Report): void {
   sendTagged(exchange, { status: 200, body: json, tag: tagOf(digest), more: [] });
@@ -123,53 +129,4 @@ function sendTagged(
 
 function jsonHeaders(more: HeaderList): HeaderList {
   return [...safeHeaders(), 'content-type', 'application/json', 'vary', 'cookie, authorization', ...more];
-}
-
-/** A cursor: the values by which the list is sorted, of the last item of a page. */
-export type Place = readonly (number | string)[];
-
-export function encodeCursor(place: Place): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
-}
-
-/** Throws Problem 400. `like`: a place of the list, whose types the cursor must have. */
-export function decodeCursor<Like extends Place>(cursor: string, like: Like): Like {
-  try {
-    const place = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown;
-    const isPlace =
-      Array.isArray(place) &&
-      place.length === like.length &&
-      like.every((value, at) => typeof value === typeof place[at]);
-    if (isPlace) return place as unknown as Like;
-  } catch {
-    // Not a cursor of this API.
-  }
-  throw new Problem(400, 'invalid_cursor', 'this cursor is not one that the list gave; begin without one');
-}
-
-export interface PageQuery {
-  limit: number;
-  cursor?: string | undefined;
-}
-
-/** One page of a list that is sorted by `placeOf`. `next` is null at its end. */
-export function pageOf<Item, Like extends Place>(
-  items: readonly Item[],
-  { limit, cursor }: PageQuery,
-  { placeOf, like }: { placeOf: (item: Item, index: number) => Like; like: Like },
-): { items: Item[]; next: string | null } {
-  const after = cursor === undefined ? undefined : decodeCursor(cursor, like);
-  const from = after === undefined ? 0 : items.findIndex((item, at) => isAfter(placeOf(item, at), after));
-  const page = from < 0 ? [] : items.slice(from, from + limit);
-  const last = page.at(-1);
-  const isEnd = last === undefined || from + limit >= items.length;
-  return { items: page, next: isEnd ? null : encodeCursor(placeOf(last, from + page.length - 1)) };
-}
-
-function isAfter(place: Place, other: Place): boolean {
-  for (const [at, value] of place.entries()) {
-    const compared = other[at] ?? 0;
-    if (value !== compared) return value > compared;
-  }
-  return false;
 }

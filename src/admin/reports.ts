@@ -10,13 +10,10 @@ import {
 } from '../accounts/usage-report.ts';
 import type { Cancellation } from '../cancellation.ts';
 import { HOUR_MS } from '../clock.ts';
-import {
-  StoreError,
-  type Account,
-  type Grouping,
-  type StoreFault,
-  type StoreReader,
-} from '../store/store.ts';
+import type { StoreReader } from '../store/reader.ts';
+import { StoreError, type Account, type Grouping, type StoreFault } from '../store/store.ts';
+import type { Report } from './reply.ts';
+import { createTurns, type Asker } from './turns.ts';
 
 type Window = Omit<UsageWindow, 'dayOf'>;
 
@@ -42,12 +39,6 @@ export interface Order {
 /** The first line that the process writes. Without an error, the report follows. */
 export type Outcome = { digest: string } | { fault: StoreFault; message: string };
 
-export interface Report {
-  json: Buffer;
-  /** SHA-256. */
-  digest: string;
-}
-
 export async function listUsage(
   { window, accounts }: UsageQuery,
   store: StoreReader,
@@ -69,19 +60,15 @@ export function isLarge({ since, now }: Window, accounts: number): boolean {
 }
 
 export interface Reports {
-  /** Rejects with StoreError, and with the reason of the cancellation. */
-  make(query: ReportQuery, cancellation: Cancellation): Promise<Report>;
+  /** Rejects with StoreError, with Problem 429, and with the reason of the cancellation. */
+  make(query: ReportQuery, asker: Asker, cancellation: Cancellation): Promise<Report>;
 }
 
-/** One report at a time, so that many askers do not take all processors and all memory. */
 export function createReports(database: () => string): Reports {
-  let last: Promise<unknown> = Promise.resolve();
+  const turns = createTurns();
   return {
-    make(query, cancellation) {
-      const made = last.then(() => makeApart({ database: database(), query }, cancellation));
-      last = made.catch(() => undefined);
-      return made;
-    },
+    make: (query, asker, cancellation) =>
+      turns.take(asker, cancellation, () => makeApart({ database: database(), query }, cancellation)),
   };
 }
 

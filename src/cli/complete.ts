@@ -3,7 +3,8 @@
 import type { Argument, Command, Option } from 'commander';
 import { PROTOCOL_NAMES } from '../canonical/request.ts';
 import type { Config } from '../config/config.ts';
-import type { Key, StoreReader } from '../store/store.ts';
+import type { StoreReader } from '../store/reader.ts';
+import type { Key } from '../store/store.ts';
 import type { Context, GlobalOptions } from './context.ts';
 
 /** A word, and for some shells what it is. */
@@ -260,7 +261,7 @@ function sourcesOf({ config: file, database }: GlobalOptions, { env, cwd, clock 
     async read(use) {
       const { databaseExists, openStore } = await import('../store/open.ts');
       const { database: location } = await config();
-      const { NO_STORE } = await import('../store/store.ts');
+      const { NO_STORE } = await import('../store/reader.ts');
       if (!databaseExists(location)) return use(NO_STORE);
       const store = await openStore(location);
       try {

@@ -4,14 +4,8 @@ import type { Command } from 'commander';
 import type { KeySpec } from '../accounts/access.ts';
 import type { Config } from '../config/config.ts';
 import type { LoadOptions } from '../config/load.ts';
-import {
-  NO_STORE,
-  StoreError,
-  type AuditEntry,
-  type Key,
-  type Store,
-  type StoreReader,
-} from '../store/store.ts';
+import { NO_STORE, type StoreReader } from '../store/reader.ts';
+import { StoreError, type AuditEntry, type Key, type Store } from '../store/store.ts';
 import { CliError, type Context, type GlobalOptions } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean, formatCount, shellWord, shortened } from './ui/style.ts';

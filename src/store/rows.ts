@@ -1,5 +1,14 @@
 // Rows that both engines store in the same columns: accounts, keys and tokens of the admin API; and the columns of what is exported.
-import type { Account, AdminScope, AdminToken, Key, NewKey, Permission, StoredRecord } from './store.ts';
+import type {
+  Account,
+  AdminScope,
+  AdminToken,
+  Key,
+  KeyPlace,
+  NewKey,
+  Permission,
+  StoredRecord,
+} from './store.ts';
 
 /** A client chooses the model's name, and may choose a long one. */
 export const MAX_MODEL_LENGTH = 256;
@@ -52,6 +61,9 @@ export function toKey(row: KeyRow): Key {
     revokedAt: row.revoked_at,
   };
 }
+
+/** Where a list of keys begins. */
+export const BEFORE_ALL_KEYS: KeyPlace = { createdAt: 0, id: '' };
 
 /** The values of a new key: id, hash, account, prefix, label, permissions, models, times. */
 export function keyValues(key: NewKey): (string | number | Buffer | null)[] {

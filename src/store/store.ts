@@ -47,6 +47,9 @@ export interface NewKey {
   expiresAt: number | null;
 }
 
+/** Where a key stands in a list. */
+export type KeyPlace = Pick<Key, 'createdAt' | 'id'>;
+
 /** A key that replaces another. It has the account, label, permissions and models of the other, and its lifetime from `createdAt`. */
 export type ReplacementKey = Pick<NewKey, 'id' | 'hash' | 'prefix' | 'createdAt'>;
 
@@ -130,16 +133,27 @@ export interface UsageRow {
   detail: string | null;
 }
 
-export interface StoredRequest extends UsageRow {
+/** Where a request stands in the list of all: by its end, and of those that ended at the same time by its row. */
+export interface RequestPlace {
+  at: number;
+  rowId: number;
+}
+
+export interface StoredRequest extends UsageRow, RequestPlace {
   /** The account's name. null: the account was removed. */
   account: string | null;
 }
 
-export interface RequestQuery {
+export interface RequestWindow {
   /** Requests that ended at this time or later. */
   since?: number | undefined;
-  /** Requests that ended at this time or before. */
-  until?: number | undefined;
+  /** Older requests than the one at this place. */
+  before?: RequestPlace | undefined;
+}
+
+export interface RequestQuery extends RequestWindow {
+  /** The request at this place, and newer ones. */
+  downTo?: RequestPlace | undefined;
   accountId?: number | undefined;
   /** The name that the client sent, the model that answered, or `provider/model`. */
   model?: string | undefined;
@@ -155,6 +169,8 @@ export interface RequestIdQuery {
   from: number;
   until: number;
   limit: number;
+  /** Looks at about so many requests, the oldest first (undefined: at all). */
+  most?: number;
 }
 
 export interface Totals {
@@ -275,6 +291,8 @@ export interface Store {
   createKey(key: NewKey): Promise<Key>;
   /** Oldest first. */
   listKeys(account?: string): Promise<Key[]>;
+  /** The same in the order of time and ID, at most so many after that place. */
+  listKeysAfter(place: KeyPlace | undefined, most: number, account?: string): Promise<Key[]>;
   /** Sets `revokedAt` if it is null. Resolves to the key, or to undefined if no key has this ID. */
   revokeKey(id: string, at: number): Promise<Key | undefined>;
   /** Sets a later expiry. A revoked key stays revoked. */
@@ -285,7 +303,8 @@ export interface Store {
   replaceKey(id: string, by: ReplacementKey, until: number): Promise<ReplacedKey | undefined>;
 
   findAccount(name: string): Promise<Account | undefined>;
-  listAccounts(): Promise<(Account & { keys: number })[]>;
+  /** Oldest first, which is the order of their numbers: of those after `after`, at most `most`. */
+  listAccounts(after?: number, most?: number): Promise<(Account & { keys: number })[]>;
   /** Resolves to undefined if the account does not exist. */
   assignTier(account: string, tier: string): Promise<Account | undefined>;
   /** Keys, limits and usage stay with the account. Resolves to undefined if no account has this name, and to `taken`, without a
@@ -308,6 +327,9 @@ export interface Store {
   totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<AccountTotals[]>;
   /** Newest first. */
   listRequests(query: RequestQuery): Promise<StoredRequest[]>;
+  /** The place of the last of `count` requests of the window, the newest first; it bounds what a filter looks at. Resolves to
+   *  undefined if there are fewer. */
+  passRequests(window: RequestWindow, count: number): Promise<RequestPlace | undefined>;
   /** Oldest first. */
   findRequests(query: RequestIdQuery): Promise<StoredRequest[]>;
   /** Stores the targets that a server avoids, and removes those that have recovered. One transaction. */
@@ -359,29 +381,6 @@ export interface Store {
   idle(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** The methods that commands use that only read. */
-export type StoreReader = Pick<
-  Store,
-  | 'findAccount'
-  | 'listAccounts'
-  | 'listKeys'
-  | 'admissionsByHour'
-  | 'totalsBy'
-  | 'listRequests'
-  | 'findRequests'
->;
-
-/** Stands for a database that does not exist yet. */
-export const NO_STORE: StoreReader = {
-  findAccount: () => Promise.resolve(undefined),
-  listAccounts: () => Promise.resolve([]),
-  listKeys: () => Promise.resolve([]),
-  admissionsByHour: () => Promise.resolve([]),
-  totalsBy: () => Promise.resolve([]),
-  listRequests: () => Promise.resolve([]),
-  findRequests: () => Promise.resolve([]),
-};
 
 /** `busy`: another process locks it for too long. `unavailable`: missing, full or not readable. `damaged`: its content is
  *  corrupt. `foreign`: another program's schema, or a newer one. */

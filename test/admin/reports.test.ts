@@ -5,6 +5,8 @@ import { createReports, isLarge, makeReport, type ReportQuery } from '../../src/
 import { CancellationSource, NEVER_CANCELLED } from '../../src/cancellation.ts';
 import { HOUR_MS } from '../../src/clock.ts';
 import { COUNTS, FIRST_BYTES } from '../../src/store/usage-sums.ts';
+import type { Session } from '../../src/admin/sessions.ts';
+import type { Asker } from '../../src/admin/turns.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { send } from '../helpers/ask.ts';
 import { manualClock } from '../helpers/clock.ts';
@@ -135,6 +137,7 @@ it.each(['/usage', '/usage/summary'])(
   },
 );
 
+const PAGE: Asker = { id: 'page', session: {} as Session };
 const SUMMARY: ReportQuery = {
   report: 'summary',
   window: { since: HOUR - 24 * HOUR_MS, now: NOW, by: 'model', only: undefined },
@@ -145,23 +148,23 @@ it('a client that leaves ends its report, and the next one is made', async () =>
   await opened(file);
   const reports = createReports(() => file);
   const leaving = new CancellationSource();
-  const first = reports.make(SUMMARY, leaving);
-  const waiting = reports.make(SUMMARY, leaving);
-  const third = reports.make(SUMMARY, NEVER_CANCELLED);
+  const first = reports.make(SUMMARY, PAGE, leaving);
+  const waiting = reports.make(SUMMARY, PAGE, leaving);
+  const third = reports.make(SUMMARY, PAGE, NEVER_CANCELLED);
+  const left = Promise.all([first, waiting].map((made) => expect(made).rejects.toThrow('the client left')));
   await Promise.resolve();
   leaving.cancel(new Error('the client left'));
-  await expect(first).rejects.toThrow('the client left');
-  await expect(waiting).rejects.toThrow('the client left');
+  await left;
   expect(JSON.parse((await third).json.toString())).toMatchObject({ by: 'model', groups: [] });
 });
 
 it('a database that is gone is not made anew, and a damaged one is named', async () => {
   const file = temporaryFile();
   const reports = createReports(() => file);
-  expect(await faultOf(reports.make(SUMMARY, NEVER_CANCELLED))).toMatchObject({ kind: 'unavailable' });
+  expect(await faultOf(reports.make(SUMMARY, PAGE, NEVER_CANCELLED))).toMatchObject({ kind: 'unavailable' });
   expect(existsSync(file)).toBe(false);
   writeFileSync(file, 'no database');
-  expect(await faultOf(reports.make(SUMMARY, NEVER_CANCELLED))).toMatchObject({ kind: 'damaged' });
+  expect(await faultOf(reports.make(SUMMARY, PAGE, NEVER_CANCELLED))).toMatchObject({ kind: 'damaged' });
 });
 
 it('reads PostgreSQL, too', async () => {
@@ -170,7 +173,7 @@ it('reads PostgreSQL, too', async () => {
   onTestFinished(() => store.close());
   const { accountId, id: keyId } = await store.createKey(newKey());
   await store.recordUsage([usageRow({ at: HOUR, accountId, keyId })]);
-  const report = await createReports(() => url).make(SUMMARY, NEVER_CANCELLED);
+  const report = await createReports(() => url).make(SUMMARY, PAGE, NEVER_CANCELLED);
   const { groups } = JSON.parse(report.json.toString()) as { groups: object[] };
   expect(groups).toMatchObject([{ group: { model: 'echo', provider: 'sim' }, totals: { requests: 1 } }]);
 });

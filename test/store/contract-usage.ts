@@ -7,6 +7,7 @@ import {
   GROUPINGS,
   type RequestIdQuery,
   type RequestQuery,
+  type RequestWindow,
   type Store,
   type UsageRow,
 } from '../../src/store/store.ts';
@@ -301,8 +302,8 @@ export function usageContract(name: string, contract: Contract): void {
       });
       await store.recordUsage([bare, row]);
       expect(await store.listRequests({ limit: LIMIT })).toEqual([
-        { ...row, account: 'alice' },
-        { ...bare, account: null },
+        { ...row, account: 'alice', rowId: expect.any(Number) as number },
+        { ...bare, account: null, rowId: expect.any(Number) as number },
       ]);
     });
 
@@ -332,9 +333,41 @@ export function usageContract(name: string, contract: Contract): void {
       expect(await ids({ model: 'sim/echo' })).toBe('abc');
       expect(await ids({ model: 'other' })).toBe('de');
       expect(await ids({ since: HOUR + 60_000 })).toBe('d');
-      expect(await ids({ until: HOUR + 59_999, model: 'other' })).toBe('e');
       expect(await ids({ since: HOUR + 60_000, model: 'echo' })).toBe('');
       expect(await ids({ accountId: 1, errors: true, model: 'auto', since: HOUR })).toBe('a');
+    });
+
+    it('lists what is older than a place, and no older than another, also among requests of the same time', async () => {
+      const times = [0, 0, 5, 5, 5, 9];
+      await store.recordUsage(times.map((at, n) => usageRow({ at: HOUR + at, requestId: String(n) })));
+      const all = await store.listRequests({ limit: LIMIT });
+      const ids = async (query: Partial<RequestQuery>): Promise<string> =>
+        (await store.listRequests({ limit: LIMIT, ...query })).map(({ requestId }) => requestId).join('');
+      expect(await ids({})).toBe('543210');
+      const [newest, , , , , oldest] = all;
+      expect(await ids({ before: all[2] })).toBe('210');
+      expect(await ids({ before: all[2], limit: 2 })).toBe('21');
+      expect(await ids({ before: oldest })).toBe('');
+      expect(await ids({ downTo: all[2] })).toBe('543');
+      expect(await ids({ before: newest, downTo: all[3], since: HOUR + 5 })).toBe('432');
+      expect(await ids({ before: all[1], downTo: all[4], accountId: 2 })).toBe('');
+      expect(await ids({ before: { at: HOUR + 5, rowId: 0 } })).toBe('10');
+    });
+
+    it('says where so many requests of a window end', async () => {
+      const times = [0, 0, 5, 5, 5, 9];
+      await store.recordUsage(times.map((at, n) => usageRow({ at: HOUR + at, requestId: String(n) })));
+      const all = await store.listRequests({ limit: LIMIT });
+      const at = async (window: RequestWindow, count: number): Promise<number> => {
+        const place = await store.passRequests(window, count);
+        return all.findIndex(({ rowId }) => rowId === place?.rowId);
+      };
+      expect(await at({}, 1)).toBe(0);
+      expect(await at({}, 3)).toBe(2);
+      expect(await at({ before: all[2] }, 2)).toBe(4);
+      expect(await at({ since: HOUR + 5, before: all[1] }, 2)).toBe(3);
+      expect(await store.passRequests({ since: HOUR + 5 }, 5)).toBeUndefined();
+      expect(await store.passRequests({}, 7)).toBeUndefined();
     });
 
     it('finds requests by the beginning of their ids, exactly, within a time', async () => {
@@ -354,6 +387,24 @@ export function usageContract(name: string, contract: Contract): void {
       expect(await ids('req_0a', { from: HOUR + 1 })).toEqual(['req_0ab']);
       expect(await ids('req_0a', { until: HOUR + 4 })).toEqual(['req_0aB']);
       expect(await ids('req_%')).toEqual(['req_%']);
+    });
+
+    it('looks for an id among many, or among as many as are asked for', async () => {
+      const rows = Array.from({ length: 25_000 }, (_, n) =>
+        usageRow({ at: HOUR + Math.floor(n / 7), requestId: `req_${n}x` }),
+      );
+      await store.recordUsage(rows);
+      const window = { from: HOUR, until: HOUR + 10_000, limit: 2 };
+      const ids = async (prefix: string, most?: number) =>
+        (await store.findRequests({ ...window, prefix, ...(most !== undefined && { most }) })).map(
+          ({ requestId }) => requestId,
+        );
+      for (const n of [0, 9_999, 10_000, 19_999, 20_000, 24_999])
+        expect(await ids(`req_${n}x`)).toEqual([`req_${n}x`]);
+      expect(await ids('req_2499')).toEqual(['req_2499x', 'req_24990x']);
+      expect(await ids('nothing')).toEqual([]);
+      expect(await ids('req_24999x', 10_000)).toEqual([]);
+      expect(await ids('req_5x', 10_000)).toEqual(['req_5x']);
     });
   });
 }

@@ -3,7 +3,13 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
-import { type Key, type Store, type StoredItem, type UsageRow } from '../../src/store/store.ts';
+import {
+  type Key,
+  type KeyPlace,
+  type Store,
+  type StoredItem,
+  type UsageRow,
+} from '../../src/store/store.ts';
 import { groupedTotals } from './plain-sums.ts';
 import { type Contract, HOUR, keyOf, newKey, usageRow } from './support.ts';
 import { recordsContract } from './contract-records.ts';
@@ -123,6 +129,31 @@ export function storeContract(
       expect(await ids()).toEqual(['key_a', 'key_b', 'key_c']);
       expect(await ids('alice')).toEqual(['key_b', 'key_c']);
       expect(await ids('nobody')).toEqual([]);
+    });
+
+    it('lists the keys and accounts after a place, as many as are asked for', async () => {
+      const made = [
+        { id: 'key_c', createdAt: HOUR + 2 },
+        { id: 'key_a', createdAt: HOUR + 2, account: 'bob' },
+        { id: 'key_b', createdAt: HOUR + 1, account: 'carol' },
+        { id: 'key_d', createdAt: HOUR + 3, account: 'bob' },
+      ];
+      for (const key of made) await store.createKey(newKey(key));
+      const after = async (place: KeyPlace | undefined, most: number, account?: string): Promise<string> =>
+        (await store.listKeysAfter(place, most, account)).map(({ id }) => id.slice(-1)).join('');
+      expect(await after(undefined, 10)).toBe('bacd');
+      expect(await after(undefined, 3)).toBe('bac');
+      expect(await after({ createdAt: HOUR + 2, id: 'key_a' }, 10)).toBe('cd');
+      expect(await after({ createdAt: HOUR + 2, id: 'key_a' }, 10, 'bob')).toBe('d');
+      expect(await after(undefined, 1, 'carol')).toBe('b');
+      expect(await after({ createdAt: HOUR + 3, id: 'key_d' }, 10)).toBe('');
+      expect(await after(undefined, 10, 'nobody')).toBe('');
+      const [first] = await store.listAccounts();
+      const names = async (after?: number, most?: number): Promise<string[]> =>
+        (await store.listAccounts(after, most)).map(({ name }) => name);
+      expect(await names(0, 2)).toEqual(['alice', 'bob']);
+      expect(await names(first?.id)).toEqual(['bob', 'carol']);
+      expect(await names(first?.id, 1)).toEqual(['bob']);
     });
 
     it('takes account names as they are: no wildcards, no folding, no SQL', async () => {

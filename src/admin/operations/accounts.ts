@@ -11,8 +11,10 @@ import {
 import { createKey, replaceKey } from '../../accounts/access.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
+import type { KeyPlace } from '../../store/store.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';
-import { pageOf, Problem } from '../reply.ts';
+import { count, decodeCursor, id, pageOfRows, type Order } from './paging.ts';
+import { Problem } from '../reply.ts';
 import {
   Account,
   AccountChange,
@@ -29,6 +31,19 @@ import {
   Tier,
 } from '../schemas.ts';
 
+const accountPlace = z.tuple([count]);
+const BY_NUMBER: Order<{ id: number }, typeof accountPlace> = {
+  list: 'accounts',
+  place: accountPlace,
+  placeOf: (account) => [account.id],
+};
+const keyPlace = z.tuple([count, id]);
+const BY_AGE: Order<KeyPlace, typeof keyPlace> = {
+  list: 'keys',
+  place: keyPlace,
+  placeOf: (key) => [key.createdAt, key.id],
+};
+
 const accountParams = z.object({ account: anyName });
 const keyParams = z.object({ id: anyName });
 
@@ -42,8 +57,12 @@ const accounts: readonly Operation[] = [
     query: z.strictObject(PAGE),
     reply: page(Account),
     async run({ query }, { store }) {
-      const by = { placeOf: ({ id }: { id: number }) => [id] as const, like: [0] as const };
-      const { items, next } = pageOf(await store.listAccounts(), query, by);
+      const [after] = decodeCursor(BY_NUMBER, query.cursor) ?? [];
+      const { items, next } = pageOfRows(
+        await store.listAccounts(after, query.limit + 1),
+        query.limit,
+        BY_NUMBER,
+      );
       return { data: items.map(accountJson), next };
     },
   }),
@@ -117,12 +136,10 @@ const keys: readonly Operation[] = [
     async run({ query }, { store }) {
       const { account } = query;
       if (account !== undefined && (await store.findAccount(account)) === undefined) throw unknownAccount();
-      // The store's order of keys that were created in the same millisecond is not visible here.
-      const listed = (await store.listKeys(account)).sort(
-        (a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1),
-      );
-      const placeOf = (key: { createdAt: number; id: string }) => [key.createdAt, key.id] as const;
-      const { items, next } = pageOf(listed, query, { placeOf, like: [0, ''] as const });
+      const after = decodeCursor(BY_AGE, query.cursor);
+      const place = after && { createdAt: after[0], id: after[1] };
+      const listed = await store.listKeysAfter(place, query.limit + 1, account);
+      const { items, next } = pageOfRows(listed, query.limit, BY_AGE);
       return { data: items.map(listedKeyJson), next };
     },
   }),

@@ -6,11 +6,13 @@ import { type Target as RoutingTarget, modelJson } from '../../routing/catalog.t
 import type { Routing } from '../../routing/routing.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';
 import { isBehindTls } from '../authenticate.ts';
-import { pageOf, Problem } from '../reply.ts';
+import { count, pageOf, type Order } from './paging.ts';
+import { Problem } from '../reply.ts';
 import { Configuration, Connect, Model, page, PAGE, Route, Target } from '../schemas.ts';
 
 /** These lists are in order of preference and are not sorted. */
-const BY_INDEX = { placeOf: (_: unknown, at: number) => [at] as const, like: [0] as const };
+const place = z.tuple([count]);
+const byIndex = (list: string): Order<unknown, typeof place> => ({ list, place, placeOf: (_, at) => [at] });
 
 /** Targets that this server or another one on the database avoids. */
 async function statesOf({ store, routing, clock }: AdminParts) {
@@ -73,7 +75,7 @@ export const gatewayOperations: readonly Operation[] = [
     async run({ query }, parts) {
       await parts.discovered;
       const states = new Map([...(await statesOf(parts))].map(([key, { state }]) => [key, state]));
-      const { items, next } = pageOf(parts.routing.models(null), query, BY_INDEX);
+      const { items, next } = pageOf(parts.routing.models(null), query, byIndex('models'));
       return { data: items.map((entry) => modelJson(entry, states)), next };
     },
   }),
@@ -88,7 +90,7 @@ export const gatewayOperations: readonly Operation[] = [
     async run({ query }, parts) {
       await parts.discovered;
       const states = await statesOf(parts);
-      const { items, next } = pageOf(targetsOf(parts.routing), query, BY_INDEX);
+      const { items, next } = pageOf(targetsOf(parts.routing), query, byIndex('targets'));
       return { data: items.map((target) => targetJson(target, states, parts)), next };
     },
   }),

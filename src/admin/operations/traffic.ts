@@ -6,9 +6,10 @@ import { summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
 import { parseDuration } from '../../config/scalars.ts';
-import { GROUPINGS, type AuditRow as StoredAuditRow } from '../../store/store.ts';
+import { GROUPINGS, type AuditRow as StoredAuditRow, type RequestPlace } from '../../store/store.ts';
 import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
-import { decodeCursor, encodeCursor, Problem, sendReport } from '../reply.ts';
+import { count, decodeCursor, encodeCursor, pageOfRows, type Order } from './paging.ts';
+import { Problem, sendReport } from '../reply.ts';
 import { isLarge, listUsage, type ReportQuery } from '../reports.ts';
 import { anyName, AuditRow, page, PAGE, Request, Usage, UsageSummary } from '../schemas.ts';
 import { unknownAccount } from './accounts.ts';
@@ -17,6 +18,29 @@ import { unknownAccount } from './accounts.ts';
 const SLACK_MS = 10 * 60_000;
 const LONGEST_REQUEST_MS = 24 * HOUR_MS;
 const DEFAULT_WINDOW_MS = 24 * HOUR_MS;
+
+/** Requests that one page of a filtered list looks at: SQLite reads them in some 10 ms. */
+const MOST_LOOKED = 50_000;
+/** Requests that a search for an ID looks at. */
+const MOST_SEARCHED = 1_000_000;
+
+const requestPlace = z.tuple([count, count]);
+const BY_END: Order<RequestPlace, typeof requestPlace> = {
+  list: 'requests',
+  place: requestPlace,
+  placeOf: ({ at, rowId }) => [at, rowId],
+};
+const auditPlace = z.tuple([count]);
+const BY_ROW: Order<StoredAuditRow, typeof auditPlace> = {
+  list: 'audit',
+  place: auditPlace,
+  placeOf: (row) => [row.id],
+};
+
+function readPlace(cursor: string | undefined): RequestPlace | undefined {
+  const place = decodeCursor(BY_END, cursor);
+  return place && { at: place[0], rowId: place[1] };
+}
 
 export const since = z
   .string()
@@ -86,24 +110,21 @@ export const trafficOperations: readonly Operation[] = [
       const { limit, account: name, model } = query;
       const account = name === undefined ? undefined : await store.findAccount(name);
       if (name !== undefined && account === undefined) throw unknownAccount();
-      // The cursor holds the time of the last request of the previous page, and how many of that time it listed.
-      const [until, seen] =
-        query.cursor === undefined ? [undefined, 0] : decodeCursor(query.cursor, [0, 0] as const);
+      const window = { since: readSince(query.since, clock.now()), before: readPlace(query.cursor) };
+      // Without a filter, each row that is looked at is of the page.
+      const isFiltered = account !== undefined || model !== undefined || query.errors === 'true';
+      const lastLooked = isFiltered ? await store.passRequests(window, MOST_LOOKED) : undefined;
       const found = await store.listRequests({
-        since: readSince(query.since, clock.now()),
-        until,
+        ...window,
+        downTo: lastLooked,
         accountId: account?.id,
         model,
         errors: query.errors === 'true',
-        limit: limit + seen + 1,
+        limit: limit + 1,
       });
-      const rows = found.slice(seen, seen + limit);
-      const last = found.length > seen + limit ? rows.at(-1) : undefined;
-      const ofLast = rows.filter(({ at }) => at === last?.at).length + (last?.at === until ? seen : 0);
-      return {
-        data: rows.map(requestJson),
-        next: last === undefined ? null : encodeCursor([last.at, ofLast]),
-      };
+      const { items, next } = pageOfRows(found, limit, BY_END);
+      const rest = lastLooked && encodeCursor(BY_END, BY_END.placeOf(lastLooked, 0));
+      return { data: items.map(requestJson), next: next ?? rest ?? null };
     },
   }),
   operation({
@@ -117,18 +138,19 @@ export const trafficOperations: readonly Operation[] = [
     problems: [404],
     async run({ params }, { store }) {
       const id = readRequestId(params.id);
-      const from = (id?.from ?? 0) - SLACK_MS;
+      // The beginning of an ID stands for years.
       const [found] =
-        id === undefined
-          ? []
-          : await store.findRequests({
+        id?.isWhole === true
+          ? await store.findRequests({
               prefix: id.prefix,
-              from,
+              from: id.from - SLACK_MS,
               until: id.to + LONGEST_REQUEST_MS,
               limit: 1,
-            });
-      if (found?.requestId !== id?.prefix || found === undefined)
-        throw new Problem(404, 'unknown_request', 'no stored request has this ID');
+              most: MOST_SEARCHED,
+            })
+          : [];
+      if (found === undefined)
+        throw new Problem(404, 'unknown_request', 'no stored request with this ID was found');
       return requestJson(found);
     },
   }),
@@ -164,11 +186,9 @@ export const trafficOperations: readonly Operation[] = [
     query: z.strictObject(PAGE),
     reply: page(AuditRow),
     async run({ query: { limit, cursor } }, { store }) {
-      const [before] = cursor === undefined ? [Number.MAX_SAFE_INTEGER] : decodeCursor(cursor, [0] as const);
-      const rows = await store.listAudit(before, limit);
-      const last = rows.at(-1);
-      const next = last === undefined || rows.length < limit ? null : encodeCursor([last.id]);
-      return { data: rows.map(auditJson), next };
+      const [before = Number.MAX_SAFE_INTEGER] = decodeCursor(BY_ROW, cursor) ?? [];
+      const { items, next } = pageOfRows(await store.listAudit(before, limit + 1), limit, BY_ROW);
+      return { data: items.map(auditJson), next };
     },
   }),
 ];
@@ -176,9 +196,11 @@ export const trafficOperations: readonly Operation[] = [
 async function answerLarge(
   query: ReportQuery,
   { reports }: AdminParts,
-  { exchange }: Call,
+  { exchange, caller }: Call,
 ): Promise<typeof ANSWERED> {
-  sendReport(exchange, await reports.make(query, exchange.cancellation));
+  // Reports are not public, so there is a caller.
+  const asker = caller ?? { id: exchange.remoteAddress, session: undefined };
+  sendReport(exchange, await reports.make(query, asker, exchange.cancellation));
   return ANSWERED;
 }
 

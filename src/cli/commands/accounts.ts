@@ -1,7 +1,8 @@
 // `gateway accounts`: lists, renames and removes accounts; a removal asks first. `gateway keys create` creates them.
 import type { Command } from 'commander';
 import { accountJson } from '../../accounts/json.ts';
-import type { Store, StoreReader } from '../../store/store.ts';
+import type { StoreReader } from '../../store/reader.ts';
+import type { Store } from '../../store/store.ts';
 import { plural } from '../../plural.ts';
 import { parseName } from '../args/values.ts';
 import { CliError, type Context } from '../context.ts';

@@ -14,7 +14,7 @@ const ITEMS_STEP = 50;
 const FIND = { text: 'SELECT * FROM accounts WHERE name = $1' };
 const LIST = {
   text: `SELECT accounts.*, (SELECT count(*) FROM keys WHERE account_id = accounts.id) AS keys
-    FROM accounts ORDER BY accounts.id`,
+    FROM accounts WHERE id > $1 ORDER BY id LIMIT $2`,
 };
 const ASSIGN = { text: 'UPDATE accounts SET tier = $2 WHERE name = $1 RETURNING *' };
 const RENAME = {
@@ -45,8 +45,8 @@ export function createAccounts(connection: Connection, changes: Changes) {
 
   return {
     findAccount,
-    listAccounts: async () =>
-      (await connection.read<AccountRow & { keys: number }>(LIST)).map((row) => ({
+    listAccounts: async (after = 0, most?: number) =>
+      (await connection.read<AccountRow & { keys: number }>(LIST, after, most ?? null)).map((row) => ({
         ...toAccount(row),
         keys: row.keys,
       })),

@@ -9,7 +9,8 @@ import { createChanges } from './changes.ts';
 import { connect, loadDriver, type Connection } from './connection.ts';
 import { createItems } from './items.ts';
 import { migrate, type Identity } from './migrations.ts';
-import { createUsage, createRequests } from './usage/rows.ts';
+import { createRequests } from './usage/requests.ts';
+import { createUsage } from './usage/rows.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 import { readUrl } from './url.ts';
 

@@ -1,8 +1,9 @@
 // What every request asks of the database: whose its key is, and whether the limit of its account's hour has room; and how keys are
 // made and changed. Found keys are cached until another process may have written (docs/decisions/0006).
-import { existing, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
+import { BEFORE_ALL_KEYS, existing, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
 import type {
   Key,
+  KeyPlace,
   NewKey,
   ReplacedKey,
   ReplacementKey,
@@ -43,6 +44,10 @@ export function prepareKeys(db: Db) {
   const listKeysOf = db.prepare<[string], KeyRow>(
     `${KEY} WHERE accounts.name = ? ORDER BY keys.created_at, keys.rowid`,
   );
+  const listAfter = db.prepare<[KeyPlace & { account: string | null; most: number }], KeyRow>(
+    `${KEY} WHERE (keys.created_at, keys.id) > (@createdAt, @id) AND (@account IS NULL OR accounts.name = @account)
+     ORDER BY keys.created_at, keys.id LIMIT @most`,
+  );
   const replace = prepareReplace(db, findById);
   const { find, forget } = prepareFind(db);
   return {
@@ -50,6 +55,8 @@ export function prepareKeys(db: Db) {
     forgetKeys: forget,
     listKeys: (account?: string): Key[] =>
       (account === undefined ? listKeys.all() : listKeysOf.all(account)).map(toKey),
+    listKeysAfter: ({ createdAt, id }: KeyPlace, most: number, account?: string): Key[] =>
+      listAfter.all({ createdAt, id, most, account: account ?? null }).map(toKey),
     // `immediate` takes the write lock at the start: a transaction that reads first would fail instead of waiting.
     createKey: (key: NewKey): Key => toKey(create.immediate(key)),
     revokeKey(id: string, at: number): Key | undefined {
@@ -72,7 +79,10 @@ export function prepareKeys(db: Db) {
   };
 }
 
-type KeyStore = Pick<Store, 'findKey' | 'createKey' | 'listKeys' | 'revokeKey' | 'replaceKey' | 'extendKey'>;
+type KeyStore = Pick<
+  Store,
+  'findKey' | 'createKey' | 'listKeys' | 'listKeysAfter' | 'revokeKey' | 'replaceKey' | 'extendKey'
+>;
 
 export function keysOf({
   run,
@@ -82,6 +92,8 @@ export function keysOf({
     findKey: (hash) => runNow((sql) => sql.findKey(hash)),
     createKey: (key) => run((sql) => sql.createKey(key)),
     listKeys: (account) => run((sql) => sql.listKeys(account)),
+    listKeysAfter: (place = BEFORE_ALL_KEYS, most, account) =>
+      run((sql) => sql.listKeysAfter(place, most, account)),
     revokeKey: (id, at) => run((sql) => sql.revokeKey(id, at)),
     replaceKey: (id, by, until) => run((sql) => sql.replaceKey(id, by, until)),
     extendKey: (id, expiresAt) => run((sql) => sql.extendKey(id, expiresAt)),

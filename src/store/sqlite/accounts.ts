@@ -23,9 +23,9 @@ interface Span {
  *  the commit that follows fails (a full disk). */
 export function prepareAccounts(db: Db, forgetKeys: () => void) {
   const find = db.prepare<[string], AccountRow>('SELECT * FROM accounts WHERE name = ?');
-  const list = db.prepare<[], AccountRow & { keys: number }>(
+  const list = db.prepare<[after: number, most: number], AccountRow & { keys: number }>(
     `SELECT accounts.*, (SELECT count(*) FROM keys WHERE account_id = accounts.id) AS keys
-     FROM accounts ORDER BY accounts.id`,
+     FROM accounts WHERE id > ? ORDER BY id LIMIT ?`,
   );
   const assign = db.prepare<[tier: string, account: string], AccountRow>(
     'UPDATE accounts SET tier = ? WHERE name = ? RETURNING *',
@@ -39,7 +39,8 @@ export function prepareAccounts(db: Db, forgetKeys: () => void) {
   });
   return {
     findAccount: (name: string): Account | undefined => optional(find.get(name)),
-    listAccounts: () => list.all().map((row) => ({ ...toAccount(row), keys: row.keys })),
+    listAccounts: (after = 0, most = -1) =>
+      list.all(after, most).map((row) => ({ ...toAccount(row), keys: row.keys })),
     assignTier(account: string, tier: string): Account | undefined {
       forgetKeys();
       return optional(assign.all(tier, account)[0]);

@@ -10,7 +10,8 @@ import { createAdmissions, prepareAdmissions, keysOf, prepareKeys } from './acce
 import { connect } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
 import { prepareItems, pruneItems } from './items.ts';
-import { prepareUsage, prune, sumUp, prepareRequests } from './usage/rows.ts';
+import { findRequests, prepareRequests } from './usage/requests.ts';
+import { prepareUsage, prune, sumUp } from './usage/rows.ts';
 import { backup, exportRecords, importRecords } from './transfer.ts';
 
 const CREATED = 'SELECT applied_at FROM migrations ORDER BY name LIMIT 1';
@@ -41,7 +42,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     ...keysOf(connection),
 
     findAccount: (name) => run((sql) => sql.findAccount(name)),
-    listAccounts: () => run((sql) => sql.listAccounts()),
+    listAccounts: (after, most) => run((sql) => sql.listAccounts(after, most)),
     assignTier: (account, tier) => run((sql) => sql.assignTier(account, tier)),
     renameAccount: (name, to) => run((sql) => sql.renameAccount(name, to)),
     removeAccount: (name) => removeAccount(connection, name),
@@ -51,7 +52,8 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     totals: (accountId, since) => run(({ usage }) => usage.totals(accountId, since)),
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
     listRequests: (query) => run(({ requests }) => requests.list(query)),
-    findRequests: (query) => run(({ requests }) => requests.find(query)),
+    passRequests: (window, count) => run(({ requests }) => requests.passed(window, count)),
+    findRequests: (query) => findRequests(connection, query),
     publishHealth: (unhealthy, recovered) => run((sql) => sql.publishHealth(unhealthy, recovered)),
     listHealth: (now) => run((sql) => sql.listHealth.all(now)),
     async prune(now, keep) {

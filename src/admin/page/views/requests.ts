@@ -43,7 +43,7 @@ function List({ place, change }: ViewProps): VNode {
     />
     <${Await} of=${requests}>
       ${({ data, next }: Page<RequestJson>) =>
-        data.length === 0
+        data.length === 0 && next === null
           ? html`<${Empty}
               title=${isFiltered ? 'No request fits this filter.' : 'No requests in this window.'}
             >
@@ -57,12 +57,16 @@ function List({ place, change }: ViewProps): VNode {
               </p>
             <//>`
           : html`
-              <${Table}
-                caption="Requests, the newest first"
-                columns=${COLUMNS}
-                rows=${data}
-                keyOf=${(row: RequestJson, index: number) => row.id ?? String(index)}
-              />
+              ${
+                data.length === 0
+                  ? html`<p>No request of those looked at so far fits this filter.</p>`
+                  : html`<${Table}
+                      caption="Requests, the newest first"
+                      columns=${COLUMNS}
+                      rows=${data}
+                      keyOf=${(row: RequestJson, index: number) => row.id ?? String(index)}
+                    />`
+              }
               <nav class="pages" aria-label="Pages">
                 ${
                   cursor !== undefined &&

@@ -1,7 +1,8 @@
 // New requests as they end: from the running gateways, else from the database, which is read every second.
 import { type RequestJson, requestJson } from '../../../accounts/json.ts';
 import { call, stream, type RunningGateway } from '../../../control/client.ts';
-import type { RequestQuery, StoreReader } from '../../../store/store.ts';
+import type { StoreReader } from '../../../store/reader.ts';
+import type { RequestQuery } from '../../../store/store.ts';
 import type { Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { createStyle, printJsonLine, printLines, widthOf } from '../../ui/style.ts';

@@ -4,7 +4,8 @@ import { requestJson, type RequestJson } from '../../../accounts/json.ts';
 import type { Config } from '../../../config/config.ts';
 import type { RunningGateway } from '../../../control/client.ts';
 import { readRequestId } from '../../../ids.ts';
-import type { RequestQuery, StoreReader } from '../../../store/store.ts';
+import type { StoreReader } from '../../../store/reader.ts';
+import type { RequestQuery } from '../../../store/store.ts';
 import { parseSince } from '../../args/values.ts';
 import { CliError, type Context } from '../../context.ts';
 import { runningGateways } from '../../running.ts';
@@ -123,7 +124,6 @@ const CLOCK_SLACK_MS = 60_000;
 const LONGEST_REQUEST_MS = 24 * 3_600_000;
 /** Ids that an error names. */
 const MOST_NAMED = 3;
-const WHOLE_ID = 'req_'.length + 24;
 
 async function showOne(
   text: string,
@@ -159,12 +159,12 @@ async function find(
 ): Promise<readonly RequestJson[]> {
   const id = readRequestId(text.trim());
   if (id === undefined) return [];
-  const { prefix, from, to } = id;
+  const { prefix, isWhole, from, to } = id;
   const stored = await store.findRequests({
     prefix,
     from: from - CLOCK_SLACK_MS,
     until: to + LONGEST_REQUEST_MS,
-    limit: prefix.length === WHOLE_ID ? 1 : MOST_NAMED,
+    limit: isWhole ? 1 : MOST_NAMED,
   });
   if (stored.length > 0) return stored.map(requestJson);
   const { readRecent } = await import('./follow.ts');

@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
 import { stream, type RunningGateway } from '../../../control/client.ts';
 import type { LiveFrame } from '../../../observe/live.ts';
-import type { StoreReader } from '../../../store/store.ts';
+import type { StoreReader } from '../../../store/reader.ts';
 import { parsePort } from '../../args/values.ts';
 import { CliError, type Context } from '../../context.ts';
 import { lookUpGateways, noneRuns, runningGateway } from '../../running.ts';

@@ -1,0 +1,68 @@
+// Usage rows as single requests: the last ones, or one by its id. Both follow the index of times, the only one. What no index answers
+// looks at rows one by one, so the caller says how many.
+import type { ProtocolName } from '../../../canonical/request.ts';
+import type {
+  RequestIdQuery,
+  RequestPlace,
+  RequestQuery,
+  RequestWindow,
+  StoredRequest,
+} from '../../store.ts';
+import type { Connection, Value } from '../connection.ts';
+
+const REQUEST_COLUMNS = `
+  id AS "rowId", at, account_id AS "accountId", (SELECT name FROM accounts WHERE id = account_id) AS account, key_id AS "keyId",
+  endpoint, model_asked AS "modelAsked", provider, model, status, streamed, input, cache_read AS "cacheRead",
+  cache_write AS "cacheWrite", output, reasoning, cost_usd AS "costUsd", first_byte_ms AS "firstByteMs",
+  duration_ms AS "durationMs", error, request_id AS "requestId", attempts, detail`;
+
+type Filters = Omit<RequestQuery, 'limit'>;
+
+/** Conditions of the filters that are given. `add` takes a value and returns its place in the query. */
+function conditionsOf(filters: Filters, add: (value: Value) => string): string[] {
+  const { since, before, downTo, accountId, model, errors } = filters;
+  const place = ({ at, rowId }: RequestPlace): string => `(${add(at)}::bigint, ${add(rowId)}::bigint)`;
+  const conditions: string[] = [];
+  if (since !== undefined) conditions.push(`at >= ${add(since)}`);
+  if (before !== undefined) conditions.push(`(at, id) < ${place(before)}`);
+  if (downTo !== undefined) conditions.push(`(at, id) >= ${place(downTo)}`);
+  if (accountId !== undefined) conditions.push(`account_id = ${add(accountId)}`);
+  if (model !== undefined) {
+    const name = add(model);
+    conditions.push(`(model_asked = ${name} OR model = ${name} OR provider || '/' || model = ${name})`);
+  }
+  if (errors === true) conditions.push('error IS NOT NULL');
+  return conditions;
+}
+
+type Row = StoredRequest & { endpoint: ProtocolName };
+
+export function createRequests(connection: Connection) {
+  function newestFirst<Found>(columns: string, filters: Filters, more: [limit: number, offset: number]) {
+    const values: Value[] = [...more];
+    const conditions = conditionsOf(filters, (value) => `$${values.push(value)}`);
+    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+    const text = `SELECT ${columns} FROM usage ${where} ORDER BY at DESC, id DESC LIMIT $1 OFFSET $2`;
+    return connection.read<Found>({ text }, ...values);
+  }
+
+  return {
+    listRequests: ({ limit, ...filters }: RequestQuery): Promise<StoredRequest[]> =>
+      newestFirst<Row>(REQUEST_COLUMNS, filters, [limit, 0]),
+    passRequests: async (window: RequestWindow, count: number): Promise<RequestPlace | undefined> =>
+      (await newestFirst<RequestPlace>('at, id AS "rowId"', window, [1, count - 1]))[0],
+    findRequests: ({ from, until, prefix, limit, most }: RequestIdQuery): Promise<StoredRequest[]> =>
+      connection.read<Row>(
+        {
+          text: `SELECT ${REQUEST_COLUMNS}
+            FROM (SELECT * FROM usage WHERE at >= $1 AND at <= $2 ORDER BY at, id LIMIT $5) AS looked
+            WHERE starts_with(request_id, $3) ORDER BY at, id LIMIT $4`,
+        },
+        from,
+        until,
+        prefix,
+        limit,
+        most ?? null,
+      ),
+  };
+}

@@ -1,0 +1,25 @@
+// What commands that only read need of a store, and what stands for a database that does not exist yet.
+import type { Store } from './store.ts';
+
+/** The methods that commands use that only read. */
+export type StoreReader = Pick<
+  Store,
+  | 'findAccount'
+  | 'listAccounts'
+  | 'listKeys'
+  | 'admissionsByHour'
+  | 'totalsBy'
+  | 'listRequests'
+  | 'findRequests'
+>;
+
+/** Stands for a database that does not exist yet. */
+export const NO_STORE: StoreReader = {
+  findAccount: () => Promise.resolve(undefined),
+  listAccounts: () => Promise.resolve([]),
+  listKeys: () => Promise.resolve([]),
+  admissionsByHour: () => Promise.resolve([]),
+  totalsBy: () => Promise.resolve([]),
+  listRequests: () => Promise.resolve([]),
+  findRequests: () => Promise.resolve([]),
+};

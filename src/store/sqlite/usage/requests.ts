@@ -1,0 +1,170 @@
+// Usage rows as single requests: the last ones, or one by its id. Both follow the index of times, the only one, whose entries also
+// have the row's id. What no index answers looks at rows one by one, so the caller says how many.
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import type { Statement } from 'better-sqlite3';
+import type { ProtocolName } from '../../../canonical/request.ts';
+import type {
+  RequestIdQuery,
+  RequestPlace,
+  RequestQuery,
+  RequestWindow,
+  StoredRequest,
+} from '../../store.ts';
+import type { Connection } from '../connection.ts';
+import type { Db } from '../driver.ts';
+
+/** Rows that a search by id looks at in one turn of the event loop: a few milliseconds. */
+const FIND_STEP = 10_000;
+
+interface RequestRow {
+  id: number;
+  at: number;
+  account_id: number;
+  account: string | null;
+  key_id: string;
+  endpoint: ProtocolName;
+  model_asked: string;
+  provider: string | null;
+  model: string | null;
+  status: number;
+  streamed: number;
+  input: number | null;
+  cache_read: number | null;
+  cache_write: number | null;
+  output: number | null;
+  reasoning: number | null;
+  cost_usd: number | null;
+  first_byte_ms: number | null;
+  duration_ms: number;
+  error: string | null;
+  request_id: string | null;
+  attempts: number | null;
+  detail: string | null;
+}
+
+const SELECT = 'SELECT *, (SELECT name FROM accounts WHERE id = account_id) AS account FROM usage';
+
+const FILTERS = {
+  since: 'at >= @since',
+  before: 'at <= @beforeAt AND (at, id) < (@beforeAt, @beforeId)',
+  downTo: 'at >= @downToAt AND (at, id) >= (@downToAt, @downToId)',
+  accountId: 'account_id = @accountId',
+  model: "(model_asked = @model OR model = @model OR provider || '/' || model = @model)",
+  errors: 'error IS NOT NULL',
+} as const satisfies Record<Exclude<keyof RequestQuery, 'limit'>, string>;
+
+const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
+
+function whereOf(query: Omit<RequestQuery, 'limit'>): string {
+  const given = FILTER_NAMES.filter((name) => query[name] !== undefined && query[name] !== false);
+  return given.length === 0 ? '' : `WHERE ${given.map((name) => FILTERS[name]).join(' AND ')}`;
+}
+
+/** The values that the filters name. */
+function valuesOf({ since, before, downTo, accountId, model }: Omit<RequestQuery, 'limit'>): object {
+  return {
+    ...(since !== undefined && { since }),
+    ...(before !== undefined && { beforeAt: before.at, beforeId: before.rowId }),
+    ...(downTo !== undefined && { downToAt: downTo.at, downToId: downTo.rowId }),
+    ...(accountId !== undefined && { accountId }),
+    ...(model !== undefined && { model }),
+  };
+}
+
+export function prepareRequests(db: Db) {
+  const statements = new Map<string, Statement<[object], RequestRow>>();
+  const all = (sql: string, values: object): RequestRow[] => {
+    const statement = statements.get(sql) ?? db.prepare<[object], RequestRow>(sql);
+    statements.set(sql, statement);
+    return statement.all(values);
+  };
+  return {
+    list: (query: RequestQuery): StoredRequest[] =>
+      all(`${SELECT} ${whereOf(query)} ORDER BY at DESC, id DESC LIMIT @limit`, {
+        ...valuesOf(query),
+        limit: query.limit,
+      }).map(toRequest),
+    passed: (window: RequestWindow, count: number): RequestPlace | undefined =>
+      all(`SELECT at, id FROM usage ${whereOf(window)} ORDER BY at DESC, id DESC LIMIT 1 OFFSET @skipped`, {
+        ...valuesOf(window),
+        skipped: count - 1,
+      }).map(placeOf)[0],
+    find: prepareFind(db),
+  };
+}
+
+const placeOf = ({ at, id }: { at: number; id: number }): RequestPlace => ({ at, rowId: id });
+
+interface Span {
+  from: number;
+  fromId: number;
+  until: number;
+  /** The last row of the span; from `until` on: none. */
+  untilId: number;
+}
+
+/** Finds in one span of rows, and says where a span of so many rows ends. */
+function prepareFind(db: Db) {
+  const after = 'at >= @from AND (at, id) > (@from, @fromId)';
+  return {
+    rows: db.prepare<[Span & { prefix: string; limit: number }], RequestRow>(
+      `${SELECT} WHERE ${after} AND at <= @until AND (at, id) <= (@until, @untilId)
+         AND substr(request_id, 1, length(@prefix)) = @prefix
+       ORDER BY at, id LIMIT @limit`,
+    ),
+    end: db.prepare<[Omit<Span, 'untilId'> & { skipped: number }], { at: number; id: number }>(
+      `SELECT at, id FROM usage WHERE ${after} AND at <= @until ORDER BY at, id LIMIT 1 OFFSET @skipped`,
+    ),
+  };
+}
+
+type RequestConnection = Connection<{ requests: ReturnType<typeof prepareRequests> }>;
+
+/** Looks at the rows in steps. Other work of the event loop runs between two steps. */
+export async function findRequests(
+  connection: RequestConnection,
+  { prefix, from, until, limit, most = Infinity }: RequestIdQuery,
+): Promise<StoredRequest[]> {
+  const found: StoredRequest[] = [];
+  let start = { from, fromId: 0 };
+  for (let looked = 0; looked < most; looked += FIND_STEP) {
+    const end = await connection.run(({ requests: { find } }) => {
+      const last = find.end.get({ ...start, until, skipped: FIND_STEP - 1 });
+      const span = { ...start, until: last?.at ?? until, untilId: last?.id ?? Number.MAX_SAFE_INTEGER };
+      found.push(...find.rows.all({ ...span, prefix, limit: limit - found.length }).map(toRequest));
+      return last;
+    });
+    if (end === undefined || found.length >= limit) break;
+    start = { from: end.at, fromId: end.id };
+    await yieldToOthers();
+  }
+  return found;
+}
+
+function toRequest(row: RequestRow): StoredRequest {
+  return {
+    rowId: row.id,
+    at: row.at,
+    accountId: row.account_id,
+    account: row.account,
+    keyId: row.key_id,
+    endpoint: row.endpoint,
+    modelAsked: row.model_asked,
+    provider: row.provider,
+    model: row.model,
+    status: row.status,
+    streamed: row.streamed === 1,
+    input: row.input,
+    cacheRead: row.cache_read,
+    cacheWrite: row.cache_write,
+    output: row.output,
+    reasoning: row.reasoning,
+    costUsd: row.cost_usd,
+    firstByteMs: row.first_byte_ms,
+    durationMs: row.duration_ms,
+    error: row.error,
+    requestId: row.request_id,
+    attempts: row.attempts,
+    detail: row.detail,
+  };
+}
