@@ -1,6 +1,7 @@
 // Each row of the field tables of chat and messages clients, towards a responses provider: what the tables say is what happens.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
+import type { ProtocolName } from '../../src/canonical/request.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
 import { CHAT_FIELDS } from '../../src/protocols/chat/fields.ts';
 import { MESSAGES_FIELDS } from '../../src/protocols/messages/fields.ts';
@@ -441,5 +442,27 @@ describe('of messages clients', () => {
   const rows = Object.entries(MESSAGES) as [keyof typeof MESSAGES_FIELDS, Row][];
   it.each(rows)('%s', (path, row) => {
     check('messages', path, MESSAGES_FIELDS[path], row);
+  });
+});
+
+describe('the key of the prompt cache', () => {
+  const user = '{"device_id":"d","account_uuid":"","session_id":"6d0d5c4e-0000-4000-8000-000000000000"}';
+  const key = (from: 'chat' | 'messages', to: ProtocolName, members: JsonObject, cacheKey = true): unknown =>
+    crossTo(from, to, members, { ...TRAITS, cacheKey }).body.prompt_cache_key;
+  const session = (id: string): JsonObject => ({ metadata: { user_id: id } });
+
+  it('is made of the session of a messages client, the same for providers of chat and of responses', () => {
+    const made = key('messages', 'responses', session(user));
+    expect(made).toMatch(/^[0-9a-f]{32}$/);
+    expect(
+      key('messages', 'responses', { ...session(user), messages: [{ role: 'user', content: 'b' }] }),
+    ).toBe(made);
+    expect(key('messages', 'chat', session(user))).toBe(made);
+    expect(key('messages', 'responses', session(`${user} `))).not.toBe(made);
+  });
+
+  it('is not made for a provider that takes none, nor of the person that a chat client names', () => {
+    expect(key('messages', 'responses', session(user), false)).toBeUndefined();
+    expect(key('chat', 'responses', { safety_identifier: user })).toBeUndefined();
   });
 });

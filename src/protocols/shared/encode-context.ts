@@ -140,7 +140,23 @@ export function refuseFormat({ request }: EncodeContext, problem: string): never
 export function fitUser(user: string, longest: number, encoding: EncodeContext): string {
   if (user.length <= longest) return user;
   encoding.warn('changed', 'user', 'too long: its hash is sent');
-  return createHash('sha256').update(user).digest('hex');
+  return sha256(user);
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/**
+ * The key that keeps a conversation at one cache, for a provider that takes one. Agents of the messages protocol have no such member;
+ * they name their session in the user's id.
+ */
+export function cacheKeyFor({
+  request: { cacheKey, protocol, user },
+  traits,
+}: EncodeContext): string | undefined {
+  if (cacheKey !== undefined || !traits.cacheKey) return cacheKey;
+  return protocol === 'messages' && user !== undefined ? sha256(user).slice(0, 32) : undefined;
 }
 
 /** Of a wire: which members a server may refuse. */

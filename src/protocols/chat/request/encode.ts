@@ -1,12 +1,12 @@
 // The canonical request as a body for a chat provider, shaped by what its model and server take. A pure function: the same
 // conversation gives the same bytes, on which prompt caches depend. Members stand in a fixed order.
-import { createHash } from 'node:crypto';
 import { type JsonObject, isObject, type JsonValue } from '../../../canonical/json.ts';
 import type { GenerationRequest, NativeField, ResponseFormat } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { EncodedRequest } from '../../protocol.ts';
 import {
+  cacheKeyFor,
   createEncodeContext,
   dropRefused,
   fitUser,
@@ -132,10 +132,6 @@ function putReasoning(body: JsonObject, encoding: EncodeContext): void {
   }
 }
 
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
-
 const TIERS: Readonly<Record<string, string | undefined>> = { auto: 'auto', standard_only: 'default' };
 
 function putIdentity(body: JsonObject, encoding: EncodeContext): void {
@@ -155,13 +151,8 @@ function putIdentity(body: JsonObject, encoding: EncodeContext): void {
       'cacheKey',
       'the provider takes no cache key',
     );
-  if (traits.cacheKey) {
-    // Agents of the messages protocol name their session in the user's id: it keeps the conversation at one cache.
-    const key =
-      cacheKey ??
-      (request.protocol === 'messages' && user !== undefined ? hash(user).slice(0, 32) : undefined);
-    if (key !== undefined) body.prompt_cache_key = key;
-  }
+  const key = traits.cacheKey ? cacheKeyFor(encoding) : undefined;
+  if (key !== undefined) body.prompt_cache_key = key;
   if (request.cache && traits.cacheMarks !== 'cache_control')
     encoding.warn('quiet', 'cache', 'chat providers cache by themselves');
 }

@@ -7,6 +7,7 @@ import type { Traits } from '../../../canonical/traits.ts';
 import type { EncodedRequest } from '../../protocol.ts';
 import { chooseEffort } from '../../shared/effort.ts';
 import {
+  cacheKeyFor,
   createEncodeContext,
   dropRefused,
   fitUser,
@@ -151,14 +152,15 @@ const TIERS: ReadonlyMap<string, string> = new Map([
 
 function putIdentity(body: JsonObject, encoding: EncodeContext): void {
   const { request, traits } = encoding;
-  const { protocol, user, serviceTier, cacheKey } = request;
+  const { protocol, user, serviceTier } = request;
   if (user !== undefined) body[traits.userField] = fitUser(user, MAX_USER, encoding);
   if (serviceTier !== undefined) {
     const tier = protocol === 'messages' ? TIERS.get(serviceTier) : serviceTier;
     if (tier !== undefined) body.service_tier = tier;
     else encoding.warn('dropped', 'serviceTier', `no such tier here: ${serviceTier}`);
   }
-  if (cacheKey !== undefined) body.prompt_cache_key = cacheKey;
+  const key = cacheKeyFor(encoding);
+  if (key !== undefined) body.prompt_cache_key = key;
   if (request.cache !== undefined)
     encoding.warn('quiet', 'cache', 'the provider marks the end of the prompt by itself');
 }
