@@ -1,0 +1,52 @@
+// The tools that a request offers, found by the name that a model wrote.
+import type { JsonObject } from '../canonical/json.ts';
+import type { Tool } from '../canonical/request.ts';
+
+export interface OfferedTool {
+  name: string;
+  /** JSON Schema of the arguments. */
+  parameters: JsonObject | undefined;
+  /** Free text in place of arguments. */
+  custom: boolean;
+}
+
+export interface OfferedTools {
+  /** By the very name. */
+  get(name: string): OfferedTool | undefined;
+  /** By the name as models vary it; undefined where that is none, or of several. */
+  find(name: string): OfferedTool | undefined;
+}
+
+const PREFIX = /^(?:functions?|tools?|default_api|multi_tool_use)[.:/]/i;
+/** Kimi counts its calls. */
+const COUNTER = /:\d{1,4}$/;
+const MAX_NAME = 256;
+
+/** `named`: the name on the wire of each client's tool, where it differs. */
+export function offeredTools(tools: readonly Tool[], named: ReadonlyMap<string, string>): OfferedTools {
+  const onWire = new Map([...named].map(([wire, own]) => [own, wire]));
+  const exact = new Map<string, OfferedTool>();
+  const loose = new Map<string, OfferedTool | undefined>();
+  for (const tool of tools) {
+    if (tool.type === 'native' || tool.name === undefined) continue;
+    const name = onWire.get(tool.name) ?? tool.name;
+    const parameters = tool.type === 'function' ? tool.parameters : undefined;
+    const offered = { name, parameters, custom: tool.type === 'custom' };
+    exact.set(name, offered);
+    const key = looseKey(name);
+    loose.set(key, loose.has(key) ? undefined : offered);
+  }
+  return {
+    get: (name) => exact.get(name),
+    find(given) {
+      if (given.length > MAX_NAME) return undefined;
+      const name = given.trim();
+      const bare = name.replace(PREFIX, '').replace(COUNTER, '');
+      return exact.get(name) ?? exact.get(bare) ?? loose.get(looseKey(name)) ?? loose.get(looseKey(bare));
+    },
+  };
+}
+
+function looseKey(name: string): string {
+  return name.toLowerCase().replaceAll('-', '_');
+}

@@ -1,0 +1,163 @@
+// JSON as local models write it: single quotes, bare names, commas and brackets too many or missing, Python's constants, an end that
+// was cut off. One pass over the text, whatever it is.
+import type { JsonObject, JsonValue } from '../canonical/json.ts';
+
+/** Levels of nesting; deeper text is no call. */
+const MAX_DEPTH = 128;
+
+export interface Tolerant {
+  value: JsonValue;
+  /** The text ended before the value did: brackets alone are missing, or the rest of a string. */
+  cut: 'brackets' | 'string' | undefined;
+}
+
+/** Undefined where the text is no JSON value with nothing but stray brackets, commas and white space behind it. */
+export function readTolerant(text: string): Tolerant | undefined {
+  const reader = new Reader(text);
+  try {
+    const value = reader.value(0);
+    return reader.isAtEnd() ? { value, cut: reader.cut } : undefined;
+  } catch (error) {
+    if (error instanceof Unreadable) return undefined;
+    throw error;
+  }
+}
+
+class Unreadable extends Error {}
+
+const CONSTANTS: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
+  ['true', true],
+  ['True', true],
+  ['false', false],
+  ['False', false],
+  ['null', null],
+  ['None', null],
+]);
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORD = /[\p{L}_$][\p{L}\p{N}_$-]*/uy;
+const SPACE = /\s*/y;
+const STRAY = /[\s,\]}]*$/y;
+const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+/** What stands between two characters of a string that need a look. */
+const PLAIN = /[^"'\\]*/y;
+
+class Reader {
+  readonly #text: string;
+  #at = 0;
+  cut: Tolerant['cut'];
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  isAtEnd(): boolean {
+    return this.#match(STRAY) !== undefined && this.#at === this.#text.length;
+  }
+
+  value(depth: number): JsonValue {
+    if (depth > MAX_DEPTH) throw new Unreadable();
+    this.#match(SPACE);
+    const first = this.#text[this.#at];
+    if (first === '{') return this.#object(depth);
+    if (first === '[') return this.#list(depth);
+    if (first === '"' || first === "'") return this.#string(first);
+    const number = this.#match(NUMBER);
+    if (number !== undefined) return Number(number);
+    const constant = CONSTANTS.get(this.#match(WORD) ?? '');
+    if (constant === undefined) throw new Unreadable();
+    return constant;
+  }
+
+  #object(depth: number): JsonObject {
+    // Without a prototype, a member of any name is a member.
+    const object = Object.create(null) as JsonObject;
+    this.#at++;
+    while (this.#goesOn('}')) {
+      const name = this.#name();
+      this.#match(SPACE);
+      if (this.#at === this.#text.length) this.cut ??= 'brackets';
+      if (this.cut !== undefined) break;
+      if (this.#text[this.#at] !== ':') throw new Unreadable();
+      this.#at++;
+      this.#match(SPACE);
+      if (this.#at === this.#text.length) this.cut ??= 'brackets';
+      if (this.cut !== undefined) break;
+      object[name] = this.value(depth + 1);
+    }
+    return { ...object };
+  }
+
+  #list(depth: number): JsonValue[] {
+    const list: JsonValue[] = [];
+    this.#at++;
+    while (this.#goesOn(']')) list.push(this.value(depth + 1));
+    return list;
+  }
+
+  /** To the next item; false behind the closing bracket, or where the text ends. */
+  #goesOn(close: string): boolean {
+    this.#match(/[\s,]*/y);
+    if (this.#at === this.#text.length) this.cut ??= 'brackets';
+    if (this.cut !== undefined) return false;
+    if (this.#text[this.#at] !== close) return true;
+    this.#at++;
+    return false;
+  }
+
+  #name(): string {
+    const first = this.#text[this.#at];
+    if (first === '"' || first === "'") return this.#string(first);
+    const word = this.#match(WORD);
+    if (word === undefined) throw new Unreadable();
+    return word;
+  }
+
+  #string(quote: string): string {
+    const pieces: string[] = [];
+    this.#at++;
+    for (;;) {
+      pieces.push(this.#match(PLAIN) ?? '');
+      const next = this.#text[this.#at];
+      if (next === undefined) {
+        this.cut = 'string';
+        return pieces.join('');
+      }
+      this.#at++;
+      if (next === '\\') pieces.push(this.#escape());
+      else if (next === quote && this.#isClosing()) return pieces.join('');
+      else pieces.push(next);
+    }
+  }
+
+  /** A quote within a string that the model did not escape has more of the sentence behind it. */
+  #isClosing(): boolean {
+    for (let at = this.#at; at < this.#text.length; at++) {
+      const next = this.#text[at] ?? '';
+      if (!/\s/.test(next)) return /[,:}\]]/.test(next);
+    }
+    return true;
+  }
+
+  #escape(): string {
+    const next = this.#text[this.#at];
+    if (next === undefined) {
+      this.cut = 'string';
+      return '';
+    }
+    this.#at++;
+    if (next === 'u') {
+      const digits = this.#match(/[\da-fA-F]{4}/y);
+      return digits === undefined ? '\\u' : String.fromCharCode(parseInt(digits, 16));
+    }
+    if ('"\'\\/\n'.includes(next)) return next;
+    // A path of Windows, or an expression: the backslash is meant.
+    return ESCAPES[next] ?? `\\${next}`;
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.#at += found.length;
+    return found;
+  }
+}

@@ -1,0 +1,103 @@
+// What local models write in place of a call, as people reported it; each stands for the same two arguments.
+
+export const CALL = { name: 'read_file', arguments: { path: 'src/a "b".ts', limit: 20 } };
+const JSON_ARGS = JSON.stringify(CALL.arguments);
+const JSON_CALL = JSON.stringify(CALL);
+
+/** Texts that are one call of `read_file`. */
+export const WRITTEN: Readonly<Record<string, string>> = {
+  'Hermes tag': `<tool_call>\n${JSON_CALL}\n</tool_call>`,
+  'Hermes tag behind a sentence': `I will read it.\n\n<tool_call>${JSON_CALL}</tool_call>`,
+  'Hermes tag that is not closed': `<tool_call>\n${JSON_CALL}`,
+  'Hermes tag with a brace too many': `<tool_call>\n${JSON_CALL}}\n</tool_call>`,
+  'Hermes tag with a brace missing': `<tool_call>\n${JSON_CALL.slice(0, -1)}\n</tool_call>`,
+  'Hermes tag in single quotes': `<tool_call>\n{'name': 'read_file', 'arguments': {'path': 'src/a "b".ts', 'limit': 20}}\n</tool_call>`,
+  'Qwen coder': `<tool_call>\n<function=read_file>\n<parameter=path>\nsrc/a "b".ts\n</parameter>\n<parameter=limit>\n20\n</parameter>\n</function>\n</tool_call>`,
+  'Qwen coder without its first tag': `<function=read_file>\n<parameter=path>\nsrc/a "b".ts\n</parameter>\n<parameter=limit>\n20\n</parameter>\n</function>\n</tool_call>`,
+  GLM: `<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>src/a "b".ts</arg_value>\n<arg_key>limit</arg_key>\n<arg_value>20</arg_value>\n</tool_call>`,
+  'Mistral list': `[TOOL_CALLS][${JSON_CALL}]`,
+  'Mistral name and arguments': `[TOOL_CALLS]read_file${JSON_ARGS}`,
+  'Mistral with marks': `[TOOL_CALLS]read_file[CALL_ID]abc123def[ARGS]${JSON_ARGS}</s>`,
+  'Llama python tag': `<|python_tag|>{"name": "read_file", "parameters": ${JSON_ARGS}}<|eom_id|>`,
+  'Llama function': `<function=read_file>${JSON_ARGS}</function>`,
+  'bare JSON': JSON_CALL,
+  'bare JSON with parameters': `{"type": "function", "name": "read_file", "parameters": ${JSON_ARGS}}`,
+  'bare JSON list': `[${JSON_CALL}]`,
+  'fenced JSON': `\`\`\`json\n${JSON_CALL}\n\`\`\``,
+  'fenced JSON behind a sentence': `Reading:\n\n\`\`\`json\n${JSON.stringify(CALL, null, 2)}\n\`\`\`\n`,
+  Harmony: `<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>${JSON_ARGS}<|call|>`,
+  'DeepSeek 3': `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file\n\`\`\`json\n${JSON_ARGS}\n\`\`\`<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
+  'DeepSeek 3.1': `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>${JSON_ARGS}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>`,
+  DSML: `<｜DSML｜function_calls>\n<｜DSML｜invoke name="read_file">\n<｜DSML｜parameter name="path" string="true">src/a "b".ts</｜DSML｜parameter>\n<｜DSML｜parameter name="limit" string="false">20</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>`,
+  MiniMax: `<minimax:tool_call>\n<invoke name="read_file">\n<parameter name="path">src/a "b".ts</parameter>\n<parameter name="limit">20</parameter>\n</invoke>\n</minimax:tool_call>`,
+  Kimi: `<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>${JSON_ARGS}<|tool_call_end|><|tool_calls_section_end|>`,
+  Granite: `<|tool_call|>[${JSON_CALL}]`,
+};
+
+/** Arguments of a real call, each of which means the same two. */
+export const ARGUMENTS: Readonly<Record<string, string>> = {
+  'as they should be': JSON_ARGS,
+  'encoded twice': JSON.stringify(JSON_ARGS),
+  'a comma too many': `${JSON_ARGS.slice(0, -1)},}`,
+  'a brace too many': `${JSON_ARGS}}`,
+  'in single quotes': `{'path': 'src/a "b".ts', 'limit': 20}`,
+  'a number in quotes': JSON.stringify({ ...CALL.arguments, limit: '20' }),
+  'the last brace cut off': JSON_ARGS.slice(0, -1),
+};
+
+const FENCE = '```';
+
+/** Texts that are no call, but speak of one. */
+export const TALK: readonly string[] = [
+  'Plain text.',
+  'The tag `<tool_call>` begins a call.',
+  'Models write <tool_call>{"name": "read_file", "arguments": {}}</tool_call> to call a tool.',
+  `Like this:\n\n${FENCE}\n<tool_call>\n${JSON_CALL}\n</tool_call>\n${FENCE}\n\nThat is all.`,
+  `Like this:\n\n${FENCE}xml\n<tool_call>\n${JSON_CALL}\n</tool_call>\n${FENCE}`,
+  `${FENCE}json\n${JSON_CALL}\n${FENCE}\n\nis what a call looks like.`,
+  `${JSON_CALL}\n\nis what a call looks like.`,
+  `${FENCE}json\n{"name": "some_package", "version": "1.0.0"}\n${FENCE}`,
+  '{"name": "some_package", "version": "1.0.0"}',
+  '{"name": "other_tool", "arguments": {}}',
+  '[1, 2, 3]',
+  '[{"a": 1}]',
+  '{"result": true}',
+  '{not json',
+  'A list:\n- [ ] one\n- [x] two\n',
+  'if (a < b) { return [a]; }',
+  `${FENCE}ts\nconst a = { name: 'read_file' };\n${FENCE}\n`,
+  '<p>Hello</p>\n<function_calls of nothing',
+  '<tool_call>',
+  '<tool_call>\nnothing here\n</tool_call>',
+  '<tool_call>{"name": "other_tool", "arguments": {}}</tool_call>',
+  '<function=other_tool>{}</function>',
+  '[TOOL_CALLS]',
+  '[TOOL_CALLS] are what Mistral writes.',
+  '[TOOL_CALLS]other{}',
+  '<|python_tag|>print(1)',
+  '<|channel|>final<|message|>Done.',
+  '<|channel|>analysis<|message|>Let me think.<|end|>',
+  '<｜tool▁calls▁begin｜>',
+  '<invoke name="read_file">',
+  'Use `{"name": "read_file"}`.',
+  'See `[TOOL_CALLS]` and `<function=read_file>`.',
+  'The regex [<[{`] finds candidates.',
+  'a\n\n\n{ "name" : 5 }',
+  '{"name": "read_file", "other": 1}',
+  '{"name": ["read_file"], "arguments": {}}',
+  '{"name": "read_file", "arguments": [1]}',
+  '{"function": {"name": "other"}}',
+  '\n\n  spaces stay  \n',
+  '```',
+  '``` \n```',
+  '{',
+  '{"',
+  '{"name": "read_',
+  '[',
+  '<',
+  '<t',
+  'x < y > z',
+  '# Title\n\n<details>\n<summary>More</summary>\n\nText\n</details>\n',
+  `~~~\n<tool_call>${JSON_CALL}</tool_call>\n~~~`,
+  'Das Wort `<|call|>` endet einen Aufruf.',
+];
