@@ -21,7 +21,7 @@ const ROOT = [
   'folders',
 ];
 const FLOOR_1 = [...ROOT, 'canonical'];
-const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control'];
+const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control', 'repair'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
 const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'admin', 'sim'];
 
@@ -43,6 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: FLOOR_1,
   config: FLOOR_1,
   control: FLOOR_1,
+  repair: FLOOR_1,
   accounts: FLOOR_2,
   routing: FLOOR_2,
   providers: FLOOR_2,
@@ -182,6 +183,8 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // Values of the configuration's flags, and of the facts about models that stand behind them.
   'routing/models.data.ts': ['max_completion_tokens'],
   'canonical/traits.ts': ['max_tokens', 'max_completion_tokens', 'cache_control'],
+  // What models write in their texts.
+  'repair/text-forms.ts': ['tool_call_id'],
   // OpenTelemetry's name of what a model does.
   'observe/metrics/request-series.ts': ['chat'],
   'observe/traces.ts': ['chat'],

@@ -81,6 +81,8 @@ export interface RequestDetail {
   dropped?: string[];
   changed?: string[];
   lost?: string[];
+  /** Tool calls of a local model that were made whole. */
+  repaired?: string[];
   /** The input tokens that the client got are the gateway's estimate. */
   estimated_input?: number;
   /** The error's message, as the client got it. */
@@ -203,7 +205,7 @@ function readDetail(text: string | null): RequestDetail {
   const detail: RequestDetail = {};
   if (Array.isArray(attempts)) detail.attempts = attempts.filter(isAttempt);
   if (Array.isArray(passedOver)) detail.passed_over = passedOver.filter(isPassedOver);
-  for (const name of ['dropped', 'changed', 'lost'] as const) {
+  for (const name of ['dropped', 'changed', 'lost', 'repaired'] as const) {
     const list = lists[name];
     if (Array.isArray(list)) detail[name] = list.filter((item) => typeof item === 'string');
   }

@@ -248,6 +248,7 @@ export const Request = z.object({
     dropped: z.array(z.string()).optional(),
     changed: z.array(z.string()).optional(),
     lost: z.array(z.string()).optional(),
+    repaired: z.array(z.string()).optional(),
     estimated_input: z.number().optional(),
     message: z.string().optional(),
   }),

@@ -89,6 +89,8 @@ export interface ProviderConfig {
   headers: Record<string, string>;
   /** Deviations from the protocol: the preset's, overridden by the file's `flags` and `prompt_cache`. */
   traits: Partial<Traits>;
+  /** Tool calls that its models write in other forms are repaired. */
+  repairTools: boolean;
   timeout: { connect: number; firstByte: number; idle: number; whole: number };
   /** null: clients may send any name as `provider/name`, and the gateway asks the provider for its list. */
   models: ModelConfig[] | null;

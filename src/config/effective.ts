@@ -142,6 +142,7 @@ function providerValues(provider: ProviderConfig, reader: Reader): EffectiveValu
       value: 'set',
     })),
     ...(promptCache === undefined ? [] : [row('prompt_cache', promptCache, PRESET)]),
+    ...(provider.source === 'builtin' ? [] : [row('repair_tools', provider.repairTools, PRESET)]),
     ...Object.entries(flags).map(([name, value]) =>
       reader.row(
         [...path, 'flags', name],

@@ -1,6 +1,7 @@
 // Resolves the providers of the file with their presets: base URLs, protocols, key. Also finds providers without a file.
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { ModelConfig, ProviderConfig, Config, LeftOut, ConfigFault } from './config.ts';
+import { isLoopback } from '../loopback.ts';
 import type { Env } from './load-source.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { type Preset, findPreset, PRESETS } from './presets.ts';
@@ -50,6 +51,7 @@ export function resolveProvider(
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: given.headers ?? {},
     traits: traitsOf(preset, given, endpoints.protocols),
+    repairTools: repairsTools(given.repair_tools, endpoints.baseUrls),
     timeout: {
       connect: given.timeout?.connect ?? TIMEOUT.connect,
       firstByte: given.timeout?.first_byte ?? TIMEOUT.firstByte,
@@ -78,6 +80,7 @@ function presetProvider(
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: {},
     traits: preset.traits,
+    repairTools: repairsTools('auto', preset.baseUrls),
     timeout: TIMEOUT,
     models: null,
     source,
@@ -103,6 +106,7 @@ export function simProvider(models: ModelConfig[] | null = null): ProviderConfig
     apiKey: undefined,
     headers: {},
     traits: { vision: true, tools: true, thinking: true },
+    repairTools: false,
     timeout: { connect: SIM_TIMEOUT, firstByte: SIM_TIMEOUT, idle: SIM_TIMEOUT, whole: SIM_TIMEOUT },
     models,
     defaultModel: 'echo',
@@ -211,6 +215,16 @@ function traitsOf(
   const promptCache =
     given.prompt_cache ?? (preset === undefined && protocols.includes('messages') ? 'auto' : undefined);
   return { ...preset?.traits, ...given.flags, ...(promptCache === undefined ? {} : { promptCache }) };
+}
+
+/** `auto`: for servers on this machine, whose models are small. */
+function repairsTools(
+  given: FileProvider['repair_tools'] = 'auto',
+  baseUrls: ProviderConfig['baseUrls'],
+): boolean {
+  if (given !== 'auto') return given;
+  const urls = Object.values(baseUrls);
+  return urls.length > 0 && urls.every((url) => isLoopback(new URL(url).hostname));
 }
 
 function duplicateModels(models: readonly FileModel[]): ConfigFault[] {

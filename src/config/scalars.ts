@@ -31,6 +31,13 @@ export function choice<const T extends string>(...values: readonly T[]): Rule<T>
   };
 }
 
+/** `auto`, or a truth value. */
+export const AUTO_OR_TRUTH: Rule<'auto' | boolean> = {
+  wrong: 'is not a known choice',
+  right: 'write auto, true or false',
+  read: (value) => (value === 'auto' ? value : TRUTH.read(value)),
+};
+
 /** Accepts text too, because `${NAME}` inserts text. */
 export const TRUTH: Rule<boolean> = {
   wrong: 'is neither true nor false',

@@ -9,6 +9,7 @@ import { suggest } from './did-you-mean.ts';
 import type { Rule } from './scalars.ts';
 import {
   API_KEY,
+  AUTO_OR_TRUTH,
   choice,
   COLLECTOR,
   DATABASE,
@@ -164,6 +165,7 @@ const provider = mapping({
   api_key: may(API_KEY),
   headers: maybe(headers),
   prompt_cache: may(choice('auto', 'off')),
+  repair_tools: may(AUTO_OR_TRUTH),
   flags: maybe(flags),
   timeout: maybe(
     mapping({

@@ -19,6 +19,8 @@ export interface Outcome {
   usage?: Usage;
   /** What the client's protocol can't express, for the log. */
   lost?: string[];
+  /** Tool calls that were repaired, for the log. */
+  repaired?: readonly string[];
   /** What the account's later requests may need of the answer. */
   items?: readonly NewItem[];
 }
@@ -29,11 +31,18 @@ export class Answered implements Outcome {
   readonly error = null;
   readonly usage: Usage | undefined;
   readonly lost: string[] | undefined;
+  readonly repaired: readonly string[] | undefined;
   readonly items: readonly NewItem[] | undefined;
 
-  constructor(usage: Usage | undefined, items: readonly NewItem[] | undefined, lost?: string[]) {
+  constructor(
+    usage: Usage | undefined,
+    items: readonly NewItem[] | undefined,
+    lost?: string[],
+    repaired?: readonly string[],
+  ) {
     this.usage = usage;
     this.lost = lost;
+    this.repaired = repaired;
     this.items = items;
   }
 }

@@ -67,6 +67,7 @@ function detailOf(trace: FinishedTrace): string | null {
   const onlyFields =
     failures.length + passedOver.length === 0 &&
     outcome.lost === undefined &&
+    outcome.repaired === undefined &&
     message === undefined &&
     estimatedInput === undefined;
   if (!onlyFields) return write(trace);
@@ -96,7 +97,12 @@ function describe(trace: FinishedTrace, bounds: Bounds): RequestDetail {
   if (attempts.length > 0) detail.attempts = attempts;
   const passedOver = passedOverOf(trace, bounds);
   if (passedOver.length > 0) detail.passed_over = passedOver;
-  const lists = { dropped: contact?.dropped, changed: contact?.changed, lost: outcome.lost };
+  const lists = {
+    dropped: contact?.dropped,
+    changed: contact?.changed,
+    lost: outcome.lost,
+    repaired: outcome.repaired,
+  };
   for (const [name, list = []] of Object.entries(lists)) {
     if (list.length > 0) detail[name as keyof typeof lists] = namesOf(list, bounds);
   }
@@ -187,6 +193,7 @@ function fieldsOf(trace: FinishedTrace) {
     dropped: listOf(contact?.dropped),
     changed: listOf(contact?.changed),
     lost: outcome.lost,
+    repaired: outcome.repaired,
   };
 }
 

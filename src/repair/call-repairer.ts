@@ -46,12 +46,27 @@ export class CallRepairer {
     return [...this.#repaired];
   }
 
+  /** Something waits, or what came out is not yet what came in. */
+  isHolding(): boolean {
+    const { scanner, index } = this.#text ?? {};
+    const isTextOpen = scanner !== undefined && (index === undefined || scanner.isHolding());
+    return isTextOpen || this.#calls.size > 0 || this.#later.length > 0;
+  }
+
   push(event: StreamEvent): StreamEvent[] {
     if (event.type === 'end' || event.type === 'error') return this.#end(event);
     const events = this.#map(event);
     if (this.#later.length === 0) return events;
     this.#later.push(...events);
     return [];
+  }
+
+  /** The answer broke off: what was held back, as it came. */
+  giveUp(): StreamEvent[] {
+    const before = this.#endText();
+    const events = [...this.#later, ...before];
+    this.#later = [];
+    return events;
   }
 
   #map(event: Exclude<StreamEvent, EventOf<'end' | 'error'>>): StreamEvent[] {
@@ -142,13 +157,13 @@ export class CallRepairer {
     const closed = this.#closeText();
     if (this.#text !== undefined) this.#text.space = '';
     const index = this.#newIndex();
-    const { name, custom } = call.tool;
+    const { name } = call.tool;
     this.#count++;
     this.#note(name, `written as text (${form})`);
     const id = `call_${this.#options.ids.random(24)}`;
     return [
       ...closed,
-      { type: 'tool_start', index, id, name, ...(custom && { custom: true as const }) },
+      { type: 'tool_start', index, id, name },
       { type: 'tool_delta', index, text: call.arguments },
       { type: 'tool_end', index },
     ];
@@ -158,7 +173,7 @@ export class CallRepairer {
     const { offered, ids } = this.#options;
     this.#count++;
     const index = this.#newIndex(event.index);
-    const tool = offered.get(event.name) ?? offered.find(event.name);
+    const tool = offered.find(event.name);
     const name = tool?.name ?? event.name;
     if (name !== event.name) this.#note(name, 'name');
     if (event.custom !== true) this.#calls.set(event.index, { index, tool, name, pieces: [] });

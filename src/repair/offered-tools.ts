@@ -3,16 +3,13 @@ import type { JsonObject } from '../canonical/json.ts';
 import type { Tool } from '../canonical/request.ts';
 
 export interface OfferedTool {
+  /** On the wire. */
   name: string;
   /** JSON Schema of the arguments. */
   parameters: JsonObject | undefined;
-  /** Free text in place of arguments. */
-  custom: boolean;
 }
 
 export interface OfferedTools {
-  /** By the very name. */
-  get(name: string): OfferedTool | undefined;
   /** By the name as models vary it; undefined where that is none, or of several. */
   find(name: string): OfferedTool | undefined;
 }
@@ -21,23 +18,27 @@ const PREFIX = /^(?:functions?|tools?|default_api|multi_tool_use)[.:/]/i;
 /** Kimi counts its calls. */
 const COUNTER = /:\d{1,4}$/;
 const MAX_NAME = 256;
+/** Of a tool of free text that was sent as a function. */
+const FREE_TEXT: JsonObject = { type: 'object', properties: { input: { type: 'string' } } };
 
-/** `named`: the name on the wire of each client's tool, where it differs. */
-export function offeredTools(tools: readonly Tool[], named: ReadonlyMap<string, string>): OfferedTools {
+/** `named`: name on the wire -> the client's, where they differ. `asFunctions`: tools of free text that were sent as functions. */
+export function offeredTools(
+  tools: readonly Tool[],
+  named: ReadonlyMap<string, string>,
+  asFunctions: ReadonlySet<string>,
+): OfferedTools {
   const onWire = new Map([...named].map(([wire, own]) => [own, wire]));
   const exact = new Map<string, OfferedTool>();
   const loose = new Map<string, OfferedTool | undefined>();
   for (const tool of tools) {
-    if (tool.type === 'native' || tool.name === undefined) continue;
+    if (tool.type === 'native' || (tool.type === 'custom' && !asFunctions.has(tool.name))) continue;
     const name = onWire.get(tool.name) ?? tool.name;
-    const parameters = tool.type === 'function' ? tool.parameters : undefined;
-    const offered = { name, parameters, custom: tool.type === 'custom' };
+    const offered = { name, parameters: tool.type === 'custom' ? FREE_TEXT : tool.parameters };
     exact.set(name, offered);
     const key = looseKey(name);
     loose.set(key, loose.has(key) ? undefined : offered);
   }
   return {
-    get: (name) => exact.get(name),
     find(given) {
       if (given.length > MAX_NAME) return undefined;
       const name = given.trim();

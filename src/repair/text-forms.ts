@@ -8,7 +8,7 @@ import { readTolerant } from './tolerant-json.ts';
 
 export interface WrittenCall {
   tool: OfferedTool;
-  /** JSON text; free text of a custom tool. */
+  /** JSON text. */
   arguments: string;
 }
 

@@ -51,6 +51,10 @@ export class TextScanner {
     this.#forms = options.isJsonAsked ? TEXT_FORMS.filter(({ standsLast }) => !standsLast) : TEXT_FORMS;
   }
 
+  isHolding(): boolean {
+    return this.#held !== '';
+  }
+
   push(piece: string): Found[] {
     this.#received += piece.length;
     this.#held += piece;

@@ -41,6 +41,7 @@ describe('a provider of the file', () => {
         maxStop: 2,
         promptCache: 'auto',
       },
+      repairTools: false,
       timeout: { connect: 10_000, firstByte: 120_000, idle: 60_000, whole: 900_000 },
       models: [
         { id: 'a', upstream: 'a' },
@@ -82,6 +83,18 @@ describe('a provider of the file', () => {
   it('takes the key that the file names before the well-known variable', () => {
     const env = { OPENAI_API_KEY: 'o', MINE: 'm' };
     expect(provider('openai: { api_key: "${MINE}" }', env)?.apiKey).toBe('m');
+  });
+
+  it('repairs calls of servers on this machine, unless told', () => {
+    const repairs = (text: string): boolean | undefined => provider(text)?.repairTools;
+    expect(repairs('own: { protocol: chat, base_url: "http://localhost:1/v1" }')).toBe(true);
+    expect(repairs('own: { protocol: chat, base_url: "http://127.0.0.1:1/v1", repair_tools: false }')).toBe(
+      false,
+    );
+    expect(repairs('own: { protocol: chat, base_url: "http://gpu.lan:1/v1" }')).toBe(false);
+    expect(repairs('own: { protocol: chat, base_url: "http://gpu.lan:1/v1", repair_tools: true }')).toBe(
+      true,
+    );
   });
 
   it('prompt_cache beats the preset', () => {

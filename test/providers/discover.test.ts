@@ -45,6 +45,7 @@ function provider(baseUrl: string, change: Partial<ProviderConfig> = {}): Provid
     auth: 'protocol',
     headers: {},
     traits: {},
+    repairTools: false,
     timeout: { connect: 1000, firstByte: 1000, idle: 1000, whole: 1000 },
     models: null,
     defaultModel: undefined,

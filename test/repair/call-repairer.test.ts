@@ -27,7 +27,7 @@ const TOOLS: Tool[] = [
 function repairer(isJsonAsked = false): CallRepairer {
   let made = 0;
   const ids = { random: () => `id${++made}` };
-  return new CallRepairer({ offered: offeredTools(TOOLS, new Map()), isJsonAsked, ids: ids });
+  return new CallRepairer({ offered: offeredTools(TOOLS, new Map(), new Set()), isJsonAsked, ids: ids });
 }
 
 function pieces(text: string, size: number): string[] {

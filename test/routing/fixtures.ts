@@ -36,6 +36,7 @@ export function provider(
     auth: 'protocol',
     headers: {},
     traits: {},
+    repairTools: false,
     timeout: { connect: 1000, firstByte: 1000, idle: 1000, whole: 1000 },
     models:
       models?.map((model) =>

@@ -134,7 +134,7 @@ export function requestLines(request: RequestJson, canvas: Canvas): string[] {
       .flatMap((text) => wrapText(text, room, '  '))
       .map((line, at) => `${style.dim((at === 0 ? label : '').padEnd(LABEL))}${line}`);
   const { detail } = request;
-  const { dropped = [], changed = [], lost = [], passed_over: passedOver = [] } = detail;
+  const { dropped = [], changed = [], lost = [], repaired = [], passed_over: passedOver = [] } = detail;
   const list = (names: readonly string[]): string[] => (names.length === 0 ? [] : [clean(names.join(', '))]);
   return [
     style.bold(clean(request.id ?? 'a request without an id')),
@@ -152,6 +152,7 @@ export function requestLines(request: RequestJson, canvas: Canvas): string[] {
     ...labelled('left out', list(dropped)),
     ...labelled('changed', changed.map(clean)),
     ...labelled('lost', list(lost)),
+    ...labelled('repaired', repaired.map(clean)),
     ...(request.refused ? [] : labelled('tokens', [tokenText(request)])),
     ...(request.refused ? [] : labelled('cost', [formatCost(request.cost_usd)])),
   ];

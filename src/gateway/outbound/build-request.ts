@@ -19,6 +19,7 @@ import type { PassedOver } from '../../routing/routing.ts';
 import type { HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { StoredReferences } from '../inbound/stored-references.ts';
+import { repairOf, type ToolRepair } from './tool-repair.ts';
 import { withRecalledThinking, type RecalledThinking } from '../thinking-memory.ts';
 
 export interface BuiltRequest {
@@ -35,6 +36,8 @@ export interface BuiltRequest {
   /** What a translation changed in form, each as `path: how`, by the client's own name of the field. */
   changed: readonly string[];
   restore: ReverseMapping;
+  /** Set if calls that the model leaves unfinished are made whole. */
+  repair?: ToolRepair;
   /** Set if the provider may pause its turns and the client's protocol has no pause. */
   pausing?: PauseTurn;
 }
@@ -50,6 +53,7 @@ class Built implements BuiltRequest {
   readonly dropped: readonly string[];
   readonly changed: readonly string[];
   readonly restore: ReverseMapping;
+  readonly repair: ToolRepair | undefined;
   readonly pausing: PauseTurn | undefined;
 
   constructor(built: BuiltRequest) {
@@ -62,6 +66,7 @@ class Built implements BuiltRequest {
     this.dropped = built.dropped;
     this.changed = built.changed;
     this.restore = built.restore;
+    this.repair = built.repair;
     this.pausing = built.pausing;
   }
 }
@@ -101,7 +106,8 @@ export function buildRequest(
     const dropped = pathsOf(warnings, NAMED, inbound.protocol.client);
     const changed = changesOf(warnings, inbound.protocol.client);
     const restore = NO_MAPPING;
-    return new Built({ target, protocol, url, headers, bytes, crossing, dropped, changed, restore });
+    const repair = repairOf(inbound, target, restore, crossing);
+    return new Built({ target, protocol, url, headers, bytes, crossing, dropped, changed, restore, repair });
   }
   const decoded = inbound.decode();
   const { withoutThinking } = target;
@@ -124,7 +130,19 @@ export function buildRequest(
   const { restore } = encoded;
   const pausing = inbound.needs.serverTools ? protocol.provider.pausing : undefined;
   const changed = changesOf(warnings, inbound.protocol.client);
-  return new Built({ target, protocol, url, headers, bytes, crossing, dropped, changed, restore, pausing });
+  return new Built({
+    target,
+    protocol,
+    url,
+    headers,
+    bytes,
+    crossing,
+    dropped,
+    changed,
+    restore,
+    repair: repairOf(inbound, target, restore, crossing),
+    pausing,
+  });
 }
 
 const NONE_REFUSED: readonly PassedOver[] = [];

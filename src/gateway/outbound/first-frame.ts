@@ -1,12 +1,14 @@
 // How the stream of a 200 reply begins: up to its first frame with content or a finish. Anything else is a failure of the target,
 // before anything was written.
 import { FailureError, type ProviderFailure } from '../../errors.ts';
+import { append } from '../../canonical/json.ts';
 import type { Reply, StreamEvent } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';
 import type { FrameClass, StreamClassifier, StreamDecoder } from '../../protocols/protocol.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import type { FrameSource, WholeReply } from './provider-reply.ts';
 import type { BuiltRequest } from './build-request.ts';
+import type { ToolRepair } from './tool-repair.ts';
 
 export type CommittedReply =
   | WholeReply
@@ -27,7 +29,17 @@ export type StreamOpening = {
       finished: boolean;
     }
   | { kind: 'translated'; decoder: StreamDecoder; events: readonly StreamEvent[] }
+  /** Relayed, but for calls that need repair: read by both machines. */
+  | {
+      kind: 'repaired';
+      relayed: Pick<RelayedOpening, 'classifier' | 'held' | 'finished'>;
+      decoder: StreamDecoder;
+      events: readonly StreamEvent[];
+      repair: ToolRepair;
+    }
 );
+
+export type RelayedOpening = Extract<StreamOpening, { kind: 'relayed' }>;
 
 interface OpeningOptions {
   request: BuiltRequest;
@@ -38,7 +50,7 @@ interface OpeningOptions {
 
 /** Reads up to the first frame with content or a finish. An error before it is a failure of the target, not of the stream. */
 export function readUntilCommit(source: FrameSource, options: OpeningOptions): Promise<StreamOpening> {
-  const reader = options.request.crossing ? new TranslatedOpening(options) : new RelayedOpening(options);
+  const reader = options.request.crossing ? new OpeningOfTranslation(options) : new OpeningOfRelay(options);
   return new Promise((resolve, reject) => {
     const fail = (failure: ProviderFailure): void => {
       source.abort();
@@ -100,13 +112,17 @@ class OpeningSize {
 }
 
 /** Holds the bytes of the frames: objects would take ten times as much. */
-class RelayedOpening {
+class OpeningOfRelay {
   readonly #classifier: StreamClassifier;
   readonly #size = new OpeningSize();
   readonly #earlier = new ByteList();
+  readonly #decoded: { decoder: StreamDecoder; events: StreamEvent[]; repair: ToolRepair } | undefined;
 
-  constructor({ request, usageAsked }: OpeningOptions) {
-    this.#classifier = request.protocol.relay.createClassifier({ usageAsked });
+  constructor({ request: { protocol, repair, target }, usageAsked, ids }: OpeningOptions) {
+    this.#classifier = protocol.relay.createClassifier({ usageAsked });
+    if (repair === undefined) return;
+    const decoder = protocol.provider.createStreamDecoder({ ids, traits: target.traits });
+    this.#decoded = { decoder, events: [], repair };
   }
 
   read(frames: readonly Frame[]): StreamOpening | undefined {
@@ -114,6 +130,7 @@ class RelayedOpening {
     for (const [index, frame] of frames.entries()) {
       const seen = this.#classifier.classify(frame);
       if (seen.kind !== 'drop') held.push(frame.bytes);
+      if (this.#decoded !== undefined) append(this.#decoded.events, this.#decoded.decoder.push(frame));
       if (commits(seen)) return this.#opening(seen, held, frames.slice(index + 1));
     }
     for (const frame of frames) this.#size.add(frame);
@@ -123,18 +140,19 @@ class RelayedOpening {
 
   #opening(seen: FrameClass, held: readonly Buffer[], rest: readonly Frame[]): StreamOpening {
     const earlier = this.#earlier.bytes();
-    return {
-      kind: 'relayed',
+    const relayed = {
       classifier: this.#classifier,
       held: earlier.length === 0 ? held : [earlier, ...held],
       finished: seen.kind === 'finish',
-      rest,
     };
+    return this.#decoded === undefined
+      ? { kind: 'relayed', ...relayed, rest }
+      : { kind: 'repaired', relayed, ...this.#decoded, rest };
   }
 }
 
 /** The decoder sees the same frames: what it can't understand fails the target, too. */
-class TranslatedOpening {
+class OpeningOfTranslation {
   readonly #classifier: StreamClassifier;
   readonly #decoder: StreamDecoder;
   readonly #size = new OpeningSize();

@@ -33,6 +33,8 @@ export interface FrameWriter extends Required<StreamNotices> {
   usage(): Usage | undefined;
   /** What the client's protocol could not hold. */
   lost?(): string[] | undefined;
+  /** Tool calls that were repaired. */
+  repaired?(): readonly string[] | undefined;
   /** What later requests may need of the complete answer. */
   items?(): readonly NewItem[] | undefined;
   /** The complete answer as the client has it, if its protocol stores answers. */
@@ -171,7 +173,8 @@ class Pump implements FrameReader {
     this.#stop();
     exchange.sink.end(last);
     const items = error === null ? writer.items?.() : undefined;
-    this.#resolve({ status: 200, error, usage: writer.usage(), lost: writer.lost?.(), items });
+    const lost = writer.lost?.();
+    this.#resolve({ status: 200, error, usage: writer.usage(), lost, repaired: writer.repaired?.(), items });
   }
 
   #failed(failure: ProviderFailure | GatewayError): void {

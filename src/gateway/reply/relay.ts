@@ -4,12 +4,10 @@ import type { JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { ClientSide, StreamClassifier, StreamEncoder } from '../../protocols/protocol.ts';
 import { createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
-import type { StreamOpening } from '../outbound/first-frame.ts';
+import type { RelayedOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 
 const NOTHING = Buffer.alloc(0);
-
-export type RelayedOpening = Extract<StreamOpening, { kind: 'relayed' }>;
 
 /** `opened`: the encoder that opened the stream already. */
 export function createRelay(

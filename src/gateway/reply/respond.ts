@@ -9,13 +9,14 @@ import type { Target } from '../../routing/catalog.ts';
 import type { NewItem } from '../../store/sealed-items.ts';
 import type { Exchange, GatewayDeps, HeaderList } from '../exchange.ts';
 import type { StoredReferences } from '../inbound/stored-references.ts';
-import type { CommittedReply } from '../outbound/first-frame.ts';
+import type { CommittedReply, StreamOpening } from '../outbound/first-frame.ts';
 import { errorOf } from '../outbound/fallback-policy.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
 import { Answered, type Contact, type Outcome, type Trace } from '../trace.ts';
 import { pump, type FrameWriter } from './pump.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import { createRelay } from './relay.ts';
+import { createRepairedRelay } from './repaired-relay.ts';
 import { createTranslation, translateAsStream, translateWhole } from './translate.ts';
 
 /** A stream that was opened before its provider answered, by the encoder that writes the rest of it. */
@@ -60,11 +61,8 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   const headers = responseHeaders(trace.contact ?? request, trace, client, admission, deps.clock);
   if (reply.kind === 'stream') return writeStream(reply, headers, options, trace, deps);
   trace.firstByteAt ??= deps.clock.monotonic();
-  if (reply.kind === 'whole' && !request.crossing && !inbound.stream) {
-    headers.push('content-type', 'application/json');
-    exchange.sink.send(200, headers, reply.body);
-    const items = isObject(reply.value) ? itemsToStore(reply.value, options, deps) : undefined;
-    return new Answered(reply.usage, items);
+  if (reply.kind === 'whole' && !request.crossing && !inbound.stream && request.repair === undefined) {
+    return relayWhole(reply, headers, options, deps);
   }
   const decoded =
     reply.kind === 'folded' ? reply.reply : request.protocol.provider.decodeReply(reply.value, reply.body);
@@ -72,10 +70,14 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   const encoder = inbound.stream
     ? (options.opened?.encoder ?? client.createStreamEncoder(context))
     : undefined;
-  const { text, usage, lost, items } =
+  const { text, usage, lost, repaired, items } =
     encoder === undefined
       ? translateWhole(decoded, request, client, context)
       : translateAsStream(decoded, request, client, context, encoder);
+  if (repaired !== undefined) headers.push('x-gateway-repaired', headerList(repaired));
+  else if (reply.kind === 'whole' && !request.crossing && !inbound.stream) {
+    return relayWhole(reply, headers, options, deps);
+  }
   if (inbound.stream) {
     exchange.sink.open(headers, noticesOf(client));
     exchange.sink.end(text);
@@ -89,7 +91,21 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
     usage,
     joined(itemsToStore(answered, options, deps, context.hidden), items),
     more.length === 0 ? lost : [...(lost ?? []), ...more],
+    repaired,
   );
+}
+
+/** The provider's own bytes. */
+function relayWhole(
+  { body, value, usage }: Extract<CommittedReply, { kind: 'whole' }>,
+  headers: HeaderList,
+  options: RespondOptions,
+  deps: RespondDeps,
+): Outcome {
+  headers.push('content-type', 'application/json');
+  options.exchange.sink.send(200, headers, body);
+  const items = isObject(value) ? itemsToStore(value, options, deps) : undefined;
+  return new Answered(usage, items);
 }
 
 function writeStream(
@@ -99,15 +115,8 @@ function writeStream(
   trace: Trace,
   deps: RespondDeps,
 ): Promise<Outcome> {
-  const { inbound, opened, answer, exchange } = options;
-  const { client } = inbound.protocol;
-  let hidden: ReplyContext['hidden'];
-  let writer: FrameWriter;
-  if (opening.kind === 'translated') {
-    const context = opened?.context ?? replyContext(inbound, trace, deps);
-    hidden = context.hidden;
-    writer = createTranslation(opening, answer.request, client, context, opened?.encoder);
-  } else writer = createRelay(opening, client, opened?.encoder);
+  const { inbound, exchange } = options;
+  const { writer, hidden } = writerOf(opening, options, trace, deps);
   const errorEvent = (cause: ProviderFailure | GatewayError): string => {
     const error = gatewayError(cause, options);
     trace.message = error.message;
@@ -121,6 +130,28 @@ function writeStream(
       ? { ...outcome, items: joined(itemsToStore(writer.answer?.(), options, deps, hidden), outcome.items) }
       : outcome,
   );
+}
+
+/** What moves the stream to the client; `hidden`: what is stored beside the answer's items. */
+function writerOf(
+  opening: StreamOpening,
+  options: RespondOptions,
+  trace: Trace,
+  deps: RespondDeps,
+): { writer: FrameWriter; hidden?: ReplyContext['hidden'] } {
+  const { inbound, opened, answer } = options;
+  const { client } = inbound.protocol;
+  const encoder = opened?.encoder;
+  if (opening.kind === 'relayed') return { writer: createRelay(opening, client, encoder) };
+  const context = opened?.context ?? replyContext(inbound, trace, deps);
+  const { hidden } = context;
+  if (opening.kind === 'repaired' && encoder?.adopt === undefined) {
+    return { writer: createRepairedRelay(opening, client, context), hidden };
+  }
+  // The frames of a stream that was opened in silence are numbered: its encoder writes all of them.
+  const { decoder, events, rest } = opening;
+  const translated = { kind: 'translated' as const, decoder, events, rest };
+  return { writer: createTranslation(translated, answer.request, client, context, encoder), hidden };
 }
 
 function joined(

@@ -19,6 +19,7 @@ import type { BuiltRequest } from '../outbound/build-request.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 import { redact } from '../outbound/redact.ts';
+import { CallRepairer, repairReply } from '../../repair/call-repairer.ts';
 import { losesSignatures } from '../../routing/catalog.ts';
 import { ThinkingCollector } from '../thinking-memory.ts';
 import type { NewItem } from '../../store/sealed-items.ts';
@@ -49,6 +50,7 @@ function isIdentityMapping({ toolNames, customTools, structuredTool, stop }: Rev
 
 class Translation implements FrameWriter {
   readonly #decoder: StreamDecoder;
+  readonly #repairer: CallRepairer | undefined;
   readonly #restorer: EventRestorer | undefined;
   readonly #encoder: StreamEncoder;
   readonly #client: ClientSide;
@@ -72,6 +74,7 @@ class Translation implements FrameWriter {
     this.#client = client;
     // Mostly nothing is to be restored: a call and an array less for each piece of text.
     this.#restorer = isIdentityMapping(request.restore) ? undefined : createEventRestorer(request.restore);
+    this.#repairer = repairerFor(request, context);
     this.#encoder = encoder;
     this.#losses = lossesFor(request, client, context);
     this.#request = request;
@@ -107,6 +110,10 @@ class Translation implements FrameWriter {
     return this.#losses.list();
   }
 
+  repaired(): readonly string[] | undefined {
+    return repairedBy(this.#repairer);
+  }
+
   items(): readonly NewItem[] | undefined {
     return itemsOf(this.#thinking, this.#request);
   }
@@ -125,8 +132,17 @@ class Translation implements FrameWriter {
 
   fail(error: GatewayError, requestId: string, now: number): string {
     return (
-      this.#encoder.fail?.(error, requestId, now) ?? this.#client.encodeStreamError(error, requestId, now)
+      this.#heldBack() +
+      (this.#encoder.fail?.(error, requestId, now) ?? this.#client.encodeStreamError(error, requestId, now))
     );
+  }
+
+  /** Text that was held back as the beginning of a call, where the stream breaks off. */
+  #heldBack(): string {
+    if (this.#repairer === undefined) return '';
+    this.#text = '';
+    for (const event of this.#repairer.giveUp()) this.#one(event);
+    return this.#text;
   }
 
   #frames(frames: readonly Frame[]): PumpStep {
@@ -140,10 +156,22 @@ class Translation implements FrameWriter {
   /** The last step of the stream if one of the events ends it. */
   #events(events: readonly StreamEvent[]): PumpStep | undefined {
     for (const event of events) {
-      const last = this.#restorer === undefined ? this.#event(event) : this.#restored(event, this.#restorer);
+      const last = this.#repairer === undefined ? this.#one(event) : this.#mended(event, this.#repairer);
       if (last !== undefined) return last;
     }
     return undefined;
+  }
+
+  #mended(decoded: StreamEvent, repairer: CallRepairer): PumpStep | undefined {
+    for (const event of repairer.push(decoded)) {
+      const last = this.#one(event);
+      if (last !== undefined) return last;
+    }
+    return undefined;
+  }
+
+  #one(event: StreamEvent): PumpStep | undefined {
+    return this.#restorer === undefined ? this.#event(event) : this.#restored(event, this.#restorer);
   }
 
   #restored(decoded: StreamEvent, restorer: EventRestorer): PumpStep | undefined {
@@ -177,6 +205,7 @@ interface WrittenReply {
   text: string;
   usage: Usage | undefined;
   lost: string[] | undefined;
+  repaired: readonly string[] | undefined;
   items: readonly NewItem[] | undefined;
 }
 
@@ -186,9 +215,10 @@ export function translateWhole(
   client: ClientSide,
   context: ReplyContext,
 ): WrittenReply {
-  const reply = completeReply(given, prepared);
+  const repairer = repairerFor(prepared, context);
+  const reply = completeReply(given, prepared, repairer);
   const text = client.writeReply?.(reply, context) ?? rawJson(client.encodeReply(reply, context));
-  return written(text, reply, prepared, client, context);
+  return written(text, reply, prepared, client, context, repairer);
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
@@ -199,16 +229,22 @@ export function translateAsStream(
   context: ReplyContext,
   encoder: StreamEncoder,
 ): WrittenReply {
-  const reply = completeReply(given, prepared);
+  const repairer = repairerFor(prepared, context);
+  const reply = completeReply(given, prepared, repairer);
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
-  return written(text, reply, prepared, client, context);
+  return written(text, reply, prepared, client, context, repairer);
 }
 
 /** With the names that the client knows, and with the target's model where the provider names none: readers take "" for a fault. */
-function completeReply(given: Reply, { restore, target }: BuiltRequest): Reply {
-  const reply = isIdentityMapping(restore) ? given : restoreReply(given, restore);
+function completeReply(
+  given: Reply,
+  { restore, target }: BuiltRequest,
+  repairer: CallRepairer | undefined,
+): Reply {
+  const mended = repairer === undefined ? given : repairReply(given, repairer);
+  const reply = isIdentityMapping(restore) ? mended : restoreReply(mended, restore);
   return reply.model === '' ? { ...reply, model: target.model } : reply;
 }
 
@@ -218,11 +254,23 @@ function written(
   prepared: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
+  repairer: CallRepairer | undefined,
 ): WrittenReply {
   const thinking = collectorOf(client, prepared);
   thinking?.pushReply(reply);
   const lost = lossesOf(reply, prepared, client, context);
-  return { text, usage: known(reply.usage), lost, items: itemsOf(thinking, prepared) };
+  const repaired = repairedBy(repairer);
+  return { text, usage: known(reply.usage), lost, repaired, items: itemsOf(thinking, prepared) };
+}
+
+function repairerFor({ repair }: BuiltRequest, { ids }: ReplyContext): CallRepairer | undefined {
+  return repair && new CallRepairer({ ...repair, ids });
+}
+
+/** Undefined: nothing. */
+function repairedBy(repairer: CallRepairer | undefined): readonly string[] | undefined {
+  const repaired = repairer?.repaired() ?? [];
+  return repaired.length === 0 ? undefined : repaired;
 }
 
 function collectorOf({ holds }: ClientSide, { target }: BuiltRequest): ThinkingCollector | undefined {

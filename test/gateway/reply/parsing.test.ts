@@ -48,9 +48,9 @@ async function open(client: ProtocolName, provider: ProtocolName, chunks: readon
 
 function writerOf(client: ProtocolName, request: BuiltRequest, opening: StreamOpening): FrameWriter {
   const side = protocols[client].client;
-  return opening.kind === 'relayed'
-    ? createRelay(opening, side)
-    : createTranslation(opening, request, side, context(client));
+  if (opening.kind === 'relayed') return createRelay(opening, side);
+  if (opening.kind === 'repaired') throw new Error('nothing was to be repaired');
+  return createTranslation(opening, request, side, context(client));
 }
 
 const PAIRS = BOTH.flatMap((client) => BOTH.map((provider) => [client, provider] as const));

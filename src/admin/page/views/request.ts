@@ -145,6 +145,7 @@ const LISTS = [
   { name: 'dropped', title: 'Fields of the request that the target does not take' },
   { name: 'changed', title: 'Fields that were changed in form' },
   { name: 'lost', title: "Parts of the answer that the client's protocol cannot hold" },
+  { name: 'repaired', title: 'Tool calls of the model that were repaired' },
 ] as const;
 
 function LeftOut({ detail }: { detail: RequestJson['detail'] }): VNode {

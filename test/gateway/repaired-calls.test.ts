@@ -1,0 +1,241 @@
+// Calls that a local model writes as text reach the official SDKs as calls, in each protocol, whole and streamed; an answer without
+// them is relayed byte for byte.
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ask, type Seen } from '../helpers/ask.ts';
+import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
+import { CUT, startScriptedProvider, type ScriptedProvider } from '../helpers/scripted-provider.ts';
+import { ARGUMENTS, CALL, TALK, WRITTEN } from '../repair/forms.ts';
+import { completion } from '../translation/answers.ts';
+import { content, FINISH, START, streamOf, TERMINAL } from './wire.ts';
+
+const SCHEMA = {
+  type: 'object' as const,
+  properties: { path: { type: 'string' }, limit: { type: 'integer' } },
+};
+const CHAT_TOOLS = [{ type: 'function' as const, function: { name: 'read_file', parameters: SCHEMA } }];
+const MESSAGES_TOOLS = [{ name: 'read_file', input_schema: SCHEMA }];
+const RESPONSES_TOOLS = [{ type: 'function' as const, name: 'read_file', parameters: SCHEMA, strict: false }];
+const ASKED = [{ role: 'user' as const, content: 'Read it.' }];
+
+let upstream: ScriptedProvider;
+let to: TestGateway;
+
+beforeAll(async () => {
+  upstream = await startScriptedProvider();
+  const url = `${upstream.url}/v1`;
+  const providers = {
+    p: provider(url, 'chat', ['m']),
+    messages: provider(url, 'messages', ['m']),
+    responses: provider(url, 'responses', ['m']),
+    off: provider(url, 'chat', ['m'], { repair_tools: false }),
+  };
+  to = await startGateway({ config: { providers, tiers: { enterprise: 100_000 } } });
+});
+
+afterAll(async () => {
+  await to.stop();
+  await upstream.close();
+});
+
+interface Said {
+  calls: { name: string; arguments: unknown }[];
+  text: string;
+  finish: string | null | undefined;
+}
+
+const call = (name: string, text: string): Said['calls'][number] => ({
+  name,
+  arguments: JSON.parse(text) as unknown,
+});
+
+/** Each official client, whole or streamed, of a provider of chat. */
+const READERS: Readonly<Record<string, { stream: boolean; read: (model?: string) => Promise<Said> }>> = {
+  chat: {
+    stream: false,
+    async read(model = 'p/m') {
+      const client = new OpenAI({ baseURL: `${to.url}/v1`, apiKey: to.key, maxRetries: 0 });
+      const reply = await client.chat.completions.create({ model, messages: ASKED, tools: CHAT_TOOLS });
+      return ofChat(reply.choices[0]);
+    },
+  },
+  'chat, streamed': {
+    stream: true,
+    async read(model = 'p/m') {
+      const client = new OpenAI({ baseURL: `${to.url}/v1`, apiKey: to.key, maxRetries: 0 });
+      const stream = client.chat.completions.stream({ model, messages: ASKED, tools: CHAT_TOOLS });
+      return ofChat((await stream.finalChatCompletion()).choices[0]);
+    },
+  },
+  messages: { stream: false, read: (model) => readMessages(false, model) },
+  'messages, streamed': { stream: true, read: (model) => readMessages(true, model) },
+  'responses, streamed': { stream: true, read: (model) => readResponses(model) },
+};
+
+function ofChat(choice: OpenAI.ChatCompletion.Choice | undefined): Said {
+  const calls = choice?.message.tool_calls ?? [];
+  return {
+    calls: calls.flatMap((made) =>
+      made.type === 'function' ? [call(made.function.name, made.function.arguments)] : [],
+    ),
+    text: choice?.message.content ?? '',
+    finish: choice?.finish_reason,
+  };
+}
+
+async function readMessages(stream: boolean, model = 'p/m'): Promise<Said> {
+  const client = new Anthropic({ baseURL: to.url, apiKey: to.key, maxRetries: 0 });
+  const body = { model, max_tokens: 500, messages: ASKED, tools: MESSAGES_TOOLS };
+  const reply = stream
+    ? await client.messages.stream(body).finalMessage()
+    : await client.messages.create({ ...body, stream: false });
+  return {
+    calls: reply.content.flatMap((block) =>
+      block.type === 'tool_use' ? [{ name: block.name, arguments: block.input }] : [],
+    ),
+    text: reply.content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+    finish: reply.stop_reason,
+  };
+}
+
+async function readResponses(model = 'p/m'): Promise<Said> {
+  const client = new OpenAI({ baseURL: `${to.url}/v1`, apiKey: to.key, maxRetries: 0 });
+  const stream = client.responses.stream({ model, input: 'Read it.', tools: RESPONSES_TOOLS });
+  const reply = await stream.finalResponse();
+  return {
+    calls: reply.output.flatMap((item) =>
+      item.type === 'function_call' ? [call(item.name, item.arguments)] : [],
+    ),
+    text: reply.output_text,
+    finish: reply.status,
+  };
+}
+
+const FINISHED = ['tool_calls', 'tool_use', 'completed'];
+
+function pieces(text: string, size: number): string[] {
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
+    text.slice(at * size, (at + 1) * size),
+  );
+}
+
+function playText(text: string, stream: boolean, size = 5): void {
+  const body =
+    START.chat +
+    pieces(text, size)
+      .map((piece) => content('chat', piece))
+      .join('') +
+    FINISH.chat;
+  upstream.play(stream ? { steps: [body + TERMINAL.chat] } : { body: completion({ content: text }, 'stop') });
+}
+
+describe.each(Object.entries(READERS))('a client of %s', (_, { stream, read }) => {
+  it.each(Object.entries(WRITTEN))('gets the call that a model wrote as %s', async (__, text) => {
+    playText(text, stream);
+    const said = await read();
+    expect(said.calls).toEqual([CALL]);
+    expect(FINISHED).toContain(said.finish);
+    expect(said.text).not.toMatch(/[<{[]/);
+  });
+
+  it('gets text that only speaks of calls', async () => {
+    for (const text of TALK) {
+      playText(text, stream, 3);
+      const said = await read();
+      expect(said).toMatchObject({ calls: [], text });
+    }
+  });
+
+  it.each(Object.entries(ARGUMENTS))('gets arguments: %s', async (__, text) => {
+    const made = { id: 'call_1', type: 'function', function: { name: 'Read_File', arguments: text } };
+    const chunk = (delta: object, finish: string | null = null): string =>
+      `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+    const [first = '', ...rest] = pieces(text, 7);
+    const steps = [
+      chunk({
+        role: 'assistant',
+        tool_calls: [{ index: 0, ...made, function: { name: 'Read_File', arguments: first } }],
+      }),
+      ...rest.map((piece) => chunk({ tool_calls: [{ index: 0, function: { arguments: piece } }] })),
+      chunk({}, 'stop'),
+      TERMINAL.chat,
+    ];
+    upstream.play(stream ? { steps } : { body: completion({ tool_calls: [made] }, 'stop') });
+    const said = await read();
+    expect(said.calls).toEqual([CALL]);
+    expect(FINISHED).toContain(said.finish);
+  });
+});
+
+describe('a provider of the client’s own protocol', () => {
+  it('of messages', async () => {
+    const text = `One moment.\n${WRITTEN['Hermes tag']}`;
+    const body =
+      START.messages +
+      pieces(text, 9)
+        .map((piece) => content('messages', piece))
+        .join('');
+    upstream.play({ steps: [body + FINISH.messages + TERMINAL.messages] });
+    expect(await readMessages(true, 'messages/m')).toMatchObject({
+      calls: [CALL],
+      text: 'One moment.\n',
+      finish: 'tool_use',
+    });
+  });
+
+  it('of responses', async () => {
+    const text = `One moment.\n${WRITTEN['Qwen coder']}`;
+    upstream.play({ steps: [streamOf('responses', text)] });
+    expect(await readResponses('responses/m')).toMatchObject({ calls: [CALL], text: 'One moment.\n' });
+  });
+});
+
+function askChat(model: string, stream: boolean): Promise<Seen> {
+  return ask(to, {
+    model,
+    stream,
+    body: { tools: CHAT_TOOLS, stream_options: stream ? { include_usage: true } : undefined },
+  });
+}
+
+it('names what was repaired in the header, the log and the record of the request', async () => {
+  playText(WRITTEN.GLM ?? '', false);
+  const seen = await askChat('p/m', false);
+  expect(seen.headers.get('x-gateway-repaired')).toBe('read_file: written as text (<tool_call>),finish');
+  await expect
+    .poll(() => to.log())
+    .toContain('"repaired":["read_file: written as text (<tool_call>)","finish"]');
+});
+
+it('relays an answer byte for byte that needs no repair', async () => {
+  const frames =
+    START.chat +
+    pieces('A list: [1] and {two}.\n', 3)
+      .map((piece) => content('chat', piece))
+      .join('');
+  const body = frames + FINISH.chat + TERMINAL.chat;
+  upstream.play({ steps: [body] });
+  const seen = await askChat('p/m', true);
+  expect(seen.text).toBe(body);
+  expect(seen.headers.get('x-gateway-repaired')).toBeNull();
+  const whole = JSON.stringify(completion({ content: 'text', own: 1 }, 'stop'));
+  upstream.play({ body: whole });
+  expect((await askChat('p/m', false)).text).toBe(whole);
+});
+
+it('leaves the text as it is where repair is off, and where no tool is offered', async () => {
+  const text = WRITTEN['Hermes tag'] ?? '';
+  playText(text, false);
+  expect((await askChat('off/m', false)).content).toBe(text);
+  playText(text, false);
+  expect((await ask(to, { model: 'p/m' })).content).toBe(text);
+});
+
+it('delivers what was held back when the connection breaks', async () => {
+  const held = '\n<tool_call>\n{"name": "read_file"';
+  upstream.play({ steps: [START.chat + content('chat', `Now${held}`), CUT] });
+  const seen = await askChat('p/m', true);
+  expect(seen.content).toBe(`Now${held}`);
+  expect(seen.error).toBeDefined();
+});
