@@ -191,6 +191,49 @@ it('a place in the whole text is one in its block', () => {
   expect(found).toMatchObject({ citation: { start: 0, end: 3 } });
 });
 
+describe('pages that a stream names before its first text', () => {
+  const chunk = (delta: JsonObject, finish: string | null = null): string =>
+    `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  const whole = { url_citation: { url: 'https://b.example', title: 'B' }, type: 'url_citation' };
+  const PAGES = [annotation(5, 8, 'https://a.example', 'A'), whole];
+  const first: [string, JsonObject[]][] = [
+    ['in a chunk of their own', [{ role: 'assistant', content: '', annotations: PAGES }]],
+    ['one by one', PAGES.map((page) => ({ annotations: [page] }))],
+    ['while the model thinks', [{ reasoning: 'hm' }, { annotations: PAGES }, { reasoning: 'so' }]],
+  ];
+
+  it.each(first)('are cited by the text that follows, %s', (_, deltas) => {
+    const said = [...deltas, { content: 'One, ' }, { content: 'two' }].map((delta) => chunk(delta));
+    const stream = `${said.join('')}${chunk({}, 'stop')}data: [DONE]\n\n`;
+    const found = eventsIn('chat', stream);
+    expect(found.some(({ type }) => type === 'native')).toBe(false);
+    const { content } = collectedAs('messages', stream);
+    expect(JSON.stringify(content)).toContain('https://a.example');
+    const { output } = collectedAs('responses', stream);
+    expect((output as JsonObject[]).at(-1)).toHaveProperty('content.0.annotations', [
+      { type: 'url_citation', start_index: 5, end_index: 8, url: 'https://a.example', title: 'A' },
+      { type: 'url_citation', start_index: 0, end_index: 8, url: 'https://b.example', title: 'B' },
+    ]);
+    const last = crossedStream('responses', 'chat', stream).at(-1);
+    expect((last?.response as { output: JsonObject[] }).output.at(-1)).toHaveProperty(
+      'content.0.annotations.length',
+      2,
+    );
+  });
+
+  it('are reported as lost if no text follows', () => {
+    const stream = `${chunk({ annotations: PAGES })}data: [DONE]\n\n`;
+    const events = eventsIn('chat', stream);
+    expect(events.map(({ type }) => type)).toEqual(['start', 'native', 'end']);
+    const losses = createLosses(protocols.messages.client, String);
+    for (const event of events) losses.event(event);
+    expect(losses.list()).toHaveLength(1);
+  });
+
+  const collectedAs = (client: 'messages' | 'responses', stream: string): JsonObject =>
+    protocols[client].client.encodeReply(collected(eventsIn('chat', stream)), context(client));
+});
+
 it('what is left out is reported', () => {
   const said = { content: 'One, two and three', annotations: ANNOTATIONS };
   const rows = [

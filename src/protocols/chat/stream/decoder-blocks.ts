@@ -1,5 +1,5 @@
 // The blocks of a chat stream that is decoded. The wire has none: a block is open as long as deltas of its kind follow one another.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { StreamEvent } from '../../../canonical/reply.ts';
 import type { NativePart } from '../../../canonical/request.ts';
 import type { Ids } from '../../../ids.ts';
@@ -34,6 +34,8 @@ export class Blocks {
   #textLength = 0;
   #refusal = '';
   #hasContent = false;
+  /** Annotations for which no text is open: OpenRouter names the pages of a search before the text that cites them. */
+  #waiting: JsonValue[] = [];
   /** The last chunk and the last delta that list pages; undefined: none did. */
   #pages: [chunk: JsonObject, delta: JsonObject] | undefined;
   readonly #cited = new Set<string | undefined>();
@@ -54,7 +56,7 @@ export class Blocks {
   }
 
   hasContent(): boolean {
-    return this.#hasContent || this.hasCalls();
+    return this.#hasContent || this.hasCalls() || this.#waiting.length > 0;
   }
 
   hasCalls(): boolean {
@@ -107,6 +109,7 @@ export class Blocks {
   /** Closes everything that is open; false: a call had no name. */
   finish(out: StreamEvent[]): boolean {
     this.#close(out);
+    for (const part of sourcesAlone(this.#waiting.splice(0))) this.#native(part, out);
     return this.#callTracker?.finish(out) ?? true;
   }
 
@@ -183,15 +186,16 @@ export class Blocks {
 
   #annotations(annotations: JsonValue[], out: StreamEvent[]): void {
     const open = this.#open;
-    if (open?.kind !== 'text') {
-      for (const part of sourcesAlone(annotations)) this.#native(part, out);
-      return;
-    }
+    if (open?.kind === 'text') this.#cite(open, annotations, out);
+    else append(this.#waiting, annotations);
+  }
+
+  #cite(text: OpenBlock, annotations: readonly JsonValue[], out: StreamEvent[]): void {
     for (const value of annotations) {
-      const citation = decodeAnnotation(value, open.offset);
+      const citation = decodeAnnotation(value, text.offset);
       if (citation === undefined) continue;
       this.#cited.add(citation.url);
-      out.push({ type: 'citation', index: open.index, citation });
+      out.push({ type: 'citation', index: text.index, citation });
     }
   }
 
@@ -210,7 +214,10 @@ export class Blocks {
     if (!open) return;
     this.#open = undefined;
     if (open.kind !== 'reasoning') {
-      if (open.kind === 'text' && this.#pages !== undefined) this.#citePages(open.index, out);
+      if (open.kind === 'text') {
+        if (this.#waiting.length > 0) this.#cite(open, this.#waiting.splice(0), out);
+        if (this.#pages !== undefined) this.#citePages(open.index, out);
+      }
       out.push({ type: 'text_end', index: open.index });
       return;
     }
