@@ -9,13 +9,13 @@ import type { Parts } from './parts.ts';
 
 export function watchConfigFile(parts: Parts, reload: () => Promise<unknown>): { close(): void } | undefined {
   const { clock, log } = parts.deps;
-  const { file } = parts.state.config;
+  const { file, consent } = parts.state.config;
   if (file === null) return undefined;
   const gone = (): void =>
     log.warn('the configuration file was deleted: its last settings stay in effect until the gateway ends', {
       file,
     });
-  return watchConfig({ file, reload: async () => void (await reload()), gone, clock });
+  return watchConfig({ file, beside: consent, reload: async () => void (await reload()), gone, clock });
 }
 
 /** Reads the changed file; an invalid one is reported and changes nothing. */

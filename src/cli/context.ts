@@ -77,6 +77,8 @@ export interface GlobalOptions {
   config?: string;
   database?: string;
   debug?: boolean;
+  /** Of `serve` alone: the file of --config needs consent, as if it had been found in the current folder. */
+  asTrusted?: boolean;
 }
 
 /** The version of package.json, which has the same path relative to src/cli and to dist/cli. */

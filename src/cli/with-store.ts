@@ -21,7 +21,7 @@ interface ListenFlags {
 
 /** For commands that ask no provider: they work in a terminal without the providers' keys. Rejects with ConfigError. */
 export async function readConfig(command: Command, context: Context): Promise<Config> {
-  return load({ ...sourceOf(command, context), mayLackProviders: true });
+  return loadForUser({ ...sourceOf(command, context), mayLackProviders: true }, context);
 }
 
 /** A file with faults does not hide a gateway that runs: they are reported, and the file is left out. */
@@ -30,7 +30,8 @@ export async function readValidConfig(command: Command, context: Context): Promi
     return await readConfig(command, context);
   } catch (error) {
     const { ConfigError, withoutFile } = await import('../config/load.ts');
-    if (!(error instanceof ConfigError)) throw error;
+    const { ConsentError } = await import('../config/trust/consent.ts');
+    if (!(error instanceof ConfigError) || error instanceof ConsentError) throw error;
     const config = withoutFile(sourceOf(command, context));
     for (const line of error.faults) say(context.stderr, shortened(clean(line)));
     say(context.stderr, `the file is left out: the database is ${clean(shownDatabase(config.database))}`);
@@ -39,12 +40,39 @@ export async function readValidConfig(command: Command, context: Context): Promi
 }
 
 /** For commands that ask providers. Rejects with ConfigError, also if every provider is left out for want of its key. */
-export async function readProviders(
+export async function readProviders(command: Command, context: Context): Promise<Config> {
+  return loadForUser(sourceOf(command, context), context);
+}
+
+/** The same for a gateway, which reads its file again and again: asks nothing and prints nothing. */
+export async function loadProviders(
   command: Command,
   context: Context,
   listen: ListenFlags = {},
 ): Promise<Config> {
   return load(sourceOf(command, context, listen));
+}
+
+/** On a terminal, asks for the consent that the file of this command may lack. */
+export async function askForFile(command: Command, context: Context): Promise<void> {
+  await askForFound(sourceOf(command, context), context);
+}
+
+/** false: the file needs no consent. */
+async function askForFound(options: LoadOptions, context: Context): Promise<boolean> {
+  const { findFile } = await import('../config/load.ts');
+  const found = findFile(options);
+  if (found?.needsConsent !== true) return false;
+  const { askConsent } = await import('./ui/consent.ts');
+  await askConsent(found.path, context);
+  return true;
+}
+
+async function loadForUser(options: LoadOptions, context: Context): Promise<Config> {
+  const needsConsent = await askForFound(options, context);
+  const config = await load(options);
+  if (needsConsent) (await import('./ui/consent.ts')).sayUsed(config, context);
+  return config;
 }
 
 /** Without a file, a command starts without the readers of YAML and of the schema. */
@@ -56,8 +84,8 @@ export async function load(options: LoadOptions): Promise<Config> {
 }
 
 function sourceOf(command: Command, { env, cwd }: Context, listen: ListenFlags = {}): LoadOptions {
-  const { config, database } = command.optsWithGlobals<GlobalOptions>();
-  return { flags: { config, database, ...listen }, env, cwd };
+  const { config, database, asTrusted } = command.optsWithGlobals<GlobalOptions>();
+  return { flags: { config, asTrusted, database, ...listen }, env, cwd };
 }
 
 /** Every value that is in effect and what sets it. Rejects with ConfigError. */
@@ -118,7 +146,7 @@ export async function withReadStore<Result>(
 }
 
 /** Prints which configuration and database a command reads, unless both are at their default paths: an empty list may mean
- *  that it reads another database than expected. */
+ *  that it reads another database than expected. A file of the current folder has its own line. */
 export async function sayRead(
   { stderr, env }: Context,
   config: Config,
@@ -127,7 +155,9 @@ export async function sayRead(
   const { defaultPaths } = await import('../config/load.ts');
   const defaults = defaultPaths(env);
   const other = [
-    ...(config.file === null || config.file === defaults.config ? [] : [`configuration ${config.file}`]),
+    ...(config.file === null || config.file === defaults.config || config.consent !== undefined
+      ? []
+      : [`configuration ${config.file}`]),
     ...(!database || config.database === defaults.database
       ? []
       : [`database ${shownDatabase(config.database)}`]),

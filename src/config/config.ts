@@ -7,6 +7,8 @@ import type { Traits } from '../canonical/traits.ts';
 export interface Config {
   /** The path of the file; null: zero configuration. */
   file: string | null;
+  /** Of a file of the current folder: the record of the consent to it. undefined: the file needs none. */
+  consent: string | undefined;
   listen: {
     hosts: string[];
     /** The user chose no hosts: a default host that the machine lacks is skipped. */

@@ -1,9 +1,9 @@
 // What is in effect, and from where: every value of a loaded configuration, in the words of the file, with the flag, variable or line
 // that sets it. Secrets are hidden.
 import { type Config, type ProviderConfig, formatPath, type Path } from './config.ts';
-import type { LoadOptions } from './load.ts';
-import { loadConfig } from './load-file.ts';
-import { readSource, type Source } from './load-source.ts';
+import { findFile, type LoadOptions } from './load.ts';
+import { loadConfig, readFound } from './load-file.ts';
+import type { Source } from './load-source.ts';
 import { setting, type Flags } from './settings.ts';
 
 export interface EffectiveValue {
@@ -23,7 +23,8 @@ const PRESET: Origin = { source: 'preset', where: null };
 /** Throws a ConfigError as `loadConfig` does. */
 export function effectiveValues(options: LoadOptions): { config: Config; values: EffectiveValue[] } {
   const config = loadConfig(options);
-  const source = config.file === null ? undefined : readSource(config.file, options.cwd);
+  const found = findFile(options);
+  const source = found && readFound(found, options);
   const reader = new Reader(options, source);
   return {
     config,

@@ -11,7 +11,8 @@ import {
   ConfigError,
   formatPath,
 } from './config.ts';
-import { assemble, findFile, tiersOf, withoutFile, type LoadOptions } from './load.ts';
+import { checkConsent, consentRecord } from './trust/consent.ts';
+import { assemble, findFile, tiersOf, withoutFile, type FoundFile, type LoadOptions } from './load.ts';
 import {
   type Env,
   type Interpolated,
@@ -28,7 +29,7 @@ import { readSchema, type FileConfig } from './schema.ts';
 export function loadConfig(options: LoadOptions): Config {
   const found = findFile(options);
   if (found === undefined) return withoutFile(options);
-  const source = readSource(found, options.cwd);
+  const source = readFound(found, options);
   const { file, faults, unset, secret, variables } = readValues(source, options.env);
   const providers: ProviderConfig[] = [];
   const reasons = new Map([...unset].map(([name, missing]) => [name, notSet(missing)]));
@@ -61,7 +62,14 @@ export function loadConfig(options: LoadOptions): Config {
   });
   warnings.push(...bareVariables(source.value), ...routes.warnings);
   const parts = { providers, leftOut, warnings };
-  return assemble(options, { source, values: file }, parts, routes.routes);
+  const consent = found.needsConsent ? consentRecord(found.path, options.env) : undefined;
+  return assemble(options, { source, values: file, consent }, parts, routes.routes);
+}
+
+/** The only way to the content of a file: one that needs consent is read with it, or not at all. Throws ConsentError. */
+export function readFound({ path, needsConsent }: FoundFile, { cwd, env }: LoadOptions): Source {
+  const check = (bytes: Uint8Array): void => checkConsent({ file: path, bytes }, env);
+  return readSource(path, cwd, needsConsent ? check : undefined);
 }
 
 function notSet(variables: readonly string[]): string {

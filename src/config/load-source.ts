@@ -27,11 +27,23 @@ export interface Source {
   line: (path: Path) => string;
 }
 
-export function readSource(file: string, cwd: string): Source {
+/** `check` gets the bytes before they are read as YAML, and may throw. */
+export function readSource(file: string, cwd: string, check?: (bytes: Uint8Array) => void): Source {
+  const bytes = readBytes(file, shownName(file, cwd));
+  check?.(bytes);
+  return parseSource({ file, bytes }, cwd);
+}
+
+function shownName(file: string, cwd: string): string {
   const relative = path.relative(cwd, file);
-  const shown = relative === '' || relative.startsWith('..') || path.isAbsolute(relative) ? file : relative;
+  return relative === '' || relative.startsWith('..') || path.isAbsolute(relative) ? file : relative;
+}
+
+/** Throws ConfigError if the content is not a mapping in YAML. */
+export function parseSource({ file, bytes }: { file: string; bytes: Uint8Array }, cwd: string): Source {
+  const shown = shownName(file, cwd);
   const counter = new LineCounter();
-  const text = readText(file, shown);
+  const text = textOf(bytes, shown);
   const document = parseDocument(text, { prettyErrors: false, logLevel: 'error', lineCounter: counter });
   const lineAt = (offset: number): number => counter.linePos(offset).line || 1;
   const broken = syntaxFaults(document.errors, text, () => quotedIn(text));
@@ -67,20 +79,22 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   ENOTDIR: "can't be read (ENOTDIR): a part of its path is not a folder; correct the path",
 };
 
-function readText(file: string, shown: string): string {
-  let text: string;
+function readBytes(file: string, shown: string): Uint8Array {
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
+    return readFileSync(file);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? '';
-    const why =
-      UNREADABLE[code] ??
-      (code.startsWith('ERR_ENCODING')
-        ? 'is not UTF-8; save it as UTF-8'
-        : `can't be read (${code}); check the path and the disk`);
+    const why = UNREADABLE[code] ?? `can't be read (${code}); check the path and the disk`;
     throw new ConfigError([`${shown}: ${why}`]);
   }
-  return text;
+}
+
+function textOf(bytes: Uint8Array, shown: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new ConfigError([`${shown}: is not UTF-8; save it as UTF-8`]);
+  }
 }
 
 function toValue(document: Document, shown: string): unknown {

@@ -1,6 +1,6 @@
 // Which file holds the configuration, and the Config of flags, environment and defaults, with what a file adds to them.
 import envPaths from 'env-paths';
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { type Config, ConfigError } from './config.ts';
 import type { Env, Source } from './load-source.ts';
@@ -41,22 +41,50 @@ export function defaultPaths(env: Env): { config: string; database: string; log:
     return path.isAbsolute(base) ? path.join(base, 'gateway') : otherwise;
   };
   return {
-    config: path.join(folder('XDG_CONFIG_HOME', platform.config), 'gateway.yaml'),
+    config: path.join(folder('XDG_CONFIG_HOME', platform.config), FILE_NAME),
     database: path.join(folder('XDG_DATA_HOME', platform.data), 'gateway.db'),
     log: folder('XDG_STATE_HOME', platform.log),
   };
 }
 
+export interface FoundFile {
+  path: string;
+  /** It lies in the current folder, and nobody has named it: it counts only with consent (trust/consent.ts). */
+  needsConsent: boolean;
+}
+
+/** The name that a file of the current folder must have. */
+export const FILE_NAME = 'gateway.yaml';
+
 /** The file that `loadConfig` reads; it may not exist if a flag or a variable names it. */
-export function findFile({ flags, env, cwd }: LoadOptions): string | undefined {
+export function findFile({ flags, env, cwd }: LoadOptions): FoundFile | undefined {
   const named = flags.config ?? setting(env, 'GATEWAY_CONFIG');
-  if (named !== undefined) return path.resolve(cwd, named);
-  return [path.join(cwd, 'gateway.yaml'), defaultPaths(env).config].find((file) => existsSync(file));
+  if (named !== undefined) {
+    return { path: path.resolve(cwd, named), needsConsent: flags.asTrusted === true };
+  }
+  const own = defaultPaths(env).config;
+  const here = path.join(cwd, FILE_NAME);
+  if (existsSync(here)) return { path: here, needsConsent: !isUsersOwn(here, env) };
+  return existsSync(own) ? { path: own, needsConsent: false } : undefined;
+}
+
+/** Whether a file is the one of the user's own folder, by whatever path. */
+export function isUsersOwn(file: string, env: Env): boolean {
+  const own = defaultPaths(env).config;
+  return path.basename(file) === path.basename(own) && isSameFolder(path.dirname(file), path.dirname(own));
+}
+
+function isSameFolder(one: string, other: string): boolean {
+  try {
+    return realpathSync(one) === realpathSync(other);
+  } catch {
+    return false;
+  }
 }
 
 export function assemble(
   options: LoadOptions,
-  from: { source: Source; values: FileConfig } | undefined,
+  from: { source: Source; values: FileConfig; consent: string | undefined } | undefined,
   parts: Pick<Config, 'providers' | 'warnings' | 'leftOut'>,
   routes: Config['routes'],
 ): Config {
@@ -70,6 +98,7 @@ export function assemble(
   if (lines.length > 0) throw new ConfigError(lines);
   return {
     file: from?.source.path ?? null,
+    consent: from?.consent,
     listen: settings.listen,
     database: settings.database,
     databaseFrom: settings.databaseOfFile ? from?.source.place(['database']) : undefined,

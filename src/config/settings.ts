@@ -9,6 +9,8 @@ import type { FileConfig } from './schema.ts';
 
 export interface Flags {
   config?: string;
+  /** The file that `config` names needs consent all the same. */
+  asTrusted?: boolean;
   database?: string;
   hosts?: string[];
   port?: number;

@@ -6,6 +6,8 @@ import type { Clock } from '../clock.ts';
 
 interface WatchOptions {
   file: string;
+  /** A second file, which may be missing: a change of it counts as one of the first. */
+  beside?: string | undefined;
   /** Called once per change, and not again before it has finished. It reports its own errors; those that it throws are ignored. */
   reload: () => Promise<void> | void;
   /** Called once when the file disappears. */
@@ -22,9 +24,12 @@ interface ConfigWatch {
 const SETTLE_MS = 100;
 const POLL_MS = 500;
 
-export function watchConfig({ file, reload, gone, clock }: WatchOptions): ConfigWatch {
+export function watchConfig({ file, beside, reload, gone, clock }: WatchOptions): ConfigWatch {
+  const contentBeside = (): string => (beside === undefined ? '' : (contentOf(beside) ?? ''));
+  const stamps = (): string => stampOf(file) + (beside === undefined ? '' : ` ${stampOf(beside)}`);
   let known = contentOf(file);
-  let stamp = stampOf(file);
+  let knownBeside = contentBeside();
+  let stamp = stamps();
   let closed = false;
   let running = false;
   let missing = false;
@@ -38,7 +43,7 @@ export function watchConfig({ file, reload, gone, clock }: WatchOptions): Config
   }
 
   function poll(): void {
-    const now = stampOf(file);
+    const now = stamps();
     if (now !== stamp) settle();
     stamp = now;
     cancelPoll = clock.after(POLL_MS, poll);
@@ -50,8 +55,10 @@ export function watchConfig({ file, reload, gone, clock }: WatchOptions): Config
     if (content === undefined && !missing) gone?.();
     missing = content === undefined;
     // A missing file changes nothing: an editor may be about to write it again.
-    if (content === undefined || content === known) return;
+    const second = contentBeside();
+    if (content === undefined || (content === known && second === knownBeside)) return;
     known = content;
+    knownBeside = second;
     running = true;
     try {
       await reload();

@@ -92,7 +92,8 @@ async function place(
   const up = { base_url: `${provider.url}/v1`, protocol: 'chat', api_key: 'k', models };
   const database = join(directory, 'gateway.db');
   const config = { providers: { [name]: up }, database, listen: { hosts: ['127.0.0.1'], port: 1 } };
-  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(config));
+  const file = join(directory, 'gateway.yaml');
+  writeFileSync(file, JSON.stringify(config));
   return {
     directory,
     command: (...words) => shell.command(...words),
@@ -100,7 +101,7 @@ async function place(
     start(words, env = {}) {
       const child = spawn(process.execPath, [BIN, 'run', ...words], {
         cwd: directory,
-        env: { PATH: bin, HOME: directory, TMPDIR: temporary, ...env },
+        env: { PATH: bin, HOME: directory, TMPDIR: temporary, GATEWAY_CONFIG: file, ...env },
         stdio: ['pipe', 'pipe', 'pipe'],
       });
       onTestFinished(() => void child.kill('SIGKILL'));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
+import { writeConsent } from '../../src/config/trust/consent.ts';
 import { ConfigError, type LoadOptions } from '../../src/config/load.ts';
 import { loadConfig } from '../../src/config/load-file.ts';
 
@@ -20,16 +21,19 @@ export function write(folder: string, name: string, text: string | Uint8Array): 
   return file;
 }
 
-/** Loads a `gateway.yaml` of this text; the user's own folders are never looked into. */
+/** Loads a `gateway.yaml` of this text, with consent; the user's own folders are never looked into. */
 export function load(text: string | undefined, options: Partial<LoadOptions> = {}): Config {
   const cwd = options.cwd ?? tempFolder();
-  if (text !== undefined) write(cwd, 'gateway.yaml', text);
   const home = path.join(cwd, 'home');
   const env = {
     XDG_CONFIG_HOME: path.join(home, 'config'),
     XDG_DATA_HOME: path.join(home, 'data'),
     ...options.env,
   };
+  if (text !== undefined) {
+    const file = write(cwd, 'gateway.yaml', text);
+    writeConsent({ file, bytes: Buffer.from(text) }, env);
+  }
   return loadConfig({ flags: {}, cwd, ...options, env });
 }
 

@@ -12,8 +12,8 @@ describe('the file is found', () => {
     const cwd = tempFolder();
     const own = write(cwd, 'home/config/gateway/gateway.yaml', SIM);
     expect(load(undefined, { cwd }).file).toBe(own);
-    const here = write(cwd, 'gateway.yaml', SIM);
-    expect(load(undefined, { cwd }).file).toBe(here);
+    const here = path.join(cwd, 'gateway.yaml');
+    expect(load(SIM, { cwd }).file).toBe(here);
     const named = write(cwd, 'named.yaml', SIM);
     const env = { GATEWAY_CONFIG: 'named.yaml' };
     expect(load(undefined, { cwd, env }).file).toBe(named);

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -63,17 +63,20 @@ export function startHome(environment: Record<string, string> = {}): {
   shell: Home;
   remove: () => Promise<void>;
 } {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-home-'));
+  // The working folder is the user's own configuration folder, whose file needs no consent.
+  const around = mkdtempSync(join(tmpdir(), 'gateway-home-'));
+  const directory = join(around, 'gateway');
+  mkdirSync(directory, { mode: 0o700 });
   const children = new Set<ChildProcess>();
   const remove = async (): Promise<void> => {
     await Promise.all([...children].map(end));
-    rmSync(directory, { recursive: true, force: true });
+    rmSync(around, { recursive: true, force: true });
   };
 
   const environmentOf = () => ({
     PATH: process.env.PATH,
     HOME: directory,
-    XDG_CONFIG_HOME: directory,
+    XDG_CONFIG_HOME: around,
     XDG_DATA_HOME: directory,
     ...environment,
   });

@@ -63,6 +63,7 @@ export function config(
     file: null,
     listen: { hosts: [], defaultHosts: true, port: 0, names: [] },
     database: ':memory:',
+    consent: undefined,
     databaseFrom: undefined,
     providers,
     routes: new Map(

@@ -1,13 +1,15 @@
-// `gateway config`: whether the configuration is valid, and what is in effect and from where. Neither starts anything.
-import { basename } from 'node:path';
+// `gateway config`: whether the configuration is valid, what is in effect and from where, and the consent to a file of the current
+// folder. None of them starts anything.
+import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { EffectiveValue } from '../../config/effective.ts';
 import { plural } from '../../plural.ts';
-import type { Context } from '../context.ts';
+import { CliError, type Context, type GlobalOptions } from '../context.ts';
+import { reachLines, sayUsed } from '../ui/consent.ts';
 import { faultsOf, say } from '../ui/lines.ts';
 import { clean, createStyle, printJson, printLines, shortened, widthOf } from '../ui/style.ts';
-import { table } from '../ui/table.ts';
-import { effective, readProviders, startWarnings } from '../with-store.ts';
+import { table, wrapText } from '../ui/table.ts';
+import { askForFile, effective, readProviders, startWarnings } from '../with-store.ts';
 
 interface Options {
   json?: boolean;
@@ -27,6 +29,62 @@ export function defineConfig(config: Command, context: Context): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  gateway config show')
     .action(async (options: Options, command: Command) => showConfig(options, command, context));
+  config
+    .command('trust')
+    .description('let commands use the gateway.yaml of its folder, with the content that it has now')
+    .argument('[file]', 'a gateway.yaml (default: that of the current folder)')
+    .option('--undo', 'take the consent back')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      '\nA gateway.yaml of the current folder may come with a project of somebody else, and would get keys of your' +
+        '\nenvironment and all prompts. It counts only with your consent to this path and this content; after each change' +
+        '\nit is asked for again. --config, GATEWAY_CONFIG and the file of your own configuration folder need none.' +
+        '\n\nExamples:\n  gateway config trust\n  gateway config trust --undo',
+    )
+    .action(async (file: string | undefined, options: TrustOptions, command: Command) =>
+      trustFile(file, options, command, context),
+    );
+}
+
+interface TrustOptions extends Options {
+  undo?: boolean;
+}
+
+async function trustFile(
+  given: string | undefined,
+  { undo, json }: TrustOptions,
+  command: Command,
+  context: Context,
+): Promise<void> {
+  const { env, cwd, stdout } = context;
+  const { FILE_NAME, isUsersOwn } = await import('../../config/load.ts');
+  const { removeConsent, writeConsent } = await import('../../config/trust/consent.ts');
+  const named = given ?? command.optsWithGlobals<GlobalOptions>().config ?? FILE_NAME;
+  const file = resolve(cwd, named);
+  if (undo === true) {
+    const removed = removeConsent(file, env);
+    if (!removed) throw new CliError(`${clean(file)} is not trusted: there is nothing to take back`);
+    if (json) printJson(context, { file, trusted: false });
+    else say(stdout, `${clean(file)} is not trusted any more`);
+    return;
+  }
+  if (basename(file) !== FILE_NAME)
+    throw new CliError(`only a file called ${FILE_NAME} needs consent; use this one with --config ${named}`);
+  if (isUsersOwn(file, env))
+    throw new CliError(`${clean(file)} is in your own configuration folder and needs no consent`);
+  const { readSource } = await import('../../config/load-source.ts');
+  const { reachOf } = await import('../../config/trust/reach.ts');
+  let bytes: Uint8Array = new Uint8Array();
+  const { value } = readSource(file, cwd, (content) => (bytes = content));
+  const reach = reachOf(value);
+  writeConsent({ file, bytes }, env);
+  if (json) printJson(context, { file, trusted: true, ...reach });
+  else
+    printLines(stdout, [
+      ...wrapText(`${clean(file)} is trusted with this content:`, widthOf(stdout)),
+      ...reachLines(reach, stdout),
+    ]);
 }
 
 async function checkConfig(options: Options, command: Command, context: Context): Promise<void> {
@@ -50,7 +108,9 @@ async function checkConfig(options: Options, command: Command, context: Context)
 }
 
 async function showConfig(options: Options, command: Command, context: Context): Promise<void> {
+  await askForFile(command, context);
   const { config, values } = await effective(command, context);
+  sayUsed(config, context);
   for (const warning of startWarnings(config)) say(context.stderr, shortened(`warning: ${clean(warning)}`));
   if (options.json) {
     printJson(context, { file: config.file, values });

@@ -88,8 +88,8 @@ async function fileToWrite(options: Options, command: Command, { env, cwd }: Con
   const { existingFile } = await import('../init/new-file.ts');
   const flags = { config: options.file ?? command.optsWithGlobals<GlobalOptions>().config };
   const found = findFile({ flags, env, cwd });
-  if (found !== undefined && existsSync(found)) throw existingFile(clean(found));
-  return found ?? defaultPaths(env).config;
+  if (found !== undefined && existsSync(found.path)) throw existingFile(clean(found.path));
+  return found?.path ?? defaultPaths(env).config;
 }
 
 interface Place {
@@ -170,6 +170,7 @@ async function write(
     try {
       const { account } = options;
       const tier = await tierOf(options, await store.findAccount(account));
+      await trust(file, text, context);
       draft.publish();
       const { PROTOCOL_NAMES } = await import('../../canonical/request.ts');
       const created = await createAuditedKey(store, context, {
@@ -189,6 +190,14 @@ async function write(
     draft.end();
     listen();
   }
+}
+
+/** Commands in the folder of the file use it without a question, as long as it is what was written. */
+async function trust(file: string, text: string, { env }: Context): Promise<void> {
+  const { FILE_NAME, isUsersOwn } = await import('../../config/load.ts');
+  if (path.basename(file) !== FILE_NAME || isUsersOwn(file, env)) return;
+  const { writeConsent } = await import('../../config/trust/consent.ts');
+  writeConsent({ file, bytes: Buffer.from(text) }, env);
 }
 
 /** Before anything is asked: the file defines no tiers of its own. */
@@ -224,7 +233,7 @@ function facts(file: string, { providers, port }: Choice, { tools }: Surrounding
 /** Command lines, the most useful one first. */
 async function nextSteps(file: string, { tools }: Surroundings, { env, cwd }: Context): Promise<string[]> {
   const { findFile } = await import('../../config/load.ts');
-  const flag = findFile({ flags: {}, env, cwd }) === file ? '' : ` --config ${shellWord(file)}`;
+  const flag = findFile({ flags: {}, env, cwd })?.path === file ? '' : ` --config ${shellWord(file)}`;
   return [
     `gateway serve${flag}`,
     ...(tools[0] === undefined ? [] : [`gateway run${flag} ${tools[0].name}`]),

@@ -28,10 +28,11 @@ interface User {
 
 function user(): User {
   const shell = createShell();
-  writeFileSync(path.join(shell.directory, 'gateway.yaml'), FILE);
+  const file = path.join(shell.directory, 'gateway.yaml');
+  writeFileSync(file, FILE);
   const home = temporaryDirectory();
   const run: User['run'] = (line, options = {}) =>
-    shell.run(line, { ...options, env: { HOME: home, XDG_CONFIG_HOME: '', ...options.env } });
+    shell.run(line, { ...options, env: { HOME: home, XDG_CONFIG_HOME: '', GATEWAY_CONFIG: file, ...options.env } });
   const connect: User['connect'] = (line, options) => run(`connect ${line}`, options);
   return {
     directory: shell.directory,

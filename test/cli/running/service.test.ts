@@ -87,7 +87,7 @@ describe.runIf(process.platform === 'linux')('on Linux', () => {
     at.configure({
       providers: { own: { protocol: 'chat', base_url: 'http://h', api_key: '${OWN_KEY}', models: ['m'] } },
     });
-    return { at, unit: join(at.directory, 'systemd', 'user', 'gateway.service') };
+    return { at, unit: join(dirname(at.directory), 'systemd', 'user', 'gateway.service') };
   };
 
   it('install shows the file and the next commands, and writes only with --write', async () => {
@@ -96,7 +96,7 @@ describe.runIf(process.platform === 'linux')('on Linux', () => {
     expect(shown.code, shown.stderr).toBe(0);
     expect(shown.stdout).toContain(`# ${unit}\n`);
     expect(shown.stdout).toContain('systemctl --user enable --now gateway');
-    expect(shown.stdout).toContain(`chmod 600 ${join(at.directory, 'gateway', 'environment')}`);
+    expect(shown.stdout).toContain(`chmod 600 ${join(at.directory, 'environment')}`);
     expect(existsSync(unit)).toBe(false);
     expect((await at.command('service', 'status')).code).toBe(1);
     expect((await at.command('service', 'install', '--write')).stderr).toContain(`written to ${unit}`);

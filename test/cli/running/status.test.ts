@@ -28,7 +28,7 @@ async function chat(url: string, key: string, model: string, stream = false): Pr
   });
 }
 
-const WAITING = /\nwaiting up to 30s for 1 open request; at once: kill \d+\n$/;
+const WAITING = /^waiting up to 30s for 1 open request; at once: kill \d+\n$/;
 
 interface Provider {
   url: string;

@@ -7,6 +7,7 @@ import { closeSync, fchmodSync, fstatSync, openSync, renameSync, statSync, write
 import type { Command, Option } from 'commander';
 import type { Config } from '../../../config/config.ts';
 import { CliError, ProgramEnd, type Context, type Environment } from '../../context.ts';
+import { sayUsed } from '../../ui/consent.ts';
 import { lookUpGateways } from '../../running.ts';
 import type { Served } from '../../ui/banner.ts';
 import { errorLines, say } from '../../ui/lines.ts';
@@ -62,6 +63,7 @@ export class StartFailure extends CliError {
 }
 
 export async function serveInBackground(config: Config, command: Command, context: Context): Promise<void> {
+  sayUsed(config, context);
   await refuseSecond(config, context);
   for (const warning of startWarnings(config)) say(context.stderr, `gateway: warning: ${clean(warning)}`);
   const logFile = config.log === 'off' ? undefined : await logFilePath(config, context.env);

@@ -8,7 +8,7 @@ import { collect, parsePort, parseWorkers } from '../../args/values.ts';
 import { ControlError } from '../../../control/calls.ts';
 import { version, type Context, type GlobalOptions } from '../../context.ts';
 import { dataFolderOf, openControl } from '../../running.ts';
-import { effective, openDatabase, readProviders } from '../../with-store.ts';
+import { askForFile, effective, loadProviders, openDatabase } from '../../with-store.ts';
 import {
   createFirstKey,
   listenFailure,
@@ -64,6 +64,7 @@ export function defineServe(serve: Command, context: Context): void {
     .option('--background', 'return once the gateway serves; its log goes to a file')
     .addOption(new Option('--in-background [file]').hideHelp())
     .addOption(new Option('--as-worker').hideHelp())
+    .addOption(new Option('--as-trusted').hideHelp())
     .addHelpText(
       'after',
       '\nWithout a configuration file, the providers are those whose API keys are in the' +
@@ -79,9 +80,10 @@ async function serveCommand(options: Options, command: Command, context: Context
   const { host: hosts, port, log, workers = 1, background, inBackground } = options;
   const listen = { hosts, port, log };
   const source: Source = {
-    load: () => readProviders(command, context, listen),
+    load: () => loadProviders(command, context, listen),
     effective: () => effective(command, context, listen),
   };
+  if (options.asWorker !== true) await askForFile(command, context);
   if (background === true) {
     const { serveInBackground } = await import('./background.ts');
     await serveInBackground(await source.load(), command, context);

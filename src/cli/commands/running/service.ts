@@ -84,6 +84,11 @@ async function install(options: Options, command: Command, context: Context): Pr
     service.start.map((line) => `  ${line}`),
   );
   printLines(context.stdout, ['', ...keyLines(environmentFile, config), '', `Its log: ${service.logs}`]);
+  if (config.consent === undefined) return;
+  say(
+    context.stderr,
+    'the service uses the configuration of this folder as it is now; after each change of it: gateway config trust',
+  );
 }
 
 /** A service does not have the variables of a shell. */
@@ -177,7 +182,7 @@ async function serviceOf(config: Config, command: Command, context: Context): Pr
 }
 
 /** The options that give the service the configuration, database and workers of this command. */
-function optionsOf({ file, database }: Config, command: Command, env: Context['env']): string[] {
+function optionsOf({ file, consent, database }: Config, command: Command, env: Context['env']): string[] {
   const options = command.optsWithGlobals<GlobalOptions & Options>();
   const named = options.database ?? env['GATEWAY_DATABASE'];
   if (named !== undefined && /:\/\/[^/]*@/.test(database)) {
@@ -187,6 +192,8 @@ function optionsOf({ file, database }: Config, command: Command, env: Context['e
   }
   return [
     ...(file === null ? [] : ['--config', file]),
+    // The file of a folder stays one: what it becomes later needs consent, too.
+    ...(consent === undefined ? [] : ['--as-trusted']),
     ...(named === undefined || named === '' ? [] : ['--database', database]),
     ...(options.workers === undefined ? [] : ['--workers', String(options.workers)]),
   ];

@@ -14,7 +14,7 @@ import { programSetup, type Setup } from '../../tools/setups.ts';
 import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../../tools/tools.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, formatCount } from '../../ui/style.ts';
-import { openDatabase, readConfig, readProviders } from '../../with-store.ts';
+import { loadProviders, openDatabase, readConfig } from '../../with-store.ts';
 
 interface Options {
   model: string;
@@ -90,7 +90,7 @@ async function start(choice: Choice, { options, command, context, signals, undo 
   undo.push(() => key.end());
   const gateway = await reachGateway({
     config,
-    load: () => readProviders(command, context),
+    load: () => loadProviders(command, context),
     store,
     key: key.plaintext,
     tool: choice.name,

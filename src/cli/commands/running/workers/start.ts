@@ -6,6 +6,7 @@ import type { Logger, SharedLog } from '../../../../log.ts';
 import { plural } from '../../../../plural.ts';
 import type { Store } from '../../../../store/store.ts';
 import { CliError, LOCAL_ACCOUNT, type Context } from '../../../context.ts';
+import { sayUsed, usedFile } from '../../../ui/consent.ts';
 import { runningGateways } from '../../../running.ts';
 import type { Served } from '../../../ui/banner.ts';
 import { say } from '../../../ui/lines.ts';
@@ -144,8 +145,12 @@ export async function openLog(
   return createLog({ format, stream: stderr, colors: isInteractive(stderr, env) });
 }
 
-/** Warnings go into the log, so that JSON lines stay JSON lines; without a log they go to stderr. */
-export function sayWarnings(config: Config, logger: Logger, { stderr }: Context): void {
+/** Warnings, and that the file is one of the current folder, go into the log, so that JSON lines stay JSON lines; without a log they
+ *  go to stderr. */
+export function sayWarnings(config: Config, logger: Logger, context: Context): void {
+  const { stderr } = context;
+  if (config.log === 'off') sayUsed(config, context);
+  else if (config.file !== null && config.consent !== undefined) logger.info(usedFile(config.file));
   for (const warning of startWarnings(config)) {
     if (config.log === 'off') say(stderr, `gateway: warning: ${clean(warning)}`);
     else logger.warn(warning);

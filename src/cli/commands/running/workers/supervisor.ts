@@ -307,10 +307,11 @@ function take(next: Config, { state, adminOff }: Supervisor): void {
 
 function watchFile(supervisor: Supervisor): { close(): void } | undefined {
   const { options, logger, pool, state } = supervisor;
-  const { file } = state.config;
+  const { file, consent } = state.config;
   if (file === null) return undefined;
   return watchConfig({
     file,
+    beside: consent,
     async reload() {
       try {
         take(await options.source.load(), supervisor);

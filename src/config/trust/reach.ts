@@ -1,0 +1,72 @@
+// What a configuration file would reach and read, as its owner sees it before the consent: hosts, variables of the environment, the
+// database, and addresses that others can reach. Nothing of the environment is read for it.
+import { isLoopback } from '../../loopback.ts';
+import { findPreset } from '../presets.ts';
+
+export interface FileReach {
+  /** Hosts that get requests and keys, in the order of the file. */
+  hosts: string[];
+  /** Variables of the environment that the file reads, by `${NAME}` or by the name of a known provider. */
+  variables: string[];
+  /** As the file says it; null: the default. */
+  database: string | null;
+  /** Hosts to listen on that other machines can reach. */
+  listens: string[];
+}
+
+/** `value`: the file's own, before variables are put into it, and not yet checked. */
+export function reachOf(value: unknown): FileReach {
+  const { providers, database, listen, ...rest } = (value ?? {}) as Record<string, unknown>;
+  const named = Object.entries(membersOf(providers));
+  const texts = textsOf({ ...rest, listen });
+  const hosts = [
+    ...named.flatMap(([name, given]) => hostsOf(name, given)),
+    ...texts.filter((text) => text.includes('://')).map(hostOf),
+  ];
+  const variables = [
+    ...named.flatMap(([name, given]) => [...keysOf(name, given), ...variablesIn(given)]),
+    ...variablesIn({ ...rest, listen, database }),
+  ];
+  const listens = textsOf(membersOf(listen)['hosts']).filter((host) => !isLoopback(host));
+  return {
+    hosts: [...new Set(hosts)],
+    variables: [...new Set(variables)],
+    database: typeof database === 'string' ? database.replace(/(:\/\/).*@/, '$1') : null,
+    listens: [...new Set(listens)],
+  };
+}
+
+const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+
+/** Every text in a value. The reader of the file has bounded its aliases and its depth. */
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}
+
+const variablesIn = (value: unknown): string[] =>
+  textsOf(value).flatMap((text) =>
+    [...text.matchAll(/\$\{([^}]*)\}/g)].map(([, inner = '']) => inner.replace(/:-.*$/s, '').trim()),
+  );
+
+/** Those of the file, or of the preset. */
+function hostsOf(name: string, given: unknown): string[] {
+  const { base_url: base, ...others } = membersOf(given);
+  const own = typeof base === 'string' ? [base] : Object.values(findPreset(name)?.baseUrls ?? {});
+  return [...own, ...textsOf(others).filter((text) => text.includes('://'))].map(hostOf);
+}
+
+/** Without a key in the file, a known name reads the variables of its preset, at whatever address. */
+function keysOf(name: string, given: unknown): readonly string[] {
+  const { api_key: key } = membersOf(given);
+  return key === undefined || key === null ? (findPreset(name)?.keys ?? []) : [];
+}
+
+/** A text with variables, or one that is no URL, is shown whole, without what could be a password. */
+function hostOf(text: string): string {
+  if (text.includes('${') || !URL.canParse(text)) return text.replace(/(:\/\/)[^/]*@/, '$1');
+  return new URL(text).host || text;
+}
