@@ -32,7 +32,10 @@ function user(): User {
   writeFileSync(file, FILE);
   const home = temporaryDirectory();
   const run: User['run'] = (line, options = {}) =>
-    shell.run(line, { ...options, env: { HOME: home, XDG_CONFIG_HOME: '', GATEWAY_CONFIG: file, ...options.env } });
+    shell.run(line, {
+      ...options,
+      env: { HOME: home, XDG_CONFIG_HOME: '', GATEWAY_CONFIG: file, ...options.env },
+    });
   const connect: User['connect'] = (line, options) => run(`connect ${line}`, options);
   return {
     directory: shell.directory,
