@@ -118,7 +118,7 @@ interface Loaded {
 async function loadedBy(lines: string[][], directory: string): Promise<Record<string, Loaded>> {
   const record = join(directory, 'record');
   const file = join(directory, 'gateway.yaml');
-  const named = existsSync(file) ? { GATEWAY_CONFIG: file } : {};
+  const named: Record<string, string> = existsSync(file) ? { GATEWAY_CONFIG: file } : {};
   const env = { HOME: directory, ...named, LINES: JSON.stringify(lines), RECORD: record };
   const { code } = await finish(start([], { directory, env, script: LOADED_SCRIPTS }));
   expect(code).toBe(0);
