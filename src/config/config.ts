@@ -89,6 +89,8 @@ export interface ProviderConfig {
   /** The header that carries the key. `protocol`: the protocol's usual one (chat: bearer, messages: x-api-key). */
   auth: 'protocol' | 'bearer' | 'x-api-key' | 'api-key';
   headers: Record<string, string>;
+  /** Ids of what it keeps are passed on unchecked: one account alone uses it. */
+  sharedIds: boolean;
   /** Deviations from the protocol: the preset's, overridden by the file's `flags` and `prompt_cache`. */
   traits: Partial<Traits>;
   /** Tool calls that its models write in other forms are repaired. */

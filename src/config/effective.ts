@@ -142,6 +142,7 @@ function providerValues(provider: ProviderConfig, reader: Reader): EffectiveValu
       key: formatPath([...path, 'headers', name]),
       value: 'set',
     })),
+    ...(provider.sharedIds ? [row('shared_ids', true)] : []),
     ...(promptCache === undefined ? [] : [row('prompt_cache', promptCache, PRESET)]),
     ...(provider.source === 'builtin' ? [] : [row('repair_tools', provider.repairTools, PRESET)]),
     ...Object.entries(flags).map(([name, value]) =>

@@ -50,6 +50,7 @@ export function resolveProvider(
     apiKey: key.value,
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: given.headers ?? {},
+    sharedIds: given.shared_ids ?? false,
     traits: traitsOf(preset, given, endpoints.protocols),
     repairTools: repairsTools(given.repair_tools, endpoints.baseUrls),
     timeout: {
@@ -79,6 +80,7 @@ function presetProvider(
     apiKey: key.value,
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: {},
+    sharedIds: false,
     traits: preset.traits,
     repairTools: repairsTools('auto', preset.baseUrls),
     timeout: TIMEOUT,
@@ -105,6 +107,7 @@ export function simProvider(models: ModelConfig[] | null = null): ProviderConfig
     baseUrls: {},
     apiKey: undefined,
     headers: {},
+    sharedIds: false,
     traits: { vision: true, tools: true, thinking: true },
     repairTools: false,
     timeout: { connect: SIM_TIMEOUT, firstByte: SIM_TIMEOUT, idle: SIM_TIMEOUT, whole: SIM_TIMEOUT },

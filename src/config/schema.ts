@@ -164,6 +164,7 @@ const provider = mapping({
   base_url: may(URL_TEXT),
   api_key: may(API_KEY),
   headers: maybe(headers),
+  shared_ids: may(TRUTH),
   prompt_cache: may(choice('auto', 'off')),
   repair_tools: may(AUTO_OR_TRUTH),
   flags: maybe(flags),

@@ -33,7 +33,7 @@ export async function infer(
   const asked = { headers, endpoint: name, keyHeaders: client.keyHeaders };
   const found = authenticate(asked, store, clock.now());
   const key = found instanceof Promise ? await found : found;
-  const { limits, strict, tiers } = deps.current.config;
+  const { limits, strict, tiers, responses } = deps.current.config;
   const release = deps.inFlightLimit.enter(deps.current.config, exchange.arrivedInTime);
   try {
     const body = exchange.readBody();
@@ -56,7 +56,7 @@ export async function infer(
     const recalled = losesThinking(protocol, targets, query)
       ? await recallThinking(inbound, key.accountId, deps)
       : undefined;
-    const build = { forwarded, strict, recalled, references };
+    const build = { forwarded, strict, recalled, references, unstored: !responses.store };
     const { first, rest, refused } = buildFirst(targets, inbound, build);
     const admission = await admit(store, key, tiers, clock, deps.log);
     // Counted before the body is released.
@@ -86,6 +86,7 @@ export async function infer(
       strict,
       recalled,
       references,
+      unstored: build.unstored,
       first,
       rest,
       lone,

@@ -16,6 +16,8 @@ export interface Envelope {
   model: string;
   stream: boolean;
   needs: Needs;
+  /** The path of a member that names what a provider keeps for everyone with its key: files, containers, threads. */
+  kept?: string;
 }
 
 export interface EncodedRequest {
@@ -212,6 +214,37 @@ export interface References {
   bare: readonly string[];
   /** Blobs that the gateway sealed for the account. */
   sealed: readonly string[];
+  /** Something in the body depends on what is stored, for the account or at a provider. */
+  refers: boolean;
+}
+
+/** What was found of a body's references. */
+export interface FoundAnswers {
+  /** Stored texts by their ids. */
+  texts: ReadonlyMap<string, string>;
+  /** Sealed blobs, opened. */
+  opened: ReadonlyMap<string, string>;
+}
+
+/** What a body may hold when its references are resolved. */
+export interface BodyBounds {
+  maxBody: number;
+  maxValues: number;
+}
+
+/**
+ * A body and what it refers to. Throws GatewayError `invalid_request` for a reference to what is not stored for the account, `too_large`
+ * where the body would grow beyond its bounds.
+ */
+export interface ResolvedBody {
+  /** With what was stored in place of its references, and opened blobs in place of sealed ones. */
+  translated(): Buffer;
+  /**
+   * For this provider: with references to what it holds itself for the account, and to nothing else that it keeps; what only the
+   * gateway can read is left out. undefined: as the client wrote it. `sharedIds`: ids that are unknown here stay.
+   * `lost`: something was left out because it is not stored.
+   */
+  relayedTo(provider: string, sharedIds: boolean): { bytes: Buffer; lost: boolean } | undefined;
 }
 
 export interface NewStored {
@@ -219,13 +252,20 @@ export interface NewStored {
   text: string;
 }
 
+export interface AnswerPlace {
+  provider: string;
+  id: string;
+}
+
 export interface AnswerToStore {
-  /** Without references. */
-  request: JsonObject;
+  /** Without references; undefined: it is more than a request may hold. */
+  request: JsonObject | undefined;
   /** As the client has it. */
   answer: JsonObject;
   /** The provider that gave the answer its ids; undefined: the gateway did. */
   holder?: string | undefined;
+  /** Where a provider keeps it under an id that the client did not get. */
+  keptAt?: AnswerPlace | undefined;
   /** What `ReplyContext.hidden` took. */
   hidden?: ReadonlyMap<string, string>;
 }
@@ -236,18 +276,7 @@ export interface StoredAnswers {
   isWanted(value: JsonObject): boolean;
   /** Each id once. Throws GatewayError `invalid_request` for more of them than may be read at once. */
   references(value: JsonObject): References;
-  /**
-   * The body with the stored items in place of its references. To be translated: opened blobs stand in place of sealed ones; to be
-   * relayed: what only the gateway can read is left out. Throws GatewayError `invalid_request` for a reference to what is not
-   * stored.
-   */
-  inline(
-    body: RelayedBody,
-    found: { texts: ReadonlyMap<string, string>; opened: ReadonlyMap<string, string> },
-    use: 'translated' | 'relayed',
-  ): Buffer;
-  /** The one provider that knows all these ids itself; undefined if no provider does. */
-  heldBy(ids: readonly string[], texts: ReadonlyMap<string, string>): string | undefined;
+  resolve(body: RelayedBody, found: FoundAnswers, bounds: BodyBounds): ResolvedBody;
   toStore(answer: AnswerToStore): readonly NewStored[];
 
   // -- for clients that read stored answers: `text` is that of an answer's id; undefined: it is not an answer's --
@@ -257,8 +286,8 @@ export interface StoredAnswers {
   readonly inputPath: string;
   /** A page, as the query asks. Throws GatewayError `invalid_request` for a query that cannot be understood. */
   showInput(id: string, text: string, query: URLSearchParams): JsonObject | undefined;
-  /** The ids under which an answer and its parts are stored. */
-  idsOf(id: string, text: string): readonly string[] | undefined;
+  /** The ids under which an answer and its parts are stored, and where a provider keeps the answer too. */
+  placesOf(id: string, text: string): { ids: readonly string[]; keptAt: AnswerPlace | undefined } | undefined;
   showDeleted(id: string): JsonObject;
   notFound(id: string): GatewayError;
 }
@@ -378,6 +407,11 @@ export interface RelayTarget {
   withoutThinking?: ThinkingCut;
 }
 
+export interface RelayOptions {
+  /** The provider must not store the answer. */
+  unstored?: boolean;
+}
+
 export interface RewrittenBody {
   /** The same Buffer if nothing changed. */
   bytes: Buffer;
@@ -391,7 +425,7 @@ export interface Relay {
    * The body for a target: the model's name, what the gateway itself asks for, and without what no provider takes back; every
    * other byte as it was.
    */
-  rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody;
+  rewrite(body: RelayedBody, target: RelayTarget, options?: RelayOptions): RewrittenBody;
   /** Usage and finish of a whole reply; throws FailureError as `decodeReply` does, without decoding parts. */
   inspectReply(value: unknown): { usage?: Usage };
   /** `usageAsked`: the client itself asked for usage in the stream. */

@@ -18,7 +18,7 @@ interface Timeouts {
 
 export interface ProviderCall {
   url: string;
-  method: 'POST' | 'GET';
+  method: 'POST' | 'GET' | 'DELETE';
   /** Flat: name, value, name, value. */
   headers: string[];
   body?: Buffer;

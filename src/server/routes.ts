@@ -15,6 +15,7 @@ import { faultOfModelName } from '../protocols/shared/client.ts';
 import type { ModelEntry } from '../routing/catalog.ts';
 import { shuttingDown } from '../gateway/inference.ts';
 import { deleteStored, findStored } from '../gateway/inbound/stored-references.ts';
+import { deleteAtProvider } from '../gateway/outbound/delete-answer.ts';
 import type { Protocol, StoredAnswers } from '../protocols/protocol.ts';
 
 const JSON_TYPE: HeaderList = ['content-type', 'application/json'];
@@ -99,10 +100,23 @@ export async function removeStored(
   deps: GatewayDeps,
 ): Promise<void> {
   const { accountId, text } = await find(protocol, stored, id, exchange, deps);
-  const ids = stored.idsOf(id, text);
-  if (ids === undefined) throw stored.notFound(id);
+  const places = stored.placesOf(id, text);
+  if (places === undefined) throw stored.notFound(id);
+  const { ids, keptAt } = places;
+  const provider = deps.routing.providers().find(({ name }) => name === keptAt?.provider);
+  if (keptAt !== undefined && provider !== undefined) {
+    const { cancellation } = exchange;
+    await deleteAtProvider({ id: keptAt.id, protocol, provider, cancellation }, deps.client);
+  }
   await deleteStored(ids, accountId, deps);
+  if (keptAt !== undefined && provider === undefined) throw notDeletedThere(id, keptAt.provider);
   exchange.sink.send(200, JSON_TYPE, JSON.stringify(stored.showDeleted(id)));
+}
+
+/** The client must not believe that the answer is gone. */
+function notDeletedThere(id: string, provider: string): GatewayError {
+  const message = `Response '${id}' is deleted here, but ${provider}, which answered, is not in the configuration any more: it cannot be deleted there`;
+  return new GatewayError('upstream', message, { shouldRetry: false });
 }
 
 async function find(

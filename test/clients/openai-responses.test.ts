@@ -179,6 +179,9 @@ describe.each(ALL)('in front of a %s provider', (speaks) => {
     const inputs = [];
     for await (const item of openai.responses.inputItems.list(made.id)) inputs.push(item);
     expect(inputs).toMatchObject([{ type: 'message', role: 'user', content: [{ text: 'I am Ada.' }] }]);
+    // The provider that keeps the answer too is asked.
+    if (speaks === 'responses')
+      at.upstream.play({ body: { id: made.id, object: 'response', deleted: true } });
     await openai.responses.delete(made.id);
     await expect(openai.responses.retrieve(made.id)).rejects.toMatchObject({
       status: 404,

@@ -76,9 +76,10 @@ export function scriptOf(speaks: ProtocolName, { parts, stop }: Answer, stream: 
     estimateInput: () => 7,
   };
   const { client } = protocols[speaks];
-  if (!stream) return { body: client.encodeReply(reply, context) };
+  // A responses provider keeps its answers.
+  if (!stream) return { body: { ...client.encodeReply(reply, context), store: true } };
   const encoder = client.createStreamEncoder(context);
-  const steps = replay(reply).map((event) => encoder.push(event));
+  const steps = replay(reply).map((event) => encoder.push(event).replace('"store":false', '"store":true'));
   return { steps: steps.filter((step) => step !== '') };
 }
 

@@ -23,7 +23,7 @@ describe('a provider of the file', () => {
   });
 
   it('of the user’s own is taken unchanged', () => {
-    const text = `own: { protocol: [messages, chat], base_url: "http://h:1/x/", api_key: k, headers: { X-A: b },
+    const text = `own: { protocol: [messages, chat], base_url: "http://h:1/x/", api_key: k, shared_ids: true, headers: { X-A: b },
     flags: { max_tokens_field: max_completion_tokens, reject_fields: [seed], efforts: [low, high], max_stop: 2 },
     timeout: { idle: 1m }, models: [a, { id: b, upstream: "c:d", vision: false, structured_output: true, max_output: 9, price: { cache_read: 0.1 } }] }`;
     expect(provider(text)).toEqual({
@@ -34,6 +34,7 @@ describe('a provider of the file', () => {
       keyFrom: 'providers.own.api_key',
       auth: 'protocol',
       headers: { 'x-a': 'b' },
+      sharedIds: true,
       traits: {
         maxTokensField: 'max_completion_tokens',
         rejectFields: ['seed'],

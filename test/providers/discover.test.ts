@@ -44,6 +44,7 @@ function provider(baseUrl: string, change: Partial<ProviderConfig> = {}): Provid
     apiKey: undefined,
     auth: 'protocol',
     headers: {},
+    sharedIds: false,
     traits: {},
     repairTools: false,
     timeout: { connect: 1000, firstByte: 1000, idle: 1000, whole: 1000 },

@@ -35,6 +35,7 @@ export function provider(
     apiKey: undefined,
     auth: 'protocol',
     headers: {},
+    sharedIds: false,
     traits: {},
     repairTools: false,
     timeout: { connect: 1000, firstByte: 1000, idle: 1000, whole: 1000 },

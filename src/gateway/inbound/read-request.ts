@@ -23,6 +23,8 @@ export class Inbound {
   readonly model: string;
   readonly stream: boolean;
   readonly needs: Needs;
+  /** The path of a member that names what a provider keeps for everyone with its key. */
+  readonly kept: string | undefined;
   /** The client itself asks for usage in its stream. */
   readonly usageAsked: boolean;
   /** The client wants its answer to be stored. */
@@ -36,7 +38,7 @@ export class Inbound {
 
   constructor(
     protocol: Protocol,
-    { model, stream, needs }: Envelope,
+    { model, stream, needs, kept }: Envelope,
     body: { bytes: Buffer; members: Members; value: JsonObject },
     relayedPath?: string,
   ) {
@@ -45,6 +47,7 @@ export class Inbound {
     this.stream = stream && relayedPath === undefined;
     this.relayedPath = relayedPath;
     this.needs = needs;
+    this.kept = kept;
     this.bytes = body.bytes;
     this.members = body.members;
     this.#value = body.value;

@@ -1,13 +1,17 @@
 // Resolves references of a request to stored answers and items of its account, and opens blobs that were sealed for the account. The
 // store is read once, before a target is asked.
 import type { JsonObject } from '../../canonical/json.ts';
+import type { Config, ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
-import type { References, StoredAnswers } from '../../protocols/protocol.ts';
+import type { References, ResolvedBody, StoredAnswers } from '../../protocols/protocol.ts';
 import type { SealedItems } from '../../store/sealed-items.ts';
 import { readRequest, type Inbound } from './read-request.ts';
 
-type Found = Parameters<StoredAnswers['inline']>[1];
+interface ItemDeps {
+  items: SealedItems;
+  log: Logger;
+}
 
 const NOTHING_FOUND: ReadonlyMap<string, string> = new Map();
 
@@ -16,26 +20,26 @@ export function resolveReferences(
   inbound: Inbound,
   stored: StoredAnswers,
   accountId: number,
-  { items, log }: { items: SealedItems; log: Logger },
+  { items, log, current: { config } }: ItemDeps & { current: { config: Config } },
 ): Promise<StoredReferences> | undefined {
-  const { ids, bare, sealed } = stored.references(inbound.value);
-  if (ids.length === 0 && bare.length === 0 && sealed.length === 0) return undefined;
+  const referred = stored.references(inbound.value);
+  if (!referred.refers) return undefined;
+  const { limits, responses } = config;
   return readable(log, async () => {
-    const texts = await textsOf({ ids, bare }, accountId, { items, log });
+    const texts = responses.store ? await textsOf(referred, accountId, { items, log }) : NOTHING_FOUND;
     const opened = new Map<string, string>();
-    for (const blob of sealed) {
+    for (const blob of referred.sealed) {
       const text = items.unseal(accountId, blob);
       if (text !== undefined) opened.set(blob, text);
     }
-    const holder = stored.heldBy([...ids, ...bare.filter((id) => texts.has(id))], texts);
-    return new StoredReferences(inbound, stored, { texts, opened }, sealed.length > 0, holder);
+    return new StoredReferences(inbound, stored.resolve(inbound, { texts, opened }, limits), texts.size > 0);
   });
 }
 
 async function textsOf(
-  { ids, bare }: Pick<References, 'ids' | 'bare'>,
+  { ids, bare }: References,
   accountId: number,
-  { items, log }: { items: SealedItems; log: Logger },
+  { items, log }: ItemDeps,
 ): Promise<ReadonlyMap<string, string>> {
   const all = [...ids, ...bare];
   if (all.length === 0) return NOTHING_FOUND;
@@ -56,7 +60,7 @@ async function textsOf(
 export function findStored(
   id: string,
   accountId: number,
-  { items, log }: { items: SealedItems; log: Logger },
+  { items, log }: ItemDeps,
 ): Promise<string | undefined> {
   return readable(log, async () => (await items.find(accountId, 'answer', [id])).get(id));
 }
@@ -64,7 +68,7 @@ export function findStored(
 export async function deleteStored(
   ids: readonly string[],
   accountId: number,
-  { items, log }: { items: SealedItems; log: Logger },
+  { items, log }: ItemDeps,
 ): Promise<void> {
   await readable(log, () => items.delete(accountId, 'answer', ids));
 }
@@ -73,48 +77,53 @@ async function readable<Value>(log: Logger, work: () => Promise<Value>): Promise
   try {
     return await work();
   } catch (cause) {
+    if (cause instanceof GatewayError) throw cause;
     log.error('stored items cannot be read', { reason: String(cause) });
     const message = 'stored answers cannot be read now; try again';
     throw new GatewayError('unavailable', message, { retryAfter: 1, cause });
   }
 }
 
+/** A request as a provider of its own protocol gets it. */
+interface Relayed {
+  inbound: Inbound;
+  /** Something was left out because it is not stored. */
+  lost: boolean;
+}
+
 /** A body with references, and the bodies in which they are resolved. */
 export class StoredReferences {
   readonly #inbound: Inbound;
-  readonly #stored: StoredAnswers;
-  readonly #found: Found;
-  readonly #hasSealed: boolean;
-  readonly #holder: string | undefined;
-  #translated: Inbound | undefined;
-  #relayed: Inbound | undefined;
+  readonly #resolved: ResolvedBody;
+  readonly #found: boolean;
+  #translated: Inbound | GatewayError | undefined;
+  /** The last one: a request is seldom relayed to two providers. */
+  #relayed: (Relayed & { provider: ProviderConfig }) | undefined;
 
-  constructor(
-    inbound: Inbound,
-    stored: StoredAnswers,
-    found: Found,
-    hasSealed: boolean,
-    holder: string | undefined,
-  ) {
+  /** `found`: some of what it refers to is stored. */
+  constructor(inbound: Inbound, resolved: ResolvedBody, found: boolean) {
     this.#inbound = inbound;
-    this.#stored = stored;
+    this.#resolved = resolved;
     this.#found = found;
-    this.#hasSealed = hasSealed;
-    this.#holder = holder;
   }
 
-  /** The body to translate. Throws GatewayError for a reference to an id that is not stored. */
+  /** The body to translate. Throws GatewayError for a reference to an id that is not stored, and for a body that grows too large. */
   get translated(): Inbound {
-    return (this.#translated ??= this.#read('translated'));
+    const known = (this.#translated ??= this.#translate());
+    if (known instanceof GatewayError) throw known;
+    return known;
   }
 
-  /**
-   * To be relayed to this provider: as the client wrote it where the provider can resolve its references, or where nobody here
-   * can. Throws GatewayError as `translated` does.
-   */
-  relayedTo(provider: string): Inbound {
-    const known = this.#found.texts.size > 0 && provider !== this.#holder;
-    return known || this.#hasSealed ? (this.#relayed ??= this.#read('relayed')) : this.#inbound;
+  /** To be relayed to this provider, with references to what it holds for the account alone. Throws GatewayError as `translated` does. */
+  relayedTo(provider: ProviderConfig): Relayed {
+    if (this.#relayed?.provider === provider) return this.#relayed;
+    const resolved = this.#resolved.relayedTo(provider.name, provider.sharedIds);
+    const relayed: Relayed =
+      resolved === undefined
+        ? { inbound: this.#inbound, lost: false }
+        : { inbound: readRequest(this.#inbound.protocol, resolved.bytes), lost: resolved.lost };
+    this.#relayed = { provider, ...relayed };
+    return relayed;
   }
 
   /** The request that an answer is stored with; undefined: it cannot be given without references. */
@@ -124,7 +133,7 @@ export class StoredReferences {
 
   /** What routing goes by: the body with what was found, so that its images and its length count. undefined: the body alone. */
   get routed(): Inbound | undefined {
-    return this.#found.texts.size > 0 ? this.#whole() : undefined;
+    return this.#found ? this.#whole() : undefined;
   }
 
   #whole(): Inbound | undefined {
@@ -136,12 +145,19 @@ export class StoredReferences {
     }
   }
 
-  release(): void {
-    this.#translated?.release();
-    this.#relayed?.release();
+  /** A refusal is kept: what it took to find it is not done again. */
+  #translate(): Inbound | GatewayError {
+    try {
+      const bytes = this.#resolved.translated();
+      return bytes === this.#inbound.bytes ? this.#inbound : readRequest(this.#inbound.protocol, bytes);
+    } catch (error) {
+      if (error instanceof GatewayError) return error;
+      throw error;
+    }
   }
 
-  #read(use: 'translated' | 'relayed'): Inbound {
-    return readRequest(this.#inbound.protocol, this.#stored.inline(this.#inbound, this.#found, use));
+  release(): void {
+    if (!(this.#translated instanceof GatewayError)) this.#translated?.release();
+    this.#relayed?.inbound.release();
   }
 }

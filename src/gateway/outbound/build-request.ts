@@ -9,6 +9,7 @@ import type {
   ForwardedHeaders,
   PauseTurn,
   Protocol,
+  RelayOptions,
   ReverseMapping,
 } from '../../protocols/protocol.ts';
 import { protocols } from '../../protocols/registry.ts';
@@ -84,31 +85,25 @@ export interface BuildOptions {
   recalled?: RecalledThinking;
   /** What the body refers to. */
   references?: StoredReferences;
+  /** No provider must store the answer. */
+  unstored?: boolean;
 }
 
 /** `room`: tokens of output that fit beside the input, where the provider refused what was asked for; of a translation. */
 export function buildRequest(
   given: Inbound,
   target: Target,
-  { forwarded, strict, recalled, references }: BuildOptions,
+  options: BuildOptions,
   room?: number,
 ): BuiltRequest {
   const name = protocolFor(target, given.protocol.name);
   const protocol = protocols[name];
   const crossing = name !== given.protocol.name;
-  const inbound = (crossing ? references?.translated : references?.relayedTo(target.provider.name)) ?? given;
-  const url = urlOf(target.provider, name, given.relayedPath) + (crossing ? '' : forwarded.query);
-  const headers = headersFor(target.provider, name, inbound.stream, crossing ? undefined : forwarded.headers);
-  if (!crossing) {
-    const { bytes, thinkingCut } = protocol.relay.rewrite(inbound, target);
-    const warnings = thinkingCut ? thinkingWarnings(target) : NO_WARNINGS;
-    if (strict) refuseLosses(warnings, inbound.protocol.client, target);
-    const dropped = pathsOf(warnings, NAMED, inbound.protocol.client);
-    const changed = changesOf(warnings, inbound.protocol.client);
-    const restore = NO_MAPPING;
-    const repair = repairOf(inbound, target, restore, crossing);
-    return new Built({ target, protocol, url, headers, bytes, crossing, dropped, changed, restore, repair });
-  }
+  if (!crossing) return buildRelay(given, target, protocol, options);
+  const { strict, recalled, references } = options;
+  const inbound = references?.translated ?? given;
+  const url = urlOf(target.provider, name, given.relayedPath);
+  const headers = headersFor(target.provider, name, inbound.stream);
   const decoded = inbound.decode();
   const { withoutThinking } = target;
   let asked = decoded;
@@ -143,6 +138,53 @@ export function buildRequest(
     repair: repairOf(inbound, target, restore, crossing),
     pausing,
   });
+}
+
+/** The client's bytes, but for the model's name and what this provider must not get or cannot read. */
+function buildRelay(
+  given: Inbound,
+  target: Target,
+  protocol: Protocol,
+  { forwarded, strict, references, unstored = false }: BuildOptions,
+): BuiltRequest {
+  const { provider } = target;
+  const { client } = given.protocol;
+  const { inbound, lost } = references?.relayedTo(provider) ?? { inbound: given, lost: false };
+  if (inbound.kept !== undefined && !provider.sharedIds) refuseKept(inbound.kept, provider);
+  const url = urlOf(provider, protocol.name, given.relayedPath) + forwarded.query;
+  const headers = headersFor(provider, protocol.name, inbound.stream, forwarded.headers);
+  const options = unstored && given.relayedPath === undefined ? UNSTORED : undefined;
+  const { bytes, thinkingCut } = protocol.relay.rewrite(inbound, target, options);
+  let warnings = thinkingCut ? thinkingWarnings(target) : NO_WARNINGS;
+  if (lost) warnings = [...warnings, NOT_STORED];
+  if (strict) refuseLosses(warnings, client, target);
+  const dropped = pathsOf(warnings, NAMED, client);
+  const changed = changesOf(warnings, client);
+  return new Built({
+    target,
+    protocol,
+    url,
+    headers,
+    bytes,
+    crossing: false,
+    dropped,
+    changed,
+    restore: NO_MAPPING,
+    repair: repairOf(inbound, target, NO_MAPPING, false),
+  });
+}
+
+const UNSTORED: RelayOptions = { unstored: true };
+
+const NOT_STORED: Warning = {
+  effect: 'dropped',
+  field: 'messages.reasoning',
+  detail: 'it is not stored for this account: left out',
+};
+
+function refuseKept(path: string, { name }: ProviderConfig): never {
+  const message = `${path}: it names what ${name} keeps for everyone who uses its key, so it is not passed on; send the content itself (where one account alone uses ${name}: shared_ids: true in its entry)`;
+  throw new GatewayError('invalid_request', message, { param: path });
 }
 
 const NONE_REFUSED: readonly PassedOver[] = [];

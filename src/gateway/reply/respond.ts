@@ -174,12 +174,23 @@ function itemsToStore(
   if (!inbound.storing || stored === undefined || answer === undefined) return undefined;
   if (!deps.current.config.responses.store) return undefined;
   const request = references === undefined ? inbound.value : references.toStore;
-  if (request === undefined) return undefined;
   const { crossing, target } = given.request;
-  const holder = crossing || opened !== undefined ? undefined : target.provider.name;
   const value = typeof answer === 'string' ? (JSON.parse(answer) as JsonObject) : answer;
-  const items = stored.toStore({ request, answer: value, holder, hidden });
+  const keeper = crossing ? undefined : keeperOf(value, target);
+  const theirs = opened?.context.trace?.replyIds?.theirs;
+  const items = stored.toStore({
+    request,
+    answer: value,
+    holder: opened === undefined ? keeper : undefined,
+    keptAt: keeper === undefined || theirs === undefined ? undefined : { provider: keeper, id: theirs },
+    hidden,
+  });
   return items.map(({ id, text }) => ({ kind: 'answer', id, text }));
+}
+
+/** The provider, unless it says that it stores nothing, or is the built-in one. */
+function keeperOf({ store }: JsonObject, { provider }: Target): string | undefined {
+  return store === false || provider.source === 'builtin' ? undefined : provider.name;
 }
 
 /** What encoders of answers need of the request. */

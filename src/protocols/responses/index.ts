@@ -9,7 +9,7 @@ import { decodeRequest, readAsked } from './request/decode.ts';
 import { encodeRequest, historyRules } from './request/encode.ts';
 import { readEnvelope, hints, recognizes } from './request/envelope.ts';
 import { inspectReply, rewrite, createClassifier, keepAlive } from './relay.ts';
-import { stored } from './stored.ts';
+import { stored } from './stored/index.ts';
 import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { asCount, isObject } from '../../canonical/json.ts';

@@ -4,7 +4,14 @@
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { GatewayError, ProviderFailure } from '../../errors.ts';
-import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
+import type {
+  FrameClass,
+  StreamClassifier,
+  RelayedBody,
+  RelayOptions,
+  RelayTarget,
+  RewrittenBody,
+} from '../protocol.ts';
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
 import {
@@ -20,7 +27,7 @@ import { failureOfResponse, listOf, readResponse } from './reply/decode.ts';
 import { decodeUsage } from './reply/ending.ts';
 import { BROKEN_OFF, isDone, MALFORMED, NO_ANSWER, typeOf } from './stream/decoder.ts';
 import { OutputSoFar } from './stream/relayed.ts';
-import { rewriteBody, cutsOf, rangesOf, splice } from '../json/splice.ts';
+import { rewriteBody, cutsOf, rangesOf, splice, type Edit, type Members } from '../json/splice.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
@@ -218,12 +225,22 @@ function failed(failure: ProviderFailure): FrameClass {
   return { kind: 'error', failure };
 }
 
-export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {
-  return rewriteBody(
-    body,
-    target,
-    target.withoutThinking === undefined ? {} : { cleaned: withoutReasoning(body) },
-  );
+export function rewrite(
+  body: RelayedBody,
+  target: RelayTarget,
+  { unstored = false }: RelayOptions = {},
+): RewrittenBody {
+  return rewriteBody(body, target, {
+    cleaned: target.withoutThinking === undefined ? undefined : withoutReasoning(body),
+    ask: unstored && body.value.store !== false ? toStoreNothing : undefined,
+  });
+}
+
+/** What the gateway does not store, it could not delete at the provider, nor tell whose it is. */
+function toStoreNothing(members: Members): Edit {
+  const member = members.get('store');
+  if (member !== undefined) return { start: member.start, end: member.end, text: 'false' };
+  return { start: members.close, end: members.close, text: ',"store":false' };
 }
 
 /** If nothing would be left, the body stays: the provider says what is wrong with it. */

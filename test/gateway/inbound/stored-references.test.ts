@@ -2,10 +2,11 @@
 // cannot be understood without it.
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
+import type { Config } from '../../../src/config/config.ts';
 import { readRequest } from '../../../src/gateway/inbound/read-request.ts';
 import { resolveReferences } from '../../../src/gateway/inbound/stored-references.ts';
 import { createLog } from '../../../src/log.ts';
-import { stored } from '../../../src/protocols/responses/stored.ts';
+import { stored } from '../../../src/protocols/responses/stored/index.ts';
 import { responses } from '../../../src/protocols/responses/index.ts';
 import type { SealedItems } from '../../../src/store/sealed-items.ts';
 import { gateway, provider } from '../../helpers/gateway.ts';
@@ -13,12 +14,16 @@ import { scriptedProvider } from '../../helpers/scripted-provider.ts';
 
 const items = { find: () => Promise.reject(new Error('away')) } as unknown as SealedItems;
 const log = createLog({ format: 'off', stream: { write: () => true } });
+const CONFIG = {
+  limits: { maxBody: 1e6, maxValues: 1e6 },
+  responses: { store: true },
+} as unknown as Config;
 const REASONING = { type: 'reasoning', id: 'rs_1', summary: [] };
 const QUESTION = { role: 'user', content: 'Look.' };
 
 function resolve(body: JsonObject): ReturnType<typeof resolveReferences> {
   const inbound = readRequest(responses, Buffer.from(JSON.stringify({ model: 'm', ...body })));
-  return resolveReferences(inbound, stored, 1, { items, log });
+  return resolveReferences(inbound, stored, 1, { items, log, current: { config: CONFIG } });
 }
 
 it('reasoning without its content goes on without it', async () => {

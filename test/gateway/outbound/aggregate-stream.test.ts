@@ -54,7 +54,10 @@ describe.each(['chat', 'messages'] as const)(
     const body =
       protocol === 'chat'
         ? { n: 2, logprobs: true, messages: [{ role: 'user', content: [{ type: 'novel', novel: 1 }] }] }
-        : { container: 'box', messages: [{ role: 'user', content: [{ type: 'novel', novel: 1 }] }] };
+        : {
+            container: { skills: [{ type: 'anthropic', skill_id: 'pptx' }] },
+            messages: [{ role: 'user', content: [{ type: 'novel', novel: 1 }] }],
+          };
 
     it.each([false, true])(
       'reaches a client whose request no other protocol could hold (streamed: %s)',

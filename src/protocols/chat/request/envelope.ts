@@ -4,6 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import { readModelName, refuse } from '../../shared/client.ts';
 import type { Envelope, Hints } from '../../protocol.ts';
+import { isName, keptIn } from '../../shared/kept.ts';
 import { hashOfBeginning, hashOfKey, lastTurn, estimateBody } from '../../shared/hints.ts';
 
 const ROLES: ReadonlySet<unknown> = new Set(['developer', 'system', 'user', 'assistant', 'tool', 'function']);
@@ -17,13 +18,39 @@ export function readEnvelope(value: JsonObject): Envelope {
     structuredOutput: asksForStructure(value.response_format),
     serverTools: isObject(value.web_search_options),
   };
-  readMessages(value.messages, needs);
+  const found: Found = { needs, kept: keptBeside(value) };
+  readMessages(value.messages, found);
   if (Array.isArray(value.modalities) && value.modalities.includes('audio')) needs.audio = true;
   checkOptions(value);
-  return { model, stream: value.stream === true, needs };
+  return { model, stream: value.stream === true, needs, kept: found.kept };
 }
 
-function readMessages(messages: JsonValue | undefined, needs: Needs): void {
+/** What is noted while the body is read. */
+interface Found {
+  needs: Needs;
+  /** The path of the first member that names what a provider keeps. */
+  kept: string | undefined;
+}
+
+/** Their schemas may have members of any name. */
+const DEFINED_BY_CLIENT: ReadonlySet<unknown> = new Set([undefined, null, 'function', 'custom']);
+
+/** Tools that the provider runs, and a prompt that Gemini keeps. */
+function keptBeside({ tools, cached_content: cached, extra_body: extra }: JsonObject): string | undefined {
+  if (isName(cached)) return 'cached_content';
+  const google = isObject(extra) ? extra.google : undefined;
+  if (isObject(google) && isName(google.cached_content)) return 'extra_body.google.cached_content';
+  if (!Array.isArray(tools)) return undefined;
+  for (let at = 0; at < tools.length; at++) {
+    const tool = tools[at];
+    if (!isObject(tool) || DEFINED_BY_CLIENT.has(tool.type)) continue;
+    const found = keptIn(tool, `tools[${at}]`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function readMessages(messages: JsonValue | undefined, found: Found): void {
   if (!Array.isArray(messages)) refuse('messages', 'must be an array');
   if (messages.length === 0) refuse('messages', 'must not be empty');
   for (let i = 0; i < messages.length; i++) {
@@ -32,10 +59,13 @@ function readMessages(messages: JsonValue | undefined, needs: Needs): void {
     if (!ROLES.has(message.role)) {
       refuse(`messages[${i}].role`, `must be one of ${[...ROLES].join(', ')}`);
     }
-    const { content } = message;
-    if (Array.isArray(content)) readParts(content, needs);
+    const { content, audio } = message;
+    if (Array.isArray(content)) readParts(content, found, i);
     else if (typeof content !== 'string') checkNoContent(message, i);
-    if (message.audio !== undefined && message.audio !== null) needs.audio = true;
+    if (audio === undefined || audio === null) continue;
+    found.needs.audio = true;
+    // An answer that was spoken, by its name.
+    if (isObject(audio) && isName(audio.id)) found.kept ??= `messages[${i}].audio.id`;
   }
 }
 
@@ -57,12 +87,17 @@ function checkNoContent(message: JsonObject, i: number): void {
     );
 }
 
-function readParts(parts: JsonValue[], needs: Needs): void {
-  for (const part of parts) {
+function readParts(parts: JsonValue[], found: Found, message: number): void {
+  const { needs } = found;
+  for (let at = 0; at < parts.length; at++) {
+    const part = parts[at];
     if (!isObject(part)) continue;
     if (part.type === 'image_url') needs.image = true;
-    else if (part.type === 'file') needs.document = true;
-    else if (part.type === 'input_audio') needs.audio = true;
+    else if (part.type === 'file') {
+      needs.document = true;
+      const file = isObject(part.file) ? part.file : part;
+      if (isName(file.file_id)) found.kept ??= `messages[${message}].content[${at}].file.file_id`;
+    } else if (part.type === 'input_audio') needs.audio = true;
   }
 }
 

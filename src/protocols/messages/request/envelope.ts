@@ -5,6 +5,7 @@ import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import type { Envelope, Hints } from '../../protocol.ts';
 import { readModelName, refuse } from '../../shared/client.ts';
 import { addedTool } from '../wire-types.ts';
+import { isName, keptIn } from '../../shared/kept.ts';
 import { hashOfBeginning, lastTurn, estimateBody } from '../../shared/hints.ts';
 
 const SERVER_TOOL = /^(web_search|web_fetch|code_execution|tool_search|advisor|mcp_toolset)/;
@@ -22,7 +23,29 @@ function checkNumber(value: JsonObject, field: string, least: number, most: numb
   }
 }
 
-function checkTurns(value: JsonObject, needs: Needs): void {
+/** What is noted while the body is read. */
+interface Found {
+  needs: Needs;
+  /** The path of the first member that names what a provider keeps. */
+  kept: string | undefined;
+}
+
+/** Containers may be new, with skills that every account has. */
+function keptBeside({ container, thread, diagnostics }: JsonObject): string | undefined {
+  if (isName(container)) return 'container';
+  if (isObject(container)) {
+    if (isName(container.id)) return 'container.id';
+    const skills = Array.isArray(container.skills) ? container.skills : [];
+    const own = skills.findIndex((skill) => isObject(skill) && skill.type !== 'anthropic');
+    if (own >= 0) return `container.skills[${own}].skill_id`;
+  }
+  if (isObject(thread) && isName(thread.previous_message_id)) return 'thread.previous_message_id';
+  return isObject(diagnostics) && isName(diagnostics.previous_message_id)
+    ? 'diagnostics.previous_message_id'
+    : undefined;
+}
+
+function checkTurns(value: JsonObject, found: Found): void {
   const { messages } = value;
   if (!Array.isArray(messages) || messages.length === 0) refuse('messages', 'must be a non-empty array');
   const turns: readonly JsonValue[] = messages;
@@ -33,7 +56,7 @@ function checkTurns(value: JsonObject, needs: Needs): void {
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
       refuse(`messages[${index}].role`, 'must be "user", "assistant" or "system"');
     }
-    if (Array.isArray(content)) lookAtBlocks(content, needs);
+    if (Array.isArray(content)) lookAtBlocks(content, found, index);
     else if (typeof content !== 'string' && !setsOutputAlone(turn)) {
       refuse(`messages[${index}].content`, 'must be a string or an array of content blocks');
     }
@@ -46,29 +69,37 @@ function setsOutputAlone({ role, content, output_config: output }: JsonObject): 
 }
 
 /** Tool results may contain images and documents, and documents that consist of blocks may contain images. */
-function lookAtBlocks(blocks: readonly JsonValue[], needs: Needs): void {
+function lookAtBlocks(blocks: readonly JsonValue[], found: Found, turn: number): void {
+  const { needs } = found;
   for (const block of blocks) {
     if (!isObject(block)) continue;
-    const { type } = block;
+    const { type, source } = block;
+    if (isObject(source) && isName(source.file_id))
+      found.kept ??= `messages[${turn}].content[].source.file_id`;
     if (type === 'image') needs.image = true;
+    else if (type === 'container_upload') found.kept ??= `messages[${turn}].content[].file_id`;
     else if (type === 'tool_addition') {
       if (addedTool(block) !== undefined) needs.tools = true;
     } else if (type === 'tool_result') {
-      if (Array.isArray(block.content)) lookAtBlocks(block.content, needs);
-    } else if (type === 'document' && isObject(block.source)) {
-      const { source } = block;
+      if (Array.isArray(block.content)) lookAtBlocks(block.content, found, turn);
+    } else if (type === 'document' && isObject(source)) {
       if (source.type === 'content') {
-        if (Array.isArray(source.content)) lookAtBlocks(source.content, needs);
+        if (Array.isArray(source.content)) lookAtBlocks(source.content, found, turn);
       } else if (source.type !== 'text') needs.document = true;
     }
   }
 }
 
-function lookAtTools(tools: readonly JsonValue[], needs: Needs): void {
-  for (const tool of tools) {
+const DEFINED_BY_CLIENT: ReadonlySet<unknown> = new Set([undefined, null, 'custom']);
+
+function lookAtTools(tools: readonly JsonValue[], found: Found): void {
+  for (let at = 0; at < tools.length; at++) {
+    const tool = tools[at];
     if (!isObject(tool)) continue;
-    if (typeof tool.type === 'string' && isServerTool(tool.type)) needs.serverTools = true;
-    else needs.tools = true;
+    if (typeof tool.type === 'string' && isServerTool(tool.type)) found.needs.serverTools = true;
+    else found.needs.tools = true;
+    // The schema of a tool of the client's own may have members of any name.
+    if (!DEFINED_BY_CLIENT.has(tool.type)) found.kept ??= keptIn(tool, `tools[${at}]`);
   }
 }
 
@@ -106,11 +137,12 @@ function checkOptions(value: JsonObject): void {
 export function readCountEnvelope(value: JsonObject): Envelope {
   const model = readModelName(value);
   const needs: Needs = { ...NO_NEEDS };
-  checkTurns(value, needs);
+  const found: Found = { needs, kept: keptBeside(value) };
+  checkTurns(value, found);
   checkOptions(value);
-  if (Array.isArray(value.tools)) lookAtTools(value.tools, needs);
+  if (Array.isArray(value.tools)) lookAtTools(value.tools, found);
   lookAtOptions(value, needs);
-  return { model, stream: value.stream === true, needs };
+  return { model, stream: value.stream === true, needs, kept: found.kept };
 }
 
 export function readEnvelope(value: JsonObject): Envelope {

@@ -5,15 +5,30 @@ import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import type { Envelope, Hints } from '../../protocol.ts';
 import { readModelName, refuse } from '../../shared/client.ts';
 import { isHosted } from './tools.ts';
+import { isName, keptIn } from '../../shared/kept.ts';
 import { hashOfBeginning, hashOfKey, estimateBody } from '../../shared/hints.ts';
 
 export function readEnvelope(value: JsonObject): Envelope {
   const model = readModelName(value);
   checkOptions(value);
   const needs = { ...NO_NEEDS, thinking: asksToThink(value), structuredOutput: asksForStructure(value.text) };
-  readTools(value.tools, needs);
-  readInput(value, needs);
-  return { model, stream: value.stream === true, needs };
+  const found: Found = { needs, kept: keptBeside(value) };
+  readTools(value.tools, 'tools', found);
+  readInput(value, found);
+  return { model, stream: value.stream === true, needs, kept: found.kept };
+}
+
+/** What is noted while the body is read. */
+interface Found {
+  needs: Needs;
+  /** The path of the first member that names what a provider keeps. */
+  kept: string | undefined;
+}
+
+/** A conversation and a stored prompt are objects of the provider's, whatever they hold. */
+function keptBeside({ conversation, prompt }: JsonObject): string | undefined {
+  if (isGiven(conversation)) return 'conversation';
+  return isGiven(prompt) ? 'prompt' : undefined;
 }
 
 const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'developer']);
@@ -21,7 +36,7 @@ const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'dev
 /** With instructions, an earlier response or a stored prompt the input may be left out. */
 const INSTEAD_OF_INPUT = ['instructions', 'previous_response_id', 'conversation', 'prompt'] as const;
 
-function readInput(value: JsonObject, needs: Needs): void {
+function readInput(value: JsonObject, found: Found): void {
   const { input } = value;
   if (typeof input === 'string') return;
   if (input === undefined || input === null) {
@@ -32,23 +47,27 @@ function readInput(value: JsonObject, needs: Needs): void {
   if (input.length === 0 && !INSTEAD_OF_INPUT.some((name) => isGiven(value[name]))) {
     refuse('input', 'must not be empty');
   }
-  for (let index = 0; index < input.length; index++) readItem(input[index], index, needs);
+  for (let index = 0; index < input.length; index++) readItem(input[index], index, found);
 }
 
-function readItem(item: JsonValue | undefined, index: number, needs: Needs): void {
+function readItem(item: JsonValue | undefined, index: number, found: Found): void {
   if (!isObject(item)) refuse(`input[${index}]`, 'must be an object');
   const { type, role, content } = item;
   if (isGiven(type) && typeof type !== 'string') refuse(`input[${index}].type`, 'must be a string');
   if (isMessage(item)) {
     if (!ROLES.has(role)) refuse(`input[${index}].role`, `must be one of ${[...ROLES].join(', ')}`);
-    if (Array.isArray(content)) readParts(content, needs);
+    if (Array.isArray(content)) readParts(content, found, index, 'content');
     else if (typeof content !== 'string') {
       refuse(`input[${index}].content`, 'must be a string or an array');
     }
     return;
   }
-  if (Array.isArray(item.output)) readParts(item.output, needs);
-  if (type === 'additional_tools' || type === 'tool_search_output') readTools(item.tools, needs);
+  const { output } = item;
+  if (Array.isArray(output)) readParts(output, found, index, 'output');
+  else if (isObject(output) && isName(output.file_id)) found.kept ??= `input[${index}].output.file_id`;
+  if (type === 'additional_tools' || type === 'tool_search_output') {
+    readTools(item.tools, `input[${index}].tools`, found);
+  }
 }
 
 /** Some SDKs leave the type out. A reference has an id alone. */
@@ -56,23 +75,38 @@ export function isMessage({ type, role }: JsonObject): boolean {
   return type === 'message' || (!isGiven(type) && isGiven(role));
 }
 
-function readParts(parts: readonly JsonValue[], needs: Needs): void {
-  for (const part of parts) {
+function readParts(
+  parts: readonly JsonValue[],
+  found: Found,
+  item: number,
+  name: 'content' | 'output',
+): void {
+  const { needs } = found;
+  for (let at = 0; at < parts.length; at++) {
+    const part = parts[at];
     if (!isObject(part)) continue;
+    if (part.file_id !== undefined && isName(part.file_id)) {
+      found.kept ??= `input[${item}].${name}[${at}].file_id`;
+    }
     if (part.type === 'input_image') needs.image = true;
     else if (part.type === 'input_file') needs.document = true;
     else if (part.type === 'input_audio') needs.audio = true;
   }
 }
 
-function readTools(tools: JsonValue | undefined, needs: Needs): void {
+function readTools(tools: JsonValue | undefined, path: string, found: Found): void {
   if (!Array.isArray(tools)) return;
-  for (const tool of tools) {
+  for (let at = 0; at < tools.length; at++) {
+    const tool = tools[at];
     if (!isObject(tool)) continue;
-    if (isHosted(tool)) needs.serverTools = true;
-    else needs.tools = true;
+    if (isHosted(tool)) found.needs.serverTools = true;
+    else found.needs.tools = true;
+    if (!DEFINED_BY_CLIENT.has(tool.type)) found.kept ??= keptIn(tool, `${path}[${at}]`);
   }
 }
+
+/** Their schemas may have members of any name. */
+const DEFINED_BY_CLIENT: ReadonlySet<unknown> = new Set(['function', 'custom', 'namespace']);
 
 function asksToThink({ reasoning }: JsonObject): boolean {
   return isObject(reasoning) && isGiven(reasoning.effort) && reasoning.effort !== 'none';

@@ -1,0 +1,31 @@
+// Answers that later requests refer to, by `previous_response_id` or `item_reference`: what a body refers to, the body with what
+// was stored in the references' place, and what to store of an answer.
+// https://platform.openai.com/docs/guides/conversation-state
+import { GatewayError } from '../../../errors.ts';
+import type { AnswerPlace, StoredAnswers } from '../../protocol.ts';
+import { answerRecord, isWanted, outputOf, toStore } from './records.ts';
+import { references } from './references.ts';
+import { ResolvedReferences } from './resolve.ts';
+import { show, showInput } from './show.ts';
+
+function placesOf(id: string, text: string): { ids: string[]; keptAt: AnswerPlace | undefined } | undefined {
+  const record = answerRecord(text);
+  if (record === undefined) return undefined;
+  const items = outputOf(record.response).flatMap((item) => (typeof item.id === 'string' ? [item.id] : []));
+  const { heldBy, keptAt = heldBy === undefined ? undefined : { provider: heldBy, id } } = record;
+  return { ids: [id, ...items], keptAt };
+}
+
+export const stored: StoredAnswers = {
+  isWanted,
+  references,
+  resolve: (body, found, bounds) => new ResolvedReferences(body, found, bounds),
+  toStore,
+  show,
+  inputPath: '/input_items',
+  showInput,
+  placesOf,
+  showDeleted: (id) => ({ id, object: 'response', deleted: true }),
+  notFound: (id) =>
+    new GatewayError('not_found', `Response with id '${id}' not found.`, { param: 'response_id' }),
+};
