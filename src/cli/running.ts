@@ -52,6 +52,48 @@ export async function runningGateway(
   return newest;
 }
 
+/** Where a client on this machine finds a gateway. */
+export interface Serving {
+  /** Without a version. */
+  url: string;
+  status: GatewayStatus;
+}
+
+/** The gateway to point a program at: one of this user's, found by its control socket, because anybody may listen on a port. Of
+ *  several the one with this configuration comes first, then the one on its port, then the newest. */
+export async function servingGateway(config: Config, context: Context): Promise<Serving | undefined> {
+  const { networkName } = await import('../control/place.ts');
+  const network = networkName();
+  const { running } = await lookUpGateways(config, context);
+  const [best] = running
+    .filter(({ status }) => status.state !== 'stopping')
+    // Of another container, its addresses would lead to another program here.
+    .filter(({ status }) => (status.network ?? network) === network)
+    .map(({ status }) => ({ status, url: urlToUse(status.urls) }))
+    .filter((gateway): gateway is Serving => gateway.url !== undefined)
+    .reverse()
+    .map((gateway) => ({ gateway, rank: rankOf(gateway, config) }))
+    .sort((a, b) => a.rank - b.rank);
+  return best?.gateway;
+}
+
+function rankOf({ status, url }: Serving, { file, listen }: Config): number {
+  const usable = status.state === 'serving' ? 0 : 4;
+  return usable + (status.config === file ? 0 : 2) + (Number(new URL(url).port) === listen.port ? 0 : 1);
+}
+
+/** Where a gateway with this configuration would listen; undefined: on any free port. */
+export function configuredUrl({ listen: { hosts, port } }: Config): string | undefined {
+  if (port === 0) return undefined;
+  return urlToUse(hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`));
+}
+
+/** The address of a gateway for programs on this machine. */
+function urlToUse(urls: readonly string[]): string | undefined {
+  const here = urls.map((url) => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:'));
+  return here.find((url) => url.startsWith('http://127.0.0.1:')) ?? here[0];
+}
+
 export function noneRuns(config: Config, silent: readonly number[]): CliError {
   const [pid] = silent;
   const database = shownDatabase(config.database);
@@ -98,10 +140,12 @@ export async function openControl(
 ): Promise<ControlServer | undefined> {
   const { config, logger, logFile, end, context } = parts;
   const { startControl } = await import('../control/server.ts');
+  const { networkName } = await import('../control/place.ts');
   const status = async (): Promise<GatewayStatus> => ({
     pid: process.pid,
     version: version(),
     ...(await app.status()),
+    network: networkName(),
     log: logFile,
   });
   const handlers: ControlHandler[] = [

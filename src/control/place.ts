@@ -2,7 +2,7 @@
 // below the runtime or temporary folder. Whoever can connect can stop the gateway, so that only folders that no other user can
 // change are used.
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -20,6 +20,16 @@ const PIPES = '\\\\.\\pipe\\';
 /** `sun_path` has 104 bytes on macOS and 108 on Linux, with the zero at its end. */
 const LONGEST_PATH = 103;
 const SUFFIX = '.sock';
+
+/** The network of this process, by its name in the kernel; null: unknown. In a container that shares the data folder, 127.0.0.1 is
+ *  another machine. */
+export function networkName(): string | null {
+  try {
+    return readlinkSync('/proc/self/ns/net');
+  } catch {
+    return null;
+  }
+}
 
 /** In the order in which a server tries them. Readers look into all: their environment may differ from the server's. */
 export function socketFolders(

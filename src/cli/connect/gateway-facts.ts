@@ -1,33 +1,58 @@
-// The gateway that a tool is pointed at, as the configuration describes it: its address, and what a model's first target takes. No
-// gateway has to run.
+// The gateway that a tool is pointed at: the one that runs, else the one that the configuration describes; its address, and what a
+// model's first target takes. No gateway has to run.
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { readWindows } from '../../providers/discover.ts';
 import { CliError, type Context } from '../context.ts';
 import { learnModels, LIST_MS, withInventory, type Inventory } from '../inventory.ts';
-import { isRunning, runningUrl, type ReachedModel } from '../tools/reach.ts';
+import { configuredUrl, servingGateway } from '../running.ts';
+import type { ReachedModel } from '../tools/reach.ts';
 import { unknown } from '../with-store.ts';
 
 export interface GatewayFacts {
   /** Without a version. */
   url: string;
-  running: boolean;
+  /** Who listens there; `foreign`: a program that is no gateway of this user's on this database. */
+  state: 'running' | 'foreign' | 'free';
   model: ReachedModel;
   config: Config;
 }
 
-/** Rejects with CliError if the name is unknown, or the configuration has no fixed address. */
-export async function gatewayFacts(command: Command, context: Context, name: string): Promise<GatewayFacts> {
+/** Rejects with CliError if the name is unknown, or the configuration has no fixed address. `forNow`: one that counts as long as the
+ *  gateway runs is enough. */
+export async function gatewayFacts(
+  command: Command,
+  context: Context,
+  name: string,
+  { forNow = false } = {},
+): Promise<GatewayFacts> {
   const read = async (inventory: Inventory): Promise<GatewayFacts> => {
-    const url = runningUrl(inventory.config);
-    if (url === undefined) {
+    const { config } = inventory;
+    const running = await servingGateway(config, context);
+    const url = running?.url ?? configuredUrl(config);
+    if (url === undefined || (config.listen.port === 0 && !forNow)) {
       throw new CliError('listen.port is 0: settings need a fixed address; set a port in the configuration');
     }
     await learnModels(inventory, context);
-    const running = await isRunning(inventory.client, url);
-    return { url, running, model: await describe(inventory, name), config: inventory.config };
+    const state = running === undefined ? await stateOf(url) : 'running';
+    return { url, state, model: await describe(inventory, name), config };
   };
   return withInventory(command, context, read, { mayLackProviders: true });
+}
+
+const CONNECT_MS = 1000;
+
+async function stateOf(url: string): Promise<'foreign' | 'free'> {
+  const { connect } = await import('node:net');
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port), timeout: CONNECT_MS });
+  return new Promise((resolve) => {
+    const end = (state: 'foreign' | 'free') => (): void => {
+      socket.destroy();
+      resolve(state);
+    };
+    socket.once('connect', end('foreign')).once('error', end('free')).once('timeout', end('free'));
+  });
 }
 
 async function describe({ routing, client, config }: Inventory, name: string): Promise<ReachedModel> {

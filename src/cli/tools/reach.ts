@@ -1,4 +1,4 @@
-// The gateway that a started tool uses: the one that runs on the configured address with the same database, else one in this process.
+// The gateway that a started tool uses: one of this user's that runs on the same database, else one in this process.
 // That one has a free port of its own: what ends with a tool must not be where other programs expect a gateway.
 import { readBody } from '../../providers/exchange.ts';
 import type { Config } from '../../config/config.ts';
@@ -10,7 +10,7 @@ import { createDirectClient } from '../../providers/direct-client.ts';
 import { decodeModel } from '../../protocols/shared/model-list.ts';
 import type { Store } from '../../store/store.ts';
 import { CliError, version, type Context } from '../context.ts';
-import { dataFolderOf } from '../running.ts';
+import { dataFolderOf, servingGateway } from '../running.ts';
 import { clean } from '../ui/style.ts';
 
 /** A name that a tool may send, as the gateway lists it. */
@@ -51,11 +51,13 @@ const MAX_ANSWER = 8 * 1024 * 1024;
 const GRACE_MS = 500;
 
 export async function reachGateway(parts: Parts): Promise<ReachedGateway> {
-  const { config, key } = parts;
+  const { config, key, context } = parts;
   const client = createDirectClient();
-  const running = runningUrl(config);
-  if (running !== undefined && (await isOurs(client, running, key))) {
-    return { url: running, model: askModel(client, running, key), stop: () => client.close() };
+  const running = await servingGateway(config, context);
+  // In maintenance it would refuse every request.
+  if (running?.status.state === 'serving') {
+    const { url } = running;
+    return { url, model: askModel(client, url, key), stop: () => client.close() };
   }
   const app = await startOwn(parts);
   const url = `http://${LOCALHOST}:${app.port}`;
@@ -66,35 +68,6 @@ export async function reachGateway(parts: Parts): Promise<ReachedGateway> {
       await Promise.all([client.close(), app.stop()]);
     },
   };
-}
-
-/** Where a running gateway would listen; undefined: any free port. */
-export function runningUrl({ listen: { hosts, port } }: Config): string | undefined {
-  const host = hosts[0];
-  if (host === undefined || port === 0) return undefined;
-  if (host === '0.0.0.0' || host === '::') return `http://${LOCALHOST}:${port}`;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-/** Whether a gateway, with whatever database, answers there. */
-export async function isRunning(client: ProviderClient, url: string): Promise<boolean> {
-  try {
-    const { status, value } = await ask(client, `${url}/health`);
-    return isObject(value) && typeof value.database === 'string' && (status === 200 || status === 503);
-  } catch {
-    return false;
-  }
-}
-
-/** The key was made in this database just now: only a gateway on the same database accepts it. */
-async function isOurs(client: ProviderClient, url: string, key: string): Promise<boolean> {
-  try {
-    const { status, value } = await ask(client, `${url}/health`);
-    if (status !== 200 || !isObject(value) || value.database !== 'ok') return false;
-    return (await ask(client, `${url}/v1/models?limit=1`, key)).status === 200;
-  } catch {
-    return false;
-  }
 }
 
 async function startOwn({ load, store, tool, context }: Parts) {
@@ -171,13 +144,9 @@ function reasonIn(answer: unknown): string | undefined {
 async function ask(
   client: ProviderClient,
   url: string,
-  key?: string,
+  key: string,
 ): Promise<{ status: number; value: unknown }> {
-  const headers = [
-    'accept',
-    'application/json',
-    ...(key === undefined ? [] : ['authorization', `Bearer ${key}`]),
-  ];
+  const headers = ['accept', 'application/json', 'authorization', `Bearer ${key}`];
   const timeout = { connect: ANSWER_MS, firstByte: ANSWER_MS, idle: ANSWER_MS, whole: ANSWER_MS };
   const call = { url, method: 'GET' as const, headers, stream: false, timeout };
   const reply = await client.open(call, cancelledAfter(ANSWER_MS));

@@ -140,12 +140,12 @@ function heading({ tool, facts: { url, model } }: View, style: Style, width: num
     : lines;
 }
 
-function describe({ tool, facts: { url, running, model } }: View) {
+function describe({ tool, facts: { url, state, model } }: View) {
   return {
     tool: tool.name,
     title: tool.title,
     url,
-    running,
+    running: state === 'running',
     model: { name: model.name, target: model.target, context_window: model.window, max_output: model.output },
   };
 }
@@ -158,8 +158,13 @@ function printSteps(steps: readonly string[], { stdout }: Context): void {
   ]);
 }
 
-export function warnIfStopped({ url, running }: GatewayFacts, { stderr }: Context): void {
-  if (!running) say(stderr, `no gateway answers at ${url} now; start one: gateway serve`);
+export function warnIfStopped({ url, state }: GatewayFacts, { stderr }: Context): void {
+  if (state === 'free') say(stderr, `no gateway answers at ${url} now; start one: gateway serve`);
+  if (state === 'foreign')
+    say(
+      stderr,
+      `warning: the program that listens at ${url} is no gateway of yours on this database, and would get the key and all prompts; end it, or choose another listen.port`,
+    );
 }
 
 export async function printWritten(

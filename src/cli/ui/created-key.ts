@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts';
 import type { ProtocolOutline } from '../../protocols/protocol.ts';
 import type { Key } from '../../store/store.ts';
 import type { Context } from '../context.ts';
+import { configuredUrl, servingGateway } from '../running.ts';
 import { limitText } from '../with-store.ts';
 import { assignTierCommand, withCommand } from './lines.ts';
 import { clean, createStyle, formatTime, printLines, widthOf } from './style.ts';
@@ -40,7 +41,7 @@ export async function printCreated(
     '',
     ...members,
     '',
-    ...(await howToUse(key, config, { dim: style.dim, width })),
+    ...(await howToUse(key, config, { dim: style.dim, width, context })),
   ]);
 }
 
@@ -49,19 +50,12 @@ const ROW_INDENT = 13;
 async function howToUse(
   key: Key,
   config: Config,
-  { dim, width }: { dim: (text: string) => string; width: number | undefined },
+  { dim, width, context }: { dim: (text: string) => string; width: number | undefined; context: Context },
 ): Promise<string[]> {
   const { outlines } = await import('../../protocols/outlines.ts');
-  const { hosts, port } = config.listen;
-  const host =
-    hosts.includes('127.0.0.1') || hosts[0] === undefined || /^(0\.0\.0\.0|::)$/.test(hosts[0])
-      ? '127.0.0.1'
-      : hosts[0];
-  const base =
-    port === 0
-      ? 'the base URL that `gateway serve` prints'
-      : `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const urlOf = ({ setup }: ProtocolOutline): string => (port === 0 ? base : base + setup.base);
+  const url = (await servingGateway(config, context))?.url ?? configuredUrl(config);
+  const urlOf = ({ setup }: ProtocolOutline): string =>
+    url === undefined ? 'the base URL that `gateway serve` prints' : url + setup.base;
   const column = Math.max(...Object.values(outlines).map((protocol) => urlOf(protocol).length));
   const allowed = PROTOCOL_NAMES.filter((name) => key.permissions.includes(name)).map(
     (name) => outlines[name],

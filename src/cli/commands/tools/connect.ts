@@ -284,7 +284,7 @@ async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promis
   const { gatewayFacts } = await import('../../connect/gateway-facts.ts');
   const { newKey } = await import('../../tools/keys.ts');
   const setup = environmentFor(tool);
-  const facts = await gatewayFacts(command, context, options.model);
+  const facts = await gatewayFacts(command, context, options.model, { forNow: true });
   const key = await withDatabase(
     facts.config,
     async (store) => (await keyGiven(store, run)) ?? newKey(store, context, tool?.name ?? 'env'),

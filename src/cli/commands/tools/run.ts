@@ -31,7 +31,7 @@ export function defineRun(run: Command, context: Context): void {
       'after',
       `\nTools:\n${TOOLS.map(({ name, title }) => `  ${name.padEnd(width)}  ${title}`).join('\n')}\n` +
         `  ${'--'.padEnd(width)}  any program, with the variables of the official SDKs\n` +
-        '\nA gateway that runs on the configured address is used; otherwise one runs as long as the tool does. --model' +
+        '\nYour gateway is used if one runs on this database; otherwise one runs as long as the tool does. --model' +
         '\nmay also follow the tool; all other words after it are its own.' +
         '\n\nExamples:\n  gateway run claude\n  gateway run --model openai/gpt-5.2 claude -p "What does this project do?"' +
         '\n  gateway run codex exec "Add a test"\n  gateway run -- node app.js',
