@@ -70,12 +70,13 @@ it.each([60, 100, 160])('wraps at words at %i columns', async (columns) => {
 });
 
 it.each([60, 100, 160, undefined])(
-  'shows the first key once, alone on its line, in lines that a shell takes (%s columns)',
+  'shows the first key once, in lines that a shell takes (%s columns)',
   async (columns) => {
     const text = await bannerOf(createShell(), { columns, firstKey: FIRST_KEY });
     expect(text.split(FIRST_KEY)).toHaveLength(2);
-    expect(text.split('\n')).toContain(FIRST_KEY);
-    const [lines = ''] = /^GATEWAY_KEY=[^]*?\n\n/m.exec(text) ?? [];
+    const isNarrow = columns !== undefined && columns < 70;
+    expect(text.split('\n')).toContain(isNarrow ? FIRST_KEY : `export GATEWAY_KEY=${FIRST_KEY}`);
+    const [lines = ''] = /^export GATEWAY_KEY=[^]*?\n\n/m.exec(text) ?? [];
     const script = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }\n${lines}`;
     const { stdout, stderr } = spawnSync('sh', ['-eu', '-c', script], { encoding: 'utf8' });
     const words = stdout.split('\0');
@@ -95,6 +96,14 @@ it.each([60, 100, 160, undefined])(
     expect(stderr).toBe('');
   },
 );
+
+it('has one line for the addresses of a protocol, and says what comes next', async () => {
+  const text = await bannerOf(createShell(), { columns: 100 });
+  expect(text).toContain('chat       http://127.0.0.1:8787/v1 (also [::1])\n');
+  expect(text).toMatch(
+    /Next:\n {2}gateway run claude .*\n {2}gateway connect .*\n {2}gateway dashboard .*\n/,
+  );
+});
 
 it.each([40, 60, 100])(
   'a command that is broken over lines is still one for a shell (%i columns)',

@@ -43,12 +43,7 @@ export async function printBanner(running: Running, context: Context): Promise<v
   printLines(context.stdout, [
     style.bold(`gateway ${version()} is listening${background ? ' in the background' : ''}`),
     '',
-    ...app.endpoints.flatMap(({ name, base }) =>
-      rows(
-        name,
-        app.urls.map((url) => style.cyan(url + base)),
-      ),
-    ),
+    ...app.endpoints.flatMap(({ name, base }) => rows(name, addresses(app.urls, base, style))),
     ...path('database', clean(store.location)),
     ...(config.file === null
       ? rows('config', words('none: uses the providers of the environment'))
@@ -62,7 +57,38 @@ export async function printBanner(running: Running, context: Context): Promise<v
     ...(firstKey === undefined
       ? await keyLines(store, config, { style, width })
       : firstKeyLines(firstKey, app, config, { style, width })),
+    '',
+    ...nextLines({ style, width }),
   ]);
+}
+
+/** One line for all hosts, which share a port. */
+function addresses([first = '', ...others]: readonly string[], base: string, style: Style): string[] {
+  const { port } = new URL(first);
+  if (others.some((url) => new URL(url).port !== port)) {
+    return [first, ...others].map((url) => style.cyan(url + base));
+  }
+  const also = others.map((url) => new URL(url).hostname).join(', ');
+  return [style.cyan(first + base) + (also === '' ? '' : style.dim(` (also ${also})`))];
+}
+
+/** What a person does next. */
+const NEXT = [
+  ['gateway run claude', 'an agent on this gateway, for that one process'],
+  ['gateway connect', 'settings of editors, agents and SDKs'],
+  ['gateway dashboard', 'usage, keys and limits in the browser'],
+] as const;
+
+function nextLines({ style, width = Infinity }: Page): string[] {
+  const column = Math.max(...NEXT.map(([command]) => command.length)) + 4;
+  return [
+    'Next:',
+    ...NEXT.map(([command, what]) =>
+      column + what.length > width
+        ? `  ${style.bold(command)}`
+        : `  ${style.bold(command.padEnd(column - 2))}${style.dim(what)}`,
+    ),
+  ];
 }
 
 function namesOf({ name, source, models }: ProviderConfig): string[] {
@@ -120,9 +146,10 @@ function firstKeyLines(key: string, app: Running['app'], config: Config, page: P
       width,
     ),
     '',
-    // The key has a line of its own; the shell joins the two lines.
-    'GATEWAY_KEY=\\',
-    style.bold(style.green(key)),
+    // fish has no assignment without `export`. On a narrow terminal the key has a line of its own, which the shell joins.
+    ...(width !== undefined && EXPORT.length + key.length > width
+      ? [`${EXPORT}\\`, style.bold(style.green(key))]
+      : [EXPORT + style.bold(style.green(key))]),
     ...curlLines(app.urls[0] ?? '', width),
     '',
     ...limitLines('local', 'enterprise', config, page),
@@ -151,6 +178,7 @@ function curlLines(url: string, width: number | undefined): string[] {
   );
 }
 
+const EXPORT = 'export GATEWAY_KEY=';
 const BODY_INDENT = ' '.repeat(6);
 
 const MAX_NAMED = 5;
