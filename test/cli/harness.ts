@@ -38,6 +38,8 @@ export interface Shell {
       /** What a person answers to every question, or to one after the other until the input ends. undefined: there is no
        *  terminal to ask on. */
       answer?: string | readonly string[];
+      /** Keys that a person presses, one after the other, each time when the terminal is read. */
+      keys?: readonly string[];
       /** What standard input holds. */
       input?: string;
     },
@@ -84,7 +86,7 @@ export function createShell(home = temporaryDirectory()): Shell {
     },
     die: (signal) => void deaths.push(signal),
   };
-  const run: Shell['run'] = async (line, { columns, env = {}, answer, input } = {}) => {
+  const run: Shell['run'] = async (line, { columns, env = {}, answer, keys, input } = {}) => {
     const stdout = capture(columns);
     const stderr = capture(columns);
     const argv = typeof line === 'string' ? line.split(' ').filter((word) => word !== '') : line;
@@ -93,12 +95,25 @@ export function createShell(home = temporaryDirectory()): Shell {
       stderr.write(question);
       return Promise.resolve(typeof answer === 'string' ? answer : answers?.shift());
     };
+    const pressed = [...(keys ?? [])];
+    const onKey: Context['onKey'] = (listener) => {
+      let isOver = false;
+      const press = (): void => {
+        const key = isOver ? undefined : pressed.shift();
+        if (key === undefined) return;
+        listener(key);
+        setImmediate(press);
+      };
+      setImmediate(press);
+      return () => (isOver = true);
+    };
     const code = await execute(argv, {
       ...base,
       stdout,
       stderr,
       env: { ...base.env, ...env },
       ask: answer === undefined ? undefined : ask,
+      onKey: keys === undefined ? undefined : onKey,
       readInput: () => Promise.resolve(input ?? ''),
     });
     return { code, stdout: stdout.text, stderr: stderr.text };

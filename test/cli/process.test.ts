@@ -282,12 +282,12 @@ describe('serve', () => {
     const child = start(['serve', '--port', '0', '--host', '127.0.0.1', '--log', 'off'], { directory });
     const stderr = child.stderr === null ? '' : text(child.stderr);
     const banner = await until(child.stdout, /^curl .*\n/m);
-    expect(banner).toMatch(/^sk-gw-[0-9A-Za-z]{40,}$/m);
+    expect(banner).toMatch(/^export GATEWAY_KEY=sk-gw-[0-9A-Za-z]{40,}$/m);
     expect(banner.match(/sk-gw-[0-9A-Za-z]{40,}/g)).toHaveLength(1);
     expect(banner).toMatch(/chat +http:\/\/127\.0\.0\.1:\d+\/v1\n/);
     expect(banner).toMatch(/messages +http:\/\/127\.0\.0\.1:\d+\n/);
     expect(banner).toContain(join(directory, 'gateway', 'gateway.db'));
-    const [lines = ''] = /^GATEWAY_KEY=[^]*^curl .*$/m.exec(banner) ?? [];
+    const [lines = ''] = /^export GATEWAY_KEY=[^]*^curl .*$/m.exec(banner) ?? [];
     const shell = spawn('sh', ['-c', lines.replace('curl ', 'curl -sS ')], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });

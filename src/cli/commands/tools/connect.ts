@@ -15,7 +15,7 @@ import {
   type ConnectTool,
 } from '../../connect/tools.ts';
 import type { Store } from '../../../store/store.ts';
-import { CliError, type Context } from '../../context.ts';
+import { CliError, ProgramEnd, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson } from '../../ui/style.ts';
 import { isValid, revokeAuditedKey, withDatabase, withStore } from '../../with-store.ts';
@@ -76,17 +76,46 @@ async function runConnect(
 ): Promise<void> {
   const chosen = (['write', 'undo', 'env'] as const).filter((option) => options[option] === true);
   if (chosen.length > 1) command.error(`error: --${chosen.join(' and --')} exclude each other`);
-  const tool = name === undefined ? undefined : await mustFind(name);
   const { openConnections } = await import('../../connect/connections.ts');
   const { defaultPaths } = await import('../../../config/load.ts');
   const connections = openConnections(path.join(path.dirname(defaultPaths(context.env).database), 'connect'));
   const home = context.env['HOME'] ?? homedir();
   const places: Places = { env: context.env, platform: process.platform, home };
-  const run: Run = { options, command, context, places, connections };
+  const picked =
+    name === undefined && options.undo !== true
+      ? await pickTool(options, command, { context, places })
+      : undefined;
+  const known = name ?? picked?.tool;
+  const tool = known === undefined ? undefined : await mustFind(known);
+  const run: Run = {
+    options: { ...options, model: picked?.model ?? options.model },
+    command,
+    context,
+    places,
+    connections,
+  };
   if (options.env === true) await printEnvironment(tool, run);
   else if (tool !== undefined) await (options.undo === true ? undoTool(tool, run) : connectTool(tool, run));
   else if (chosen.length > 0) command.error(`error: name a tool (${CONNECT_NAMES.join(', ')})`);
   else await listTools(run);
+}
+
+/** On a terminal, a person picks; undefined elsewhere, and where the options need no tool. */
+async function pickTool(
+  options: Options,
+  command: Command,
+  { context, places }: Pick<Run, 'context' | 'places'>,
+): Promise<{ tool: string; model: string } | undefined> {
+  const { canPick } = await import('../../ui/pick.ts');
+  if (options.json === true || options.env === true || !canPick(context)) return undefined;
+  const { askForTool } = await import('../../tools/ask-for-tool.ts');
+  const tools = CONNECT_TOOLS.map((tool) => {
+    return { name: tool.name, title: tool.title, installed: isInstalled(tool, context, places) };
+  });
+  const isNamed = command.getOptionValueSource('model') === 'cli';
+  const picked = await askForTool('connect', tools, isNamed ? options.model : undefined, command, context);
+  if (picked === undefined) throw new ProgramEnd(130);
+  return picked;
 }
 
 async function mustFind(name: string): Promise<ConnectTool> {

@@ -58,7 +58,7 @@ async function runCommand(
   command: Command,
   context: Context,
 ): Promise<void> {
-  const choice = await choose(words, context);
+  const choice = await choose(words.length === 0 ? await asked(options, command, context) : words, context);
   const signals = relaySignals(context);
   const undo: (() => Promise<void> | void)[] = [() => signals.stop()];
   let ended: { code: number; signal: NodeJS.Signals | null };
@@ -114,6 +114,20 @@ async function start(choice: Choice, { options, command, context, signals, undo 
   const args = [...(setup.args ?? []), ...choice.args];
   const env = environment(context.env, setup);
   return runProgram({ file: choice.file, args, env, cwd: context.cwd }, signals);
+}
+
+/** The words that a person picks on a terminal; none elsewhere. */
+async function asked(options: Options, command: Command, context: Context): Promise<string[]> {
+  const { canPick } = await import('../../ui/pick.ts');
+  if (!canPick(context)) return [];
+  const { askForTool } = await import('../../tools/ask-for-tool.ts');
+  const tools = TOOLS.map(({ name, title, program }) => {
+    return { name, title, installed: findProgram(program, context) !== undefined };
+  });
+  const isNamed = command.getOptionValueSource('model') === 'cli';
+  const picked = await askForTool('run', tools, isNamed ? options.model : undefined, command, context);
+  if (picked === undefined) throw new ProgramEnd(130);
+  return [picked.tool, '--model', picked.model];
 }
 
 /** Throws CliError if there is no such tool, or it is not installed. */
