@@ -87,7 +87,7 @@ describe('export and import', () => {
       /:2: hour.hour is missing or not right/,
     ],
     [
-      '{"type":"export","version":1}\n{"type":"hour","account_id":1,"hour":1,"requests":1}',
+      '{"type":"export","version":1}\n{"type":"account","id":1,"name":"a","tier":"free","created_at":0}',
       /ends early: its last line/,
     ],
     [
@@ -95,8 +95,9 @@ describe('export and import', () => {
       /:2: the counts .* are not those of the lines/,
     ],
     [
-      '{"type":"export","version":1}\n{"type":"hour","account_id":1,"hour":1,"requests":1}\n{"type":"hour","account_id":1,"hour":1,"requests":1}\n' +
-        '{"type":"end","counts":{"hour":2}}',
+      '{"type":"export","version":1}\n{"type":"account","id":1,"name":"a","tier":"free","created_at":0}\n' +
+        '{"type":"hour","account_id":1,"hour":0,"requests":1}\n{"type":"hour","account_id":1,"hour":0,"requests":1}\n' +
+        '{"type":"end","counts":{"account":1,"hour":2}}',
       /is not a whole export: it names .* twice/,
     ],
   ])('imports nothing of a file that is not right: %s', async (text, message) => {
@@ -108,6 +109,93 @@ describe('export and import', () => {
     expect(stderr).toContain('nothing was imported');
     const records = (await shell.run('export')).stdout.trimEnd().split('\n');
     expect(records).toHaveLength(2);
+  });
+
+  const RIGHT = {
+    account: { type: 'account', id: 1, name: 'alice', tier: 'free', created_at: HOUR },
+    removed_account: { type: 'removed_account', id: 2, data_left: 1 },
+    key: {
+      ...{ type: 'key', id: 'key_one', account_id: 1, hash: 'a'.repeat(64), prefix: 'sk-gw-abc123' },
+      ...{ label: null, permissions: ['chat'], models: null, created_at: HOUR },
+      ...{ last_used_at: null, expires_at: null, revoked_at: null },
+    },
+    hour: { type: 'hour', account_id: 1, hour: HOUR, requests: 3 },
+    usage: {
+      ...{ type: 'usage', at: HOUR, account_id: 1, key_id: 'key_one', endpoint: 'chat', model_asked: 'auto' },
+      ...{ provider: 'sim', model: 'echo', status: 200, streamed: false, input: 1, cache_read: 0 },
+      ...{ cache_write: 0, output: 1, reasoning: null, cost_usd: 0.5, first_byte_ms: 1.5, duration_ms: 2.5 },
+      ...{ error: null, request_id: 'req_1', attempts: 1, detail: null },
+    },
+  };
+  type Type = keyof typeof RIGHT;
+
+  /** An export whose record of this type has other members. */
+  function exportWith(type: Type, change: object): string {
+    const records = Object.values(RIGHT).map((one) => (one.type === type ? { ...one, ...change } : one));
+    const counts = Object.fromEntries(records.map((one) => [one.type, 1]));
+    const lines = [{ type: 'export', version: 1 }, ...records, { type: 'end', counts }];
+    return lines.map((line) => JSON.stringify(line)).join('\n');
+  }
+
+  it.each<[Type, object]>([
+    ['account', { name: 'a\u001b[31mb' }],
+    ['account', { name: ' alice' }],
+    ['account', { name: '' }],
+    ['account', { id: 0 }],
+    ['account', { tier: 'a\nb' }],
+    ['account', { created_at: -1 }],
+    ['account', { created_at: 8.64e15 + 1 }],
+    ['removed_account', { data_left: 2 }],
+    ['removed_account', { id: 1 }],
+    ['key', { permissions: ['chat', 'everything'] }],
+    ['key', { permissions: ['chat', 'chat'] }],
+    ['key', { permissions: 'chat' }],
+    ['key', { label: 'a\u202eb' }],
+    ['key', { models: ['a\u0000'] }],
+    ['key', { id: "x' OR 1=1" }],
+    ['key', { prefix: '=1+1' }],
+    ['key', { expires_at: 1.5 }],
+    ['key', { account_id: 2 }],
+    ['key', { account_id: 7 }],
+    ['hour', { requests: -5 }],
+    ['hour', { requests: 1.5 }],
+    ['hour', { hour: HOUR + 1 }],
+    ['hour', { hour: -3_600_000 }],
+    ['hour', { account_id: 7 }],
+    ['usage', { account_id: 7 }],
+    ['usage', { endpoint: 'everything' }],
+    ['usage', { input: -1 }],
+    ['usage', { cost_usd: -0.01 }],
+    ['usage', { duration_ms: -1 }],
+    ['usage', { status: 0 }],
+    ['usage', { attempts: -1 }],
+    ['usage', { model_asked: 'x'.repeat(257) }],
+    ['usage', { provider: 'a\u0007' }],
+    ['usage', { error: 'a\r\nb' }],
+    ['usage', { request_id: 'req_\u001b[2J' }],
+    ['usage', { detail: '[1]' }],
+    ['usage', { detail: 'none' }],
+  ])(
+    'import writes nothing of a file whose %s has what the gateway never writes: %o',
+    async (type, change) => {
+      const shell = createShell();
+      writeFileSync(at(shell, 'bad.jsonl'), exportWith(type, change));
+      const { code, stdout, stderr } = await shell.run('import bad.jsonl');
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      const line = Object.keys(RIGHT).indexOf(type) + 2;
+      const member = Object.keys(change)[0] ?? '';
+      expect(stderr.startsWith(`gateway: bad.jsonl:${line}: ${type}.${member} `), stderr).toBe(true);
+      expect(stderr).toMatch(/nothing was imported\n$/);
+      expect((await shell.run('export')).stdout.trimEnd().split('\n')).toHaveLength(2);
+    },
+  );
+
+  it('import writes a file whose values are right, also usage of a removed account', async () => {
+    const shell = createShell();
+    writeFileSync(at(shell, 'good.jsonl'), exportWith('usage', { account_id: 2 }));
+    expect((await shell.run('import good.jsonl')).stdout).toBe(
+      'imported 1 account, 1 key, 1 hourly count, 1 request\n',
+    );
   });
 
   it('create no database where none is, and say so', async () => {

@@ -274,6 +274,33 @@ describe('usage --by', () => {
     ]);
     expect((await shell.run('usage --csv --json')).code).toBe(2);
   });
+
+  it('P44: --csv gives a spreadsheet nothing to compute: what begins like a formula gets an apostrophe', async () => {
+    const shell = createShell();
+    await shell.run(['keys', 'create', '--account', '=1+1']);
+    const cells = new Map([
+      ['=cmd|x', `'=cmd|x`],
+      ['+1', `'+1`],
+      ['-1', `'-1`],
+      ['@SUM(A1)', `'@SUM(A1)`],
+      ['\t=1', `'\\u0009=1`],
+      ['\r=1', `'\\u000d=1`],
+      ['＝1', `'＝1`],
+      ['a;=1', `"a;'=1"`],
+      ['a=1', 'a=1'],
+      ["'=1", "'=1"],
+      ['"=1', '"""=1"'],
+    ]);
+    await withStore(shell, async (store) => {
+      const { id } = (await store.listAccounts())[0] ?? { id: 0 };
+      const rows = Array.from(cells.keys(), (model, n) => row({ accountId: id, model, at: NOW - n }));
+      await store.recordUsage(rows);
+    });
+    const { stdout } = await shell.run('usage --by model --csv');
+    const lines = stdout.trimEnd().split('\n').slice(1);
+    const starts = lines.map((line) => line.slice(0, line.indexOf(',sim'))).sort();
+    expect(starts).toEqual(Array.from(cells.values(), (cell) => `'=1+1,${cell}`).sort());
+  });
 });
 
 describe('usage --watch', () => {

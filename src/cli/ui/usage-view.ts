@@ -3,6 +3,7 @@ import type { AccountUsage, PrintedTotals } from '../../accounts/usage-report.ts
 import type { Grouping } from '../../store/store.ts';
 import { chart, meter } from './chart.ts';
 import type { Context } from '../context.ts';
+import { csvLine } from './csv.ts';
 import {
   clean,
   createStyle,
@@ -327,12 +328,11 @@ const CSV_TOTALS = [
 /** RFC 4180, with the names that `--json` has: the names, then a line for each group or for the account. Times in UTC. */
 export function usageCsv(by: Grouping | undefined): { head: string; lines: (row: AccountUsage) => string[] } {
   const members = by === undefined || by === 'account' ? [] : MEMBERS[by];
-  const line = (fields: readonly unknown[]): string => fields.map(csvField).join(',');
   return {
-    head: line(['account', ...members, ...CSV_TOTALS, 'first_byte_p50_ms', 'first_byte_p95_ms']),
+    head: csvLine(['account', ...members, ...CSV_TOTALS, 'first_byte_p50_ms', 'first_byte_p95_ms']),
     lines: ({ account, totals, by: groups = [] }) =>
       (by === undefined ? [{ totals }] : groups).map((group: Counted & Record<string, unknown>) =>
-        line([
+        csvLine([
           account,
           ...members.map((member) => group[member]),
           ...CSV_TOTALS.map((name) => group.totals[name]),
@@ -341,11 +341,4 @@ export function usageCsv(by: Grouping | undefined): { head: string; lines: (row:
         ]),
       ),
   };
-}
-
-function csvField(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  if (typeof value !== 'string') return JSON.stringify(value);
-  const text = clean(value);
-  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

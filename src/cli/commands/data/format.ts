@@ -2,68 +2,13 @@
 // record a line, with the members of StoredRecord in snake case.
 import type { StoredRecord } from '../../../store/store.ts';
 import { CliError } from '../../context.ts';
+import { createOwners, MEMBERS } from './members.ts';
 
 const VERSION = 1;
 
 export type Counts = Record<StoredRecord['type'], number>;
 
 export const noCounts = (): Counts => ({ account: 0, removed_account: 0, key: 0, hour: 0, usage: 0 });
-
-type Check = (value: unknown) => boolean;
-
-const text: Check = (value) => typeof value === 'string';
-const number: Check = (value) => typeof value === 'number' && Number.isFinite(value);
-const whole: Check = (value) => Number.isSafeInteger(value);
-const flag: Check = (value) => typeof value === 'boolean';
-const texts: Check = (value) => Array.isArray(value) && value.every(text);
-const hash: Check = (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
-const optional =
-  (check: Check): Check =>
-  (value) =>
-    value === null || check(value);
-
-/** The members of each record as the file names them. */
-const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<string, Check>>>> = {
-  account: { id: whole, name: text, tier: text, created_at: whole },
-  removed_account: { id: whole, data_left: whole },
-  key: {
-    id: text,
-    account_id: whole,
-    hash,
-    prefix: text,
-    label: optional(text),
-    permissions: texts,
-    models: optional(texts),
-    created_at: whole,
-    last_used_at: optional(whole),
-    expires_at: optional(whole),
-    revoked_at: optional(whole),
-  },
-  hour: { account_id: whole, hour: whole, requests: whole },
-  usage: {
-    at: whole,
-    account_id: whole,
-    key_id: text,
-    endpoint: text,
-    model_asked: text,
-    provider: optional(text),
-    model: optional(text),
-    status: whole,
-    streamed: flag,
-    input: optional(whole),
-    cache_read: optional(whole),
-    cache_write: optional(whole),
-    output: optional(whole),
-    reasoning: optional(whole),
-    cost_usd: optional(number),
-    first_byte_ms: optional(number),
-    duration_ms: number,
-    error: optional(text),
-    request_id: optional(text),
-    attempts: optional(whole),
-    detail: optional(text),
-  },
-};
 
 const camel = (name: string): string =>
   name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
@@ -103,6 +48,7 @@ export async function* importedRecords(
   name: string,
   counts: Counts,
 ): AsyncGenerator<StoredRecord[]> {
+  const owners = createOwners();
   let batch: StoredRecord[] = [];
   let at = 0;
   let ended = false;
@@ -117,6 +63,8 @@ export async function* importedRecords(
       ended = true;
     } else {
       const record = recordOf(value, fault);
+      const ownerFault = owners.fault(record);
+      if (ownerFault !== undefined) throw fault(ownerFault);
       counts[record.type] += 1;
       batch.push(record);
     }
@@ -164,7 +112,9 @@ function recordOf(line: Record<string, unknown>, fault: Fault): StoredRecord {
   if (members === undefined) throw fault(`unknown type ${JSON.stringify(line['type'])}`);
   const record: Record<string, unknown> = { type };
   for (const [name, member] of NAMES[type] ?? []) {
-    if (members[name]?.(line[name]) !== true) throw fault(`${type}.${name} is missing or not right`);
+    const rule = members[name];
+    if (rule?.fits(line[name]) !== true)
+      throw fault(`${type}.${name} is missing or not right: ${rule?.right ?? 'nothing'} is expected`);
     record[member] = line[name];
   }
   return record as unknown as StoredRecord;

@@ -1,0 +1,132 @@
+// The members of each record of an export, and the values that the gateway itself would have written. A file may come from anyone, and
+// what it holds is shown, counted and compared later.
+import { nameFault } from '../../../accounts/json.ts';
+import { PROTOCOL_NAMES } from '../../../canonical/request.ts';
+import { HOUR_MS } from '../../../clock.ts';
+import { MAX_MODEL_LENGTH } from '../../../store/rows.ts';
+import type { StoredRecord } from '../../../store/store.ts';
+
+interface Rule {
+  fits: (value: unknown) => boolean;
+  /** What would be right. */
+  right: string;
+}
+
+const rule = (right: string, fits: Rule['fits']): Rule => ({ fits, right });
+
+const optional = ({ fits, right }: Rule): Rule =>
+  rule(`${right}, or null,`, (value) => value === null || fits(value));
+
+const isWhole = (value: unknown, from: number, to = Number.MAX_SAFE_INTEGER): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= from && Number(value) <= to;
+
+const matching = (right: string, pattern: RegExp): Rule =>
+  rule(right, (value) => typeof value === 'string' && pattern.test(value));
+
+const list = (right: string, fits: Rule['fits']): Rule =>
+  rule(right, (value) => Array.isArray(value) && new Set(value).size === value.length && value.every(fits));
+
+/** The last millisecond that a Date has. */
+const LAST_TIME = 8_640_000_000_000_000;
+const CONTROL = /\p{Cc}/u;
+
+const count = rule('a whole number, 0 or more,', (value) => isWhole(value, 0));
+const number = rule(
+  'a number, 0 or more,',
+  (value) => typeof value === 'number' && value >= 0 && value < Infinity,
+);
+const accountNumber = rule('the number of an account', (value) => isWhole(value, 1));
+const time = rule('a time in milliseconds since 1970', (value) => isWhole(value, 0, LAST_TIME));
+const hour = rule(
+  'the start of an hour in milliseconds since 1970',
+  (value) => isWhole(value, 0, LAST_TIME) && value % HOUR_MS === 0,
+);
+const name = rule(
+  'a name of 1 to 128 visible characters',
+  (value) => typeof value === 'string' && nameFault(value) === undefined,
+);
+/** Of a provider, and of an error. */
+const word = rule(
+  'a text of 1 to 256 characters without control characters',
+  (value) => typeof value === 'string' && value.length > 0 && value.length <= 256 && !CONTROL.test(value),
+);
+/** Clients choose it, so it may hold any character. */
+const model = rule(
+  `a text of at most ${MAX_MODEL_LENGTH} characters`,
+  (value) => typeof value === 'string' && value.length <= MAX_MODEL_LENGTH,
+);
+const keyId = matching('the ID of a key', /^key_\w{1,60}$/);
+const protocol = (value: unknown): boolean => PROTOCOL_NAMES.some((known) => known === value);
+
+const detail = rule('the JSON of an object', (value) => {
+  try {
+    const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : null;
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  } catch {
+    return false;
+  }
+});
+
+/** By type of record, as the file names them. */
+export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<string, Rule>>>> = {
+  account: { id: accountNumber, name, tier: word, created_at: time },
+  removed_account: { id: accountNumber, data_left: rule('0 or 1', (value) => value === 0 || value === 1) },
+  key: {
+    id: keyId,
+    account_id: accountNumber,
+    hash: matching('a SHA-256 in hex', /^[0-9a-f]{64}$/),
+    prefix: matching('the beginning of a key', /^sk-gw-[0-9A-Za-z]{1,16}$/),
+    label: optional(name),
+    permissions: list(`a list of some of ${PROTOCOL_NAMES.join(', ')}`, protocol),
+    models: optional(list('a list of names of models', (value) => word.fits(value))),
+    created_at: time,
+    last_used_at: optional(time),
+    expires_at: optional(time),
+    revoked_at: optional(time),
+  },
+  hour: { account_id: accountNumber, hour, requests: count },
+  usage: {
+    at: time,
+    account_id: accountNumber,
+    key_id: keyId,
+    endpoint: rule(`one of ${PROTOCOL_NAMES.join(', ')}`, protocol),
+    model_asked: model,
+    provider: optional(word),
+    model: optional(model),
+    status: rule('a status of HTTP', (value) => isWhole(value, 100, 999)),
+    streamed: rule('true or false', (value) => typeof value === 'boolean'),
+    input: optional(count),
+    cache_read: optional(count),
+    cache_write: optional(count),
+    output: optional(count),
+    reasoning: optional(count),
+    cost_usd: optional(number),
+    first_byte_ms: optional(number),
+    duration_ms: number,
+    error: optional(word),
+    request_id: optional(matching('the ID of a request', /^\w{1,64}$/)),
+    attempts: optional(count),
+    detail: optional(detail),
+  },
+};
+
+/** Accounts stand before what belongs to them, so a record is checked when it is read. */
+export function createOwners(): { fault: (record: StoredRecord) => string | undefined } {
+  const accounts = new Set<number>();
+  const removed = new Set<number>();
+  return {
+    fault(record) {
+      const { type } = record;
+      if (type === 'account' || type === 'removed_account') {
+        if (accounts.has(record.id) || removed.has(record.id))
+          return `${type}.id ${record.id} is there twice`;
+        (type === 'account' ? accounts : removed).add(record.id);
+        return undefined;
+      }
+      const { accountId } = record;
+      // Requests in progress are recorded also after the account was removed.
+      const isKnown = accounts.has(accountId) || (type !== 'key' && removed.has(accountId));
+      return isKnown ? undefined : `${type}.account_id ${accountId} is of no account that stands before it`;
+    },
+  };
+}
