@@ -51,6 +51,9 @@ export interface Context {
 /** The account of this machine's own keys. */
 export const LOCAL_ACCOUNT = 'local';
 
+/** Its tier if it is new, whichever command creates it: an agent makes hundreds of requests an hour. */
+export const LOCAL_TIER = 'unlimited';
+
 /** A failure that the user can correct. The message is one line: what failed, where, and how to correct it. */
 export class CliError extends Error {
   override readonly name = 'CliError';

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { LoadOptions } from '../config/load.ts';
 import { NO_STORE, type StoreReader } from '../store/reader.ts';
 import { StoreError, type AuditEntry, type Key, type Store } from '../store/store.ts';
-import { CliError, type Context, type GlobalOptions } from './context.ts';
+import { CliError, LOCAL_ACCOUNT, LOCAL_TIER, type Context, type GlobalOptions } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean, formatCount, shellWord, shortened } from './ui/style.ts';
 import { isLoopback } from '../loopback.ts';
@@ -208,6 +208,10 @@ export async function warnOfLookalike(account: string, store: Store, { stderr }:
   if (other === undefined) return;
   say(stderr, `warning: the new account ${clean(account)} differs from ${clean(other)} only by case or look`);
 }
+
+/** The tier of an account that does not exist yet. */
+export const tierOfNew = (account: string, { defaultTier }: Config): string =>
+  account === LOCAL_ACCOUNT ? LOCAL_TIER : defaultTier;
 
 export async function unknownTier(config: Config, tier: string): Promise<CliError> {
   const known = [...config.tiers.keys()];

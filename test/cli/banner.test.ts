@@ -158,8 +158,11 @@ it('names a few of many accounts, quoted for a shell', async () => {
 });
 
 it('says how the limit of the first account is changed', async () => {
-  const text = await bannerOf(createShell(), { firstKey: `sk-gw-${'x'.repeat(43)}` });
-  expect(text).toContain('tier enterprise: 300 requests an hour');
+  const shell = createShell();
+  // Another command was quicker: what counts is what the database says.
+  await shell.run('keys create --account local --tier lite');
+  const text = await bannerOf(shell, { firstKey: `sk-gw-${'x'.repeat(43)}` });
+  expect(text).toContain('tier lite: 30 requests an hour');
   expect(text).toContain('gateway tiers assign local TIER');
 });
 

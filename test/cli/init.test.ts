@@ -38,7 +38,7 @@ test('writes a file that `config check` accepts, with variables and without keys
   expect(await shell.run('config check', { env })).toMatchObject({ code: 0, stderr: '' });
   const keys = await shell.run('keys list --json', { env });
   expect(JSON.parse(keys.stdout)).toMatchObject([
-    { account: 'local', tier: 'enterprise', models: null, expires_at: null },
+    { account: 'local', tier: 'unlimited', models: null, expires_at: null },
   ]);
 });
 

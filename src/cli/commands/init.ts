@@ -21,7 +21,6 @@ interface Options {
   json?: boolean;
 }
 
-const FIRST_TIER = 'enterprise';
 const DEFAULT_PORT = 8787;
 
 export function defineInit(init: Command, context: Context): void {
@@ -34,7 +33,10 @@ export function defineInit(init: Command, context: Context): void {
     )
     .option('--port <number>', `port to listen on (default: ${DEFAULT_PORT})`, parsePort)
     .option('--account <name>', 'the account that owns the first key', parseName, LOCAL_ACCOUNT)
-    .option('--tier <tier>', `tier of the account if it is new (default: ${FIRST_TIER})`)
+    .option(
+      '--tier <tier>',
+      'tier of the account if it is new (default: unlimited; of another than local: free)',
+    )
     .option(
       '--file <path>',
       'the file to write (default: --config, $GATEWAY_CONFIG, your configuration folder)',
@@ -169,7 +171,7 @@ async function write(
     const store = await openDatabase(config);
     try {
       const { account } = options;
-      const tier = await tierOf(options, await store.findAccount(account));
+      const tier = await tierOf(options, await store.findAccount(account), config);
       await trust(file, text, context);
       draft.publish();
       const { PROTOCOL_NAMES } = await import('../../canonical/request.ts');
@@ -211,12 +213,13 @@ async function checkTier(tier: string | undefined): Promise<void> {
 
 /** The tier of an account that exists stays. */
 async function tierOf(
-  { tier }: Options,
+  { account, tier }: Options,
   existing: { name: string; tier: string } | undefined,
+  config: Config,
 ): Promise<string> {
-  const { otherTier } = await import('../with-store.ts');
+  const { otherTier, tierOfNew } = await import('../with-store.ts');
   if (existing !== undefined && tier !== undefined && existing.tier !== tier) throw otherTier(existing, tier);
-  return existing?.tier ?? tier ?? FIRST_TIER;
+  return existing?.tier ?? tier ?? tierOfNew(account, config);
 }
 
 function facts(file: string, { providers, port }: Choice, { tools }: Surroundings) {

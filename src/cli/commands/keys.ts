@@ -28,6 +28,7 @@ import {
   otherTier,
   revokeAuditedKey,
   sayWritten,
+  tierOfNew,
   unknownAccount,
   unknownTier,
   warnOfLookalike,
@@ -70,7 +71,10 @@ export function defineKeys(keys: Command, context: Context): void {
     .command('create')
     .description('create a key, and its account if it is new; print the key once')
     .option('--account <name>', 'the account that owns the key (required)', parseName)
-    .option('--tier <tier>', 'tier of a new account (default: default_tier of the file, else free)')
+    .option(
+      '--tier <tier>',
+      'tier of a new account (default: default_tier of the file, else free; of local: unlimited)',
+    )
     .option('--name <label>', 'a label by which you recognise the key (default: none)', parseName)
     .addOption(
       new Option('--permissions <list>', 'endpoints that it may use')
@@ -137,7 +141,7 @@ async function createKeyCommand(options: CreateOptions, command: Command, contex
     if (options.models !== undefined) await warnOfModels(options.models, config, context);
     const { key, plaintext } = await createAuditedKey(store, context, {
       account,
-      tier: tier ?? config.defaultTier,
+      tier: tier ?? tierOfNew(account, config),
       label: options.name ?? null,
       permissions: options.permissions,
       models: options.models ?? null,

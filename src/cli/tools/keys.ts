@@ -4,12 +4,10 @@
 import { hashKey, looksLikeKey } from '../../accounts/access.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Store } from '../../store/store.ts';
-import { CliError, LOCAL_ACCOUNT, type Context } from '../context.ts';
+import { CliError, LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../context.ts';
 import { KEY_VARIABLE } from './setups.ts';
 import { createAuditedKey, isValid, revokeAuditedKey, type Changing } from '../with-store.ts';
 
-/** Of the account, if it is new: an agent makes hundreds of requests an hour. */
-const LOCAL_TIER = 'unlimited';
 const LIFE_MS = 3_600_000;
 /** Short, because after the sleep of a machine the key may have expired, and only the next turn extends it. */
 const TURN_MS = 20_000;

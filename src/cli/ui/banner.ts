@@ -3,7 +3,7 @@ import type { App } from '../../app/app.ts';
 import type { Config, ProviderConfig } from '../../config/config.ts';
 import { SIM_MODELS } from '../../sim/behaviours.ts';
 import type { Store } from '../../store/store.ts';
-import { version, type Context } from '../context.ts';
+import { LOCAL_ACCOUNT, version, type Context } from '../context.ts';
 import { clean, createStyle, printLines, shellWord, widthOf, type Style } from './style.ts';
 import { limitText } from '../with-store.ts';
 import { shownProviders } from '../../config/providers.ts';
@@ -56,7 +56,7 @@ export async function printBanner(running: Running, context: Context): Promise<v
     '',
     ...(firstKey === undefined
       ? await keyLines(store, config, { style, width })
-      : firstKeyLines(firstKey, app, config, { style, width })),
+      : await firstKeyLines(firstKey, running, { style, width })),
     '',
     ...nextLines({ style, width }),
   ]);
@@ -138,8 +138,9 @@ interface Page {
   width: number | undefined;
 }
 
-function firstKeyLines(key: string, app: Running['app'], config: Config, page: Page): string[] {
+async function firstKeyLines(key: string, { app, config, store }: Running, page: Page): Promise<string[]> {
   const { style, width } = page;
+  const owner = await store.findAccount(LOCAL_ACCOUNT);
   return [
     ...wrapText(
       'The first key, of account local. Copy it now: it is shown only once. You can paste these lines into a shell:',
@@ -152,7 +153,7 @@ function firstKeyLines(key: string, app: Running['app'], config: Config, page: P
       : [EXPORT + style.bold(style.green(key))]),
     ...curlLines(app.urls[0] ?? '', width),
     '',
-    ...limitLines('local', 'enterprise', config, page),
+    ...(owner === undefined ? [] : limitLines(owner.name, owner.tier, config, page)),
   ];
 }
 

@@ -1,7 +1,11 @@
 // `gateway run TOOL [ARGS…]`: starts a tool that uses the gateway, for that process alone. Nothing of the user's is changed: the tool
 // gets variables, arguments and files of a private folder, which is removed when it ends.
 import type { Command } from 'commander';
-import { CliError, ProgramEnd, type Context, type Environment } from '../../context.ts';
+import { HOUR_MS } from '../../../clock.ts';
+import type { Config } from '../../../config/config.ts';
+import { plural } from '../../../plural.ts';
+import type { Store } from '../../../store/store.ts';
+import { CliError, LOCAL_ACCOUNT, ProgramEnd, type Context, type Environment } from '../../context.ts';
 import type { ReachedGateway, ReachedModel } from '../../tools/reach.ts';
 import {
   findProgram,
@@ -12,9 +16,9 @@ import {
 } from '../../tools/process.ts';
 import { programSetup, type Setup } from '../../tools/setups.ts';
 import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../../tools/tools.ts';
-import { say } from '../../ui/lines.ts';
-import { clean, formatCount } from '../../ui/style.ts';
-import { loadProviders, openDatabase, readConfig } from '../../with-store.ts';
+import { assignTierCommand, say } from '../../ui/lines.ts';
+import { clean, formatCount, formatDuration } from '../../ui/style.ts';
+import { limitOf, loadProviders, openDatabase, readConfig } from '../../with-store.ts';
 
 interface Options {
   model: string;
@@ -111,6 +115,8 @@ async function start(choice: Choice, { options, command, context, signals, undo 
   folder.write(setup.files ?? {});
   if (signals.early !== undefined) return { code: 1, signal: signals.early };
   say(context.stderr, lineOf(choice, gateway, model));
+  const left = await limitLine(store, config, context);
+  if (left !== undefined) say(context.stderr, left);
   const args = [...(setup.args ?? []), ...choice.args];
   const env = environment(context.env, setup);
   return runProgram({ file: choice.file, args, env, cwd: context.cwd }, signals);
@@ -178,6 +184,22 @@ function lineOf({ name }: Choice, { url }: ReachedGateway, model: ReachedModel):
   const simulated = model.target.startsWith('sim/') && model.name !== model.target;
   const note = simulated ? '; no provider is configured: a simulated one answers' : '';
   return clean(`gateway run: ${name} → ${url}, model ${model.name} (${facts})${note}`);
+}
+
+/** What the account of the tool may still ask for this hour; undefined: there is no limit. */
+async function limitLine(store: Store, config: Config, { clock }: Context): Promise<string | undefined> {
+  const account = await store.findAccount(LOCAL_ACCOUNT);
+  if (account === undefined) return undefined;
+  const limit = limitOf(config, account.tier);
+  if (limit === Infinity) return undefined;
+  const hour = clock.now() - (clock.now() % HOUR_MS);
+  const [row] = await store.admissionsByHour(account.id, hour);
+  const left = Math.max(0, limit - (row?.requests ?? 0));
+  return (
+    `gateway run: account ${LOCAL_ACCOUNT} has tier ${clean(account.tier)}: ${formatCount(left)} of ` +
+    `${plural(limit, 'request', formatCount(limit))} are left for ${formatDuration(hour + HOUR_MS - clock.now())}; ` +
+    `to change it: ${assignTierCommand(LOCAL_ACCOUNT).join(' ')}`
+  );
 }
 
 const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];

@@ -5,7 +5,7 @@ import type { Config } from '../../../../config/config.ts';
 import type { Logger, SharedLog } from '../../../../log.ts';
 import { plural } from '../../../../plural.ts';
 import type { Store } from '../../../../store/store.ts';
-import { CliError, LOCAL_ACCOUNT, type Context } from '../../../context.ts';
+import { CliError, LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../../../context.ts';
 import { sayUsed, usedFile } from '../../../ui/consent.ts';
 import { runningGateways } from '../../../running.ts';
 import type { Served } from '../../../ui/banner.ts';
@@ -120,7 +120,7 @@ export async function createFirstKey(
     return undefined;
   const { plaintext } = await createAuditedKey(store, context, {
     account: LOCAL_ACCOUNT,
-    tier: 'enterprise',
+    tier: LOCAL_TIER,
     label: 'first key',
     permissions: [...PROTOCOL_NAMES],
     models: null,
