@@ -57,6 +57,8 @@ describe('a request to compact', () => {
 
   it('is a 404 without such a target, and not counted', async () => {
     const { other, request } = await place();
+    const built = await request('/responses/compact', { model: 'sim/echo', input: 'a long story' });
+    expect(built.status).toBe(404);
     const response = await request('/responses/compact', { model: 'c', input: 'a long story' });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({
@@ -65,6 +67,14 @@ describe('a request to compact', () => {
     expect(other.requests).toHaveLength(0);
     const after = await request('/responses', { model: 'm', input: 'hi' });
     expect(after.headers.get('x-ratelimit-remaining-requests')).toBe('299');
+  });
+
+  it('is refused where it asks for a stream, which nobody could read', async () => {
+    const { native, request } = await place();
+    const response = await request('/responses/compact', { model: 'm', input: 'x', stream: true });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: 'stream' } });
+    expect(native.requests).toHaveLength(0);
   });
 
   it('is not an answer that could be read again', async () => {

@@ -125,7 +125,13 @@ export function readRequest(
       param: twice,
     });
   }
-  return new Inbound(protocol, readEnvelope(value), { bytes, members, value }, relayedPath);
+  const envelope = readEnvelope(value);
+  if (envelope.stream && relayedPath !== undefined) {
+    throw new GatewayError('invalid_request', `stream: /v1${relayedPath} answers whole; leave it out`, {
+      param: 'stream',
+    });
+  }
+  return new Inbound(protocol, envelope, { bytes, members, value }, relayedPath);
 }
 
 function parse(text: string): JsonObject {
@@ -194,7 +200,10 @@ class InboundQuery implements RoutingQuery {
 /** A request that is relayed or not served has the targets that speak its protocol; throws GatewayError `not_found` if none does. */
 export function relayedTo(resolution: Resolution, { protocol, model, relayedPath }: Inbound): Resolution {
   if (relayedPath === undefined) return resolution;
-  const targets = resolution.targets.filter((target) => protocolFor(target, protocol.name) === protocol.name);
+  const targets = resolution.targets.filter(
+    (target) =>
+      protocolFor(target, protocol.name) === protocol.name && target.provider.source !== 'builtin',
+  );
   if (targets.length > 0) return { ...resolution, targets, lone: targets.length === 1 };
   const shown = JSON.stringify(model.slice(0, 200));
   throw new GatewayError(

@@ -44,6 +44,10 @@ export function refuse(path: string | undefined, problem: string, details?: Reco
   throw new GatewayError('invalid_request', `${path}: ${problem}`, { param: path, details });
 }
 
+/** Why a job at a provider is refused before every provider. */
+export const ANSWERS_LATER =
+  'must not be true: the gateway cannot fetch an answer that the provider gives later; leave it out, and stream';
+
 /** Characters: a model's name is written into headers, the log and the database. */
 const LONGEST_NAME = 256;
 

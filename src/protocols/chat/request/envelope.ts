@@ -2,7 +2,7 @@
 // every request: one shallow pass, no schema library. Only what the gateway itself relies on is checked here: all else is the provider's to judge.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
-import { readModelName, refuse } from '../../shared/client.ts';
+import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
 import type { Envelope, Hints } from '../../protocol.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
 import { hashOfBeginning, hashOfKey, lastTurn, estimateBody } from '../../shared/hints.ts';
@@ -22,6 +22,8 @@ export function readEnvelope(value: JsonObject): Envelope {
   readMessages(value.messages, found);
   if (Array.isArray(value.modalities) && value.modalities.includes('audio')) needs.audio = true;
   checkOptions(value);
+  // xAI answers with a number under which the answer can be fetched later.
+  if (value.deferred === true) refuse('deferred', ANSWERS_LATER);
   return { model, stream: value.stream === true, needs, kept: found.kept };
 }
 

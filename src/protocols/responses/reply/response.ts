@@ -98,7 +98,8 @@ export function echoJson(context: Partial<Pick<ReplyContext, 'request' | 'hidden
     `"tool_choice":${json(asked.tool_choice ?? 'auto')},` +
     `"tools":${Array.isArray(tools) ? json(tools.map(echoTool)) : '[]'},` +
     `"top_logprobs":${number(asked.top_logprobs, 0)},"top_p":${number(asked.top_p, 1)},` +
-    `"truncation":"${asked.truncation === 'auto' ? 'auto' : 'disabled'}"` +
+    // The gateway cuts nothing, whatever the client asked for.
+    `"truncation":"disabled"` +
     (typeof user === 'string' ? `,"user":${json(user)}` : '')
   );
 }

@@ -162,7 +162,6 @@ const REPEATED: ReadonlySet<string> = new Set([
   'tools',
   'top_logprobs',
   'top_p',
-  'truncation',
   'user',
 ]);
 

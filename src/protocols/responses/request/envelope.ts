@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import type { Envelope, Hints } from '../../protocol.ts';
-import { readModelName, refuse } from '../../shared/client.ts';
+import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
 import { isHosted } from './tools.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
 import { hashOfBeginning, hashOfKey, estimateBody } from '../../shared/hints.ts';
@@ -11,6 +11,8 @@ import { hashOfBeginning, hashOfKey, estimateBody } from '../../shared/hints.ts'
 export function readEnvelope(value: JsonObject): Envelope {
   const model = readModelName(value);
   checkOptions(value);
+  // The job would run, and its answer could not be fetched here: a client would start it again and again.
+  if (value.background === true) refuse('background', ANSWERS_LATER);
   const needs = { ...NO_NEEDS, thinking: asksToThink(value), structuredOutput: asksForStructure(value.text) };
   const found: Found = { needs, kept: keptBeside(value) };
   readTools(value.tools, 'tools', found);
