@@ -1,5 +1,6 @@
 // Converts a stream's events into a whole reply, and a whole reply into events, so that every client gets the form of answer that it
 // asked for.
+import { append } from './json.ts';
 import type { ProviderFailure } from '../errors.ts';
 import type { StreamEvent, Reply, ReplyPart } from './reply.ts';
 import type { ToolCallPart } from './request.ts';
@@ -42,6 +43,9 @@ class ReplyCollector implements Collector {
       case 'citation':
         this.#addCitation(event);
         break;
+      case 'logprobs':
+        this.#addTokens(event);
+        break;
       case 'text_end':
         break;
       case 'reasoning_end':
@@ -67,6 +71,11 @@ class ReplyCollector implements Collector {
   #addCitation({ index, citation }: EventOf<'citation'>): void {
     const part = this.#parts.get(index);
     if (part?.type === 'text') (part.citations ??= []).push(citation);
+  }
+
+  #addTokens({ index, tokens }: EventOf<'logprobs'>): void {
+    const part = this.#parts.get(index);
+    if (part?.type === 'text') append((part.logprobs ??= []), tokens);
   }
 
   #endReasoning({ index, signature }: EventOf<'reasoning_end'>): void {
@@ -153,6 +162,7 @@ function replayPart(part: ReplyPart, index: number): StreamEvent[] {
     case 'text':
       return [
         { type: 'text_start', index, ...(part.refusal && { refusal: part.refusal }) },
+        ...(part.logprobs === undefined ? [] : [{ type: 'logprobs' as const, index, tokens: part.logprobs }]),
         ...delta('text_delta', index, part.text),
         ...(part.citations ?? []).map((citation): StreamEvent => ({ type: 'citation', index, citation })),
         { type: 'text_end', index },

@@ -54,6 +54,8 @@ export type StreamEvent =
   | { type: 'start'; id: string; model: string; created?: number; usage?: Usage; serviceTier?: string }
   | { type: 'text_start'; index: number; refusal?: true }
   | { type: 'text_delta'; index: number; text: string }
+  /** Log probabilities of the tokens of the text that follows in this block. */
+  | { type: 'logprobs'; index: number; tokens: JsonObject[] }
   | { type: 'citation'; index: number; citation: Citation }
   | { type: 'text_end'; index: number }
   | { type: 'reasoning_start'; index: number }

@@ -17,6 +17,8 @@ export interface TextPart {
   /** The text is the model's refusal (chat keeps it apart). */
   refusal?: true;
   citations?: Citation[];
+  /** Of an answer: log probabilities of its tokens. */
+  logprobs?: JsonObject[];
   cache?: CacheMark;
 }
 

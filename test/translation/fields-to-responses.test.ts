@@ -98,7 +98,7 @@ const CHAT: Record<keyof typeof CHAT_FIELDS, Row> = {
     { tools: [{ type: 'web_search', search_context_size: 'low' }] },
   ],
   n: [{ n: 2 }],
-  logprobs: [{ logprobs: true }],
+  logprobs: [{ logprobs: true, top_logprobs: 2 }, { top_logprobs: 2 }],
   top_logprobs: [{ top_logprobs: 4711 }],
   modalities: [{ modalities: ['audio'] }],
   audio: [{ audio: { voice: 'x' } }],
@@ -110,7 +110,7 @@ const CHAT: Record<keyof typeof CHAT_FIELDS, Row> = {
   verbosity: [{ verbosity: 'low' }, { text: { verbosity: 'low' } }],
   store: [{ store: true }],
   moderation: [{ moderation: { model: SECRET } }],
-  metadata: [{ metadata: { a: SECRET } }],
+  metadata: [{ metadata: { a: 'b' } }, { metadata: { a: 'b' } }],
   prompt_cache_options: [{ prompt_cache_options: { mode: 'x' } }, { prompt_cache_options: { mode: 'x' } }],
   prompt_cache_retention: [{ prompt_cache_retention: '24h' }, { prompt_cache_retention: '24h' }],
   extra_body: [{ extra_body: { a: SECRET } }],
@@ -428,7 +428,8 @@ function check(
   expect(JSON.stringify(body)).not.toMatch(/secret-word|4711/);
   if (fate === 'carried' || fate === 'mapped') expect(body).toMatchObject(expected ?? { missing: 'row' });
   else expect(expected).toBeUndefined();
-  expect(body).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] });
+  const logprobs = path === 'logprobs' ? ['message.output_text.logprobs'] : [];
+  expect(body).toMatchObject({ store: false, include: [...logprobs, 'reasoning.encrypted_content'] });
 }
 
 describe('of chat clients', () => {

@@ -53,7 +53,7 @@ export const CHAT_FIELDS = {
   'web_search_options.search_context_size': CARRIED,
 
   n: { ...REJECTED, neutral: (value) => value === 1 },
-  logprobs: { ...REJECTED, neutral: isFalse },
+  logprobs: { ...REJECTED, neutral: isFalse, toward: { responses: 'mapped' } },
   top_logprobs: QUIET,
   modalities: {
     ...REJECTED,
@@ -69,7 +69,7 @@ export const CHAT_FIELDS = {
   verbosity: { ...LEFT_OUT, toward: { responses: 'carried' } },
   store: { ...LEFT_OUT, neutral: isFalse },
   moderation: LEFT_OUT,
-  metadata: { ...LEFT_OUT, neutral: isEmpty },
+  metadata: { ...LEFT_OUT, neutral: isEmpty, toward: { responses: 'carried' } },
   prompt_cache_options: { ...LEFT_OUT, toward: { responses: 'carried' } },
   prompt_cache_retention: { ...QUIET, toward: { responses: 'carried' } },
   extra_body: { ...LEFT_OUT, neutral: isEmpty },

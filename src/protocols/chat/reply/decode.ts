@@ -7,6 +7,7 @@ import type { Citation, TextPart, ToolCallPart, NativePart } from '../../../cano
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { decodeAnnotation, pagesBeside } from './citations.ts';
+import { tokensOf } from '../../shared/logprobs.ts';
 import { malformed, throwFailure } from '../../shared/provider-error.ts';
 import { decodeStop, decodeUsage } from './ending.ts';
 import { checkReply, failSilence } from '../relay.ts';
@@ -19,6 +20,7 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
     keepArguments(body, choice, message, source);
   const id = typeof body.id === 'string' ? body.id : '';
   const { parts, refusal } = contentParts(message, pagesOf(body, message));
+  addTokens(parts, choice.logprobs);
   const calls = replyCalls(message, id);
   append(parts, calls);
   const hasCalls = calls.length > 0;
@@ -34,6 +36,12 @@ export function decodeReply(value: unknown, source?: Buffer | string): Reply {
   if (usage) reply.usage = usage;
   if (typeof body.service_tier === 'string') reply.serviceTier = body.service_tier;
   return reply;
+}
+
+function addTokens(parts: readonly ReplyPart[], logprobs: JsonValue | undefined): void {
+  const tokens = isObject(logprobs) ? tokensOf(logprobs.content) : [];
+  const text = parts.find((part) => part.type === 'text' && part.refusal !== true);
+  if (tokens.length > 0 && text?.type === 'text') text.logprobs = tokens;
 }
 
 /** Pages that stand beside the text, in two places. */

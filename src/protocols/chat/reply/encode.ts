@@ -1,5 +1,5 @@
 // The canonical reply as a whole chat completion, and what a chat completion has no place for.
-import type { JsonObject } from '../../../canonical/json.ts';
+import { append, type JsonObject } from '../../../canonical/json.ts';
 import type { Reply } from '../../../canonical/reply.ts';
 import type { NativePart, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import type { Ids } from '../../../ids.ts';
@@ -25,7 +25,7 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const choice: JsonObject = {
     index: 0,
     message: encodeMessage(reply, context),
-    logprobs: null,
+    logprobs: logprobsOf(reply),
     finish_reason: encodeFinish(reply.stop, hasCalls, legacy),
   };
   if (reply.stop.sequence !== undefined) choice.stop_reason = reply.stop.sequence;
@@ -42,13 +42,19 @@ export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   return body;
 }
 
+function logprobsOf({ parts }: Reply): JsonObject | null {
+  const content: JsonObject[] = [];
+  for (const part of parts) if (part.type === 'text' && part.logprobs) append(content, part.logprobs);
+  return content.length === 0 ? null : { content, refusal: null };
+}
+
 /** As `rawJson` writes `encodeReply`. One text, as most answers are, takes half of its time without an object. */
 export function writeReply(reply: Reply, context: ReplyContext): string {
   const { parts, stop, usage } = reply;
   const [part] = parts;
   const isPlain =
     parts.length === 1 && stop.reason !== 'refusal' && (stop.sequence ?? reply.serviceTier) === undefined;
-  if (!isPlain || part?.type !== 'text' || part.refusal === true || part.citations !== undefined || !usage)
+  if (!isPlain || part?.type !== 'text' || part.refusal === true || part.citations || part.logprobs || !usage)
     return rawJson(encodeReply(reply, context));
   const id = JSON.stringify(fitReplyId(reply.id, context));
   const finish = encodeFinish(stop, false, context.request.legacyFunctions === true);
@@ -150,9 +156,6 @@ export const holds: ReplyHolds = {
   signedThinking: false,
 };
 
-export function lossesOfRewriting({ n, logprobs }: JsonObject): string[] {
-  const lost: string[] = [];
-  if (typeof n === 'number' && n > 1) lost.push('the choices after the first');
-  if (logprobs === true) lost.push('the log probabilities');
-  return lost;
+export function lossesOfRewriting({ n }: JsonObject): string[] {
+  return typeof n === 'number' && n > 1 ? ['the choices after the first'] : [];
 }

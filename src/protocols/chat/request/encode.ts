@@ -187,13 +187,32 @@ const OF_RESPONSES: ReadonlyMap<string, string> = new Map([
 
 /** Returns the fields that have no like here. */
 function putShared(body: JsonObject, { request, traits }: EncodeContext): NativeField[] {
-  if (request.protocol !== 'responses' || !traits.customTools) return request.native;
-  return request.native.filter(({ path, value }) => {
-    const name = OF_RESPONSES.get(path);
-    if (name !== undefined) body[name] = value;
-    return name === undefined;
+  const { protocol, native } = request;
+  if (protocol !== 'responses') return native;
+  const takesLogprobs = !traits.rejectFields.includes('logprobs');
+  // OpenAI itself takes them only of answers that it stores.
+  const takesMetadata = !traits.customTools && !traits.rejectFields.includes('metadata');
+  return native.filter((field) => {
+    const { path, value } = field;
+    if (takesLogprobs && (path === 'top_logprobs' || asksForLogprobs(field))) {
+      body.logprobs = true;
+      if (path === 'top_logprobs') body.top_logprobs = value;
+    } else if (takesMetadata && path === 'metadata') body.metadata = value;
+    else {
+      const name = traits.customTools ? OF_RESPONSES.get(path) : undefined;
+      if (name === undefined) return true;
+      body[name] = value;
+    }
+    return false;
   });
 }
+
+function asksForLogprobs({ path, value }: NativeField): boolean {
+  return path === 'include' && Array.isArray(value) && value.includes(LOGPROBS);
+}
+
+/** By which the responses protocol asks for log probabilities. */
+const LOGPROBS = 'message.output_text.logprobs';
 
 const NAME = 'structured_output';
 

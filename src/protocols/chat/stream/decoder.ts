@@ -1,5 +1,5 @@
 // A provider's chat stream as canonical events: one synchronous machine, fed frame by frame.
-import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { append, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { ProviderFailure } from '../../../errors.ts';
@@ -9,6 +9,7 @@ import { DeltaTemplate } from '../../sse/delta-template.ts';
 import type { Frame } from '../../sse/frame.ts';
 import { failureIn, failureOfStray, strictChunk } from '../lenient.ts';
 import { BROKEN_OFF, failureOf, failureOfEvent, NO_ANSWER } from '../errors.ts';
+import { tokensOf } from '../../shared/logprobs.ts';
 import { malformed } from '../../shared/provider-error.ts';
 import { decodeStop, failureOfSilence, decodeUsage } from '../reply/ending.ts';
 import { Blocks } from './decoder-blocks.ts';
@@ -34,6 +35,8 @@ class ChatDecoder implements StreamDecoder {
   #finish: string | undefined;
   #stopReason: JsonValue | undefined;
   readonly #blocks: Blocks;
+  /** Log probabilities whose text was not given out yet. */
+  readonly #waiting: JsonObject[] = [];
   readonly #template = new DeltaTemplate(/"content": ?"/, isTextAlone);
 
   constructor(ids: Ids) {
@@ -107,11 +110,21 @@ class ChatDecoder implements StreamDecoder {
     }
     this.#hasChoice = true;
     if (isObject(choice.delta)) this.#blocks.push(choice.delta, out);
+    if (isObject(choice.logprobs)) this.#tokens(tokensOf(choice.logprobs.content), out);
     if (out.length > 0) this.#start(out);
     if (typeof finish === 'string') {
       this.#finish ??= finish;
       this.#stopReason ??= choice.stop_reason;
     }
+  }
+
+  /** In front of the text that they are of; of text that waits, they come with the next one. */
+  #tokens(tokens: JsonObject[], out: StreamEvent[]): void {
+    append(this.#waiting, tokens);
+    const at = out.findIndex(({ type }) => type === 'text_delta');
+    const text = out[at];
+    if (text?.type !== 'text_delta' || this.#waiting.length === 0) return;
+    out.splice(at, 0, { type: 'logprobs', index: text.index, tokens: this.#waiting.splice(0) });
   }
 
   #start(out: StreamEvent[]): void {
@@ -176,6 +189,7 @@ function isTextAlone(value: JsonObject, text: string): boolean {
   if (value.usage || value.x_groq || !Array.isArray(choices) || choices.length !== 1) return false;
   const [choice] = choices;
   if (!isObject(choice) || typeof choice.finish_reason === 'string' || !isObject(choice.delta)) return false;
+  if (isObject(choice.logprobs)) return false;
   const { delta } = choice;
   for (const name in delta) {
     const member = delta[name];

@@ -1,7 +1,7 @@
 // Canonical events as a chat stream, shaped by what the official readers need: every chunk has id and choices,
 // calls are numbered from 0, their arguments are never empty, and only comments keep the line alive.
 import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
-import type { JsonObject } from '../../../canonical/json.ts';
+import { append, type JsonObject } from '../../../canonical/json.ts';
 import type { Citation } from '../../../canonical/request.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { encodeCitation } from '../reply/citations.ts';
@@ -44,6 +44,8 @@ class ChatWriter implements StreamEncoder {
   #callCount = 0;
   #texts = new Map<number, OpenText>();
   #textLength = 0;
+  /** Log probabilities of the text that comes next. */
+  readonly #tokens: JsonObject[] = [];
   /** The end of the text, two characters at least. */
   #tail = '';
   /** A server tool ran since then. */
@@ -75,6 +77,9 @@ class ChatWriter implements StreamEncoder {
       case 'start':
         this.#start(event);
         return '';
+      case 'logprobs':
+        append(this.#tokens, event.tokens);
+        return '';
       case 'text_start':
         this.#texts.set(event.index, {
           refusal: event.refusal === true,
@@ -88,7 +93,7 @@ class ChatWriter implements StreamEncoder {
         return '';
       case 'text_end':
         this.#textEnd(event.index);
-        return '';
+        return this.#tokens.length === 0 ? '' : this.#delta('{"content":""}');
       case 'tool_start':
         return this.#sources() + this.#callStart(event);
       case 'tool_end':
@@ -126,9 +131,15 @@ class ChatWriter implements StreamEncoder {
 
   /** One chunk; the first is preceded by the one that names the role. */
   #delta(delta: string): string {
-    if (this.#opened) return this.#prefix + delta + this.#suffix;
+    const suffix = this.#tokens.length === 0 ? this.#suffix : this.#suffixWithTokens();
+    if (this.#opened) return this.#prefix + delta + suffix;
     this.#opened = true;
-    return this.#prefix + ROLE + this.#suffix + this.#prefix + delta + this.#suffix;
+    return this.#prefix + ROLE + this.#suffix + this.#prefix + delta + suffix;
+  }
+
+  #suffixWithTokens(): string {
+    const logprobs = JSON.stringify({ content: this.#tokens.splice(0), refusal: null });
+    return `,"logprobs":${logprobs},"finish_reason":null}]${this.#usage()}}\n\n`;
   }
 
   #text(index: number, text: string): string {

@@ -75,6 +75,9 @@ class MessagesEncoder implements StreamEncoder {
         return this.#open(event.index, 'reasoning');
       case 'tool_start':
         return this.#startTool(event);
+      // Its clients cannot ask for them.
+      case 'logprobs':
+        return '';
       case 'citation':
         return this.#cite(event);
       case 'text_end':

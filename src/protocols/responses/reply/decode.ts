@@ -6,6 +6,7 @@ import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { FailureError, type ProviderFailure } from '../../../errors.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';
+import { tokensOf } from '../../shared/logprobs.ts';
 import { failureOf } from '../errors.ts';
 import { toolDirectory } from '../request/tools.ts';
 import { decodeAnnotations } from './citations.ts';
@@ -109,8 +110,12 @@ function decodeContent(part: JsonObject): TextPart | undefined {
   }
   const text = stringOf(part.text);
   const citations: Citation[] = decodeAnnotations(part.annotations);
-  if (citations.length > 0) return { type: 'text', text, citations };
-  return text === '' ? undefined : { type: 'text', text };
+  if (text === '' && citations.length === 0) return undefined;
+  const decoded: TextPart = { type: 'text', text };
+  if (citations.length > 0) decoded.citations = citations;
+  const tokens = tokensOf(part.logprobs);
+  if (tokens.length > 0) decoded.logprobs = tokens;
+  return decoded;
 }
 
 /** Between the parts of a summary, each of which is a paragraph. */

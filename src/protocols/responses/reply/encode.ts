@@ -1,5 +1,5 @@
 // The canonical reply as a whole Response, and what a Response has no place for.
-import type { JsonObject } from '../../../canonical/json.ts';
+import { append, type JsonObject } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { TextPart } from '../../../canonical/request.ts';
 import type { ReplyContext, ReplyHolds } from '../../protocol.ts';
@@ -40,7 +40,7 @@ export function writeReply(reply: Reply, context: ReplyContext): string {
 function onlyText({ parts, stop }: Reply): string | undefined {
   const [part] = parts;
   if (parts.length !== 1 || part?.type !== 'text' || stop.reason === 'refusal') return undefined;
-  return part.refusal === true || part.citations !== undefined ? undefined : part.text;
+  return part.refusal === true || part.citations || part.logprobs ? undefined : part.text;
 }
 
 /** `text`: the whole answer, which is written as JSON at once. */
@@ -130,20 +130,25 @@ class MessageContent {
   #isRefusal: boolean | undefined;
   #text = '';
   #annotations: JsonObject[] = [];
+  #tokens: JsonObject[] = [];
 
-  add({ text, refusal, citations = [] }: TextPart): void {
+  add({ text, refusal, citations = [], logprobs = [] }: TextPart): void {
     const isRefusal = refusal === true;
     if (isRefusal !== this.#isRefusal) {
       this.#isRefusal = isRefusal;
       this.#text = '';
       this.#annotations = [];
+      this.#tokens = [];
     } else this.parts.pop();
     for (const citation of citations) {
       const annotation = encodeCitation(citation, this.#text.length, text.length);
       if (annotation !== undefined) this.#annotations.push(annotation);
     }
     this.#text += text;
-    this.parts.push(isRefusal ? refusalPart(this.#text) : textPart(this.#text, this.#annotations));
+    append(this.#tokens, logprobs);
+    this.parts.push(
+      isRefusal ? refusalPart(this.#text) : textPart(this.#text, this.#annotations, this.#tokens),
+    );
   }
 }
 
@@ -167,8 +172,7 @@ export const holds: ReplyHolds = {
   signedThinking: true,
 };
 
-/** Log probabilities are asked for by `include`. */
-export function lossesOfRewriting({ include }: { include?: unknown }): string[] {
-  const asked = Array.isArray(include) && include.includes('message.output_text.logprobs');
-  return asked ? ['the log probabilities'] : [];
+/** Everything that its answers hold can be written anew. */
+export function lossesOfRewriting(): string[] {
+  return [];
 }

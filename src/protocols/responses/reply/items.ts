@@ -20,8 +20,8 @@ export function itemId(prefix: string, ids: Ids): string {
 
 // -- messages --
 
-export function textPart(text: string, annotations: JsonObject[]): JsonObject {
-  return { type: 'output_text', annotations, logprobs: [], text };
+export function textPart(text: string, annotations: JsonObject[], logprobs: JsonObject[] = []): JsonObject {
+  return { type: 'output_text', annotations, logprobs, text };
 }
 
 export function refusalPart(refusal: string): JsonObject {

@@ -78,11 +78,28 @@ const OF_CHAT: Readonly<Record<string, 'text' | 'body' | undefined>> = {
   verbosity: 'text',
   prompt_cache_options: 'body',
   prompt_cache_retention: 'body',
+  metadata: 'body',
 };
+
+const LOGPROBS = 'message.output_text.logprobs';
+
+/** Log probabilities are asked for among what is included. */
+function putLogprobs(body: JsonObject, native: readonly NativeField[]): boolean {
+  const asked = native.some(({ path, value }) => path === 'logprobs' && value === true);
+  if (!asked) return false;
+  body.include = [LOGPROBS];
+  const top = native.find(({ path }) => path === 'top_logprobs');
+  if (top !== undefined) body.top_logprobs = top.value;
+  return true;
+}
+
+const OF_LOGPROBS: ReadonlySet<string> = new Set(['logprobs', 'top_logprobs']);
 
 /** Returns the fields that have no like here. */
 function putShared(body: JsonObject, text: JsonObject, { request }: EncodeContext): NativeField[] {
+  const hasLogprobs = request.protocol === 'chat' && putLogprobs(body, request.native);
   return request.native.filter(({ protocol, path, value }) => {
+    if (hasLogprobs && OF_LOGPROBS.has(path)) return false;
     const place = protocol === 'chat' && Object.hasOwn(OF_CHAT, path) ? OF_CHAT[path] : undefined;
     if (place === undefined) return true;
     (place === 'text' ? text : body)[path] = value;

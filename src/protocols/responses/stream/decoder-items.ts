@@ -4,6 +4,7 @@ import type { StreamEvent } from '../../../canonical/reply.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { ProviderFailure } from '../../../errors.ts';
+import { tokensOf } from '../../shared/logprobs.ts';
 import { decodeAnnotation } from '../reply/citations.ts';
 import {
   argumentsOf,
@@ -148,9 +149,18 @@ export class ItemDecoder {
     return index;
   }
 
-  #say(item: Item, kind: 'text' | 'refusal', at: number, piece: string, out: StreamEvent[]): void {
+  #say(
+    item: Item,
+    kind: 'text' | 'refusal',
+    at: number,
+    piece: string,
+    out: StreamEvent[],
+    logprobs?: JsonValue,
+  ): void {
     if (piece === '' || item.done) return;
     const index = this.#begin(item, kind, at, out);
+    const tokens = tokensOf(logprobs);
+    if (tokens.length > 0) out.push({ type: 'logprobs', index, tokens });
     this.#last = { type: 'text_delta', index, part: this.#partOf(item, at), refusal: kind === 'refusal' };
     out.push(this.#add(this.#last, piece));
   }
@@ -215,7 +225,10 @@ export class ItemDecoder {
     if (part.type === 'refusal')
       return this.#say(item, 'refusal', at, this.#rest(item, at, stringOf(part.refusal)), out);
     if (part.type !== 'output_text' && part.type !== 'text') return;
-    this.#say(item, 'text', at, this.#rest(item, at, stringOf(part.text)), out);
+    const whole = stringOf(part.text);
+    const rest = this.#rest(item, at, whole);
+    // Of a text that came in pieces, they came with the pieces.
+    this.#say(item, 'text', at, rest, out, rest === whole ? part.logprobs : undefined);
     for (const annotation of listOf(part.annotations).slice(this.#partOf(item, at).cited)) {
       this.#cite(item, at, annotation, out);
     }
@@ -295,7 +308,7 @@ export class ItemDecoder {
     const delta = stringOf(value.delta);
     switch (type) {
       case 'response.output_text.delta':
-        return this.#say(this.#itemOf(value, 'message'), 'text', at, delta, out);
+        return this.#say(this.#itemOf(value, 'message'), 'text', at, delta, out, value.logprobs);
       case 'response.refusal.delta':
         return this.#say(this.#itemOf(value, 'message'), 'refusal', at, delta, out);
       case 'response.reasoning_summary_text.delta':
@@ -307,7 +320,9 @@ export class ItemDecoder {
         return this.#callDelta(this.#itemOf(value, 'function_call'), delta, out);
       case 'response.output_text.done': {
         const item = this.#itemOf(value, 'message');
-        return this.#say(item, 'text', at, this.#rest(item, at, stringOf(value.text)), out);
+        const whole = stringOf(value.text);
+        const rest = this.#rest(item, at, whole);
+        return this.#say(item, 'text', at, rest, out, rest === whole ? value.logprobs : undefined);
       }
       case 'response.refusal.done': {
         const item = this.#itemOf(value, 'message');

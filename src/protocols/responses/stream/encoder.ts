@@ -2,7 +2,7 @@
 // others waits until it closes. An item closes when the next one begins or the answer ends, since only then is it known whether
 // it was cut.
 import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
-import type { JsonObject } from '../../../canonical/json.ts';
+import { append, type JsonObject } from '../../../canonical/json.ts';
 import type { Citation, NativePart, ReasoningPart } from '../../../canonical/request.ts';
 import { isSealed } from '../../../canonical/thinking-signature.ts';
 import type { GatewayError } from '../../../errors.ts';
@@ -37,7 +37,9 @@ type CallStart = Extract<StreamEvent, { type: 'tool_start' }>;
 interface Block {
   readonly kind: 'text' | 'refusal' | 'reasoning' | 'call' | 'native';
   /** Where its pieces go, once it is on the wire. */
-  item?: { delta(piece: string): string };
+  item?: { delta(piece: string, tokens?: readonly JsonObject[]): string };
+  /** Log probabilities of the text that comes next. */
+  tokens?: JsonObject[];
   held: string;
   /** Characters so far. */
   length: number;
@@ -101,6 +103,9 @@ class ResponsesWriter implements StreamEncoder {
         return this.#open(event.index, { kind: 'call', call: event });
       case 'citation':
         this.#blocks.get(event.index)?.citations.push(event.citation);
+        return '';
+      case 'logprobs':
+        this.#tokens(event.index, event.tokens);
         return '';
       case 'text_end':
       case 'tool_end':
@@ -225,6 +230,11 @@ class ResponsesWriter implements StreamEncoder {
     return '';
   }
 
+  #tokens(index: number, tokens: readonly JsonObject[]): void {
+    const block = this.#blocks.get(index);
+    if (block !== undefined) append((block.tokens ??= []), tokens);
+  }
+
   #open(index: number, members: Pick<Block, 'kind' | 'call' | 'native' | 'redacted'>): string {
     const block: Block = { ...members, held: '', length: 0, citations: [], ended: false };
     this.#blocks.set(index, block);
@@ -263,7 +273,7 @@ class ResponsesWriter implements StreamEncoder {
 
   #write(block: Block, text: string): string {
     block.length += text.length;
-    if (block.item !== undefined) return block.item.delta(text);
+    if (block.item !== undefined) return deltaOf(block, text);
     switch (block.kind) {
       case 'text':
       case 'refusal':
@@ -374,8 +384,11 @@ class ResponsesWriter implements StreamEncoder {
   }
 }
 
-function deltaOf({ item }: Block, piece: string): string {
-  return item?.delta(piece) ?? '';
+function deltaOf(block: Block, piece: string): string {
+  const { item, tokens } = block;
+  if (tokens === undefined) return item?.delta(piece) ?? '';
+  block.tokens = undefined;
+  return item?.delta(piece, tokens) ?? '';
 }
 
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {

@@ -1,5 +1,5 @@
 // The items of a stream while they are written: each knows its frames, and what it is so far.
-import type { JsonObject } from '../../../canonical/json.ts';
+import { append, type JsonObject } from '../../../canonical/json.ts';
 import type { Citation } from '../../../canonical/request.ts';
 import { encodeCitation } from '../reply/citations.ts';
 import {
@@ -47,9 +47,10 @@ class Deltas {
     this.#after = `${more}}\n\n`;
   }
 
-  write(piece: string): string {
+  /** `after`: what follows the text, if it is not what always does. */
+  write(piece: string, after = this.#after): string {
     this.text += piece;
-    return this.#before + this.#frames.next() + this.#middle + JSON.stringify(piece) + this.#after;
+    return this.#before + this.#frames.next() + this.#middle + JSON.stringify(piece) + after;
   }
 }
 
@@ -98,6 +99,8 @@ interface MessagePart {
   kind: PartKind;
   deltas: Deltas;
   annotations: JsonObject[];
+  /** Log probabilities. */
+  tokens: JsonObject[];
 }
 
 const DELTA = {
@@ -115,15 +118,20 @@ export class MessageItem extends Item {
     const frames = this.closeParts();
     const place = { ...this.place, content_index: this.#parts.length };
     const [type, more] = DELTA[kind];
-    this.#open = { kind, deltas: new Deltas(this.frames, type, place, more), annotations: [] };
+    this.#open = { kind, deltas: new Deltas(this.frames, type, place, more), annotations: [], tokens: [] };
     this.#parts.push(this.#open);
     return (
       frames + this.frames.frame('response.content_part.added', { ...place, part: partValue(this.#open) })
     );
   }
 
-  delta(piece: string): string {
-    return this.#open?.deltas.write(piece) ?? '';
+  /** `tokens`: with their log probabilities, of this piece. */
+  delta(piece: string, tokens?: readonly JsonObject[]): string {
+    const open = this.#open;
+    if (open === undefined) return '';
+    if (tokens === undefined || open.kind === 'refusal') return open.deltas.write(piece);
+    append(open.tokens, tokens);
+    return open.deltas.write(piece, `,"logprobs":${JSON.stringify(tokens)}}\n\n`);
   }
 
   /** `length`: of the canonical text that ends here, and that the citations are of. */
@@ -154,7 +162,7 @@ export class MessageItem extends Item {
     const { text } = open.deltas;
     const done =
       open.kind === 'text'
-        ? this.frames.frame('response.output_text.done', { ...place, text, logprobs: [] })
+        ? this.frames.frame('response.output_text.done', { ...place, text, logprobs: open.tokens })
         : this.frames.frame('response.refusal.done', { ...place, refusal: text });
     return done + this.frames.frame('response.content_part.done', { ...place, part: partValue(open) });
   }
@@ -164,8 +172,8 @@ export class MessageItem extends Item {
   }
 }
 
-function partValue({ kind, deltas, annotations }: MessagePart): JsonObject {
-  return kind === 'text' ? textPart(deltas.text, [...annotations]) : refusalPart(deltas.text);
+function partValue({ kind, deltas, annotations, tokens }: MessagePart): JsonObject {
+  return kind === 'text' ? textPart(deltas.text, [...annotations], [...tokens]) : refusalPart(deltas.text);
 }
 
 export class ReasoningItem extends Item {

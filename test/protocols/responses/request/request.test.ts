@@ -206,8 +206,6 @@ describe('the input', () => {
     ['an unknown item', ['input[]'], { input: [{ type: 'never_heard_of' }, user('x')] }],
     ['automatic truncation', ['truncation'], { input: 'x', truncation: 'auto' }],
     ['a bound on tool calls', ['max_tool_calls'], { input: 'x', max_tool_calls: 2 }],
-    ['probabilities', ['include'], { input: 'x', include: ['message.output_text.logprobs'] }],
-    ['metadata', ['metadata'], { input: 'x', metadata: { a: 'b' } }],
     ['the context of reasoning', ['reasoning.context'], { input: 'x', reasoning: { context: 'all_turns' } }],
     [
       'a web search without access to the web',
