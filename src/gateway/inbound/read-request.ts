@@ -201,8 +201,7 @@ class InboundQuery implements RoutingQuery {
 export function relayedTo(resolution: Resolution, { protocol, model, relayedPath }: Inbound): Resolution {
   if (relayedPath === undefined) return resolution;
   const targets = resolution.targets.filter(
-    (target) =>
-      protocolFor(target, protocol.name) === protocol.name && target.provider.source !== 'builtin',
+    (target) => protocolFor(target, protocol.name) === protocol.name && target.provider.source !== 'builtin',
   );
   if (targets.length > 0) return { ...resolution, targets, lone: targets.length === 1 };
   const shown = JSON.stringify(model.slice(0, 200));
