@@ -13,17 +13,11 @@ import {
 } from './config.ts';
 import { checkConsent, consentRecord } from './trust/consent.ts';
 import { assemble, findFile, tiersOf, withoutFile, type FoundFile, type LoadOptions } from './load.ts';
-import {
-  type Env,
-  type Interpolated,
-  bareVariables,
-  interpolate,
-  readSource,
-  type Source,
-} from './load-source.ts';
+import { readSource, type Source } from './load-source.ts';
+import { bareVariables, interpolate, type Env, type Interpolated } from './variables.ts';
 import { suggest } from './did-you-mean.ts';
 import { resolveProvider, SIM } from './providers.ts';
-import { readSchema, type FileConfig } from './schema.ts';
+import { readSchema, type FileConfig } from './schema/schema.ts';
 
 /** Reads the file at each call. Throws a ConfigError with all faults. */
 export function loadConfig(options: LoadOptions): Config {
@@ -110,9 +104,9 @@ interface Values {
 
 /** The file's values after interpolation, without the providers whose variables are not set. */
 function readValues(source: Source, env: Env): Values {
-  const { value, missing, secret, variables } = interpolate(source.value, env);
+  const { value, missing, secret, variables, faults: open } = interpolate(source.value, env);
   const unset = new Map<string, string[]>();
-  const faults: ConfigFault[] = [];
+  const faults: ConfigFault[] = [...open];
   for (const { path: where, name } of missing) {
     const [section, provider] = where;
     if (section === 'providers' && typeof provider === 'string')

@@ -1,5 +1,4 @@
-// Reads the configuration file: YAML to a plain value, the line of each part for messages about faults, and `${NAME}` variables
-// of the environment.
+// Reads the configuration file: YAML to a plain value, and the line of each part for messages about faults.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import {
@@ -247,69 +246,3 @@ const YAML_FAULTS: Readonly<Record<string, string>> = {
   BAD_DQ_ESCAPE: 'an escape in double quotes is unknown; use single quotes',
   UNEXPECTED_TOKEN: 'this text is not expected here; check quotes, brackets and indentation',
 };
-
-// `${NAME}` in any string of the file reads the environment, so that secrets need not be in the file.
-
-export type Env = Readonly<Record<string, string | undefined>>;
-
-export interface Interpolated {
-  value: unknown;
-  /** Variables that are unset or empty, and the paths that read them. */
-  missing: { path: Path; name: string }[];
-  /** Whether the value at this path was read from a variable. It may be a secret, so no message repeats it. */
-  secret: (path: Path) => boolean;
-  /** The variables that this path reads. */
-  variables: (path: Path) => readonly string[];
-}
-
-export function interpolate(root: unknown, env: Env): Interpolated {
-  const missing: Interpolated['missing'] = [];
-  const read = new Map<string, string[]>();
-  const visit = (value: unknown, path: Path): unknown => {
-    if (typeof value === 'string') {
-      return value.replace(/\$\{([^}]*)\}/g, (_, inner: string) => {
-        const name = inner.trim();
-        const place = JSON.stringify(path);
-        read.set(place, [...(read.get(place) ?? []), name]);
-        const text = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
-        if (text === '') missing.push({ path, name });
-        return text;
-      });
-    }
-    if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
-    if (typeof value === 'object' && value !== null)
-      return Object.fromEntries(
-        Object.entries(value).map(([key, member]) => [key, visit(member, [...path, key])]),
-      );
-    return value;
-  };
-  const value = visit(root, []);
-  const variables = (path: Path): readonly string[] => read.get(JSON.stringify(path)) ?? [];
-  return { value, missing, variables, secret: (path) => variables(path).length > 0 };
-}
-
-/** Warns of `$NAME` without braces, which is text and not a variable. */
-export function bareVariables(file: unknown): string[] {
-  const warnings: string[] = [];
-  const visit = (value: unknown, path: Path): void => {
-    if (typeof value === 'string') {
-      const right = bareVariable(value, path.at(-1) === 'api_key');
-      if (right !== undefined) warnings.push(`${formatPath(path)}: ${right}`);
-    } else if (typeof value === 'object' && value !== null) {
-      for (const [key, member] of Object.entries(value)) visit(member, [...path, key]);
-    }
-  };
-  const { providers } = file as { providers?: unknown };
-  visit(providers, ['providers']);
-  return warnings;
-}
-
-/** The warning about one text. Repeats only a clear variable name: any other text may be a secret. */
-function bareVariable(text: string, secret: boolean): string | undefined {
-  const name = /(?:^|[\s/:])\$([A-Z][A-Z0-9_]*)(?![\w{])/.exec(text)?.[1];
-  if (name !== undefined)
-    return `$${name} is text, not a variable; to read the environment write \${${name}}`;
-  return secret && /^\$[^{]/.test(text)
-    ? 'a value that begins with $ is text, not a variable; to read the environment write ${NAME}'
-    : undefined;
-}

@@ -3,9 +3,10 @@ import envPaths from 'env-paths';
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { type Config, ConfigError } from './config.ts';
-import type { Env, Source } from './load-source.ts';
+import type { Source } from './load-source.ts';
+import type { Env } from './variables.ts';
 import { findProviders } from './providers.ts';
-import type { FileConfig } from './schema.ts';
+import type { FileConfig } from './schema/schema.ts';
 import type { Flags } from './settings.ts';
 import {
   DEFAULT_ITEMS_KEEP,

@@ -2,10 +2,10 @@
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { ModelConfig, ProviderConfig, Config, LeftOut, ConfigFault } from './config.ts';
 import { isLoopback } from '../loopback.ts';
-import type { Env } from './load-source.ts';
+import type { Env } from './variables.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { type Preset, findPreset, PRESETS } from './presets.ts';
-import type { FileModel, FileProvider } from './schema.ts';
+import type { FileModel, FileProvider } from './schema/schema.ts';
 
 /** The name of the built-in, simulated provider, which needs no network and no key. */
 export const SIM = 'sim';
@@ -62,9 +62,8 @@ export function resolveProvider(
     models: given.models?.map(modelConfig) ?? null,
     source: 'file' as const,
   };
-  return key.value === undefined && key.ignored !== undefined
-    ? { provider, warning: key.ignored }
-    : { provider };
+  const warning = key.value === undefined ? key.ignored : quotedKey(key);
+  return warning === undefined ? { provider } : { provider, warning };
 }
 
 /** A provider that only its preset describes: found by its key in the environment, or as a local server. */
@@ -194,6 +193,12 @@ interface Key {
   ignored?: string;
 }
 
+/** Quotes that a file of variables or a shell left in the value. */
+function quotedKey({ value, from }: Pick<Key, 'value' | 'from'>): string | undefined {
+  if (value === undefined || !/^(["']).*\1$/.test(value)) return undefined;
+  return `${from ?? 'the key'} is in quotes, which are sent as a part of the key; take them out`;
+}
+
 /** The key of a preset's environment variables. A gateway's own key is never sent to a provider. */
 function presetKey(preset: Preset | undefined, env: Env): Key {
   let ignored: string | undefined;
@@ -302,6 +307,8 @@ export function findProviders(env: Env): Pick<Config, 'providers' | 'warnings' |
     if (preset.keys.length === 0 || Object.keys(preset.baseUrls).length === 0) continue;
     const key = presetKey(preset, env);
     if (key.ignored !== undefined) warnings.push(key.ignored);
+    const quoted = quotedKey(key);
+    if (quoted !== undefined) warnings.push(quoted);
     if (key.value !== undefined) providers.push(presetProvider(preset, 'environment', key));
     else leftOut.push({ provider: preset.name, why: key.reason ?? 'it has no key', names: [] });
   }

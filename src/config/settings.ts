@@ -3,9 +3,9 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Config, ConfigFault } from './config.ts';
-import type { Env } from './load-source.ts';
-import { HOST, parseWhole, UNLIMITED } from './scalars.ts';
-import type { FileConfig } from './schema.ts';
+import type { Env } from './variables.ts';
+import { HOST, parseWhole, UNLIMITED } from './schema/scalars.ts';
+import type { FileConfig } from './schema/schema.ts';
 
 export interface Flags {
   config?: string;

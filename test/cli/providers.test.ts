@@ -299,7 +299,7 @@ describe('explain', () => {
   it('says why a target would not, and what another would not be given', async () => {
     const shell = configured(yaml);
     const request = { messages: [{ role: 'user', content: [image] }], seed: 7, model: 'other' };
-    writeFileSync(join(shell.directory, 'request.json'), JSON.stringify(request));
+    writeFileSync(join(shell.directory, 'request.json'), `\ufeff${JSON.stringify(request)}`);
     expect(await shell.json('explain a --file request.json')).toEqual({
       model: 'a',
       strategy: 'priority',

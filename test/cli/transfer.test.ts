@@ -31,6 +31,8 @@ describe('export and import', () => {
       stderr: '',
     });
     expect(statSync(at(shell, 'all.jsonl')).mode & 0o777).toBe(0o600);
+    const file = at(shell, 'all.jsonl');
+    writeFileSync(file, `\ufeff${readFileSync(file, 'utf8')}`);
     const { code, stdout, stderr } = await shell.run('import all.jsonl --database new.db');
     expect({ code, stdout, stderr }).toEqual({
       code: 0,

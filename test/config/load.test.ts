@@ -230,6 +230,44 @@ describe('routes', () => {
   });
 });
 
+describe('variables', () => {
+  const own = (key: string, env: Record<string, string> = {}) =>
+    load(`providers:\n  ollama: { api_key: '${key}' }\n`, { env });
+
+  it.each([
+    ['unset', {}, 'other:-x'],
+    ['empty', { K: '' }, 'other:-x'],
+    ['set', { K: 'own' }, 'own'],
+  ])('have a default: %s', (_, env, value) => {
+    expect(own('${K:-other:-x}', env as Record<string, string>).providers[0]?.apiKey).toBe(value);
+  });
+
+  it('are unset with an empty default', () => {
+    const text = 'providers:\n  sim:\n  ollama: { api_key: "${K:-}" }\n';
+    expect(load(text).warnings).toContain('provider ollama is left out: K is not set');
+  });
+
+  it.each(['${K', 'a ${K} and ${L'])('are closed, else that is a fault: %s', (key) => {
+    const text = `providers:\n  sim:\n  ollama: { api_key: '${key}' }\n`;
+    expect(faultsOf(text, { env: { K: 'k' } })).toContain(
+      'gateway.yaml:3 providers.ollama.api_key: opens a variable with ${ and does not close it; write ${NAME}',
+    );
+  });
+
+  it('with a key in quotes are a warning that does not show it', () => {
+    expect(own('${K}', { K: '"sk-secret"' }).warnings).toEqual([
+      'provider ollama: K is in quotes, which are sent as a part of the key; take them out',
+    ]);
+    expect(load(undefined, { env: { MISTRAL_API_KEY: "'key'" } }).warnings).toEqual([
+      'MISTRAL_API_KEY is in quotes, which are sent as a part of the key; take them out',
+    ]);
+  });
+
+  it('are read behind a byte order mark', () => {
+    expect(load('\ufeffproviders:\n  sim:\n').providers).toHaveLength(1);
+  });
+});
+
 describe('a variable without its braces is a warning with the right form', () => {
   it.each([
     [

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import { normalizeBaseUrl, LOCAL_CANDIDATES } from '../../src/config/providers.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
-import { FLAG_NAMES, readFlag } from '../../src/config/flags.ts';
+import { FLAG_NAMES, readFlag } from '../../src/config/schema/flags.ts';
 import { PRESETS } from '../../src/config/presets.ts';
 import { load } from './folder.ts';
 

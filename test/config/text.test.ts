@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { didYouMean, didYouMeanAll } from '../../src/config/did-you-mean.ts';
-import { parseDuration, parseSize } from '../../src/config/scalars.ts';
+import { parseDuration, parseSize } from '../../src/config/schema/scalars.ts';
 
 describe('durations and sizes', () => {
   test.each([

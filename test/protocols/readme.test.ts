@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
-import { FLAG_NAMES, readFlag } from '../../src/config/flags.ts';
+import { FLAG_NAMES, readFlag } from '../../src/config/schema/flags.ts';
 import { CHAT_FIELDS } from '../../src/protocols/chat/fields.ts';
 import { MESSAGES_FIELDS } from '../../src/protocols/messages/fields.ts';
 

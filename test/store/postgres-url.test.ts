@@ -51,6 +51,8 @@ it('takes the password from the URL, else from PGPASSWORD, else from a password 
   expect(readUrl('postgres://u@h/d', env).password).toBe('of the environment');
   expect(readUrl('postgres://u@h/d', inFile).password).toBe('of:the file');
   expect(readUrl('postgres://u@h:1/d', inFile).password).toBe('any');
+  writeFileSync(file, '\ufeffh:5432:d:u:behind a mark\n');
+  expect(readUrl('postgres://u@h/d', inFile).password).toBe('behind a mark');
   chmodSync(file, 0o640);
   expect(readUrl('postgres://u@h/d', inFile).password).toBeUndefined();
 });

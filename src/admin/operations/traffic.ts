@@ -5,7 +5,7 @@ import { requestJson } from '../../accounts/json.ts';
 import { summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';
 import { readRequestId } from '../../ids.ts';
-import { parseDuration } from '../../config/scalars.ts';
+import { parseDuration } from '../../config/schema/scalars.ts';
 import { GROUPINGS, type AuditRow as StoredAuditRow, type RequestPlace } from '../../store/store.ts';
 import { ANSWERED, operation, type AdminParts, type Call, type Operation } from '../operation.ts';
 import { count, decodeCursor, encodeCursor, pageOfRows, type Order } from './paging.ts';

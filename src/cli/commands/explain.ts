@@ -202,7 +202,7 @@ async function readRequestFile(file: string, cwd: string, model: string): Promis
       `${file} ${UNREADABLE[code] ?? `can't be read (${code}); name a file with a request's JSON`}`,
     );
   });
-  const value = { ...parse(text, file), model };
+  const value = { ...parse(text.replace(/^\ufeff/, ''), file), model };
   const { readRequest } = await import('../../gateway/inbound/read-request.ts');
   const { protocolOfBody } = await import('../../protocols/registry.ts');
   return readRequest(protocolOfBody(value), Buffer.from(JSON.stringify(value)));

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { makeFolder } from '../../folders.ts';
 import { ConfigError } from '../config.ts';
 import { defaultPaths } from '../load.ts';
-import type { Env } from '../load-source.ts';
+import type { Env } from '../variables.ts';
 
 /** There is no consent to a file, or to its present content. */
 export class ConsentError extends ConfigError {

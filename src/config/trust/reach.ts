@@ -2,6 +2,7 @@
 // database, and addresses that others can reach. Nothing of the environment is read for it.
 import { isLoopback } from '../../loopback.ts';
 import { findPreset } from '../presets.ts';
+import { variablesIn } from '../variables.ts';
 
 export interface FileReach {
   /** Hosts that get requests and keys, in the order of the file. */
@@ -24,8 +25,8 @@ export function reachOf(value: unknown): FileReach {
     ...texts.filter((text) => text.includes('://')).map(hostOf),
   ];
   const variables = [
-    ...named.flatMap(([name, given]) => [...keysOf(name, given), ...variablesIn(given)]),
-    ...variablesIn({ ...rest, listen, database }),
+    ...named.flatMap(([name, given]) => [...keysOf(name, given), ...variablesOf(given)]),
+    ...variablesOf({ ...rest, listen, database }),
   ];
   const listens = textsOf(membersOf(listen)['hosts']).filter((host) => !isLoopback(host));
   return {
@@ -47,10 +48,7 @@ function textsOf(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
 }
 
-const variablesIn = (value: unknown): string[] =>
-  textsOf(value).flatMap((text) =>
-    [...text.matchAll(/\$\{([^}]*)\}/g)].map(([, inner = '']) => inner.replace(/:-.*$/s, '').trim()),
-  );
+const variablesOf = (value: unknown): string[] => textsOf(value).flatMap(variablesIn);
 
 /** Those of the file, or of the preset. */
 function hostsOf(name: string, given: unknown): string[] {

@@ -137,7 +137,9 @@ function passwordOf(
   let lines: string[];
   try {
     if ((statSync(file).mode & 0o077) !== 0) return undefined;
-    lines = readFileSync(file, 'utf8').split(/\r?\n/);
+    lines = readFileSync(file, 'utf8')
+      .replace(/^\ufeff/, '')
+      .split(/\r?\n/);
   } catch {
     return undefined;
   }

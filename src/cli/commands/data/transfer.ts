@@ -118,7 +118,7 @@ async function written(stdout: Terminal, text: string): Promise<void> {
 async function importFrom(file: string, store: Store, context: Context): Promise<void> {
   const counts = noCounts();
   const name = file === STANDARD_STREAM ? 'standard input' : file;
-  const lines = linesOf(file, context);
+  const lines = withoutMark(linesOf(file, context));
   const audit = (): Promise<AuditEntry> => auditEntry(context, { action: 'import', detail: counts });
   const records = importedRecords(lines, name, counts);
   const done = await store.importRecords(records, audit).catch((error: unknown) => {
@@ -150,6 +150,15 @@ async function* linesOf(file: string, { cwd, stdin }: Context): AsyncGenerator<s
     yield* (await open(resolve(cwd, file))).readLines();
   } catch (error) {
     throw new CliError(`the file ${file} cannot be read: ${(error as Error).message}`, 1, error);
+  }
+}
+
+/** Editors and PowerShell put a byte order mark before the first line. */
+async function* withoutMark(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const line of lines) {
+    yield isFirst ? line.replace(/^\ufeff/, '') : line;
+    isFirst = false;
   }
 }
 

@@ -1,11 +1,11 @@
 // The schema of a configuration file. Unknown keys are faults. The schema checks each value by itself; providers.ts and
 // load-file.ts check what depends on several values (a route's targets, a provider's URL).
 import * as z from 'zod/mini';
-import { PROTOCOL_NAMES } from '../canonical/request.ts';
-import type { Traits } from '../canonical/traits.ts';
-import type { ConfigFault } from './config.ts';
+import { PROTOCOL_NAMES } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
+import type { ConfigFault } from '../config.ts';
 import { readFlag } from './flags.ts';
-import { suggest } from './did-you-mean.ts';
+import { suggest } from '../did-you-mean.ts';
 import type { Rule } from './scalars.ts';
 import {
   API_KEY,

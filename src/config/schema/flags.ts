@@ -1,8 +1,8 @@
 // The `flags` of a provider: one row for each member of Traits that describes a deviation from the protocol. The file writes
 // a member's name in snake_case. Members that `models` or `prompt_cache` set are not flags.
-import { EFFORTS } from '../canonical/request.ts';
-import type { Traits } from '../canonical/traits.ts';
-import { suggest } from './did-you-mean.ts';
+import { EFFORTS } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
+import { suggest } from '../did-you-mean.ts';
 import type { Rule } from './scalars.ts';
 import { choice, TRUTH, whole } from './scalars.ts';
 

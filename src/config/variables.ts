@@ -1,0 +1,87 @@
+// `${NAME}` in any string of the file reads the environment, so that secrets need not be in the file; `${NAME:-text}` has a default.
+import { formatPath, type ConfigFault, type Path } from './config.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Interpolated {
+  value: unknown;
+  /** Variables that are unset or empty and have no default, and the paths that read them. */
+  missing: { path: Path; name: string }[];
+  faults: ConfigFault[];
+  /** Whether the value at this path was read from a variable. It may be a secret, so no message repeats it. */
+  secret: (path: Path) => boolean;
+  /** The variables that this path reads. */
+  variables: (path: Path) => readonly string[];
+}
+
+const VARIABLE = /\$\{([^}]*)\}/g;
+
+/** What stands between the braces. */
+function readVariable(inner: string): { name: string; otherwise: string } {
+  const at = inner.indexOf(':-');
+  return at < 0
+    ? { name: inner.trim(), otherwise: '' }
+    : { name: inner.slice(0, at).trim(), otherwise: inner.slice(at + 2) };
+}
+
+/** Names of the variables that a text reads, in its order. */
+export function variablesIn(text: string): string[] {
+  return [...text.matchAll(VARIABLE)].map(([, inner = '']) => readVariable(inner).name);
+}
+
+export function interpolate(root: unknown, env: Env): Interpolated {
+  const missing: Interpolated['missing'] = [];
+  const faults: ConfigFault[] = [];
+  const read = new Map<string, string[]>();
+  const textOf = (value: string, path: Path): string => {
+    const names = variablesIn(value);
+    if (names.length > 0) read.set(JSON.stringify(path), names);
+    if (value.replace(VARIABLE, '').includes('${')) {
+      faults.push({ path, message: 'opens a variable with ${ and does not close it; write ${NAME}' });
+    }
+    return value.replace(VARIABLE, (_, inner: string) => {
+      const { name, otherwise } = readVariable(inner);
+      const text = (Object.hasOwn(env, name) && env[name]) || otherwise;
+      if (text === '') missing.push({ path, name });
+      return text;
+    });
+  };
+  const visit = (value: unknown, path: Path): unknown => {
+    if (typeof value === 'string') return textOf(value, path);
+    if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(
+        Object.entries(value).map(([key, member]) => [key, visit(member, [...path, key])]),
+      );
+    return value;
+  };
+  const value = visit(root, []);
+  const variables = (path: Path): readonly string[] => read.get(JSON.stringify(path)) ?? [];
+  return { value, missing, faults, variables, secret: (path) => variables(path).length > 0 };
+}
+
+/** Warns of `$NAME` without braces, which is text and not a variable. */
+export function bareVariables(file: unknown): string[] {
+  const warnings: string[] = [];
+  const visit = (value: unknown, path: Path): void => {
+    if (typeof value === 'string') {
+      const right = bareVariable(value, path.at(-1) === 'api_key');
+      if (right !== undefined) warnings.push(`${formatPath(path)}: ${right}`);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, member] of Object.entries(value)) visit(member, [...path, key]);
+    }
+  };
+  const { providers } = file as { providers?: unknown };
+  visit(providers, ['providers']);
+  return warnings;
+}
+
+/** The warning about one text. Repeats only a clear variable name: any other text may be a secret. */
+function bareVariable(text: string, secret: boolean): string | undefined {
+  const name = /(?:^|[\s/:])\$([A-Z][A-Z0-9_]*)(?![\w{])/.exec(text)?.[1];
+  if (name !== undefined)
+    return `$${name} is text, not a variable; to read the environment write \${${name}}`;
+  return secret && /^\$[^{]/.test(text)
+    ? 'a value that begins with $ is text, not a variable; to read the environment write ${NAME}'
+    : undefined;
+}
