@@ -24,6 +24,8 @@ export interface ConnectTarget {
   /** Tokens that the first target takes and writes at most; null: unknown. */
   window: number | null;
   output: number | null;
+  /** Protocols of clients that may offer it tools of the provider's own. */
+  serverTools: readonly string[];
 }
 
 /** The settings and steps of one tool. */

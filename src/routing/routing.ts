@@ -2,7 +2,7 @@
 // conversation last. On the path of every request: names are maps, and a single target takes the short way.
 import type { Clock } from '../clock.ts';
 import type { Needs } from '../canonical/traits.ts';
-import type { ProtocolName } from '../canonical/request.ts';
+import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { beforeIn, createAffinity, order, waitForAll, type Affinity, type Candidate } from './order.ts';
 import {
@@ -345,6 +345,11 @@ function missing(
       found = found.length === 0 ? [words] : [...found, words];
   return found;
 }
+
+/** Protocols of clients that may offer tools which the provider runs itself, such as a web search: for others, the target goes last
+ *  with such a request. */
+export const serverToolsOf = (target: Target): ProtocolName[] =>
+  PROTOCOL_NAMES.filter((client) => serverTools(target, client) !== false);
 
 /** Unknown, so possible, if the client's protocol has server tools and they are relayed to a provider that states nothing about them. */
 function serverTools({ traits, provider }: Target, client: ProtocolName): boolean | undefined {

@@ -13,6 +13,7 @@ import {
 } from '../protocols/shared/model-list.ts';
 import { faultOfModelName } from '../protocols/shared/client.ts';
 import type { ModelEntry } from '../routing/catalog.ts';
+import { serverToolsOf } from '../routing/routing.ts';
 import { shuttingDown } from '../gateway/inference.ts';
 import { deleteStored, findStored } from '../gateway/inbound/stored-references.ts';
 import { deleteAtProvider } from '../gateway/outbound/delete-answer.ts';
@@ -48,8 +49,15 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
 }
 
 function listed({ name, targets, contextWindow, maxOutput }: ModelEntry): ListedModel {
-  const owner = targets[0]?.provider.name ?? 'gateway';
-  return { name, owner, targets: targets.map(({ key }) => key), contextWindow, maxOutput };
+  const [first] = targets;
+  return {
+    name,
+    owner: first?.provider.name ?? 'gateway',
+    targets: targets.map(({ key }) => key),
+    serverTools: first === undefined ? [] : serverToolsOf(first),
+    contextWindow,
+    maxOutput,
+  };
 }
 
 export async function health({ sink }: Exchange, deps: GatewayDeps): Promise<void> {

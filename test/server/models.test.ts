@@ -4,7 +4,7 @@ import type { ModelInfo } from '@anthropic-ai/sdk/resources/models';
 import OpenAI from 'openai';
 import type { Model as OpenAiModel } from 'openai/resources/models';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { provider, startGateway } from '../helpers/gateway.ts';
+import { gateway as own, provider, startGateway } from '../helpers/gateway.ts';
 import type { TestGateway } from '../helpers/gateway.ts';
 
 let gateway: TestGateway;
@@ -98,4 +98,31 @@ describe('pages', () => {
     const nothing = { object: 'list', data: [], has_more: false, first_id: null, last_id: null };
     expect(await list('', key)).toEqual(nothing);
   });
+});
+
+it('says which clients may offer the first target tools of its provider, by the rule that orders the targets', async () => {
+  const at = 'http://127.0.0.1:9';
+  const { url, key } = await own({
+    config: {
+      providers: {
+        box: provider(at, 'chat', ['m']),
+        large: provider(at, 'responses', ['r']),
+        none: provider(at, 'responses', ['n'], { flags: { server_tools: false } }),
+        claude: provider(at, 'messages', ['c'], { flags: { server_tools: true } }),
+      },
+      routes: { 'local-first': ['box/m', 'large/r'], 'large-first': ['large/r', 'box/m'] },
+    },
+  });
+  const toolsOf = async (id: string): Promise<unknown> => {
+    const response = await fetch(`${url}/v1/models/${encodeURIComponent(id)}`, {
+      headers: { 'x-api-key': key },
+    });
+    return ((await response.json()) as { server_tools: unknown }).server_tools;
+  };
+  expect(await Promise.all(['local-first', 'large-first', 'n', 'c'].map(toolsOf))).toEqual([
+    [],
+    ['responses'],
+    [],
+    ['chat', 'messages', 'responses'],
+  ]);
 });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isoTime } from '../../clock.ts';
 import { unhealthyTargets } from '../../observe/health-publisher.ts';
 import { type Target as RoutingTarget, modelJson } from '../../routing/catalog.ts';
-import type { Routing } from '../../routing/routing.ts';
+import { serverToolsOf, type Routing } from '../../routing/routing.ts';
 import { operation, type AdminParts, type Operation } from '../operation.ts';
 import { isBehindTls } from '../authenticate.ts';
 import { count, pageOf, type Order } from './paging.ts';
@@ -125,7 +125,8 @@ export const gatewayOperations: readonly Operation[] = [
       const first = routing.model(model, null)?.targets[0];
       if (first === undefined) throw new Problem(404, 'unknown_model', 'no model has this name');
       const { contextWindow = null, maxOutput = null } = routing.model(first.key, null) ?? {};
-      const tools = await parts.connect({ url, model, window: contextWindow, output: maxOutput });
+      const limits = { window: contextWindow, output: maxOutput };
+      const tools = await parts.connect({ url, model, ...limits, serverTools: serverToolsOf(first) });
       return { url, model, tools: [...tools] };
     },
   }),

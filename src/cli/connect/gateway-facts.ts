@@ -7,6 +7,7 @@ import { CliError, type Context } from '../context.ts';
 import { learnModels, LIST_MS, withInventory, type Inventory } from '../inventory.ts';
 import { configuredUrl, servingGateway } from '../running.ts';
 import type { ReachedModel } from '../tools/reach.ts';
+import { serverToolsOf } from '../../routing/routing.ts';
 import { unknown } from '../with-store.ts';
 
 export interface GatewayFacts {
@@ -58,7 +59,7 @@ async function stateOf(url: string): Promise<'foreign' | 'free'> {
 async function describe({ routing, client, config }: Inventory, name: string): Promise<ReachedModel> {
   const first = routing.model(name, null)?.targets[0];
   if (first === undefined && isLeftOut(config, name))
-    return { name, target: name, window: null, output: null };
+    return { name, target: name, window: null, output: null, serverTools: [] };
   if (first === undefined) {
     const names = routing
       .models(null)
@@ -74,7 +75,13 @@ async function describe({ routing, client, config }: Inventory, name: string): P
   const windows = await readWindows(client, provider, routing.modelsOf(provider), { timeoutMs: LIST_MS });
   if (windows.size > 0) routing.setWindows(provider.name, windows);
   const { contextWindow, maxOutput } = routing.model(first.key, null) ?? {};
-  return { name, target: first.key, window: contextWindow ?? null, output: maxOutput ?? null };
+  return {
+    name,
+    target: first.key,
+    window: contextWindow ?? null,
+    output: maxOutput ?? null,
+    serverTools: serverToolsOf(first),
+  };
 }
 
 /** Whether only the keys of its providers are missing, which a gateway in another terminal may have. */

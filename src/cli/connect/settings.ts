@@ -7,6 +7,7 @@ import {
   claudeEnv,
   codexModel,
   codexProvider,
+  codexSearch,
   crushConfig,
   KEY_VARIABLE,
   opencodeConfig,
@@ -71,6 +72,7 @@ export const codexFolder = (places: Places): string => folder(places, 'CODEX_HOM
 /** Files of its own: Codex reads `NAME.config.toml` for `--profile NAME`. */
 export const codex: Settings = (to, places) => {
   const catalog = path.join(codexFolder(places), 'gateway-models.json');
+  const { web_search: search } = codexSearch(to);
   const provider = codexProvider(to.url, { experimental_bearer_token: to.key });
   return [
     { path: catalog, format: 'json', edits: edits([['models'], json([codexModel(to)])]) },
@@ -79,6 +81,7 @@ export const codex: Settings = (to, places) => {
       format: 'toml',
       edits: [
         ...edits([['model'], to.model], [['model_provider'], 'gateway'], [['model_catalog_json'], catalog]),
+        ...(search === undefined ? [] : edits([['web_search'], search])),
         entry(['model_providers', 'gateway'], provider),
       ],
       secret: true,

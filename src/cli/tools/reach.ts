@@ -21,6 +21,8 @@ export interface ReachedModel {
   /** Of that target, in tokens; null: unknown. */
   window: number | null;
   output: number | null;
+  /** Protocols of clients that may offer that target tools of the provider's own. */
+  serverTools: readonly string[];
 }
 
 export interface ReachedGateway {
@@ -131,7 +133,7 @@ function askModel(client: ProviderClient, url: string, key: string): ReachedGate
     // The list shows the largest window of all targets of a name.
     const { contextWindow, maxOutput } =
       found.targets.length > 1 ? await find(target).catch(() => found) : found;
-    return { name, target, window: contextWindow, output: maxOutput };
+    return { name, target, window: contextWindow, output: maxOutput, serverTools: found.serverTools };
   };
 }
 

@@ -13,6 +13,8 @@ export interface Pointing {
   /** Tokens that the target takes and writes at most; null: unknown. */
   window: number | null;
   output: number | null;
+  /** Protocols of clients that may offer the target tools of the provider's own, such as a web search. */
+  serverTools?: readonly string[];
   /** The path of a private file of this name. */
   fileAt: (name: string) => string;
 }
@@ -144,12 +146,18 @@ export const codexProvider = (url: string, credential: Readonly<Record<string, s
   stream_idle_timeout_ms: 600_000,
 });
 
+/** Codex offers the provider's web search. A target that has none would go last for every request: another one, which may cost money,
+ *  would answer in its place. */
+export const codexSearch = ({ serverTools }: Pick<Pointing, 'serverTools'>): { web_search?: 'disabled' } =>
+  serverTools?.includes('responses') === true ? {} : { web_search: 'disabled' };
+
 export function codex(to: Pointing): Setup {
   const provider = codexProvider(to.url, { env_key: KEY_VARIABLE });
   const settings = {
     model: to.model,
     model_provider: 'gateway',
     model_catalog_json: to.fileAt('codex-models.json'),
+    ...codexSearch(to),
     ...Object.fromEntries(
       Object.entries(provider).map(([name, value]) => [`model_providers.gateway.${name}`, value]),
     ),

@@ -12,6 +12,8 @@ export interface ListedModel {
   owner: string;
   /** `provider/model` of each target, in their order. */
   targets: readonly string[];
+  /** Protocols of clients that may offer the first target tools of the provider's own, such as a web search. */
+  serverTools: readonly string[];
   /** Tokens. */
   contextWindow: number | null;
   maxOutput: number | null;
@@ -29,7 +31,8 @@ const UNKNOWN_LIFE = {
   retires_at: null,
 } as const;
 
-export function encodeModel({ name, owner, targets, contextWindow, maxOutput }: ListedModel) {
+export function encodeModel(model: ListedModel) {
+  const { name, owner, targets, serverTools, contextWindow, maxOutput } = model;
   return {
     id: name,
     object: 'model',
@@ -43,6 +46,7 @@ export function encodeModel({ name, owner, targets, contextWindow, maxOutput }: 
     context_window: contextWindow,
     ...UNKNOWN_LIFE,
     targets: [...targets],
+    server_tools: [...serverTools],
   } satisfies JsonObject;
 }
 
@@ -62,10 +66,14 @@ type Model = ReturnType<typeof encodeModel>;
 /** Reads what `encodeModel` wrote; undefined: another program wrote it. */
 export function decodeModel(value: unknown): Omit<ListedModel, 'owner'> | undefined {
   if (!isObject(value) || typeof value.id !== 'string' || !Array.isArray(value.targets)) return undefined;
+  const texts = (list: unknown): string[] =>
+    Array.isArray(list) ? list.filter((text) => typeof text === 'string') : [];
   const tokens = (limit: unknown): number | null => (typeof limit === 'number' ? limit : null);
   return {
     name: value.id,
-    targets: value.targets.filter((target) => typeof target === 'string'),
+    targets: texts(value.targets),
+    // Older gateways do not say it.
+    serverTools: texts(value.server_tools),
     contextWindow: tokens(value.max_input_tokens),
     maxOutput: tokens(value.max_tokens),
   };

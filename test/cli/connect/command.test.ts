@@ -89,6 +89,19 @@ describe('without a tool', () => {
 });
 
 describe('with a tool', () => {
+  it('codex is written without a web search that the first target lacks, and with one that it may have', async () => {
+    const { connect, directory } = user();
+    const textOf = async (line: string): Promise<string> => {
+      const { code, stdout, stderr } = await connect(line);
+      expect(code, stderr).toBe(0);
+      return stdout;
+    };
+    expect(await textOf('codex --json')).toContain('web_search = \\"disabled\\"');
+    const other = path.join(directory, 'other.yaml');
+    writeFileSync(other, FILE.replace('protocol: chat', 'protocol: responses'));
+    expect(await textOf(`codex --json --config ${other}`)).not.toContain('web_search');
+  });
+
   it('shows what would change, with secrets masked, and writes nothing', async () => {
     const { connect, keys, settings } = user();
     mkdirSync(path.dirname(settings));

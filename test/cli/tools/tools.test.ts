@@ -77,6 +77,7 @@ it('Codex gets a provider of its own and a catalog with the window of the model'
     'model="up/m"',
     'model_provider="gateway"',
     'model_catalog_json="/private/codex-models.json"',
+    'web_search="disabled"',
     'model_providers.gateway.name="Gateway"',
     'model_providers.gateway.base_url="http://127.0.0.1:8787/v1"',
     'model_providers.gateway.wire_api="responses"',
@@ -89,6 +90,13 @@ it('Codex gets a provider of its own and a catalog with the window of the model'
   expect(fileOf(setup, 'codex-models.json')).toMatchObject({
     models: [{ slug: 'up/m', context_window: 100_000 }],
   });
+});
+
+it('Codex keeps its web search where the target has one', () => {
+  for (const serverTools of [undefined, [], ['messages']])
+    expect(setupOf('codex', { ...TO, serverTools }).args).toContain('web_search="disabled"');
+  const { args } = setupOf('codex', { ...TO, serverTools: ['chat', 'messages', 'responses'] });
+  expect(args?.join(' ')).not.toContain('web_search');
 });
 
 it.each([

@@ -201,6 +201,7 @@ const targetOf = ({ url, model }: GatewayFacts, key: string): Target => ({
   model: model.name,
   window: model.window,
   output: model.output,
+  serverTools: model.serverTools,
 });
 
 async function planFor(

@@ -110,6 +110,7 @@ async function start(choice: Choice, { options, command, context, signals, undo 
     model: model.name,
     window: model.window,
     output: model.output,
+    serverTools: model.serverTools,
     fileAt: folder.fileAt,
   });
   folder.write(setup.files ?? {});
