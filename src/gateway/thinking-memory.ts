@@ -1,15 +1,15 @@
-// Stores signed thinking, and the signatures of calls, for clients whose protocol has no field for them. The key is the first tool
-// call of the turn; when the results of the calls arrive, they are put back, so that a model can continue to think in a tool loop.
+// Stores signed thinking, and the signatures of calls, for clients whose protocol has no field for them. The key is made of the tool
+// calls of the turn; when their results arrive, they are put back, so that a model can continue to think in a tool loop.
 import type { JsonObject } from '../canonical/json.ts';
 import type { StreamEvent, Reply } from '../canonical/reply.ts';
 import type { GenerationRequest, Message, Part, ReasoningPart } from '../canonical/request.ts';
 import { isSealed } from '../canonical/thinking-signature.ts';
-import { bareId } from '../canonical/tool-pairing.ts';
 import type { Logger } from '../log.ts';
 import type { ReplyHolds } from '../protocols/protocol.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { NewItem, SealedItems } from '../store/sealed-items.ts';
 import type { Inbound } from './inbound/read-request.ts';
+import { callsOf, turnKey, type TurnCall } from './turn-key.ts';
 
 /** A part of a turn, with the number of calls that come before it. */
 interface PlacedThinking {
@@ -34,7 +34,7 @@ interface StoredTurn {
 /** Collects what is signed in one answer and has no place in it. */
 export class ThinkingCollector {
   readonly #holds: ReplyHolds;
-  readonly #callIds: string[] = [];
+  readonly #calls: TurnCall[] = [];
   readonly #thinking: PlacedThinking[] = [];
   readonly #extras: PlacedExtra[] = [];
   /** Calls by the index of their block. */
@@ -60,9 +60,14 @@ export class ThinkingCollector {
         this.#add({ type: 'reasoning', text: '', redacted: event.data });
         break;
       case 'tool_start':
-        this.#byBlock.set(event.index, this.#callIds.length);
-        this.#addCall(event.id, event.extra);
+        this.#byBlock.set(event.index, this.#calls.length);
+        this.#addCall({ id: event.id, name: event.name, arguments: '' }, event.extra);
         break;
+      case 'tool_delta': {
+        const call = this.#calls[this.#byBlock.get(event.index) ?? -1];
+        if (call !== undefined) call.arguments += event.text;
+        break;
+      }
       case 'tool_end':
         this.#addExtra(this.#byBlock.get(event.index), event.extra);
         break;
@@ -73,28 +78,27 @@ export class ThinkingCollector {
   pushReply({ parts }: Reply): void {
     for (const part of parts) {
       if (part.type === 'reasoning') this.#add(part);
-      else if (part.type === 'tool_call') this.#addCall(part.id, part.extra);
+      else if (part.type === 'tool_call') this.#addCall(part, part.extra);
     }
   }
 
-  /** What to store of the turn, under its first call: clients send all calls of a turn back, in their order. undefined:
-   *  nothing that a later request needs. */
+  /** What to store of the turn: clients send all its calls back, in their order. undefined: nothing that a later request needs. */
   item({ family, upstream: model }: Target): NewItem | undefined {
-    const [first] = this.#callIds;
-    if (first === undefined || this.#thinking.length + this.#extras.length === 0) return undefined;
+    const id = this.#thinking.length + this.#extras.length === 0 ? undefined : turnKey(this.#calls);
+    if (id === undefined) return undefined;
     const turn: StoredTurn = { family, model, thinking: this.#thinking };
     if (this.#extras.length > 0) turn.extras = this.#extras;
-    return { kind: 'thinking', id: first, text: JSON.stringify(turn) };
+    return { kind: 'thinking', id, text: JSON.stringify(turn) };
   }
 
   #add(part: ReasoningPart): void {
     if (this.#holds.signedThinking || !isSealed(part)) return;
-    this.#thinking.push({ part, callsBefore: this.#callIds.length });
+    this.#thinking.push({ part, callsBefore: this.#calls.length });
   }
 
-  #addCall(id: string, extra: JsonObject | undefined): void {
-    this.#addExtra(this.#callIds.length, extra);
-    this.#callIds.push(id);
+  #addCall({ id, name, arguments: written }: TurnCall, extra: JsonObject | undefined): void {
+    this.#addExtra(this.#calls.length, extra);
+    this.#calls.push({ id, name, arguments: written });
   }
 
   #addExtra(call: number | undefined, extra: JsonObject | undefined): void {
@@ -105,7 +109,7 @@ export class ThinkingCollector {
 /** Open turns whose thinking is looked for, the newest first. */
 const MOST_TURNS = 1000;
 
-/** Stored turns by the id of their first call. */
+/** Stored turns by their keys. */
 export type RecalledThinking = ReadonlyMap<string, StoredTurn>;
 
 /** The stored thinking of the open tool turn. */
@@ -114,7 +118,7 @@ export async function recallThinking(
   accountId: number,
   deps: { items: SealedItems; log: Logger },
 ): Promise<RecalledThinking | undefined> {
-  const ids = openTurns(inbound.decode()).slice(-MOST_TURNS).map(firstCallId);
+  const ids = openTurns(inbound.decode()).slice(-MOST_TURNS).map(keyOf);
   const known = ids.filter((id) => id !== undefined);
   if (known.length === 0) return undefined;
   try {
@@ -141,9 +145,8 @@ function openTurns({ messages }: GenerationRequest): Message[] {
     );
 }
 
-function firstCallId({ parts }: Message): string | undefined {
-  const call = parts.find((part) => part.type === 'tool_call');
-  return call === undefined ? undefined : bareId(call.id);
+function keyOf({ parts }: Message): string | undefined {
+  return turnKey(callsOf(parts));
 }
 
 /** The request with the thinking that this target signed; the same object if it signed none. */
@@ -155,7 +158,7 @@ export function withRecalledThinking(
   const open = new Set(openTurns(request));
   let changed = false;
   const messages = request.messages.map((message) => {
-    const id = open.has(message) ? firstCallId(message) : undefined;
+    const id = open.has(message) ? keyOf(message) : undefined;
     const turn = id === undefined ? undefined : recalled.get(id);
     if (turn?.family !== family || turn.model !== upstream) return message;
     changed = true;

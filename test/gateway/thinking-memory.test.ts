@@ -1,5 +1,5 @@
 // A chat client that keeps no thinking, in a tool loop with a model that signs it: the gateway gives the thinking back.
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import { replay } from '../../src/canonical/collect.ts';
 import type { Reply, ReplyPart } from '../../src/canonical/reply.ts';
@@ -239,4 +239,67 @@ it('stored thinking is still there after a restart', async () => {
   const messages = [QUESTION, plainTurn('toolu_1'), result('toolu_1')];
   await ask(next, { model: MODEL, body: { ...BODY, messages } });
   expect(sentTurn(scripted, 1, 1)).toMatchObject([{ signature: 'c2lnbmVk' }, { type: 'tool_use' }]);
+});
+
+describe('a server that numbers the calls of every conversation anew', () => {
+  const look = (place: string, id = 'call_0', name = 'look') => ({
+    id,
+    name,
+    arguments: JSON.stringify({ place }),
+  });
+  const made = (...calls: ReturnType<typeof look>[]): ReplyPart[] =>
+    calls.map((one) => ({ type: 'tool_call', ...one }));
+  const sent = (...calls: ReturnType<typeof look>[]): JsonObject => ({
+    role: 'assistant',
+    content: null,
+    tool_calls: calls.map(({ id, ...body }) => ({ id, type: 'function', function: body })),
+  });
+  const thinkingOf = (scripted: ScriptedProvider, request: number): unknown[] =>
+    (sentTurn(scripted, request, 1) as JsonObject[]).flatMap(({ thinking }) => thinking ?? []);
+
+  it.each([{ stream: false }, { stream: true }])(
+    'each conversation gets its own thinking, also while both go on (stream: $stream)',
+    async ({ stream }) => {
+      const { to, scripted, send } = await start();
+      scripted.play(
+        script(stream, THINKING, ...made(look('hall'))),
+        script(stream, LATER, ...made(look('yard'))),
+        script(false, DONE),
+        script(false, DONE),
+      );
+      for (const content of ['Look into the hall.', 'Look into the yard.']) {
+        const messages = [{ role: 'user', content }];
+        await ask(to, { model: MODEL, stream, body: { ...BODY, messages } });
+      }
+      await send(QUESTION, sent(look('hall')), result('call_0'));
+      await send(QUESTION, sent(look('yard')), result('call_0'));
+      expect(thinkingOf(scripted, 2)).toEqual(['I should look.']);
+      expect(thinkingOf(scripted, 3)).toEqual(['And there.']);
+    },
+  );
+
+  it.each([
+    ['other arguments', [look('cellar')]],
+    ['another name', [look('hall', 'call_0', 'see')]],
+    ['a call more', [look('hall'), look('yard', 'call_1')]],
+  ])('a turn of another conversation with %s gets none', async (_, calls) => {
+    const { scripted, send } = await start();
+    scripted.play(script(false, THINKING, ...made(look('hall'))), script(false, DONE));
+    await send(QUESTION);
+    await send(QUESTION, sent(...calls), ...calls.map(({ id }) => result(id)));
+    expect(JSON.stringify(scripted.requests[1]?.json)).not.toContain('I should look.');
+  });
+
+  it('arguments that a program wrote anew are the same', async () => {
+    const { scripted, send } = await start();
+    const said = '{"b": 1.0, "10": [{"d": null, "c": "\\u00e9"}], "a": ""}';
+    const again = '{"10":[{"c":"é","d":null}],"a":"","b":1}';
+    scripted.play(
+      script(false, THINKING, { type: 'tool_call', id: 'call_0', name: 'look', arguments: said }),
+      script(false, DONE),
+    );
+    await send(QUESTION);
+    await send(QUESTION, sent({ id: 'call_0', name: 'look', arguments: again }), result('call_0'));
+    expect(thinkingOf(scripted, 1)).toEqual(['I should look.']);
+  });
 });

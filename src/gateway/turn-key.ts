@@ -1,0 +1,44 @@
+// Names a turn of tool calls by what it calls. The id of a call is not enough: many servers number their calls, so that every
+// conversation has a `call_0`.
+import { createHash } from 'node:crypto';
+import { isObject, type JsonValue } from '../canonical/json.ts';
+import type { Part, ToolCallPart } from '../canonical/request.ts';
+import { bareId } from '../canonical/tool-pairing.ts';
+import { likeness } from '../protocols/json/raw-json.ts';
+
+export type TurnCall = Pick<ToolCallPart, 'id' | 'name' | 'arguments'>;
+
+/**
+ * The same for an answer and for the history that a client makes of it: the first call's id, and the names, arguments and number of
+ * the calls. Undefined without a call.
+ */
+export function turnKey(calls: readonly TurnCall[]): string | undefined {
+  const [first] = calls;
+  if (first === undefined) return undefined;
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([bareId(first.id), calls.length]));
+  for (const { name, arguments: written } of calls) hash.update(JSON.stringify([name, sameText(written)]));
+  return hash.digest('base64url');
+}
+
+export function callsOf(parts: readonly Part[]): ToolCallPart[] {
+  return parts.filter((part) => part.type === 'tool_call');
+}
+
+/** Arguments as every client would write them: programs parse them and write them anew, some with sorted names. */
+function sameText(written: string): string {
+  const text = written.trim();
+  if (text === '') return '{}';
+  try {
+    const value = JSON.parse(text) as JsonValue;
+    return likeness(value) === 'deep' ? text : JSON.stringify(value, sorted);
+  } catch {
+    return text;
+  }
+}
+
+function sorted(_: string, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  // As pairs: an object would bring names that look like numbers to the front, and `__proto__` nowhere.
+  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+}
