@@ -1,5 +1,6 @@
 // Creates folders. Node's own `recursive` never returns in a place that has no folders, such as /proc.
 import { mkdirSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -16,4 +17,13 @@ export function makeFolder(folder: string, mode = 0o700): string[] {
     return parents;
   }
   return [...parents, folder];
+}
+
+/** The user's home folder; undefined: there is no HOME, and the user has no entry in the system's list (a container's). */
+export function homeFolder(): string | undefined {
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
 }

@@ -18,7 +18,10 @@ function createContext(): Context {
     stdin: () => process.stdin,
     stderr: process.stderr,
     env: process.env,
-    cwd: process.cwd(),
+    // Fails where the folder was deleted: then a command says so.
+    get cwd() {
+      return process.cwd();
+    },
     clock: systemClock,
     ids: createIds(),
     ask: fromTerminal && process.stderr.isTTY ? ask : undefined,

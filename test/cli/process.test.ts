@@ -1,7 +1,7 @@
 // What only a real process shows: exit codes, signals, pipes, and what is loaded.
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync, existsSync, writeFileSync } from 'node:fs';
+import { mkdirSync, openSync, readFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -274,6 +274,48 @@ test('many writers share one database', async () => {
   for (const { code, stderr } of await Promise.all(writers)) expect(code, stderr).toBe(0);
   const { stdout } = await finish(start(['accounts', 'list', '--json'], { directory }));
   expect(JSON.parse(stdout)).toHaveLength(accounts.length);
+});
+
+describe('a process without what every user has', () => {
+  it('says that its folder was deleted', async () => {
+    const folder = join(temporaryDirectory(), 'gone');
+    mkdirSync(folder);
+    const script = `cd ${folder} && rmdir ${folder} && exec "$@"`;
+    const child = spawn('sh', ['-c', script, 'sh', process.execPath, BIN, 'keys', 'list'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const { code, stderr } = await finish(child);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'gateway: the current folder does not exist any more; go to one that does\n',
+    });
+  });
+
+  const STRANGER = { uid: 54_321, gid: 54_321, env: { PATH: process.env['PATH'] }, cwd: '/' };
+  /** Only root can become another user, who must be able to read the program. */
+  const canBecome =
+    process.getuid?.() === 0 && spawnSync(process.execPath, [BIN, '--version'], STRANGER).status === 0;
+
+  it.skipIf(!canBecome).each([
+    [
+      ['keys', 'list'],
+      {},
+      'this user has no home folder: HOME is not set, and the user has no passwd entry; set HOME',
+    ],
+    [
+      ['keys', 'list', '--database', 'postgres://127.0.0.1:1/x'],
+      { HOME: '/nonexistent' },
+      "the database's postgres:// URL is wrong: it names no user, and this process runs as one without a name; write postgres://USER@HOST/DATABASE",
+    ],
+  ])('says what is missing of a user whom the system does not know: %j', (argv, env, line) => {
+    const { status, stderr } = spawnSync(process.execPath, [BIN, ...argv], {
+      ...STRANGER,
+      env: { ...STRANGER.env, ...env },
+      encoding: 'utf8',
+    });
+    expect(status).toBe(1);
+    expect(stderr.split('\n')).toContain(`gateway: ${line}`);
+  });
 });
 
 describe('serve', () => {

@@ -52,12 +52,28 @@ export function faultsOf(error: unknown): string[] | undefined {
   return error.faults.map(String);
 }
 
+/** What the system has not, and a person can give. */
+const SYSTEM_CALLS: Readonly<Record<string, string>> = {
+  uv_cwd: 'the current folder does not exist any more; go to one that does',
+  uv_os_homedir: 'this user has no home folder: HOME is not set, and the user has no passwd entry; set HOME',
+  uv_os_get_passwd: 'this user has no name: it has no passwd entry; run as a user that has one',
+};
+
+function systemMessage(error: unknown): string | undefined {
+  const { syscall } = Object(error) as { syscall?: unknown };
+  return typeof syscall === 'string' && Object.hasOwn(SYSTEM_CALLS, syscall)
+    ? SYSTEM_CALLS[syscall]
+    : undefined;
+}
+
 /** The lines of an expected error are its message. An unexpected one also names --debug. */
 function messagesOf(error: unknown): string[] {
   const faults = faultsOf(error);
   if (faults !== undefined && faults.length > 0) return faults;
   if (error instanceof CliError || error instanceof StoreError || error instanceof GatewayError)
     return [error.message];
+  const system = systemMessage(error);
+  if (system !== undefined) return [system];
   const message = error instanceof Error ? error.message : String(error);
   return [`${message || 'failed without a message'} (--debug shows the stack)`];
 }

@@ -1,9 +1,10 @@
 // Reads a postgres:// URL as libpq does: host, port, user, password, database, and TLS. The password may stand in the URL, in
 // PGPASSWORD or in ~/.pgpass (https://www.postgresql.org/docs/current/libpq-connect.html).
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { homedir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
+import { homeFolder } from '../../folders.ts';
 import { StoreError } from '../store.ts';
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
@@ -53,7 +54,7 @@ export function readUrl(text: string, env: Env = process.env): Server {
     nonEmpty(env['PGHOST']) ??
     'localhost';
   const port = Number(nonEmpty(url.port) ?? setting('port', 'PGPORT') ?? DEFAULT_PORT);
-  const user = nonEmpty(decoded(url.username)) ?? nonEmpty(env['PGUSER']) ?? userInfo().username;
+  const user = nonEmpty(decoded(url.username)) ?? nonEmpty(env['PGUSER']) ?? ownName();
   const database = nonEmpty(decoded(url.pathname.slice(1))) ?? nonEmpty(env['PGDATABASE']) ?? user;
   const isSocket = host.startsWith('/');
   const mode = isSocket ? 'disable' : sslMode(setting('sslmode', 'PGSSLMODE') ?? 'prefer');
@@ -66,6 +67,17 @@ export function readUrl(text: string, env: Env = process.env): Server {
     tlsOptional: mode === 'prefer',
     pooled: flag('pgbouncer', parameters.get('pgbouncer')),
   };
+}
+
+/** As libpq does. A container's user may have no name. */
+function ownName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    throw wrong(
+      'it names no user, and this process runs as one without a name; write postgres://USER@HOST/DATABASE',
+    );
+  }
 }
 
 function wrong(why: string): StoreError {
@@ -105,8 +117,7 @@ function sslMode(text: string): SslMode {
  *  pass otherwise. */
 function tlsOf(mode: SslMode, given: string | undefined): ConnectionOptions | undefined {
   if (mode === 'disable') return undefined;
-  const usual = join(homedir(), '.postgresql', 'root.crt');
-  const file = given ?? (existsSync(usual) ? usual : undefined);
+  const file = given ?? ownCertificate();
   if (mode === 'verify-full') return file === undefined || file === SYSTEM ? {} : { ca: certificate(file) };
   if (mode === 'verify-ca' || (mode === 'require' && given !== undefined)) {
     if (file === undefined || file === SYSTEM)
@@ -116,6 +127,12 @@ function tlsOf(mode: SslMode, given: string | undefined): ConnectionOptions | un
     return { ca: certificate(file), checkServerIdentity: () => undefined };
   }
   return { rejectUnauthorized: false };
+}
+
+function ownCertificate(): string | undefined {
+  const home = homeFolder();
+  const usual = home && join(home, '.postgresql', 'root.crt');
+  return usual !== undefined && existsSync(usual) ? usual : undefined;
 }
 
 function certificate(file: string): string {
@@ -133,7 +150,9 @@ function passwordOf(
   at: Record<'host' | 'port' | 'user' | 'database', string | number>,
   env: Env,
 ): string | undefined {
-  const file = nonEmpty(env['PGPASSFILE']) ?? join(env['HOME'] ?? homedir(), '.pgpass');
+  const home = env['HOME'] ?? homeFolder();
+  const file = nonEmpty(env['PGPASSFILE']) ?? (home && join(home, '.pgpass'));
+  if (file === undefined) return undefined;
   let lines: string[];
   try {
     if ((statSync(file).mode & 0o077) !== 0) return undefined;
