@@ -1,6 +1,7 @@
 // The interface between the gateway and its database. It is asynchronous, so that a database server can implement it too.
 // Times are milliseconds since the epoch (UTC). Every method rejects with StoreError if the database cannot be reached, is
 // damaged, or stays locked for too long.
+import type { Cancellation } from '../cancellation.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 
 export type Permission = ProtocolName;
@@ -372,9 +373,9 @@ export interface Store {
     batches: AsyncIterable<readonly StoredRecord[]>,
     audit: () => Promise<AuditEntry>,
   ): Promise<boolean>;
-  /** Copies the database, as of one moment, into a new file that only its owner may read. Can block the process: for commands.
-   *  Rejects if the file exists, and if the engine has its own program for it. */
-  backup(file: string): Promise<void>;
+  /** Copies the database, as of one moment, into a file that is empty. Rejects with the reason of the cancellation, and if the engine
+   *  has its own program for it. */
+  backup(file: string, cancellation: Cancellation): Promise<void>;
   /** Rejects if the database cannot be read now. Does not wait for a lock. */
   ping(): Promise<void>;
   /** Maintenance for a time without requests: in SQLite, a passive checkpoint. */

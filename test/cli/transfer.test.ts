@@ -1,8 +1,9 @@
 // `gateway export`, `import` and `backup`: all of a database in a file, and back.
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import type { Cancellation } from '../../src/cancellation.ts';
 import { openStore } from '../../src/store/open.ts';
 import { HOUR, usageRow } from '../store/support.ts';
 import { createShell, type Shell } from './harness.ts';
@@ -227,6 +228,84 @@ describe('backup', () => {
     expect(statSync(at(shell, 'copy.db')).mode & 0o777).toBe(0o600);
     expect(await shell.json('keys list --database copy.db')).toEqual(await shell.json('keys list'));
     expect((await shell.run('export --database copy.db')).stderr).toContain('1,201 requests');
+  });
+
+  it.each(['export all.jsonl', 'backup copy.db'])('%s, when Ctrl-C comes, leaves nothing', async (line) => {
+    const shell = await filled();
+    const before = readdirSync(shell.directory);
+    const name = line.split(' ')[1] ?? '';
+    const seen: string[] = [];
+    shell.context.onSignal = (listener) => {
+      // The command waits for signals while the file is not complete.
+      seen.push(...readdirSync(shell.directory).filter((file) => file.endsWith('.part')));
+      listener('SIGINT');
+      return () => undefined;
+    };
+    const { code, stdout } = await shell.run(line);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(shell.deaths).toEqual(['SIGINT']);
+    expect(seen).toEqual([`${name}.part`]);
+    expect(readdirSync(shell.directory)).toEqual(before);
+  });
+
+  it.each(['export all.jsonl', 'backup copy.db'])(
+    '%s writes the name last, and leaves other files',
+    async (line) => {
+      const shell = await filled();
+      const name = line.split(' ')[1] ?? '';
+      writeFileSync(at(shell, `${name}.part`), 'theirs');
+      const refused = await shell.run(line);
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toMatch(
+        /\.part exists: another command writes it, or one was killed; .*remove it\n$/,
+      );
+      expect(readFileSync(at(shell, `${name}.part`), 'utf8')).toBe('theirs');
+      expect(existsSync(at(shell, name))).toBe(false);
+      rmSync(at(shell, `${name}.part`));
+      expect((await shell.run(line)).code).toBe(0);
+      expect(existsSync(at(shell, `${name}.part`))).toBe(false);
+      expect(statSync(at(shell, name)).mode & 0o777).toBe(0o600);
+      expect(statSync(at(shell, name)).nlink).toBe(1);
+    },
+  );
+
+  it('a file that takes the name while a command writes stays as it is', async () => {
+    const shell = await filled();
+    shell.context.onSignal = () => {
+      writeFileSync(at(shell, 'copy.db'), 'mine');
+      return () => undefined;
+    };
+    const { code, stderr } = await shell.run('backup copy.db');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `gateway: the file ${at(shell, 'copy.db')} exists; name a new one\n`,
+    });
+    expect(readFileSync(at(shell, 'copy.db'), 'utf8')).toBe('mine');
+    expect(existsSync(at(shell, 'copy.db.part'))).toBe(false);
+  });
+
+  it('copies one moment in many steps, whatever other processes write meanwhile', async () => {
+    const shell = await filled();
+    const store = await openStore(at(shell, 'gateway.db'));
+    const rows = (count: number) =>
+      Array.from({ length: count }, (_, n) => usageRow({ at: HOUR + n, detail: 'x'.repeat(2000) }));
+    await store.recordUsage(rows(6000));
+    writeFileSync(at(shell, 'copy.db'), '');
+    let steps = 0;
+    const cancellation: Cancellation = {
+      get reason() {
+        steps += 1;
+        void store.recordUsage(rows(1));
+        return undefined;
+      },
+      subscribe: () => undefined,
+      unsubscribe: () => undefined,
+    };
+    await store.backup(at(shell, 'copy.db'), cancellation);
+    await store.close();
+    expect(steps).toBeGreaterThan(2);
+    expect(steps).toBeLessThan(20);
+    expect((await shell.run('export --database copy.db')).stderr).toContain('7,200 requests');
   });
 
   it('overwrites no file', async () => {

@@ -1,4 +1,5 @@
 // All of a database, from SQLite to PostgreSQL and back: nothing is missing, nothing is twice, and the keys are valid there.
+import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -100,3 +101,16 @@ test('an export of SQLite imported into PostgreSQL, and its export imported into
   expect(await seen(at('back.db'), plaintexts)).toEqual(original);
   expect(await records(at('second.jsonl'))).toEqual(await records(at('first.jsonl')));
 }, 60_000);
+
+test('backup of PostgreSQL advises the command of the documentation, which leaves the key of stored answers out', async () => {
+  const shell = createShell();
+  const { url } = await temporaryDatabase();
+  const { code, stdout, stderr } = await shell.run(['backup', 'copy.dump', '--database', url]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  const documentation = readFileSync(new URL('../../docs/postgres.md', import.meta.url), 'utf8');
+  const [, options = '?'] = /^pg_dump (.*) --file=/m.exec(documentation) ?? [];
+  expect(options).toContain('--exclude-table-data=secrets');
+  expect(stderr).toContain(`pg_dump ${options} --file=FILE postgres`);
+  expect(stderr).toContain('docs/postgres.md');
+  expect(readdirSync(shell.directory).filter((name) => name.startsWith('copy'))).toEqual([]);
+});

@@ -145,8 +145,10 @@ export function storable(text: string): string {
 }
 
 export function backup({ server }: Connection): Promise<never> {
-  const how = `use PostgreSQL's own program: pg_dump --format=custom --file=FILE ${server.location}`;
+  const program = `pg_dump --format=custom --exclude-table-data=secrets --file=FILE ${server.location}`;
+  const why = 'gateway backup copies SQLite databases alone';
+  const restore = 'docs/postgres.md says why without the secrets, and how to restore it';
   return Promise.reject(
-    new StoreError('unavailable', `gateway backup copies SQLite databases alone; ${how}`),
+    new StoreError('unavailable', `${why}; use PostgreSQL's own program: ${program} (${restore})`),
   );
 }

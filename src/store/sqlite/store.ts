@@ -80,7 +80,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
       if (done) await sumUp(connection);
       return done;
     },
-    backup: (target) => backup(driver, file, target),
+    backup: (target, cancellation) => backup(driver, file, target, cancellation),
     ping: () => connection.runOnce((sql) => void sql.ping.get()),
     idle: () => run((_, db) => void db.pragma('wal_checkpoint(PASSIVE)')),
     async close() {

@@ -1,15 +1,15 @@
 // Export, import and backup. Each has a connection of its own: a snapshot or a transaction that lasts must not hold what other work
 // of the process reads and writes.
-import { closeSync, openSync, rmSync } from 'node:fs';
+import type { Cancellation } from '../../cancellation.ts';
 import { RECORD_TYPES, SOURCES } from '../rows.ts';
-import { StoreError, type AuditEntry, type Permission, type StoredRecord } from '../store.ts';
+import type { AuditEntry, Permission, StoredRecord } from '../store.ts';
 import { prepareAdmin } from './admin.ts';
 import type { Db, Driver } from './driver.ts';
 import { storeError } from './errors.ts';
 
 const BATCH = 1000;
-/** All pages of a database in one step: a copy in several steps begins anew whenever another process writes. */
-const ALL_PAGES = 0x7fffffff;
+/** Pages that a backup copies in one turn of the event loop: 4 MiB. */
+const STEP_PAGES = 1024;
 
 type Value = string | number | null | Buffer;
 type Row = Record<string, Value>;
@@ -129,22 +129,26 @@ function prepareInsert(db: Db): (record: StoredRecord) => void {
   };
 }
 
-/** Copies the database, as of one moment, into a new file that only its owner may read. */
-export async function backup(driver: Driver, file: string, target: string): Promise<void> {
-  try {
-    closeSync(openSync(target, 'wx', 0o600));
-  } catch (error) {
-    const taken = (error as { code?: string }).code === 'EEXIST';
-    throw taken
-      ? new StoreError('unavailable', `the file ${target} exists; name a new one`, error)
-      : storeError(error, target);
-  }
+/** Copies the database, as of one moment, into an empty file. The transaction holds that moment: without it, each write of another
+ *  process would begin the copy anew. */
+export async function backup(
+  driver: Driver,
+  file: string,
+  target: string,
+  cancellation: Cancellation,
+): Promise<void> {
   const db = opened(driver, file, { readonly: true });
   try {
-    await db.backup(target, { progress: () => ALL_PAGES });
+    db.exec('BEGIN');
+    db.prepare('SELECT count(*) FROM migrations').get();
+    await db.backup(target, {
+      progress() {
+        if (cancellation.reason !== undefined) throw cancellation.reason;
+        return STEP_PAGES;
+      },
+    });
   } catch (error) {
-    rmSync(target, { force: true });
-    throw storeError(error, target);
+    throw error === cancellation.reason ? error : storeError(error, target);
   } finally {
     db.close();
   }

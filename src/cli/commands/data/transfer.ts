@@ -1,10 +1,12 @@
 // `gateway export` writes the database as JSON lines, `gateway import` reads them into an empty one. `gateway backup` copies a file.
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Command } from 'commander';
+import type { Cancellation } from '../../../cancellation.ts';
 import type { Config } from '../../../config/config.ts';
 import { plural } from '../../../plural.ts';
 import type { AuditEntry, Store } from '../../../store/store.ts';
@@ -13,6 +15,7 @@ import { say } from '../../ui/lines.ts';
 import { clean, formatCount } from '../../ui/style.ts';
 import { auditEntry, openDatabase, readConfig, sayWritten } from '../../with-store.ts';
 import { exportLines, importedRecords, noCounts, type Counts } from './format.ts';
+import { writeNewFile } from './new-file.ts';
 
 const STANDARD_STREAM = '-';
 
@@ -87,27 +90,20 @@ async function exportTo(file: string, store: Store, context: Context): Promise<v
     return;
   }
   const path = resolve(context.cwd, file);
-  const descriptor = newFile(path);
-  try {
-    for await (const text of lines) writeSync(descriptor, text);
-  } catch (error) {
-    rmSync(path, { force: true });
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-  say(context.stdout, `exported ${countsText(counts)} to ${clean(path)}`);
-}
-
-/** Keys of clients are in it as hashes, but accounts and usage concern nobody else. */
-function newFile(path: string): number {
-  try {
-    return openSync(path, 'wx', 0o600);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw new CliError(`the file ${path} exists; name a new one`);
-    throw new CliError(`the file ${path} cannot be written: ${message}`, 1, error);
-  }
+  const isWritten = await writeNewFile(path, context, async (part, cancellation) => {
+    const descriptor = openSync(part, 'a');
+    try {
+      for await (const text of lines) {
+        writeSync(descriptor, text);
+        // A signal is seen between two batches.
+        await nextTurn();
+        if (cancellation.reason !== undefined) throw cancellation.reason;
+      }
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+  if (isWritten) say(context.stdout, `exported ${countsText(counts)} to ${clean(path)}`);
 }
 
 /** Waits until a slow reader has read. */
@@ -171,8 +167,10 @@ function countsText(counts: Counts): string {
   ].join(', ');
 }
 
-async function backUp(path: string, store: Store, { stdout, stderr }: Context): Promise<void> {
-  await store.backup(path);
+async function backUp(path: string, store: Store, context: Context): Promise<void> {
+  const { stdout, stderr } = context;
+  const copy = (part: string, cancellation: Cancellation): Promise<void> => store.backup(part, cancellation);
+  if (!(await writeNewFile(path, context, copy))) return;
   const size = formatCount(statSync(path).size);
   say(stdout, `copied ${clean(store.location)} to ${clean(path)} (${size} bytes)`);
   const key = `${store.location}.key`;
