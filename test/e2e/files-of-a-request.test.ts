@@ -8,10 +8,10 @@ import { scriptedProvider } from '../helpers/scripted-provider.ts';
 import { streamOf, wholeOf } from '../gateway/wire.ts';
 
 const CASES: readonly [what: string, mostFiles: number, question: Question][] = [
-  ['relayed, whole', 35, {}],
-  ['relayed, streamed', 39, { stream: true }],
-  ['translated, whole', 54, { protocol: 'messages' }],
-  ['translated, streamed', 59, { protocol: 'messages', stream: true }],
+  ['relayed, whole', 36, {}],
+  ['relayed, streamed', 40, { stream: true }],
+  ['translated, whole', 55, { protocol: 'messages' }],
+  ['translated, streamed', 60, { protocol: 'messages', stream: true }],
 ];
 
 it('one small request runs through few files', async () => {

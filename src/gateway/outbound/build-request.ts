@@ -135,7 +135,7 @@ export function buildRequest(
     dropped,
     changed,
     restore,
-    repair: repairOf(inbound, target, restore, crossing),
+    repair: mayNeedRepair(target, inbound) ? repairOf(inbound, restore, crossing) : undefined,
     pausing,
   });
 }
@@ -170,7 +170,7 @@ function buildRelay(
     dropped,
     changed,
     restore: NO_MAPPING,
-    repair: repairOf(inbound, target, NO_MAPPING, false),
+    repair: mayNeedRepair(target, inbound) ? repairOf(inbound, NO_MAPPING, false) : undefined,
   });
 }
 
@@ -185,6 +185,10 @@ const NOT_STORED: Warning = {
 function refuseKept(path: string, { name }: ProviderConfig): never {
   const message = `${path}: it names what ${name} keeps for everyone who uses its key, so it is not passed on; send the content itself (where one account alone uses ${name}: shared_ids: true in its entry)`;
   throw new GatewayError('invalid_request', message, { param: path });
+}
+
+function mayNeedRepair({ provider }: Target, { needs }: Inbound): boolean {
+  return provider.repairTools && needs.tools;
 }
 
 const NONE_REFUSED: readonly PassedOver[] = [];

@@ -3,7 +3,6 @@ import { GatewayError } from '../../errors.ts';
 import type { ReverseMapping } from '../../protocols/protocol.ts';
 import { offeredTools } from '../../repair/offered-tools.ts';
 import type { ScannerOptions } from '../../repair/text-scanner.ts';
-import type { Target } from '../../routing/catalog.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 
 export type ToolRepair = ScannerOptions;
@@ -14,11 +13,10 @@ export type ToolRepair = ScannerOptions;
  */
 export function repairOf(
   inbound: Inbound,
-  target: Target,
   { toolNames, customTools, structuredTool }: ReverseMapping,
   crossing: boolean,
 ): ToolRepair | undefined {
-  if (!target.provider.repairTools || !inbound.needs.tools || structuredTool !== undefined) return undefined;
+  if (structuredTool !== undefined) return undefined;
   if (!crossing && inbound.protocol.client.lossesOfRewriting(inbound.value).length > 0) return undefined;
   try {
     const { tools = [], toolChoice, responseFormat } = inbound.decode();

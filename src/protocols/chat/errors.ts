@@ -4,7 +4,7 @@
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
 import { gatewayErrorOf, overflowMessage } from '../shared/client.ts';
-import { createErrorReader } from '../shared/provider-error.ts';
+import { createErrorReader } from '../shared/failures/provider-error.ts';
 
 interface WireError {
   type: string;

@@ -6,8 +6,8 @@ import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenB
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
 import { failureOf, failureOfEvent } from './errors.ts';
-import { malformed, throwFailure } from '../shared/provider-error.ts';
-import { stopOfWord } from '../shared/finish-words.ts';
+import { malformed, throwFailure } from '../shared/failures/provider-error.ts';
+import { stopOfWord } from '../shared/failures/finish-words.ts';
 import { failureIn, failureOfStray, isFilled, strictChunk, strictReply } from './lenient.ts';
 import { decodeUsage, failureOfSilence, failureOfStop } from './reply/ending.ts';
 import { rewriteBody, type Edit, type Members } from '../json/splice.ts';

@@ -4,7 +4,7 @@
 import type { ErrorKind, GatewayError, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import { gatewayErrorOf } from '../shared/client.ts';
-import { createErrorReader } from '../shared/provider-error.ts';
+import { createErrorReader } from '../shared/failures/provider-error.ts';
 import { type Frame, strayObject } from '../sse/frame.ts';
 
 const TYPE = {

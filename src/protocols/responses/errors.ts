@@ -7,7 +7,7 @@ import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
 import type { ErrorHead } from '../protocol.ts';
 import { overflowMessage } from '../shared/client.ts';
 import { responseOf } from './reply/response.ts';
-import { createErrorReader } from '../shared/provider-error.ts';
+import { createErrorReader } from '../shared/failures/provider-error.ts';
 import type { Frame } from '../sse/splitter.ts';
 import { strayObject } from '../sse/frame.ts';
 

@@ -1,6 +1,6 @@
 // What servers say when a request is more than their window: input alone, or input and output together.
 import { describe, expect, it } from 'vitest';
-import { isOverflow, overflowTokens } from '../../../src/protocols/shared/context-overflow.ts';
+import { isOverflow, overflowTokens } from '../../../src/protocols/shared/failures/context-overflow.ts';
 import { processorTime } from '../../helpers/growth.ts';
 
 describe('input and output that only together are too much', () => {

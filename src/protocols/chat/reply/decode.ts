@@ -8,7 +8,7 @@ import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { decodeAnnotation, pagesBeside } from './citations.ts';
 import { tokensOf } from '../../shared/logprobs.ts';
-import { malformed, throwFailure } from '../../shared/provider-error.ts';
+import { malformed, throwFailure } from '../../shared/failures/provider-error.ts';
 import { decodeStop, decodeUsage } from './ending.ts';
 import { checkReply, failSilence } from '../relay.ts';
 import { addUnlikeArguments, argumentsText } from '../stream/tool-calls.ts';

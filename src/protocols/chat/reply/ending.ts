@@ -2,7 +2,7 @@
 import { asCount, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { type StopReason, totalInput, type Usage } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
-import { failureOfWord, shown, stopOfWord } from '../../shared/finish-words.ts';
+import { failureOfWord, shown, stopOfWord } from '../../shared/failures/finish-words.ts';
 
 /** Chat's own words. */
 const REASONS: ReadonlyMap<string, StopReason['reason']> = new Map<string, StopReason['reason']>(

@@ -3,7 +3,7 @@
 import { asCount, isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { StopReason, Usage } from '../../../canonical/reply.ts';
 import type { ProviderFailure } from '../../../errors.ts';
-import { failureOfWord, shown, stopOfWord } from '../../shared/finish-words.ts';
+import { failureOfWord, shown, stopOfWord } from '../../shared/failures/finish-words.ts';
 import { text, type WireStop, type WireUsage } from '../wire-types.ts';
 
 /** Other protocols have no such reason; it is unchanged if client and provider use this protocol. */

@@ -2,7 +2,7 @@
 // canonical input does not.
 import { asCount, isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { type StopReason, totalInput, type Usage } from '../../../canonical/reply.ts';
-import { stopOfWord } from '../../shared/finish-words.ts';
+import { stopOfWord } from '../../shared/failures/finish-words.ts';
 
 export interface Ending {
   status: 'completed' | 'incomplete';

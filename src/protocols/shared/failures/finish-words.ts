@@ -1,7 +1,7 @@
 // Finish reasons that servers send although their protocol does not define them: one table for whole replies, streams and relayed
 // frames.
-import type { StopReason } from '../../canonical/reply.ts';
-import type { FailureKind, ProviderFailure } from '../../errors.ts';
+import type { StopReason } from '../../../canonical/reply.ts';
+import type { FailureKind, ProviderFailure } from '../../../errors.ts';
 
 /** The stop reason, or the failure, that the word means. */
 type Meaning = StopReason['reason'] | { readonly failure: FailureKind };

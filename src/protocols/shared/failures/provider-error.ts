@@ -1,8 +1,8 @@
 // Reads a provider's error from any status and any body: servers agree on neither shape nor words. All protocols share
 // this reader; they differ in the wording for errors without a message.
-import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import { FailureError, type FailureKind, type ProviderFailure } from '../../errors.ts';
-import { likeness } from '../json/raw-json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
+import { FailureError, type FailureKind, type ProviderFailure } from '../../../errors.ts';
+import { likeness } from '../../json/raw-json.ts';
 import { isOverflow, overflowTokens } from './context-overflow.ts';
 
 export interface ErrorWording {

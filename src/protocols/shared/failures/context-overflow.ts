@@ -1,6 +1,6 @@
 // Recognises the error for a conversation that is longer than the model's context window: servers report it by a code, by a type with
 // counts, or only in the message. Agents start compaction when they get it.
-import type { OverflowTokens } from '../../errors.ts';
+import type { OverflowTokens } from '../../../errors.ts';
 
 const WORDS = new RegExp(
   [
