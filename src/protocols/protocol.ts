@@ -237,6 +237,8 @@ export interface BodyBounds {
  * where the body would grow beyond its bounds.
  */
 export interface ResolvedBody {
+  /** What both forms need: the work for large items, in steps. Without it they do it at once. */
+  prepare(): Iterable<void>;
   /** With what was stored in place of its references, and opened blobs in place of sealed ones. */
   translated(): Buffer;
   /**
@@ -249,7 +251,10 @@ export interface ResolvedBody {
 
 export interface NewStored {
   id: string;
-  text: string;
+  /** JSON, written when it is needed. */
+  text: () => string;
+  /** Characters, about. */
+  size: number;
 }
 
 export interface AnswerPlace {
@@ -259,7 +264,7 @@ export interface AnswerPlace {
 
 export interface AnswerToStore {
   /** Without references; undefined: it is more than a request may hold. */
-  request: JsonObject | undefined;
+  request: Pick<RelayedBody, 'bytes' | 'members'> | undefined;
   /** As the client has it. */
   answer: JsonObject;
   /** The provider that gave the answer its ids; undefined: the gateway did. */

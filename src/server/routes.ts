@@ -1,6 +1,7 @@
 // What answers beside generations: signs of life, which need no key (for supervisors, for Prometheus, and for clients that check whether a
 // server is there); the names of models that a key may use; and stored answers, read and deleted by the account that got them, which
 // are not counted as requests.
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { authenticate } from '../accounts/access.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange, GatewayDeps, HeaderList } from '../gateway/exchange.ts';
@@ -83,6 +84,8 @@ export async function probe(exchange: Exchange): Promise<void> {
   exchange.sink.send(200, ['content-type', 'text/plain; charset=utf-8'], HELLO);
 }
 
+const LARGE_TEXT = 1024 * 1024;
+
 export interface StoredAnswerRoute {
   protocol: Protocol;
   stored: StoredAnswers;
@@ -99,6 +102,8 @@ export async function showStored(
   const query = new URLSearchParams(exchange.query);
   const body = what === 'answer' ? stored.show(text, query) : stored.showInput(id, text, query);
   if (body === undefined) throw stored.notFound(id);
+  // To parse and to write a large one takes long: others are served between.
+  if (text.length > LARGE_TEXT) await yieldToOthers();
   exchange.sink.send(200, JSON_TYPE, JSON.stringify(body));
 }
 

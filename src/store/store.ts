@@ -342,8 +342,14 @@ export interface Store {
   prune(now: number, keep: number): Promise<void>;
   /** Writes items, except those of removed accounts, replaces those with the same id, then deletes the oldest until both bounds hold. One transaction. */
   storeItems(items: readonly StoredItem[], bounds: ItemBounds): Promise<void>;
-  /** The account's items of these ids that have not expired at `now`, in the order of `ids`. */
-  findItems(accountId: number, ids: readonly string[], now: number): Promise<StoredItem[]>;
+  /** The account's items of these ids that have not expired at `now`, in the order of `ids`, up to the one with which their data
+   *  has `mostBytes`. */
+  findItems(
+    accountId: number,
+    ids: readonly string[],
+    now: number,
+    mostBytes?: number,
+  ): Promise<StoredItem[]>;
   /** Sets a later expiry. */
   extendItems(accountId: number, ids: readonly string[], until: number): Promise<void>;
   /** Resolves to the number of deleted items. */

@@ -349,6 +349,24 @@ describe('P38: what a request refers to', () => {
     expect(refused.json.error?.message).toContain('limits.max_values');
   });
 
+  it('may be more than is kept beside its provider: it is known there alone, and deleted there', async () => {
+    const made = await setUp();
+    const content = [{ type: 'output_text', text: 'x'.repeat(33_000_000), annotations: [] }];
+    const output = [{ type: 'message', id: 'msg_one', role: 'assistant', status: 'completed', content }];
+    made.upstream.play({ body: response('one', { output }) });
+    await made.ask(made.alice, { input: 'Write.' });
+    const body = { previous_response_id: 'resp_one', input: [{ type: 'item_reference', id: 'msg_one' }] };
+    expect((await made.ask(made.bob, body)).status).toBe(400);
+    made.upstream.play({ body: response('two') });
+    expect((await made.ask(made.alice, body)).status).toBe(200);
+    expect(made.upstream.requests[1]?.json).toMatchObject(body);
+    expect((await made.ask(made.alice, { ...body, model: 'c/m' })).status).toBe(400);
+    made.upstream.play({ body: { deleted: true } });
+    const url = `${made.running.url}/v1/responses/resp_one`;
+    expect((await send('DELETE', url, made.alice)).status).toBe(200);
+    expect(made.upstream.requests[2]?.method).toBe('DELETE');
+  });
+
   it('may name one item several times below the bounds', async () => {
     const { upstream, alice, ask, id } = await storedItem({ max_body: '1MiB' });
     expect((await ask(alice, { model: 'c/m', input: repeated(id, 5) })).status).toBe(200);

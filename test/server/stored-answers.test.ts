@@ -2,6 +2,7 @@
 import { beforeAll, afterAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
+import { scanMembers } from '../../src/protocols/json/splice.ts';
 import { responses } from '../../src/protocols/responses/index.ts';
 import { createSealedItems } from '../../src/store/sealed-items.ts';
 import { rawClient } from '../helpers/raw-client.ts';
@@ -25,7 +26,8 @@ async function store(id: string): Promise<void> {
     clock: systemClock,
     log: createLog({ format: 'off', stream: { write: () => true } }),
   });
-  const request = { model: 'm', input: 'Look.' };
+  const bytes = Buffer.from(JSON.stringify({ model: 'm', input: 'Look.' }));
+  const request = { bytes, members: scanMembers(bytes, Infinity) };
   const records = responses.client.stored?.toStore({ request, answer: { ...ANSWER, id } }) ?? [];
   items.put(
     account?.id ?? 0,

@@ -202,6 +202,25 @@ export function recordsContract(name: string, contract: Contract): void {
       ]);
     });
 
+    it('gives no more at once than was asked for, and at least one item', async () => {
+      const large = (id: string): StoredItem => item(id, { data: Buffer.alloc(1000, id) });
+      await store.storeItems([large('a'), large('b'), large('c')], BOUNDS);
+      const read = async (ids: string[], most: number): Promise<string[]> =>
+        (await store.findItems(1, ids, HOUR, most)).map(({ id }) => id);
+      expect(await read(['c', 'x', 'a', 'b'], 1500)).toEqual(['c', 'a']);
+      expect(await read(['a', 'b'], 1)).toEqual(['a']);
+      expect(await read(['a', 'b', 'c'], 3000)).toEqual(['a', 'b', 'c']);
+    });
+
+    it('prunes large items in several steps', async () => {
+      const ids = Array.from({ length: 6 }, (_, at) => `large ${at}`);
+      const data = Buffer.alloc(1_000_000);
+      const bounds = { account: 1e8, all: 1e8 };
+      for (const id of ids) await store.storeItems([item(id, { data, until: HOUR })], bounds);
+      await store.pruneItems(HOUR);
+      expect(await idsOf(1, ids, 0)).toEqual([]);
+    });
+
     it('shows no account the items of another', async () => {
       await store.storeItems([item('a'), item('a', { accountId: 2, data: Buffer.from('of bob') })], BOUNDS);
       expect(Buffer.from((await store.findItems(2, ['a'], HOUR))[0]?.data ?? []).toString()).toBe('of bob');

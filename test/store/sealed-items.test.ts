@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { HOUR_MS, systemClock } from '../../src/clock.ts';
 import type { Logger } from '../../src/log.ts';
 import { readItemKey } from '../../src/store/item-cipher.ts';
-import { createSealedItems, type SealedItems } from '../../src/store/sealed-items.ts';
+import { createSealedItems, ItemsTooLarge, type SealedItems } from '../../src/store/sealed-items.ts';
 import { StoreError, type Store } from '../../src/store/store.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { newKey, contentsOf, opened, temporaryFile } from './support.ts';
@@ -105,7 +105,7 @@ describe('sealed items', () => {
     ]);
     await items.flush();
     clock.advance(HOUR_MS / 2);
-    await items.extend(1, 'answer', ['b']);
+    await items.find(1, 'answer', ['b'], { keep: true });
     clock.advance(HOUR_MS / 2);
     expect(await found(items, 1, 'a')).toBeUndefined();
     expect(await found(items, 1, 'b')).toBe('b');
@@ -144,6 +144,106 @@ describe('sealed items', () => {
     items.put(1, [{ kind: 'answer', id: 'b', text: 'b' }]);
     expect(await items.delete(1, 'answer', ['a', 'b', 'c'])).toBe(2);
     expect((await items.find(1, 'answer', ['a', 'b'])).size).toBe(0);
+  });
+
+  /** With pairs of surrogates at every place where it may be cut. */
+  const large = (characters: number): string => 'a' + '\u{1f600}'.repeat(characters / 2);
+
+  it('of any size are stored in rows of at most a MiB, and read, kept and deleted as one', async () => {
+    const file = temporaryFile();
+    const store = await withAccounts(file);
+    const clock = manualClock();
+    const steps: number[] = [];
+    const ids: string[] = [];
+    const watched = {
+      ...store,
+      storeItems: (...given: Parameters<Store['storeItems']>) => {
+        steps.push(given[0].reduce((sum, { data }) => sum + data.length, 0));
+        ids.push(...given[0].map(({ id }) => id));
+        for (const { data } of given[0]) expect(data.length).toBeLessThanOrEqual(1_048_604);
+        return store.storeItems(...given);
+      },
+    };
+    const items = sealedItems(watched, file, clock);
+    const text = large(3_000_000);
+    items.put(1, [
+      { kind: 'answer', id: 'small', text: 'small' },
+      { kind: 'answer', id: 'a', text: () => text, size: text.length },
+    ]);
+    expect(await found(items, 1, 'a')).toBe(text);
+    expect(await items.flush()).toBe(0);
+    expect(Math.max(...steps)).toBeLessThan(2_200_000);
+    expect(await items.find(1, 'answer', ['a', 'small'])).toEqual(
+      new Map([
+        ['small', 'small'],
+        ['a', text],
+      ]),
+    );
+    expect(await found(items, 2, 'a')).toBeUndefined();
+
+    clock.advance(HOUR_MS / 2);
+    await items.find(1, 'answer', ['a'], { keep: true });
+    clock.advance(HOUR_MS / 2);
+    expect(await found(items, 1, 'a')).toBe(text);
+
+    expect(await items.delete(1, 'answer', ['a'])).toBe(1);
+    expect(await found(items, 1, 'a')).toBeUndefined();
+    expect(ids.length).toBeGreaterThan(10);
+    expect((await store.findItems(1, ids, 0)).map(({ id }) => id)).toEqual(['answer small']);
+  });
+
+  it('P38: let other work go on while a large one is written, read and deleted', async () => {
+    const file = temporaryFile();
+    const items = sealedItems(await withAccounts(file), file);
+    /** How often something else had its turn. */
+    async function turnsDuring(work: Promise<unknown>): Promise<number> {
+      let turns = 0;
+      let isOver = false;
+      const count = (): void => {
+        turns++;
+        if (!isOver) setImmediate(count);
+      };
+      setImmediate(count);
+      await work;
+      isOver = true;
+      return turns;
+    }
+    const text = large(8_000_000);
+    items.put(1, [{ kind: 'answer', id: 'a', text }]);
+    expect(await turnsDuring(items.flush())).toBeGreaterThan(10);
+    expect(await turnsDuring(items.find(1, 'answer', ['a']))).toBeGreaterThan(10);
+    expect(await turnsDuring(items.delete(1, 'answer', ['a']))).toBeGreaterThan(5);
+  });
+
+  it('are not read beyond the bytes that may be read, whether they wait or are written', async () => {
+    const file = temporaryFile();
+    const items = sealedItems(await withAccounts(file), file);
+    const text = large(1_000_000);
+    items.put(1, [{ kind: 'answer', id: 'a', text }]);
+    for (const write of [false, true]) {
+      if (write) await items.flush();
+      await expect(items.find(1, 'answer', ['a'], { most: 900_000 })).rejects.toThrow(ItemsTooLarge);
+    }
+    expect((await items.find(1, 'answer', ['a'], { most: 3_000_000 })).size).toBe(1);
+  });
+
+  it('that lost a part are not found', async () => {
+    const file = temporaryFile();
+    const store = await withAccounts(file);
+    const items = sealedItems(store, file);
+    const stored: string[] = [];
+    const watched = {
+      ...store,
+      storeItems: (...given: Parameters<Store['storeItems']>) => {
+        stored.push(...given[0].map(({ id }) => id));
+        return store.storeItems(...given);
+      },
+    };
+    const writing = sealedItems(watched, file);
+    writing.put(1, [{ kind: 'answer', id: 'a', text: large(1_000_000) }]);
+    await writing.flush();
+    await store.deleteItems(1, stored.slice(1, 2));
+    expect(await found(items, 1, 'a')).toBeUndefined();
   });
 
   it('wait while the database is away, and the log says so once', async () => {

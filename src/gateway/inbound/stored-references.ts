@@ -1,11 +1,12 @@
 // Resolves references of a request to stored answers and items of its account, and opens blobs that were sealed for the account. The
 // store is read once, before a target is asked.
-import type { JsonObject } from '../../canonical/json.ts';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Config, ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { References, ResolvedBody, StoredAnswers } from '../../protocols/protocol.ts';
-import type { SealedItems } from '../../store/sealed-items.ts';
+import { ItemsTooLarge, type SealedItems } from '../../store/sealed-items.ts';
+import { plural } from '../../plural.ts';
 import { readRequest, type Inbound } from './read-request.ts';
 
 interface ItemDeps {
@@ -26,34 +27,43 @@ export function resolveReferences(
   if (!referred.refers) return undefined;
   const { limits, responses } = config;
   return readable(log, async () => {
-    const texts = responses.store ? await textsOf(referred, accountId, { items, log }) : NOTHING_FOUND;
+    const texts = responses.store
+      ? await textsOf(referred, accountId, limits.maxBody, { items, log })
+      : NOTHING_FOUND;
     const opened = new Map<string, string>();
     for (const blob of referred.sealed) {
       const text = items.unseal(accountId, blob);
       if (text !== undefined) opened.set(blob, text);
     }
-    return new StoredReferences(inbound, stored.resolve(inbound, { texts, opened }, limits), texts.size > 0);
+    const resolved = stored.resolve(inbound, { texts, opened }, limits);
+    for (const _ of resolved.prepare()) await yieldToOthers();
+    return new StoredReferences(inbound, resolved, texts.size > 0);
   });
 }
 
 async function textsOf(
   { ids, bare }: References,
   accountId: number,
+  most: number,
   { items, log }: ItemDeps,
 ): Promise<ReadonlyMap<string, string>> {
   const all = [...ids, ...bare];
   if (all.length === 0) return NOTHING_FOUND;
   try {
-    const texts = await items.find(accountId, 'answer', all);
     // Later requests of the conversation refer to the same items.
-    if (texts.size > 0) await items.extend(accountId, 'answer', [...texts.keys()]);
-    return texts;
+    return await items.find(accountId, 'answer', all, { most, keep: true });
   } catch (error) {
+    if (error instanceof ItemsTooLarge) throw tooLarge(most);
     if (ids.length > 0) throw error;
     // The request can do without: the model thinks less.
     log.warn('stored thinking could not be read', { reason: String(error) });
     return NOTHING_FOUND;
   }
+}
+
+function tooLarge(most: number): GatewayError {
+  const message = `the stored items that the request refers to have more than ${plural(most, 'byte')} (limits.max_body); refer to fewer, or begin anew`;
+  return new GatewayError('too_large', message, { param: 'input' });
 }
 
 /** The text stored under an id; undefined: none. Throws as `resolveReferences` does. */
@@ -127,8 +137,8 @@ export class StoredReferences {
   }
 
   /** The request that an answer is stored with; undefined: it cannot be given without references. */
-  get toStore(): JsonObject | undefined {
-    return this.#whole()?.value;
+  get toStore(): Inbound | undefined {
+    return this.#whole();
   }
 
   /** What routing goes by: the body with what was found, so that its images and its length count. undefined: the body alone. */

@@ -170,10 +170,9 @@ function itemsToStore(
 ): readonly NewItem[] | undefined {
   const { inbound, references, opened, answer: given } = options;
   const { stored } = inbound.protocol.client;
-  // The body was released: its value is parsed once more.
   if (!inbound.storing || stored === undefined || answer === undefined) return undefined;
   if (!deps.current.config.responses.store) return undefined;
-  const request = references === undefined ? inbound.value : references.toStore;
+  const request = references === undefined ? inbound : references.toStore;
   const { crossing, target } = given.request;
   const value = typeof answer === 'string' ? (JSON.parse(answer) as JsonObject) : answer;
   const keeper = crossing ? undefined : keeperOf(value, target);
@@ -185,7 +184,7 @@ function itemsToStore(
     keptAt: keeper === undefined || theirs === undefined ? undefined : { provider: keeper, id: theirs },
     hidden,
   });
-  return items.map(({ id, text }) => ({ kind: 'answer', id, text }));
+  return items.map(({ id, text, size }) => ({ kind: 'answer', id, text, size }));
 }
 
 /** The provider, unless it says that it stores nothing, or is the built-in one. */

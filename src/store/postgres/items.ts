@@ -5,6 +5,8 @@ import type { Connection, Session } from './connection.ts';
 import { LOCKS } from './migrations.ts';
 
 const DELETE_STEP = 200;
+/** Large rows take longer to delete. */
+const DELETE_BYTES = 2 * 1024 * 1024;
 /** Bytes of a row besides its data: ids, times, and the overhead of the row and its index entries. */
 const ROW_BYTES = 200;
 
@@ -42,13 +44,21 @@ const FIND = {
   name: 'find-items',
   urgent: true,
   text: `
-    SELECT account_id, items.id, at, until, data FROM unnest($2::text[]) WITH ORDINALITY AS wanted (id, place)
-      JOIN items ON account_id = $1 AND items.id = wanted.id AND until > $3 ORDER BY place`,
+    SELECT account_id, id, at, until, data FROM (
+      SELECT items.*, place, sum(length(data)) OVER (ORDER BY place) - length(data) AS before
+      FROM unnest($2::text[]) WITH ORDINALITY AS wanted (id, place)
+        JOIN items ON account_id = $1 AND items.id = wanted.id AND until > $3
+    ) AS found WHERE before < $4 ORDER BY place`,
 };
 const EXTEND = { text: 'UPDATE items SET until = $3 WHERE account_id = $1 AND id = ANY ($2) AND until < $3' };
 const REMOVE = { text: 'DELETE FROM items WHERE account_id = $1 AND id = ANY ($2)' };
 const PRUNE = {
-  text: `DELETE FROM items WHERE ctid = ANY (ARRAY(SELECT ctid FROM items WHERE until <= $1 LIMIT ${DELETE_STEP}))`,
+  text: `
+    DELETE FROM items WHERE ctid = ANY (ARRAY(
+      SELECT row FROM (
+        SELECT row, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes AS before
+        FROM (SELECT ctid AS row, bytes FROM items WHERE until <= $1 LIMIT ${DELETE_STEP}) AS expired
+      ) AS aged WHERE before < ${DELETE_BYTES}))`,
 };
 
 export function createItems(connection: Connection) {
@@ -74,8 +84,13 @@ export function createItems(connection: Connection) {
         if (excess > 0) await session.run(FREE_OF_ALL, excess);
       });
     },
-    findItems: async (accountId: number, ids: readonly string[], now: number): Promise<StoredItem[]> =>
-      (await connection.read<ItemRow>(FIND, accountId, ids, now)).map(toItem),
+    findItems: async (
+      accountId: number,
+      ids: readonly string[],
+      now: number,
+      mostBytes = Number.MAX_SAFE_INTEGER,
+    ): Promise<StoredItem[]> =>
+      (await connection.read<ItemRow>(FIND, accountId, ids, now, mostBytes)).map(toItem),
     async extendItems(accountId: number, ids: readonly string[], until: number): Promise<void> {
       await connection.run(EXTEND, accountId, ids, until);
     },
@@ -83,7 +98,7 @@ export function createItems(connection: Connection) {
       (await connection.run(REMOVE, accountId, ids)).changes,
     /** Deletes expired items in steps. */
     async pruneItems(now: number): Promise<void> {
-      while ((await connection.run(PRUNE, now)).changes === DELETE_STEP);
+      while ((await connection.run(PRUNE, now)).changes > 0);
     },
   };
 }

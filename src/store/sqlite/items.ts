@@ -6,6 +6,8 @@ import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
 
 const DELETE_STEP = 200;
+/** Large rows take longer to delete. */
+const DELETE_BYTES = 2 * 1024 * 1024;
 /** Bytes of a row besides its data: ids, times, and SQLite's overhead of the row and its index entries. */
 const ROW_BYTES = 200;
 
@@ -72,16 +74,27 @@ export function prepareItems(db: Db) {
 
   return {
     store: (items: readonly StoredItem[], bounds: ItemBounds) => store.immediate(items, bounds),
-    find: (account: number, ids: readonly string[], now: number): StoredItem[] => {
+    find: (account: number, ids: readonly string[], now: number, mostBytes = Infinity): StoredItem[] => {
       // Most accounts have no items.
       if ((bytesOf.get(account) ?? 0) === 0) return [];
-      return find.all(JSON.stringify(ids), account, now).map(toItem);
+      const found: StoredItem[] = [];
+      let bytes = 0;
+      for (const row of find.iterate(JSON.stringify(ids), account, now)) {
+        found.push(toItem(row));
+        bytes += row.data.length;
+        if (bytes >= mostBytes) break;
+      }
+      return found;
     },
     extend: (account: number, ids: readonly string[], until: number) =>
       extend.run(until, account, until, JSON.stringify(ids)),
     remove: (account: number, ids: readonly string[]) => removeAll.immediate(account, ids),
-    prune: db.prepare<[now: number, most: number]>(
-      'DELETE FROM items WHERE (account_id, id) IN (SELECT account_id, id FROM items WHERE until <= ? LIMIT ?)',
+    prune: db.prepare<[now: number]>(
+      `DELETE FROM items WHERE (account_id, id) IN (
+         SELECT account_id, id FROM (
+           SELECT account_id, id, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes AS before
+           FROM (SELECT account_id, id, bytes FROM items WHERE until <= ? LIMIT ${DELETE_STEP})
+         ) WHERE before < ${DELETE_BYTES})`,
     ),
   };
 }
@@ -96,8 +109,8 @@ type ItemConnection = Connection<{ items: ReturnType<typeof prepareItems> }>;
 export async function pruneItems(connection: ItemConnection, now: number): Promise<void> {
   for (;;) {
     if (connection.closed) return;
-    const { changes } = await connection.run(({ items }) => items.prune.run(now, DELETE_STEP));
-    if (changes < DELETE_STEP) return;
+    const { changes } = await connection.run(({ items }) => items.prune.run(now));
+    if (changes === 0) return;
     await yieldToOthers();
   }
 }

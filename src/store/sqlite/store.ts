@@ -61,7 +61,8 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
       await prune(connection, now, keep);
     },
     storeItems: (rows, bounds) => run(({ items }) => items.store(rows, bounds)),
-    findItems: (accountId, ids, now) => run(({ items }) => items.find(accountId, ids, now)),
+    findItems: (accountId, ids, now, mostBytes) =>
+      run(({ items }) => items.find(accountId, ids, now, mostBytes)),
     extendItems: (accountId, ids, until) => run(({ items }) => void items.extend(accountId, ids, until)),
     deleteItems: (accountId, ids) => run(({ items }) => items.remove(accountId, ids)),
     pruneItems: (now) => pruneItems(connection, now),

@@ -22,8 +22,8 @@ const NONE = { texts: new Map<string, string>(), opened: new Map<string, string>
 
 function textsOf(holder?: string): Map<string, string> {
   const hidden = new Map([['rs_1', THINKING]]);
-  const items = stored.toStore({ request: { input: 'Look.' }, answer: ANSWER, holder, hidden });
-  return new Map(items.map(({ id, text }) => [id, text]));
+  const items = stored.toStore({ request: bodyOf({ input: 'Look.' }), answer: ANSWER, holder, hidden });
+  return new Map(items.map(({ id, text }) => [id, text()]));
 }
 
 function inlined(value: JsonObject, found: FoundAnswers, use: 'translated' | 'relayed'): JsonObject {
@@ -179,8 +179,23 @@ describe('a request without its references', () => {
 });
 
 describe('what is stored of an answer', () => {
-  it('is nothing where the request says so', () => {
-    expect(stored.toStore({ request: { store: false, input: 'x' }, answer: ANSWER })).toEqual([]);
+  it('is written when it is needed, each item once, and its size is known before', () => {
+    const answer = { ...ANSWER, error: null, output: [REASONING, MESSAGE, 'odd'] };
+    const items = stored.toStore({ request: bodyOf({ input: ['a', { type: 'x' }] }), answer, holder: 'h' });
+    const texts = items.map(({ text }) => JSON.parse(text()) as unknown);
+    expect(texts).toEqual([
+      {
+        response: { ...ANSWER, error: null, output: [REASONING, MESSAGE] },
+        input: ['a', { type: 'x' }],
+        heldBy: 'h',
+      },
+      { item: REASONING, heldBy: 'h' },
+      { item: MESSAGE, heldBy: 'h' },
+    ]);
+    for (const { size, text } of items) {
+      expect(size).toBeGreaterThan(text().length / 2);
+      expect(size).toBeLessThan(text().length * 2);
+    }
   });
 
   it('is read as the client got it, without hidden thinking', () => {
@@ -191,8 +206,8 @@ describe('what is stored of an answer', () => {
   it('lists its input in pages, with ids', () => {
     const answered = { type: 'message', role: 'assistant', content: 'Seen.' };
     const input = [QUESTION, answered, { type: 'function_call', id: 'fc_1' }];
-    const [record] = stored.toStore({ request: { input }, answer: ANSWER });
-    const page = stored.showInput('resp_1', record?.text ?? '', new URLSearchParams('limit=2&order=asc'));
+    const [record] = stored.toStore({ request: bodyOf({ input }), answer: ANSWER });
+    const page = stored.showInput('resp_1', record?.text() ?? '', new URLSearchParams('limit=2&order=asc'));
     expect(page).toMatchObject({
       object: 'list',
       data: [
@@ -204,11 +219,11 @@ describe('what is stored of an answer', () => {
     const { last_id: after } = page as { last_id: string };
     const rest = stored.showInput(
       'resp_1',
-      record?.text ?? '',
+      record?.text() ?? '',
       new URLSearchParams({ after, limit: '2', order: 'asc' }),
     );
     expect(rest).toMatchObject({ data: [{ id: 'fc_1' }], has_more: false });
-    const newest = stored.showInput('resp_1', record?.text ?? '', new URLSearchParams('limit=1'));
+    const newest = stored.showInput('resp_1', record?.text() ?? '', new URLSearchParams('limit=1'));
     expect(newest).toMatchObject({ data: [{ id: 'fc_1' }], has_more: true });
   });
 });

@@ -7,7 +7,7 @@ import type { Citation, TextPart, ToolCallPart, NativePart } from '../../../cano
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { decodeAnnotation, pagesBeside } from './citations.ts';
-import { tokensOf } from '../../shared/logprobs.ts';
+import { tokensOf } from '../../../canonical/logprobs.ts';
 import { malformed, throwFailure } from '../../shared/failures/provider-error.ts';
 import { decodeStop, decodeUsage } from './ending.ts';
 import { checkReply, failSilence } from '../relay.ts';

@@ -9,7 +9,7 @@ import { DeltaTemplate } from '../../sse/delta-template.ts';
 import type { Frame } from '../../sse/frame.ts';
 import { failureIn, failureOfStray, strictChunk } from '../lenient.ts';
 import { BROKEN_OFF, failureOf, failureOfEvent, NO_ANSWER } from '../errors.ts';
-import { tokensOf } from '../../shared/logprobs.ts';
+import { tokensOf } from '../../../canonical/logprobs.ts';
 import { malformed } from '../../shared/failures/provider-error.ts';
 import { decodeStop, failureOfSilence, decodeUsage } from '../reply/ending.ts';
 import { Blocks } from './decoder-blocks.ts';

@@ -6,7 +6,7 @@ import { signatureOfEncrypted } from '../../../canonical/thinking-signature.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { FailureError, type ProviderFailure } from '../../../errors.ts';
 import { rawObjectJson } from '../../json/raw-json.ts';
-import { tokensOf } from '../../shared/logprobs.ts';
+import { tokensOf } from '../../../canonical/logprobs.ts';
 import { failureOf } from '../errors.ts';
 import { toolDirectory } from '../request/tools.ts';
 import { decodeAnnotations } from './citations.ts';

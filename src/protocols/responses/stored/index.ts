@@ -3,17 +3,14 @@
 // https://platform.openai.com/docs/guides/conversation-state
 import { GatewayError } from '../../../errors.ts';
 import type { AnswerPlace, StoredAnswers } from '../../protocol.ts';
-import { answerRecord, isWanted, outputOf, toStore } from './records.ts';
+import { isWanted, placeOf, toStore } from './records.ts';
 import { references } from './references.ts';
 import { ResolvedReferences } from './resolve.ts';
 import { show, showInput } from './show.ts';
 
 function placesOf(id: string, text: string): { ids: string[]; keptAt: AnswerPlace | undefined } | undefined {
-  const record = answerRecord(text);
-  if (record === undefined) return undefined;
-  const items = outputOf(record.response).flatMap((item) => (typeof item.id === 'string' ? [item.id] : []));
-  const { heldBy, keptAt = heldBy === undefined ? undefined : { provider: heldBy, id } } = record;
-  return { ids: [id, ...items], keptAt };
+  const place = placeOf(id, text);
+  return place && { ids: [id, ...place.items], keptAt: place.keptAt };
 }
 
 export const stored: StoredAnswers = {

@@ -19,6 +19,9 @@ interface Reader {
   sharedIds: boolean;
 }
 
+/** Bytes after which other requests are served. */
+const STEP = 1024 * 1024;
+
 const TRANSLATION: Reader = { provider: undefined, sharedIds: false };
 
 type Hosted = Extract<ItemRole, { kind: 'hosted' }>;
@@ -31,12 +34,31 @@ export class ResolvedReferences implements ResolvedBody {
   readonly #records: StoredRecords;
   readonly #opened: ReadonlyMap<string, string>;
   readonly #bounds: BodyBounds;
+  readonly #texts: ReadonlyMap<string, string>;
+  readonly #written = new WrittenItems();
 
   constructor(body: RelayedBody, { texts, opened }: FoundAnswers, bounds: BodyBounds) {
     this.#body = body;
+    this.#texts = texts;
     this.#records = new StoredRecords(texts);
     this.#opened = opened;
     this.#bounds = bounds;
+  }
+
+  *prepare(): Generator<void> {
+    let size = 0;
+    for (const [id, text] of this.#texts) {
+      size += text.length;
+      const record = this.#records.answer(id);
+      const item = this.#records.item(id);
+      const items = record === undefined ? [] : [...(record.input ?? []), ...outputOf(record.response)];
+      if (item !== undefined) items.push(item);
+      for (const one of items) {
+        if (size >= STEP) yield;
+        if (size >= STEP) size = 0;
+        size += this.#written.of(one).json.length;
+      }
+    }
   }
 
   translated(): Buffer {
@@ -66,8 +88,8 @@ export class ResolvedReferences implements ResolvedBody {
   /** The items of the earlier answer; undefined: the id stays, or there is none. */
   #before(id: string | undefined, reader: Reader): JsonValue[] | undefined {
     if (id === undefined) return undefined;
+    if (this.#isHeld(id, reader)) return undefined;
     const record = this.#records.answer(id);
-    if (record !== undefined && this.#isHeld(id, reader)) return undefined;
     if (record === undefined && reader.sharedIds) return undefined;
     if (record?.input === undefined) {
       throw new GatewayError('invalid_request', `Previous response with id '${id}' not found.`, {
@@ -107,9 +129,9 @@ export class ResolvedReferences implements ResolvedBody {
   }
 
   #referred(id: string, reader: Reader): Replacement | undefined {
+    if (this.#isHeld(id, reader)) return undefined;
     const item = this.#records.item(id);
     if (item !== undefined) {
-      if (this.#isHeld(id, reader)) return undefined;
       return reader.provider === undefined ? item : (readable(item) ?? 'left out');
     }
     if (reader.sharedIds) return undefined;
@@ -144,7 +166,7 @@ export class ResolvedReferences implements ResolvedBody {
 
   #spliced(before: JsonValue[] | undefined, replaced: ReadonlyMap<number, Replacement>): Buffer {
     const { bytes, members, value } = this.#body;
-    const budget = new Budget(this.#bounds, bytes.length, members.values);
+    const budget = new Budget(this.#bounds, this.#written, { bytes: bytes.length, values: members.values });
     const input = members.get('input');
     const pieces = (before ?? []).map((item) => budget.json(item));
     if (input !== undefined && typeof value.input === 'string') {
@@ -202,26 +224,41 @@ function isOnlyOurs({ encrypted_content: content }: JsonObject): boolean {
   return typeof content !== 'string' || content.startsWith(SEAL_MARK) || content.startsWith('{');
 }
 
-/** Counts what a body grows to, and writes each item once. */
-class Budget {
-  readonly #bounds: BodyBounds;
+/** Each item as JSON, written once, however often it is named. */
+class WrittenItems {
   readonly #written = new Map<JsonValue, { json: Buffer; values: number }>();
-  #bytes: number;
-  #values: number;
 
-  constructor(bounds: BodyBounds, bytes: number, values: number) {
-    this.#bounds = bounds;
-    this.#bytes = bytes;
-    this.#values = values;
-  }
-
-  json(item: JsonValue): Buffer {
+  of(item: JsonValue): { json: Buffer; values: number } {
     let written = this.#written.get(item);
     if (written === undefined) {
       const json = Buffer.from(JSON.stringify(item));
       written = { json, values: measureJson(json, Infinity).values };
       this.#written.set(item, written);
     }
+    return written;
+  }
+}
+
+/** Counts what a body grows to. */
+class Budget {
+  readonly #bounds: BodyBounds;
+  readonly #written: WrittenItems;
+  #bytes: number;
+  #values: number;
+
+  constructor(
+    bounds: BodyBounds,
+    written: WrittenItems,
+    { bytes, values }: { bytes: number; values: number },
+  ) {
+    this.#bounds = bounds;
+    this.#written = written;
+    this.#bytes = bytes;
+    this.#values = values;
+  }
+
+  json(item: JsonValue): Buffer {
+    const written = this.#written.of(item);
     this.#bytes += written.json.length;
     this.#values += written.values;
     const { maxBody, maxValues } = this.#bounds;

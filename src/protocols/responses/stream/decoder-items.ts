@@ -4,7 +4,7 @@ import type { StreamEvent } from '../../../canonical/reply.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { ProviderFailure } from '../../../errors.ts';
-import { tokensOf } from '../../shared/logprobs.ts';
+import { tokensOf } from '../../../canonical/logprobs.ts';
 import { decodeAnnotation } from '../reply/citations.ts';
 import {
   argumentsOf,

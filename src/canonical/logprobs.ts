@@ -1,5 +1,5 @@
 // Log probabilities of a text's tokens: chat and responses have them in nearly the same form, which is the canonical one too.
-import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
+import { isObject, type JsonObject, type JsonValue } from './json.ts';
 
 /** The tokens of a list, with all the members that the strictest readers demand. */
 export function tokensOf(list: JsonValue | undefined): JsonObject[] {
