@@ -2,6 +2,7 @@
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { ModelConfig, ProviderConfig, Config, LeftOut, ConfigFault } from './config.ts';
 import { isLoopback } from '../loopback.ts';
+import { readBaseUrl } from './base-url.ts';
 import type { Env } from './variables.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { type Preset, findPreset, PRESETS } from './presets.ts';
@@ -164,13 +165,13 @@ function resolveEndpoints(
     const baseUrls = Object.fromEntries(protocols.map((protocol) => [protocol, known[protocol]]));
     return { protocols, baseUrls, faults };
   }
-  const base = normalizeBaseUrl(given);
+  const base = readBaseUrl(given);
   if ('fault' in base)
     return { protocols: [], baseUrls: {}, faults: [{ path: ['base_url'], message: base.fault }] };
   const protocols = asked ?? protocolsAtOneUrl(preset);
   return {
     protocols,
-    baseUrls: Object.fromEntries(protocols.map((protocol) => [protocol, base.url])),
+    baseUrls: Object.fromEntries(protocols.map((protocol) => [protocol, base.urlFor(protocol)])),
     faults: [],
   };
 }
@@ -268,27 +269,6 @@ function modelConfig(given: FileModel): ModelConfig {
 
 function defined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
-}
-
-// The base URL of a provider. Some official SDKs take it with /v1, others without; both forms are valid here.
-
-type BaseUrl = { url: string } | { fault: string };
-
-const RIGHT = 'write it as for an official SDK, like http://127.0.0.1:11434/v1';
-
-/** Returns the URL with its version and without a slash at the end. The fault never repeats the text, which may hold a
- *  password. */
-export function normalizeBaseUrl(text: string): BaseUrl {
-  if (!URL.canParse(text.trim())) return { fault: `is not a URL; ${RIGHT}` };
-  const url = new URL(text.trim());
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return { fault: `is not an http or https URL; ${RIGHT}` };
-  if (url.username !== '' || url.password !== '')
-    return { fault: 'holds credentials; put them into api_key or headers' };
-  if (url.search !== '' || url.hash !== '') return { fault: `has a query or a fragment; ${RIGHT}` };
-  const path = url.pathname.replace(/\/+$/, '');
-  const versioned = path.split('/').some((segment) => /^v\d/.test(segment));
-  return { url: `${url.origin}${path}${versioned ? '' : '/v1'}` };
 }
 
 // Zero configuration: without a file, the gateway uses every provider whose key is in the environment, and every local server

@@ -308,6 +308,8 @@ export interface ClientSetup {
 
 /** What is known of a protocol without its code. */
 export interface ProtocolOutline {
+  /** The endpoint below the version, of the gateway and of providers: `/chat/completions`, `/messages`. */
+  readonly path: string;
   readonly setup: ClientSetup;
   /** Server tools are a part of it: relayed to a provider that says nothing of them, they may work. */
   readonly hasServerTools: boolean;
@@ -328,10 +330,7 @@ export interface ErrorHead {
 }
 
 /** Towards clients. */
-export interface ClientSide extends Pick<ProtocolOutline, 'setup' | 'hasServerTools'> {
-  /** The endpoint's path below the version: `/chat/completions`, `/messages`. */
-  readonly path: string;
-
+export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'hasServerTools'> {
   // -- the request --
   /** In the order in which they count. */
   readonly keyHeaders: readonly KeyHeader[];
@@ -381,8 +380,6 @@ export interface ClientSide extends Pick<ProtocolOutline, 'setup' | 'hasServerTo
 
 /** Towards providers. */
 export interface ProviderSide extends Omit<ProtocolOutline, 'setup' | 'hasServerTools'> {
-  /** Below the version. */
-  readonly path: string;
   /** For `repairHistory`, which comes before `encodeRequest`. */
   readonly historyRules: HistoryRules;
   /** Canonical -> wire. Throws GatewayError `invalid_request` for what must not be left out. */

@@ -1,6 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
-import { normalizeBaseUrl, LOCAL_CANDIDATES } from '../../src/config/providers.ts';
+import { PROTOCOL_NAMES } from '../../src/canonical/request.ts';
+import { readBaseUrl } from '../../src/config/base-url.ts';
+import { LOCAL_CANDIDATES } from '../../src/config/providers.ts';
 import type { ProviderConfig } from '../../src/config/config.ts';
 import { FLAG_NAMES, readFlag } from '../../src/config/schema/flags.ts';
 import { PRESETS } from '../../src/config/presets.ts';
@@ -29,7 +31,7 @@ describe('a provider of the file', () => {
     expect(provider(text)).toEqual({
       name: 'own',
       protocols: ['messages', 'chat'],
-      baseUrls: { messages: 'http://h:1/x/v1', chat: 'http://h:1/x/v1' },
+      baseUrls: { messages: 'http://h:1/x/v1', chat: 'http://h:1/x' },
       apiKey: 'k',
       keyFrom: 'providers.own.api_key',
       auth: 'protocol',
@@ -126,11 +128,22 @@ describe('a base URL is understood as an official SDK takes it', () => {
     ['http://h/v1beta/openai/', 'http://h/v1beta/openai'],
     ['http://h/api/paas/v4', 'http://h/api/paas/v4'],
     ['http://h/openai/v1', 'http://h/openai/v1'],
+    ['http://[::1]:80/v1', 'http://[::1]/v1'],
+    ['https://h/v1/chat/completions', 'https://h/v1'],
+    ['https://h/v1/messages/', 'https://h/v1'],
+    ['https://h/x/v1/responses', 'https://h/x/v1'],
+    ['https://h/chat/completions', 'https://h'],
+  ])('%s', (text, url) => {
+    expect(urlsOf(text)).toEqual({ chat: url, messages: url, responses: url });
+  });
+
+  test.each([
+    ['https://models.github.ai/inference', 'https://models.github.ai/inference/v1'],
+    ['http://127.0.0.1:3000/api', 'http://127.0.0.1:3000/api/v1'],
     ['http://h/anthropic', 'http://h/anthropic/v1'],
     ['http://h/vault', 'http://h/vault/v1'],
-    ['http://[::1]:80/v1', 'http://[::1]/v1'],
-  ])('%s', (text, url) => {
-    expect(normalizeBaseUrl(text)).toEqual({ url });
+  ])('%s stays, but for the SDKs of messages, which add their version', (text, ofMessages) => {
+    expect(urlsOf(text)).toEqual({ chat: text, messages: ofMessages, responses: text });
   });
 
   test.each([
@@ -144,13 +157,20 @@ describe('a base URL is understood as an official SDK takes it', () => {
     'http://h#x',
     '',
   ])('not %s', (text) => {
-    expect(normalizeBaseUrl(text)).toHaveProperty('fault');
+    expect(readBaseUrl(text)).toHaveProperty('fault');
   });
 });
 
+function urlsOf(text: string): object {
+  const base = readBaseUrl(text);
+  if ('fault' in base) return base;
+  return Object.fromEntries(PROTOCOL_NAMES.map((protocol) => [protocol, base.urlFor(protocol)]));
+}
+
 describe('presets', () => {
   test.each(PRESETS.map((preset) => [preset.name, preset] as const))('%s is whole', (_, preset) => {
-    for (const url of Object.values(preset.baseUrls)) expect(normalizeBaseUrl(url)).toEqual({ url });
+    for (const [protocol, url] of Object.entries(preset.baseUrls))
+      expect(urlsOf(url)).toHaveProperty(protocol, url);
     for (const member of Object.keys(preset.traits)) expect(DEFAULT_TRAITS).toHaveProperty(member);
     for (const key of preset.keys) expect(key).toMatch(/^[A-Z]+(_[A-Z]+)*_API_KEY$/);
     if (Object.keys(preset.baseUrls).length > 0)

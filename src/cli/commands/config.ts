@@ -2,6 +2,8 @@
 // folder. None of them starts anything.
 import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { ProtocolName } from '../../canonical/request.ts';
+import type { ProviderConfig } from '../../config/config.ts';
 import type { EffectiveValue } from '../../config/effective.ts';
 import { plural } from '../../plural.ts';
 import { CliError, type Context, type GlobalOptions } from '../context.ts';
@@ -95,8 +97,9 @@ async function checkConfig(options: Options, command: Command, context: Context)
   });
   const warnings = startWarnings(config);
   for (const warning of warnings) say(context.stderr, shortened(`warning: ${clean(warning)}`));
+  const providers = config.providers.map(urlsOf);
   if (options.json) {
-    printJson(context, { valid: true, file: config.file, faults: [], warnings });
+    printJson(context, { valid: true, file: config.file, faults: [], warnings, providers });
     return;
   }
   const counts = `${plural(config.providers.length, 'provider')}, ${plural(config.routes.size, 'route')}`;
@@ -105,7 +108,17 @@ async function checkConfig(options: Options, command: Command, context: Context)
       ? `no configuration file: ${plural(config.providers.length, 'provider')} with a key in the environment`
       : `${clean(config.file)} is valid: ${counts}`;
   say(context.stdout, what);
+  const { outlines } = await import('../../protocols/outlines.ts');
+  for (const { provider, urls } of providers) {
+    for (const [protocol, url] of Object.entries(urls)) {
+      say(context.stdout, `  ${clean(provider)}: ${clean(url + outlines[protocol as ProtocolName].path)}`);
+    }
+  }
 }
+
+const urlsOf = ({ name, baseUrls, source }: ProviderConfig) => {
+  return { provider: name, urls: source === 'builtin' ? {} : baseUrls };
+};
 
 async function showConfig(options: Options, command: Command, context: Context): Promise<void> {
   await askForFile(command, context);

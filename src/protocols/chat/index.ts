@@ -13,9 +13,7 @@ import { createStreamEncoder } from './stream/encoder.ts';
 import { historyRules } from './request/server-rules.ts';
 import { wirePath } from './fields.ts';
 
-const path = '/chat/completions';
-
-const { setup, hasServerTools, ...requests } = outline;
+const { path, setup, hasServerTools } = outline;
 
 const client: ClientSide = {
   path,
@@ -44,8 +42,7 @@ const client: ClientSide = {
 };
 
 const provider: ProviderSide = {
-  path,
-  ...requests,
+  ...outline,
   historyRules,
   encodeRequest,
   decodeReply,

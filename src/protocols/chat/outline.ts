@@ -14,6 +14,7 @@ export { authHeaders, noneForwarded as forwardedHeaders, requestLimitHeaders as 
 export const keyHeaders: readonly KeyHeader[] = [BEARER, API_KEY];
 
 export const outline: ProtocolOutline = {
+  path: '/chat/completions',
   setup: {
     title: 'chat completions',
     base: '/v1',

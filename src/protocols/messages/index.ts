@@ -15,17 +15,15 @@ import { createStreamEncoder, PING } from './stream/encoder.ts';
 import { historyRules } from './request/encode-messages.ts';
 import { wirePath } from './fields.ts';
 
-const path = '/messages';
-
 /** Counts the tokens of a request without generating an answer. */
 const counting: TokenCounting = {
-  path: `${path}/count_tokens`,
+  path: `${outline.path}/count_tokens`,
   readEnvelope: readCountEnvelope,
   isCount: (value) => isObject(value) && asCount(value.input_tokens) !== undefined,
   encode: (tokens) => ({ input_tokens: tokens }),
 };
 
-const { setup, hasServerTools, ...requests } = outline;
+const { path, setup, hasServerTools } = outline;
 
 const client: ClientSide = {
   path,
@@ -53,8 +51,7 @@ const client: ClientSide = {
 };
 
 const provider: ProviderSide = {
-  path,
-  ...requests,
+  ...outline,
   historyRules,
   encodeRequest,
   decodeReply,

@@ -93,6 +93,7 @@ function resetText(resetsAt: number): string {
 }
 
 export const outline: ProtocolOutline = {
+  path: '/messages',
   setup: {
     title: 'messages',
     base: '',

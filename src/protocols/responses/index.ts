@@ -14,8 +14,6 @@ import { createStreamDecoder } from './stream/decoder.ts';
 import { createStreamEncoder } from './stream/encoder.ts';
 import { asCount, isObject } from '../../canonical/json.ts';
 
-const path = '/responses';
-
 /** POST /responses/input_tokens: how many tokens a request has, without an answer to it. */
 const tokenCounting: TokenCounting = {
   path: '/responses/input_tokens',
@@ -24,7 +22,7 @@ const tokenCounting: TokenCounting = {
   encode: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
 };
 
-const { setup, hasServerTools, ...requests } = outline;
+const { path, setup, hasServerTools } = outline;
 
 const client: ClientSide = {
   path,
@@ -57,8 +55,7 @@ const client: ClientSide = {
 };
 
 const provider: ProviderSide = {
-  path,
-  ...requests,
+  ...outline,
   historyRules,
   encodeRequest,
   decodeReply,

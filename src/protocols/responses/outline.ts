@@ -50,6 +50,7 @@ export function limitHeaders(admission: Admission, now: number): string[] {
 }
 
 export const outline: ProtocolOutline = {
+  path: '/responses',
   setup: {
     title: 'responses',
     base: '/v1',
