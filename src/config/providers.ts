@@ -13,10 +13,13 @@ export const SIM = 'sim';
 
 const TIMEOUT: ProviderConfig['timeout'] = {
   connect: 10_000,
-  firstByte: 120_000,
+  // The official SDKs wait as long.
+  firstByte: 600_000,
   idle: 300_000,
   whole: 900_000,
 };
+/** A model on this machine may be loaded first, and reads a long prompt slowly. */
+const LOCAL_TIMEOUT: ProviderConfig['timeout'] = { ...TIMEOUT, firstByte: 1_800_000, whole: 1_800_000 };
 const SIM_TIMEOUT = 3000;
 
 /** A usable provider, the reason to leave it out, or its faults. */
@@ -44,6 +47,7 @@ export function resolveProvider(
   // The user's own service under a known name may need no key.
   const keyless = preset === undefined || preset.keys.length === 0 || given.base_url !== undefined;
   if (key.value === undefined && !keyless) return { leftOut: key.reason ?? 'it has no key' };
+  const usual = timeoutOf(preset);
   const provider = {
     ...fromPreset(name, preset),
     protocols: endpoints.protocols,
@@ -55,10 +59,10 @@ export function resolveProvider(
     traits: traitsOf(preset, given, endpoints.protocols),
     repairTools: repairsTools(given.repair_tools, endpoints.baseUrls),
     timeout: {
-      connect: given.timeout?.connect ?? TIMEOUT.connect,
-      firstByte: given.timeout?.first_byte ?? TIMEOUT.firstByte,
-      idle: given.timeout?.idle ?? TIMEOUT.idle,
-      whole: given.timeout?.whole ?? TIMEOUT.whole,
+      connect: given.timeout?.connect ?? usual.connect,
+      firstByte: given.timeout?.first_byte ?? usual.firstByte,
+      idle: given.timeout?.idle ?? usual.idle,
+      whole: given.timeout?.whole ?? usual.whole,
     },
     models: given.models?.map(modelConfig) ?? null,
     source: 'file' as const,
@@ -83,7 +87,7 @@ function presetProvider(
     sharedIds: false,
     traits: preset.traits,
     repairTools: repairsTools('auto', preset.baseUrls),
-    timeout: TIMEOUT,
+    timeout: timeoutOf(preset),
     models: null,
     source,
   };
@@ -115,6 +119,10 @@ export function simProvider(models: ModelConfig[] | null = null): ProviderConfig
     defaultModel: 'echo',
     source: 'builtin',
   };
+}
+
+function timeoutOf(preset: Preset | undefined): ProviderConfig['timeout'] {
+  return preset?.localPort === undefined ? TIMEOUT : LOCAL_TIMEOUT;
 }
 
 function fromPreset(

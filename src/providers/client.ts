@@ -191,11 +191,13 @@ function directAgent(timeout: number): Dispatcher {
   return new Agent({ ...SETTINGS, connect: preparing(buildConnector({ timeout })) });
 }
 
-function proxyAgent(timeout: number, proxies: Proxies): Dispatcher {
+function proxyAgent(timeout: number, { httpProxy, httpsProxy, noProxy }: Proxies): Dispatcher {
   const tls: buildConnector.BuildOptions = { timeout };
   return new EnvHttpProxyAgent({
     ...SETTINGS,
-    ...proxies,
+    httpProxy,
+    httpsProxy,
+    noProxy,
     connect: buildConnector({ timeout }),
     proxyTls: tls,
     requestTls: tls,

@@ -1,4 +1,5 @@
 // Proxies from the environment: which provider is reached through one, and errors that name the proxy as their cause.
+import { BlockList, isIP } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { ConfigError } from '../config/config.ts';
 import { isLoopback } from '../loopback.ts';
@@ -10,6 +11,8 @@ export interface Proxies {
   httpProxy?: string;
   httpsProxy?: string;
   noProxy?: string;
+  /** Of `noProxy`: addresses in these networks are reached without a proxy. */
+  networks: BlockList;
 }
 
 const SCHEMES = ['http:', 'https:'];
@@ -29,10 +32,16 @@ export function readProxies(env: Env): Proxies {
     faults.push(`${name} ${fault}; ${MEND}`);
     return undefined;
   };
+  const http = read('http_proxy', 'HTTP_PROXY');
+  const https = read('https_proxy', 'HTTPS_PROXY');
+  // Read only where it would be used: beside the others it often names a SOCKS proxy.
+  const all = http === undefined ? read('all_proxy', 'ALL_PROXY') : undefined;
+  const noProxy = env.no_proxy || env.NO_PROXY || undefined;
   const proxies: Proxies = {
-    httpProxy: read('http_proxy', 'HTTP_PROXY'),
-    httpsProxy: read('https_proxy', 'HTTPS_PROXY'),
-    noProxy: env.no_proxy || env.NO_PROXY || undefined,
+    httpProxy: http ?? all,
+    httpsProxy: https ?? http ?? all,
+    noProxy,
+    networks: networksIn(noProxy),
   };
   if (faults.length > 0) throw new ConfigError(faults);
   return proxies;
@@ -47,9 +56,27 @@ function faultOf(text: string): string | undefined {
   return `names a SOCKS proxy (${protocol}//${host}), which the gateway cannot use`;
 }
 
-export function usesProxy({ hostname, protocol }: URL, { httpProxy, httpsProxy }: Proxies): boolean {
+/** `10.0.0.0/8` and `fd00::/8`; what is no network stays for undici, which knows names and their endings. */
+function networksIn(list = ''): BlockList {
+  const networks = new BlockList();
+  for (const item of list.split(/[\s,]+/)) {
+    const [, address = '', bits = ''] = /^\[?([\da-f.:]+)\]?\/(\d{1,3})$/i.exec(item) ?? [];
+    const version = isIP(address);
+    if (version === 0 || Number(bits) > (version === 4 ? 32 : 128)) continue;
+    networks.addSubnet(address, Number(bits), version === 4 ? 'ipv4' : 'ipv6');
+  }
+  return networks;
+}
+
+export function usesProxy(
+  { hostname, protocol }: URL,
+  { httpProxy, httpsProxy, networks }: Proxies,
+): boolean {
   if (isLoopback(hostname)) return false;
-  return (protocol === 'https:' ? (httpsProxy ?? httpProxy) : httpProxy) !== undefined;
+  const address = hostname.replace(/^\[|\]$/g, '');
+  const version = isIP(address);
+  if (version !== 0 && networks.check(address, version === 4 ? 'ipv4' : 'ipv6')) return false;
+  return (protocol === 'https:' ? httpsProxy : httpProxy) !== undefined;
 }
 
 /** The proxy failed, not the provider behind it. `status`: its answer to CONNECT; undefined if it was not reached. */

@@ -94,3 +94,16 @@ it('asks nobody in a pipe: connect lists the tools, run is wrong usage', async (
     JSON.parse((await shell.run('connect --json', { columns: 80, env, keys: [] })).stdout),
   ).toBeInstanceOf(Array);
 });
+
+it('connect names NO_PROXY in a shell with a proxy, and --env sets it', async () => {
+  const { shell, env } = shellWith('aider');
+  const proxied = { ...env, https_proxy: 'http://proxy.corp:1', NO_PROXY: 'corp' };
+  expect((await shell.run('connect aider', { env: proxied })).stderr).toContain(
+    'NO_PROXY=127.0.0.1,localhost',
+  );
+  expect((await shell.run('connect aider', { env })).stderr).not.toContain('NO_PROXY');
+  const { stdout } = await shell.run('connect --env --json', { env: proxied });
+  expect(JSON.parse(stdout)).toMatchObject({ variables: { NO_PROXY: 'corp,127.0.0.1,localhost' } });
+  const left = { ...proxied, NO_PROXY: 'localhost,127.0.0.1' };
+  expect((await shell.run('connect aider', { env: left })).stderr).not.toContain('NO_PROXY');
+});

@@ -45,7 +45,7 @@ describe('a provider of the file', () => {
         promptCache: 'auto',
       },
       repairTools: false,
-      timeout: { connect: 10_000, firstByte: 120_000, idle: 60_000, whole: 900_000 },
+      timeout: { connect: 10_000, firstByte: 600_000, idle: 60_000, whole: 900_000 },
       models: [
         { id: 'a', upstream: 'a' },
         {
@@ -86,6 +86,12 @@ describe('a provider of the file', () => {
   it('takes the key that the file names before the well-known variable', () => {
     const env = { OPENAI_API_KEY: 'o', MINE: 'm' };
     expect(provider('openai: { api_key: "${MINE}" }', env)?.apiKey).toBe('m');
+  });
+
+  it('of a local preset may take half an hour to begin, any other ten minutes', () => {
+    expect(provider('ollama:')?.timeout).toMatchObject({ firstByte: 1_800_000, whole: 1_800_000 });
+    expect(provider('own: { protocol: chat, base_url: "http://h:1" }')?.timeout.firstByte).toBe(600_000);
+    expect(provider('ollama: { timeout: { first_byte: 5s } }')?.timeout.firstByte).toBe(5000);
   });
 
   it('repairs calls of servers on this machine, unless told', () => {

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { readProxies, usesProxy } from '../../src/providers/proxy.ts';
 import { ask } from '../helpers/ask.ts';
 import { selfSigned } from '../helpers/certificate.ts';
 import { gateway, provider } from '../helpers/gateway.ts';
@@ -49,15 +50,18 @@ async function upstream() {
 
 const far = { providers: { far: provider(`http://${NAME}/v1`, 'chat', ['m']) } };
 
-test.each(['HTTP_PROXY', 'http_proxy'])('%s leads to a provider that is elsewhere', async (variable) => {
-  const { scripted, port } = await upstream();
-  const proxy = await proxyTo(port);
-  const server = await gateway({ config: far, env: { [variable]: proxy.url } });
-  expect(await ask(server, { model: 'm' })).toMatchObject({ status: 200, content: 'hello' });
-  expect(proxy.asked).toEqual([`${NAME}:80`]);
-  expect(scripted.requests[0]?.headers.host).toBe(NAME);
-  expect(scripted.requests[0]?.headers).not.toHaveProperty('proxy-connection');
-});
+test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])(
+  '%s leads to a provider that is elsewhere',
+  async (variable) => {
+    const { scripted, port } = await upstream();
+    const proxy = await proxyTo(port);
+    const server = await gateway({ config: far, env: { [variable]: proxy.url } });
+    expect(await ask(server, { model: 'm' })).toMatchObject({ status: 200, content: 'hello' });
+    expect(proxy.asked).toEqual([`${NAME}:80`]);
+    expect(scripted.requests[0]?.headers.host).toBe(NAME);
+    expect(scripted.requests[0]?.headers).not.toHaveProperty('proxy-connection');
+  },
+);
 
 test('NO_PROXY names what is reached directly', async () => {
   const { port } = await upstream();
@@ -66,6 +70,27 @@ test('NO_PROXY names what is reached directly', async () => {
   // Directly, that name does not resolve.
   expect((await ask(server, { model: 'm' })).status).toBe(502);
   expect(proxy.asked).toEqual([]);
+});
+
+test.each([
+  ['10.0.0.0/8', 'http://10.1.2.3/v1', false],
+  ['192.168.0.0/16, 10.0.0.0/8', 'https://10.255.0.1/v1', false],
+  ['10.0.0.0/8', 'http://11.0.0.1/v1', true],
+  ['fd00::/8', 'http://[fd12::1]/v1', false],
+  ['fd00::/8', 'http://[fe12::1]/v1', true],
+  ['10.0.0.0/99, x/8, /8, 10.0.0.0/', 'http://10.1.2.3/v1', true],
+])('NO_PROXY %s: %s by a proxy: %s', (list, url, proxied) => {
+  const proxies = readProxies({ HTTP_PROXY: 'http://proxy.corp:1', NO_PROXY: list });
+  expect(usesProxy(new URL(url), proxies)).toBe(proxied);
+});
+
+test('ALL_PROXY is not read where HTTP_PROXY says more, so that a SOCKS proxy may stand in it', () => {
+  const env = { HTTP_PROXY: 'http://proxy.corp:1', ALL_PROXY: 'socks5://proxy.corp:2' };
+  expect(readProxies(env)).toMatchObject({
+    httpProxy: 'http://proxy.corp:1',
+    httpsProxy: 'http://proxy.corp:1',
+  });
+  expect(() => readProxies({ ALL_PROXY: 'socks5://proxy.corp:2' })).toThrow('ALL_PROXY names a SOCKS proxy');
 });
 
 test('never for this machine', async () => {

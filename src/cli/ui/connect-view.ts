@@ -8,6 +8,7 @@ import { withoutSecrets } from '../connect/secrets.ts';
 import type { ToolKey } from '../tools/keys.ts';
 import type { ConnectTool } from '../connect/tools.ts';
 import { LOCAL_ACCOUNT, type Context } from '../context.ts';
+import { proxyBefore } from '../tools/no-proxy.ts';
 import { say } from './lines.ts';
 import {
   clean,
@@ -158,7 +159,13 @@ function printSteps(steps: readonly string[], { stdout }: Context): void {
   ]);
 }
 
-export function warnIfStopped({ url, state }: GatewayFacts, { stderr }: Context): void {
+export function warnIfStopped({ url, state }: GatewayFacts, { stderr, env }: Context): void {
+  const proxy = proxyBefore(env);
+  if (proxy !== undefined)
+    say(
+      stderr,
+      `warning: ${proxy} is set here; a program that heeds it needs NO_PROXY=127.0.0.1,localhost to reach the gateway`,
+    );
   if (state === 'free') say(stderr, `no gateway answers at ${url} now; start one: gateway serve`);
   if (state === 'foreign')
     say(

@@ -19,6 +19,7 @@ import { CliError, ProgramEnd, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson } from '../../ui/style.ts';
 import { isValid, revokeAuditedKey, withDatabase, withStore } from '../../with-store.ts';
+import { withoutProxy } from '../../tools/no-proxy.ts';
 import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../connect/shell-exports.ts';
 
 interface Options {
@@ -319,7 +320,7 @@ async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promis
     facts.config,
     async (store) => (await keyGiven(store, run)) ?? newKey(store, context, tool?.name ?? 'env'),
   );
-  const variables = setup(targetOf(facts, key.plaintext));
+  const variables = { ...setup(targetOf(facts, key.plaintext)), ...withoutProxy(context.env) };
   if (options.json === true) printJson(context, { url: facts.url, variables, key: key.id });
   else context.stdout.write(exportLines(variables, options.shell ?? shellOf(context.env)));
   const view = await import('../../ui/connect-view.ts');

@@ -14,6 +14,7 @@ import {
   createPrivateFolder,
   type SignalRelay,
 } from '../../tools/process.ts';
+import { withoutProxy } from '../../tools/no-proxy.ts';
 import { programSetup, type Setup } from '../../tools/setups.ts';
 import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../../tools/tools.ts';
 import { assignTierCommand, say } from '../../ui/lines.ts';
@@ -203,14 +204,8 @@ async function limitLine(store: Store, config: Config, { clock }: Context): Prom
   );
 }
 
-const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
-
 /** The user's environment with what points the tool at the gateway. No proxy stands between the tool and this machine. */
 function environment(user: Environment, { env }: Setup): Environment {
-  const merged: Record<string, string | undefined> = { ...user, ...env };
-  if (PROXIES.some((name) => user[name] || user[name.toLowerCase()])) {
-    const list = [user['NO_PROXY'] ?? user['no_proxy'], '127.0.0.1', 'localhost'];
-    merged['NO_PROXY'] = merged['no_proxy'] = list.filter((host) => host).join(',');
-  }
+  const merged = { ...user, ...env, ...withoutProxy(user) };
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
 }
