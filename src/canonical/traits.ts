@@ -67,6 +67,8 @@ export interface Traits {
   // -- the messages wire --
   /** Runs web search and the like by itself. */
   serverTools: boolean;
+  /** Takes `tags`, which group requests for the reports of their vendor. */
+  requestTags: boolean;
   /** `auto`: cache marks are added for chat clients. */
   promptCache: 'auto' | 'off';
   /** Tokens below which a cache mark has no effect. */
@@ -118,6 +120,7 @@ export const DEFAULT_TRAITS: Traits = {
   maxStop: 4,
   minOutput: 1,
   serverTools: false,
+  requestTags: false,
   promptCache: 'off',
   minCacheTokens: 1024,
   rejectsSampling: false,

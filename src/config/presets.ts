@@ -37,7 +37,7 @@ export const PRESETS: readonly Preset[] = [
     keys: ['ANTHROPIC_API_KEY'],
     auth: 'protocol',
     defaultModel: 'claude-sonnet-5',
-    traits: { serverTools: true, promptCache: 'auto', maxStop: 8191 },
+    traits: { serverTools: true, requestTags: true, promptCache: 'auto', maxStop: 8191 },
   },
   {
     name: 'openai',

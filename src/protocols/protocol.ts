@@ -164,6 +164,10 @@ export interface KeyHeader {
 export interface ForwardedHeaders {
   /** Flat: name, value, name, value; in place of the provider side's `requestHeaders`. */
   headers: readonly string[];
+  /** The same for providers that take no tags (`Traits.requestTags`), where it differs. */
+  untagged?: readonly string[];
+  /** More of them, which only add to a provider's own of other names. */
+  further?: readonly string[];
   query: string;
   /** They ask for the long window of models that have two. */
   longContext: boolean;

@@ -120,6 +120,7 @@ export const WIRE_TRAITS = [
   'imageUrl',
   'pdfInput',
   'serverTools',
+  'requestTags',
   'promptCache',
 ] as const satisfies readonly (keyof Traits)[];
 

@@ -277,6 +277,8 @@ const MESSAGES: Record<keyof typeof MESSAGES_FIELDS, Row> = {
   compaction: [{ compaction: {} }],
   thread: [{ thread: 't' }],
   fallback_credit_token: [{ fallback_credit_token: 't' }],
+  safeguards: [{ safeguards: [{ type: SECRET }] }],
+  tags: [{ tags: { team: SECRET } }],
   billing_policy: [{ billing_policy: 'x' }],
   mcp_servers: [{ mcp_servers: [{ url: 'x' }] }],
   'metadata.user_id': [{ metadata: { user_id: 'u' } }, { user: 'u' }],

@@ -270,6 +270,7 @@ describe('options of messages clients', () => {
     ['thread', { thread: 't' }],
     ['fallback_credit_token', { fallback_credit_token: 't' }],
     ['billing_policy', { billing_policy: {} }],
+    ['safeguards', { safeguards: [{ type: 'dangerous_tool_use' }] }],
     ['mcp_servers', { mcp_servers: [{ url: 'https://x', authorization_token: 't' }] }],
   ])('%s is refused', (param, members) => {
     expect(refused('messages', members)).toBe(param);

@@ -41,6 +41,7 @@ const FLAGS = {
   maxStop: whole('a number', 0),
   minOutput: whole('a number', 1),
   serverTools: TRUTH,
+  requestTags: TRUTH,
   minCacheTokens: whole('a number', 0),
   rejectsSampling: TRUTH,
   oneSamplingParameter: TRUTH,

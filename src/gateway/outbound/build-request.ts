@@ -152,7 +152,7 @@ function buildRelay(
   const { inbound, lost } = references?.relayedTo(provider) ?? { inbound: given, lost: false };
   if (inbound.kept !== undefined && !provider.sharedIds) refuseKept(inbound.kept, provider);
   const url = urlOf(provider, protocol.name, given.relayedPath) + forwarded.query;
-  const headers = headersFor(provider, protocol.name, inbound.stream, forwarded.headers);
+  const headers = headersFor(provider, protocol.name, inbound.stream, clientHeaders(forwarded, target));
   const options = unstored && given.relayedPath === undefined ? UNSTORED : undefined;
   const { bytes, thinkingCut } = protocol.relay.rewrite(inbound, target, options);
   let warnings = thinkingCut ? thinkingWarnings(target) : NO_WARNINGS;
@@ -172,6 +172,17 @@ function buildRelay(
     restore: NO_MAPPING,
     repair: mayNeedRepair(target, inbound) ? repairOf(inbound, NO_MAPPING, false) : undefined,
   });
+}
+
+/** Of the client's headers, those that this target gets. A provider's own of the same name stand in place of further ones. */
+function clientHeaders(
+  { headers, untagged = headers, further }: ForwardedHeaders,
+  { provider, traits }: Target,
+): readonly string[] {
+  const usual = traits.requestTags ? headers : untagged;
+  if (further === undefined) return usual;
+  const own = new Set(Object.keys(provider.headers).map((name) => name.toLowerCase()));
+  return [...usual, ...further.filter((_, at) => !own.has(further[at - (at % 2)] ?? ''))];
 }
 
 const UNSTORED: RelayOptions = { unstored: true };

@@ -361,7 +361,8 @@ interface Target {
 
 /**
  * A body for a provider of the same protocol. `cleaned`: the bytes without parts that no provider accepts. `ask`: a member that the
- * gateway adds. `thinks`: thinking stays on although that of earlier turns is left out.
+ * gateway adds. `without`: a member that this provider must not get. `thinks`: thinking stays on although that of earlier turns is
+ * left out.
  */
 export function rewriteBody(
   { bytes, members, value }: { bytes: Buffer; members: Members; value: JsonObject },
@@ -369,8 +370,9 @@ export function rewriteBody(
   {
     cleaned = bytes,
     ask,
+    without,
     thinks = false,
-  }: { cleaned?: Buffer; ask?: (members: Members) => Edit | undefined; thinks?: boolean },
+  }: { cleaned?: Buffer; ask?: (members: Members) => Edit | undefined; without?: string; thinks?: boolean },
 ): { bytes: Buffer; thinkingCut: boolean } {
   const withoutThinking = target.withoutThinking !== undefined;
   const places = cleaned === bytes ? members : scanMembers(cleaned, Infinity);
@@ -381,6 +383,7 @@ export function rewriteBody(
   }
   const question = ask?.(places);
   if (question !== undefined) edits.push(question);
+  if (without !== undefined) edits.push(...memberCut(places, without));
   // A tool turn that starts without thinking cannot continue with it, so it is switched off if the model allows that.
   const switchedOff = withoutThinking && !thinks && asksForThinking(value, target);
   const thinking = switchedOff ? places.get('thinking') : undefined;
@@ -391,6 +394,14 @@ export function rewriteBody(
     bytes: edits.length === 0 ? cleaned : splice(cleaned, edits),
     thinkingCut: thinking !== undefined || (withoutThinking && cleaned !== bytes),
   };
+}
+
+/** What to cut so that a member is gone, its name and its comma with it; nothing if it is not there or is the only one. */
+function memberCut({ list }: Members, name: string): Edit[] {
+  const index = list.findIndex((member) => member.name === name);
+  if (index < 0 || list.length === 1) return [];
+  const spans = list.map(({ nameStart, end }) => ({ start: nameStart, end }));
+  return cutsOf(spans, [index]).map((span) => ({ ...span, text: '' }));
 }
 
 /** Whether the request turns on thinking that can be switched off: some models allow that only up to an effort, some never. */

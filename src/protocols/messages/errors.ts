@@ -28,8 +28,12 @@ const TYPE = {
 /** Agents that know the second message lower `max_tokens` and try again; they give up if fewer tokens than this are left for it. */
 const LEAST_TO_LOWER = 4000;
 
+/** What cloud vendors say of a request that is too large: agents look for this sentence, alone. */
+const TOO_LONG = 'Input is too long.';
+
 /** The message that makes agents compact their history. */
 function overflowMessage(message: string, tokens: OverflowTokens = {}): string {
+  if (message.trim() === TOO_LONG) return TOO_LONG;
   const { sent, limit, output = 0 } = tokens;
   if (sent !== undefined && limit !== undefined) {
     if (output === 0 || limit - sent < LEAST_TO_LOWER) {

@@ -50,6 +50,12 @@ export const MESSAGES_FIELDS = {
     details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
   },
   fallback_credit_token: { ...REJECTED, message: 'a credit token is of no use at another provider' },
+  safeguards: {
+    ...REJECTED,
+    neutral: isEmpty,
+    message: 'safeguards are not known to this provider: send the request without them',
+  },
+  tags: QUIET,
   billing_policy: { ...REJECTED, message: 'a billing policy cannot be kept by this provider' },
   mcp_servers: { ...REJECTED, neutral: isEmpty, message: 'MCP servers are not connected by this provider' },
 

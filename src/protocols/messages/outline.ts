@@ -1,6 +1,7 @@
 // The headers of this protocol (the key, the version, the betas, the hourly limit with its reset as RFC 3339), and what else is known
 // of it without its code, which only requests need.
 import { GatewayError } from '../../errors.ts';
+import { withoutKeys } from '../../ids.ts';
 import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader, ProtocolOutline } from '../protocol.ts';
 import { API_KEY, BEARER } from '../shared/client.ts';
 
@@ -8,6 +9,11 @@ import { API_KEY, BEARER } from '../shared/client.ts';
 const USUAL_VERSION = '2023-06-01';
 const VERSION_HEADERS = ['anthropic-version', 'provider-version'] as const;
 const BETA_HEADER = 'anthropic-beta';
+const OWN_PREFIX = 'anthropic-';
+/** In the name of a header that holds a secret. */
+const CREDENTIAL = /key|token|secret|auth|password|credential|cookie/;
+/** The beginning of the beta that comes with `tags`. */
+const REQUEST_TAGS = 'request-tags-';
 /** Characters: all betas together are some hundred. */
 const MOST_BETA = 8192;
 /** The beginning of the beta that asks for the long window. */
@@ -32,13 +38,36 @@ export function forwardedHeaders(given: ClientHeaders, query: string): Forwarded
     const message = `${BETA_HEADER}: is longer than ${MOST_BETA} characters`;
     throw new GatewayError('invalid_request', message, { param: BETA_HEADER });
   }
-  const headers = [VERSION_HEADERS[0], versionOf(given) ?? USUAL_VERSION];
-  if (beta !== '') headers.push(BETA_HEADER, beta);
-  return {
-    headers,
+  const version = [VERSION_HEADERS[0], versionOf(given) ?? USUAL_VERSION];
+  const forwarded: ForwardedHeaders = {
+    headers: withBeta(version, beta),
     query: query === '?beta=true' ? query : '',
     longContext: beta.includes(LONG_CONTEXT),
   };
+  if (beta.includes(REQUEST_TAGS)) forwarded.untagged = withBeta(version, withoutTags(beta));
+  const further = furtherHeaders(given);
+  if (further.length > 0) forwarded.further = further;
+  return forwarded;
+}
+
+function withBeta(version: readonly string[], beta: string): readonly string[] {
+  return beta === '' ? version : [...version, BETA_HEADER, beta];
+}
+
+function withoutTags(beta: string): string {
+  const betas = beta.split(',').map((name) => name.trim());
+  return betas.filter((name) => !name.startsWith(REQUEST_TAGS)).join(',');
+}
+
+/** What else programs tell the vendor, now and in versions to come. */
+function furtherHeaders(given: ClientHeaders): string[] {
+  const further: string[] = [];
+  for (const name in given) {
+    if (!name.startsWith(OWN_PREFIX) || name === VERSION_HEADERS[0] || name === BETA_HEADER) continue;
+    const value = textOf(given[name]);
+    if (value !== '' && !CREDENTIAL.test(name) && withoutKeys(value) === value) further.push(name, value);
+  }
+  return further;
 }
 
 function versionOf(headers: ClientHeaders): string | undefined {

@@ -217,7 +217,10 @@ export function rewrite(body: RelayedBody, target: RelayTarget): RewrittenBody {
   const { withoutThinking } = target;
   const cut = withoutThinking === undefined ? 'unsigned' : 'all';
   const thinks = withoutThinking === 'refused' && !hints.hasOpenToolTurn(body.value);
-  return rewriteBody(body, target, { cleaned: cleanBody(body.bytes, body.value, cut), thinks });
+  const cleaned = cleanBody(body.bytes, body.value, cut);
+  // They are for the reports of the vendor: another server may refuse what it does not know.
+  const without = target.traits.requestTags ? undefined : 'tags';
+  return rewriteBody(body, target, { cleaned, without, thinks });
 }
 
 function isThinking(block: JsonValue | undefined): boolean {
