@@ -1,5 +1,5 @@
-// Creates folders. Node's own `recursive` never returns in a place that has no folders, such as /proc.
-import { mkdirSync, statSync } from 'node:fs';
+// Creates folders, and tells whose they are. Node's own `recursive` never returns in a place that has no folders, such as /proc.
+import { mkdirSync, statSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 
@@ -27,3 +27,16 @@ export function homeFolder(): string | undefined {
     return undefined;
   }
 }
+
+/** Whether another user could put a file of theirs in the place of one in this folder: what is read there cannot be trusted. In a folder
+ *  like /tmp, where only owners rename and remove files (its sticky bit), the owner of the file decides. Windows has no such modes. */
+export function othersCanReplaceIn({ uid, mode }: Pick<Stats, 'uid' | 'mode'>): boolean {
+  const self = process.geteuid?.();
+  if (self === undefined) return false;
+  return (uid !== self && uid !== 0) || ((mode & 0o022) !== 0 && (mode & STICKY) === 0);
+}
+
+const STICKY = 0o1000;
+
+export const isForeign = ({ uid }: Pick<Stats, 'uid'>): boolean =>
+  process.geteuid !== undefined && uid !== process.geteuid();

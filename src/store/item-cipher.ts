@@ -1,15 +1,21 @@
 // Encrypts and decrypts stored items with AES-256-GCM as NIST SP 800-38D defines it: a random nonce of 96 bits, a tag of 128. The
 // key of a SQLite database is in a file beside it, which only its owner may read.
 import {
-  chmodSync,
   closeSync,
+  fchmodSync,
+  fstatSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   openSync,
   readFileSync,
   rmSync,
+  statSync,
   writeSync,
+  type Stats,
 } from 'node:fs';
+import { dirname } from 'node:path';
+import { isForeign, othersCanReplaceIn } from '../folders.ts';
 import { StoreError } from './store.ts';
 
 const CIPHER = 'aes-256-gcm';
@@ -83,20 +89,47 @@ export function readItemKey(file: string): Buffer {
   return made;
 }
 
+/** Whoever chose the key can read what it seals: one that another user made, or could have made, is refused. */
 function keyIn(file: string): Buffer | undefined {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-    chmodSync(file, 0o600);
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return undefined;
-    throw unusable(file, reasonOf(error), error);
-  }
+  const text = readOwn(file);
+  if (text === undefined) return undefined;
   const key = Buffer.from(text.trim(), 'base64');
   if (key.length !== KEY_BYTES) {
     throw unusable(file, 'it does not hold a key of 32 bytes; delete it, and stored items are forgotten');
   }
   return key;
+}
+
+function readOwn(file: string): string | undefined {
+  try {
+    const folder = dirname(file);
+    if (othersCanReplaceIn(statSync(folder)))
+      throw unusable(file, `other users can change ${folder}; if it is yours: chmod go-w ${folder}`);
+    const entry = lstatSync(file, { throwIfNoEntry: false });
+    if (entry === undefined) return undefined;
+    checkOwn(file, entry);
+    // A link of this user's.
+    if (entry.isSymbolicLink()) checkOwn(file, statSync(file));
+    const handle = openSync(file, 'r');
+    try {
+      checkOwn(file, fstatSync(handle));
+      const text = readFileSync(handle, 'utf8');
+      fchmodSync(handle, 0o600);
+      return text;
+    } finally {
+      closeSync(handle);
+    }
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    if (isCode(error, 'ENOENT')) return undefined;
+    throw unusable(file, reasonOf(error), error);
+  }
+}
+
+function checkOwn(file: string, stat: Stats): void {
+  if (isForeign(stat))
+    throw unusable(file, 'it belongs to another user; delete it, and stored items are forgotten');
+  if (!stat.isFile() && !stat.isSymbolicLink()) throw unusable(file, 'it is not a file');
 }
 
 function unusable(file: string, reason: string, cause?: unknown): StoreError {

@@ -65,6 +65,14 @@ test('--json prints the file, what was found, the key and the next command lines
   expect(readFileSync(file, 'utf8')).toContain('\nlisten: { port: 9000 }\n');
 });
 
+test.each(['--file', '--database'])('P44: a line break in the path of %s is refused', async (option) => {
+  const shell = createShell();
+  const { code, stdout, stderr } = await shell.run(['init', '--yes', option, 'a\nstrict: true']);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('has a line break or another control character; rename it, or use another');
+  expect(readdirSync(shell.directory)).toEqual([]);
+});
+
 test('--dry-run prints the file alone and writes nothing', async () => {
   const shell = createShell();
   const { code, stdout } = await shell.run('init --dry-run', { env, answer: 'n' });

@@ -1,7 +1,7 @@
 // `gateway run` as a process, with a program of the test's own under a tool's name.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,11 @@ async function main() {
     process.on('SIGTERM', () => process.exit(7));
     console.log('waits');
     setInterval(() => {}, 1000);
+    return;
+  }
+  if (mode === 'until-end') {
+    process.stdin.on('end', () => process.exit(0)).resume();
+    console.log(process.env.ANTHROPIC_BASE_URL);
     return;
   }
   if (mode === 'die') process.kill(process.pid, 'SIGKILL');
@@ -189,6 +194,32 @@ describe('a tool', () => {
     expect((await keys())[0]?.revokedAt).not.toBeNull();
     expect((await command('status')).code).toBe(1);
     expect(readdirSync(directory).filter((name) => name.endsWith('.sock'))).toEqual([]);
+  });
+
+  it('P8: of a run that was killed leaves a folder with its key, which the next run removes', async () => {
+    const { start, temporary } = await place();
+    const killed = start(['claude', 'until-end']);
+    await once(killed.stdout ?? killed, 'data');
+    const [left = ''] = readdirSync(temporary);
+    expect(readdirSync(join(temporary, left))).toEqual(['claude-settings.json']);
+    const running = start(['claude', 'until-end']);
+    await once(running.stdout ?? running, 'data');
+    expect(readdirSync(temporary)).toHaveLength(2);
+    killed.kill('SIGKILL');
+    await once(killed, 'exit');
+    mkdirSync(join(temporary, 'gateway-run-of-another'));
+    symlinkSync(temporary, join(temporary, left.replace(/\w{6}$/, 'linked')));
+
+    await finish(start(['claude', 'ask']));
+    const after = readdirSync(temporary);
+    expect(after).not.toContain(left);
+    expect(after).toContain('gateway-run-of-another');
+    expect(after).toContain(left.replace(/\w{6}$/, 'linked'));
+    // That of the run that lives.
+    expect(after).toHaveLength(3);
+    killed.stdin?.end();
+    await finish(running);
+    expect(readdirSync(temporary)).toHaveLength(2);
   });
 
   it('learns the window that a server on this machine has', async () => {

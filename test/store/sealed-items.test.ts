@@ -1,6 +1,15 @@
 // Items of accounts: sealed with a key beside the database, found while they still wait, and by their account alone.
 import { randomInt } from 'node:crypto';
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { HOUR_MS, systemClock } from '../../src/clock.ts';
@@ -296,6 +305,45 @@ describe('the key file', () => {
     expect(readFileSync(`${file}.key`, 'utf8')).toBe(made);
     writeFileSync(`${file}.key`, 'short');
     expect(() => sealedItems(store, file).seal(1, 'x')).toThrow(/does not hold a key of 32 bytes/);
+  });
+
+  it('P37: of another user is refused, since that user can read what it seals', async () => {
+    const file = temporaryFile();
+    const store = await withAccounts(file);
+    sealedItems(store, file).seal(1, 'x');
+    if (process.geteuid?.() === 0) chownSync(`${file}.key`, 12_345, 12_345);
+    else {
+      rmSync(`${file}.key`);
+      // It belongs to root.
+      symlinkSync('/etc/passwd', `${file}.key`);
+    }
+    const before = readFileSync(`${file}.key`, 'utf8');
+    expect(() => sealedItems(store, file).seal(1, 'x')).toThrow(/belongs to another user/);
+    expect(readFileSync(`${file}.key`, 'utf8')).toBe(before);
+  });
+
+  it.each([0o777, 0o775, 0o757])(
+    'P37: in a folder of mode %o is refused, and not made there',
+    async (mode) => {
+      const file = temporaryFile();
+      const store = await withAccounts(file);
+      chmodSync(dirname(file), mode);
+      const message = `other users can change ${dirname(file)}; if it is yours: chmod go-w ${dirname(file)}`;
+      expect(() => sealedItems(store, file).seal(1, 'x')).toThrow(message);
+      expect(existsSync(`${file}.key`)).toBe(false);
+      chmodSync(dirname(file), 0o755);
+      sealedItems(store, file).seal(1, 'x');
+      chmodSync(dirname(file), mode);
+      expect(() => sealedItems(store, file).seal(1, 'x')).toThrow(message);
+    },
+  );
+
+  it('is made in a folder like /tmp, where only owners replace their files', async () => {
+    const file = temporaryFile();
+    const store = await withAccounts(file);
+    chmodSync(dirname(file), 0o1777);
+    sealedItems(store, file).seal(1, 'x');
+    expect(existsSync(`${file}.key`)).toBe(true);
   });
 
   it('is named where it cannot be made', async () => {

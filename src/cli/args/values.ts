@@ -6,6 +6,7 @@ import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import { DAY_MS } from '../../clock.ts';
 import type { Permission } from '../../store/store.ts';
 import { didYouMean } from '../../config/did-you-mean.ts';
+import { CliError } from '../context.ts';
 import { DURATION_UNITS, parseDuration } from '../../config/schema/scalars.ts';
 
 /** An account's name or a key's label: 1 to 128 visible characters, no space at either end. */
@@ -61,6 +62,15 @@ export function parseWorkers(text: string): number {
       `A number of workers is a whole number from 1 to ${MOST_WORKERS}, or auto.`,
     );
   return workers;
+}
+
+/** Where a path becomes part of another text (a unit, a line for a shell, YAML), a line break in it would begin a line of its own.
+ *  Throws CliError. */
+export function plainPath(file: string): string {
+  if (!/[\p{Cc}\u2028\u2029]/u.test(file)) return file;
+  throw new CliError(
+    `the path ${JSON.stringify(file)} has a line break or another control character; rename it, or use another`,
+  );
 }
 
 /** Collects an option that may be given several times. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import type { Key } from '../../store/store.ts';
-import { collect, parseName, parsePort } from '../args/values.ts';
+import { collect, parseName, parsePort, plainPath } from '../args/values.ts';
 import { LOCAL_ACCOUNT, type Context, type GlobalOptions } from '../context.ts';
 import type { Choice } from '../init/file-text.ts';
 import type { Candidate, Surroundings } from '../init/surroundings.ts';
@@ -91,7 +91,7 @@ async function fileToWrite(options: Options, command: Command, { env, cwd }: Con
   const flags = { config: options.file ?? command.optsWithGlobals<GlobalOptions>().config };
   const found = findFile({ flags, env, cwd });
   if (found !== undefined && existsSync(found.path)) throw existingFile(clean(found.path));
-  return found?.path ?? defaultPaths(env).config;
+  return plainPath(found?.path ?? defaultPaths(env).config);
 }
 
 interface Place {
@@ -121,7 +121,7 @@ async function choose(options: Options, { command, context, found, file }: Place
       context.stderr,
       'note: the file does not name the database, whose URL may hold a password: set GATEWAY_DATABASE',
     );
-  return { providers, port, database: isFile ? path.resolve(context.cwd, database) : undefined };
+  return { providers, port, database: isFile ? plainPath(path.resolve(context.cwd, database)) : undefined };
 }
 
 async function sayFound({ providers, tools }: Surroundings, { stderr, env }: Context): Promise<void> {

@@ -9,6 +9,7 @@ import { CliError } from '../context.ts';
 import type { Format, OwnValue } from './changes.ts';
 import { sha256 } from './changes.ts';
 import { readFileState, replaceFile } from './files.ts';
+import { isAlive } from '../tools/process.ts';
 
 export interface FileRecord {
   path: string;
@@ -111,17 +112,10 @@ function takes(lock: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
       throw new CliError(`cannot write ${lock}: ${(error as Error).message}`);
-    if (!isAlive(Number(readFileSync(lock, 'utf8')))) rmSync(lock, { force: true });
+    // A process that has just created the file has not written its pid yet.
+    const pid = Number(readFileSync(lock, 'utf8'));
+    if (pid !== 0 && !isAlive(pid)) rmSync(lock, { force: true });
     return false;
-  }
-}
-
-/** A process that has just created the file has not written its pid yet. */
-function isAlive(pid: number): boolean {
-  try {
-    return pid === 0 || process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

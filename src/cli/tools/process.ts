@@ -1,10 +1,21 @@
 // Starts a tool in the terminal of this process: its streams, its signals, its exit code.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants as system, tmpdir } from 'node:os';
 import path from 'node:path';
 import { isatty } from 'node:tty';
+import { isForeign } from '../../folders.ts';
 import type { Context, Environment } from '../context.ts';
 
 /** The path of a program, found as a shell does; undefined if it is not found. */
@@ -32,8 +43,10 @@ export interface PrivateFolder {
   remove(): void;
 }
 
+/** Also removes the folders of processes that were killed and could not do it: they hold keys. */
 export function createPrivateFolder(): PrivateFolder {
-  const folder = mkdtempSync(path.join(tmpdir(), 'gateway-run-'));
+  removeAbandonedFolders();
+  const folder = mkdtempSync(path.join(tmpdir(), `${PREFIX}${processSpace()}-${process.pid}-`));
   return {
     fileAt: (name) => path.join(folder, name),
     write(files) {
@@ -43,6 +56,40 @@ export function createPrivateFolder(): PrivateFolder {
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+const PREFIX = 'gateway-run-';
+
+function removeAbandonedFolders(): void {
+  const space = processSpace();
+  for (const name of readdirSync(tmpdir())) {
+    const [, ofSpace, pid] = /^gateway-run-(\d+)-(\d+)-\w{6}$/.exec(name) ?? [];
+    if (pid === undefined || ofSpace !== space || isAlive(Number(pid))) continue;
+    const folder = path.join(tmpdir(), name);
+    try {
+      const stat = lstatSync(folder);
+      if (stat.isDirectory() && !isForeign(stat)) rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // Another run removes it at the same time.
+    }
+  }
+}
+
+/** Containers may share a temporary folder, but not the numbers of their processes. */
+function processSpace(): string {
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
+  } catch {
+    return '0';
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** Signals go to the program while it runs. */

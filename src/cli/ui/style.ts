@@ -56,9 +56,9 @@ export function shortened(line: string): string {
   return `${line.slice(0, HEAD)}… (${plural(cut, 'more character')}) …${line.slice(-TAIL)}`;
 }
 
-/** Quotes a name for a shell, if necessary. */
+/** Quotes a name for a shell, if necessary. It stays on one line. */
 export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${clean(text).replaceAll("'", `'\\''`)}'`;
 }
 
 /** Prints one JSON document on stdout. */

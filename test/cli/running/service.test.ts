@@ -138,6 +138,21 @@ describe.runIf(process.platform === 'linux')('on Linux', () => {
     expect(existsSync(unit)).toBe(false);
   });
 
+  it.each([
+    ['--config', 'x.yaml\nExecStartPre=touch y'],
+    ['--database', 'x.db\rY'],
+    ['--database', 'x\u2028.db'],
+  ])('P44: %s %j is refused, since its second line would be one of the unit', async (option, name) => {
+    const { at, unit } = prepared();
+    const file = join(at.directory, name);
+    if (option === '--config') writeFileSync(file, 'providers: { sim: }\n');
+    const { code, stdout, stderr } = await at.command(option, file, 'service', 'install', '--write');
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('has a line break or another control character');
+    expect(existsSync(unit)).toBe(false);
+  });
+
   it('a password of the database is not written', async () => {
     const { at, unit } = prepared();
     const { code, stderr } = await at.command(

@@ -8,7 +8,7 @@ import { makeFolder } from '../../../folders.ts';
 import type { Command } from 'commander';
 import type { Config } from '../../../config/config.ts';
 import { CliError, type Context, type GlobalOptions, type Environment } from '../../context.ts';
-import { parseWorkers } from '../../args/values.ts';
+import { parseWorkers, plainPath } from '../../args/values.ts';
 import { lookUpGateways } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson, printLines, shellWord } from '../../ui/style.ts';
@@ -165,12 +165,12 @@ async function serviceOf(config: Config, command: Command, context: Context): Pr
   const environmentFile = path.join(path.dirname(defaultPaths(env).config), 'environment');
   const script = process.argv[1] ?? '';
   const service = serviceFor(process.platform, {
-    node: process.execPath,
-    script,
-    words: optionsOf(config, command, env),
-    environmentFile,
-    logFile: await logFilePath(config, env),
-    home: env['HOME'] ?? homedir(),
+    node: plainPath(process.execPath),
+    script: plainPath(script),
+    words: optionsOf(config, command, env).map(plainPath),
+    environmentFile: plainPath(environmentFile),
+    logFile: plainPath(await logFilePath(config, env)),
+    home: plainPath(env['HOME'] ?? homedir()),
     env,
     stopMs: config.limits.shutdownGrace + AFTER_GRACE_MS,
   });
