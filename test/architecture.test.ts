@@ -260,6 +260,24 @@ describe('the house', () => {
   });
 });
 
+describe('what depends on the version of Node', () => {
+  const sources = ['../src/', '../test/'].flatMap((folder) =>
+    readdirSync(new URL(folder, import.meta.url), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.m?[jt]s$/.test(path))
+      .map((path) => [folder + path, readFileSync(new URL(folder + path, import.meta.url), 'utf8')] as const),
+  );
+  const filesWith = (pattern: RegExp): string[] =>
+    sources.filter(([, source]) => pattern.test(source)).map(([path]) => path);
+
+  it('is not read from a stream without a size: one chunk, or all that it holds', () => {
+    expect(filesWith(/\.read\(\) as Buffer/)).toEqual([]);
+  });
+
+  it('is opened as the SQLite engine in one place, which knows both packages', () => {
+    expect(filesWith(/^import (?!type)[^;]*from 'better-sqlite3|import\('better-sqlite3/m)).toEqual([]);
+  });
+});
+
 it('keeps the words of the wire formats in their folders', () => {
   expect(FILES.flatMap((path) => wireWords(path, readFileSync(new URL(path, SRC), 'utf8')))).toEqual([]);
 });

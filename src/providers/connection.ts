@@ -50,7 +50,8 @@ function skipContinue(socket: Socket): void {
 
   function look(): void {
     if (socket.bytesWritten === answered) return;
-    const read = socket.read() as Buffer | null;
+    // Since Node 26, `read()` without a size gives one chunk of what is buffered.
+    const read = socket.read(socket.readableLength) as Buffer | null;
     if (read === null) return;
     let bytes = held === undefined ? read : Buffer.concat([held, read]);
     held = undefined;

@@ -40,6 +40,9 @@ const ABORTED: ProviderFailure = { kind: 'failed', message: 'the request was abo
 const RELEASE_BYTES = 64 * 1024;
 const RELEASE_MS = 1000;
 
+/** Chunks that are held for a reader that pauses; beyond, undici is paused. */
+const HELD_BYTES = 64 * 1024;
+
 /** A late whole reply is read for this time longer while its bytes arrive: this process may have been stopped. */
 const LATE_READING_MS = 1000;
 
@@ -60,9 +63,12 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
   #body: ReplyBody = this;
   #cancelTimer: () => void = () => undefined;
   #reader: BodyReader | undefined;
-  /** Chunks before the reader started: those that arrived with the head. The socket is not paused for them, because undici would put
-   *  what it has read back into the socket. */
-  #early: Buffer[] = [];
+  /** Chunks that arrived before the reader started, with the head, or while it pauses. undici is not paused for them: it would put what
+   *  it has read back into the socket, which drops it if the connection breaks. */
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #giving = false;
+  /** What the reader gets after the chunks that are held. */
   #heldBack: (() => void) | undefined;
   #lastByteAt = 0;
   /** Time of the last byte at the last check of the time-out. */
@@ -124,7 +130,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
       if (this.#released > RELEASE_BYTES) controller.abort(new Error('more than is worth reading'));
       return;
     }
-    if (this.#reader === undefined) this.#early.push(chunk);
+    if (this.#reader === undefined || this.#paused || this.#held.length > 0) this.#hold(chunk);
     else this.#reader.chunk(chunk);
   }
 
@@ -135,8 +141,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
       this.#finish();
       if (!quiet) this.#reader?.end(this.#framed);
     };
-    if (this.#reader === undefined && this.#released < 0) this.#heldBack = tell;
-    else tell();
+    this.#tellAfterHeld(tell);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -152,8 +157,7 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
       this.#finish();
       if (!quiet) this.#reader?.fail(failure);
     };
-    if (this.#reader === undefined && this.#released < 0) this.#heldBack = tell;
-    else tell();
+    this.#tellAfterHeld(tell);
   }
 
   // -- the gateway's side --
@@ -174,41 +178,66 @@ export class ProviderExchange implements Dispatcher.DispatchHandler, ProviderRep
 
   start(reader: BodyReader): void {
     this.#reader = reader;
-    if (!this.#over) {
-      const early = this.#early;
-      this.#early = [];
-      for (const chunk of early) {
-        reader.chunk(chunk);
-        // The reader may end the exchange: then it gets no more.
-        if (this.#over) return;
-      }
-    }
-    this.#heldBack?.();
+    this.#giveHeld();
   }
 
   pause(): void {
     this.#paused = true;
-    this.#controller?.pause();
   }
 
   resume(): void {
     this.#paused = false;
     // A client that read slowly is not a provider that was silent.
     this.#lastByteAt = this.#clock.monotonic();
-    this.#controller?.resume();
+    this.#giveHeld();
   }
 
   abort(): void {
+    this.#heldBack = undefined;
     this.#stop(new Error('the gateway needs no more of the reply'));
   }
 
   release(): void {
     if (this.#over) return;
     this.#released = 0;
-    this.#early = [];
+    this.#paused = false;
+    this.#held = [];
     this.#cancelTimer();
     this.#cancelTimer = this.#clock.after(RELEASE_MS, () => this.abort());
-    this.#controller?.resume();
+    if (this.#heldBack === undefined) this.#controller?.resume();
+    else this.#heldBack();
+  }
+
+  // -- what waits for the reader --
+
+  #hold(chunk: Buffer): void {
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#paused && this.#heldBytes >= HELD_BYTES) this.#controller?.pause();
+  }
+
+  #tellAfterHeld(tell: () => void): void {
+    const waits = this.#released < 0 && (this.#reader === undefined || this.#held.length > 0);
+    if (waits) this.#heldBack = tell;
+    else tell();
+  }
+
+  /** The reader may pause, resume, abort or release while it takes a chunk. */
+  #giveHeld(): void {
+    if (this.#giving || this.#paused || this.#reader === undefined) return;
+    this.#giving = true;
+    while (!this.#paused && !this.#over && this.#released < 0) {
+      const chunk = this.#held.shift();
+      if (chunk === undefined) break;
+      this.#heldBytes -= chunk.length;
+      this.#reader.chunk(chunk);
+    }
+    this.#giving = false;
+    if (this.#paused || this.#released >= 0) return;
+    const tell = this.#heldBack;
+    this.#heldBack = undefined;
+    if (tell !== undefined) tell();
+    else if (!this.#over) this.#controller?.resume();
   }
 
   // -- time --

@@ -310,7 +310,10 @@ function checkType(type: string | undefined): void {
 
 /** A small body arrives with its head: reading it at once costs less than waiting for its events. */
 function arrived(request: IncomingMessage, limit: number): Buffer {
-  const body = (request.read() as Buffer | null) ?? Buffer.alloc(0);
+  // Since Node 26, `read()` without a size gives one chunk of what is buffered.
+  const body = (request.read(request.readableLength) as Buffer | null) ?? Buffer.alloc(0);
+  // Only now the request ends.
+  request.read(0);
   if (body.length > limit) throw tooLarge(limit);
   return body;
 }

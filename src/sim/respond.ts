@@ -104,9 +104,12 @@ async function sendJsonReply(
   cutConnection(response);
 }
 
-/** Closes the connection before the reply is complete, after the bytes already written are sent. */
+/**
+ * Closes the connection before the reply is complete, after the bytes already written are sent: node:http hands what was written in
+ * a turn of the event loop to the socket at its end.
+ */
 function cutConnection(response: ServerResponse): void {
-  response.socket?.destroySoon();
+  setImmediate(() => response.socket?.destroySoon());
 }
 
 async function writeFrames(frames: string, response: ServerResponse): Promise<void> {

@@ -1,7 +1,7 @@
 // The audit of the admin API: each write has a row before it happens, and a write without a row does not happen.
 import { join, dirname } from 'node:path';
-import Database from 'better-sqlite3';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { loadDriver, type Db } from '../../src/store/sqlite/driver.ts';
 import { manualClock } from '../helpers/clock.ts';
 import { gateway, rewrite, type TestGateway } from '../helpers/gateway.ts';
 import { call, newToken, openBrowser } from './support.ts';
@@ -9,7 +9,8 @@ import { call, newToken, openBrowser } from './support.ts';
 const ON = { config: { admin: true } };
 
 /** The database file, as another program opens it. */
-function openFile({ file }: TestGateway): Database.Database {
+async function openFile({ file }: TestGateway): Promise<Db> {
+  const Database = await loadDriver();
   const db = new Database(join(dirname(file), 'gateway.db'));
   onTestFinished(() => void db.close());
   return db;
@@ -71,7 +72,7 @@ it.each([
     keys: (await running.store.listKeys()).map(({ id, revokedAt, expiresAt }) => [id, revokedAt, expiresAt]),
   });
   const before = await state();
-  openFile(running).exec(
+  (await openFile(running)).exec(
     "CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END",
   );
   const filled = path.replace('KEY', String(before.keys[0]?.[0]));
@@ -83,7 +84,7 @@ it.each([
 it('sends a new key also if the outcome cannot be written, and the row says that it is unknown', async () => {
   const running = await gateway(ON);
   const { plaintext: token } = await newToken(running);
-  openFile(running).exec(
+  (await openFile(running)).exec(
     "CREATE TRIGGER refuse BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END",
   );
   const created = await call(running, '/keys', { method: 'POST', token, body: { account: 'ada' } });
@@ -114,7 +115,7 @@ it('records that the file turned the API off and on', async () => {
 
 it('opens a session for the owner without a row, and the log says so: the page shows what is wrong', async () => {
   const running = await gateway(ON);
-  openFile(running).exec(
+  (await openFile(running)).exec(
     "CREATE TRIGGER refuse BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END",
   );
   const browser = await openBrowser(running);

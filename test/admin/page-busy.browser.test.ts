@@ -1,12 +1,12 @@
 // The page in a browser while 1,000 requests a second end, beside 100,000 requests in the window: the live stream and the page are the
 // real ones, the requests are only reported, so that no request takes the processor from the browser.
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Peers } from '../../src/app/parts.ts';
 import { createSessions } from '../../src/admin/sessions.ts';
 import { systemClock } from '../../src/clock.ts';
+import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { createIds, createRequestIds } from '../../src/ids.ts';
 import { Trace } from '../../src/gateway/trace.ts';
 import { createLive, type Live } from '../../src/observe/live.ts';
@@ -96,7 +96,8 @@ function reportRequests(live: Live): () => number {
 }
 
 /** Rows of the last day. */
-function addRequests(file: string, count: number): void {
+async function addRequests(file: string, count: number): Promise<void> {
+  const Database = await loadDriver();
   const db = new Database(file);
   try {
     db.prepare(
@@ -155,7 +156,7 @@ describe.skipIf(chrome === undefined)(
     it('answers clicks, and gets no more bytes than it can show', async () => {
       const live = createLive({ health: createHealth(systemClock), clock: systemClock });
       const running = await gateway({ config: { admin: true }, peers: peersWith(live) });
-      addRequests(join(dirname(running.file), 'gateway.db'), 100_000);
+      await addRequests(join(dirname(running.file), 'gateway.db'), 100_000);
       const page = await (await newContext()).newPage();
       let bytes = 0;
       const network = await page.context().newCDPSession(page);

@@ -1,11 +1,14 @@
 // The reference `floor`: the least that a gateway does which reads and counts. The body is buffered, parsed and written
 // anew, and one row is upserted. Run as `node floor.js PORT STUB DATABASE`.
 import { createServer } from 'node:http';
-import Database from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
 import { createPool, forward } from './proxy.ts';
 
 const [port = '', stub = '', file = ''] = process.argv.slice(2);
 const pool = createPool(stub);
+// The gateway's choice of the two packages: src/store/sqlite/driver.ts.
+const engine = Number.parseInt(process.versions.node, 10) >= 22 ? 'better-sqlite3-napi' : 'better-sqlite3';
+const { default: Database } = (await import(engine)) as { default: typeof Sqlite };
 const database = new Database(file);
 database.pragma('journal_mode = WAL');
 database.pragma('synchronous = NORMAL');

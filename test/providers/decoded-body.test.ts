@@ -38,7 +38,7 @@ async function flushed(texts: readonly string[]): Promise<Buffer[]> {
   for (const text of texts) {
     zip.write(text);
     await new Promise<void>((resolve) => zip.flush(() => resolve()));
-    pieces.push((zip.read() as Buffer | null) ?? Buffer.alloc(0));
+    pieces.push((zip.read(zip.readableLength) as Buffer | null) ?? Buffer.alloc(0));
   }
   zip.end();
   for await (const rest of zip) pieces.push(rest as Buffer);
