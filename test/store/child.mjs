@@ -57,6 +57,15 @@ const tasks = {
       }
     }
   },
+  /** Deletes what is old. */
+  async prune() {
+    const [now, keep] = rest.map(Number);
+    const store = await openStore(file);
+    say('ready');
+    await store.prune(now, keep);
+    say('done');
+    await store.close();
+  },
   /** Writes as the command line does. */
   async write() {
     const [name, count] = rest;

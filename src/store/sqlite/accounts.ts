@@ -1,17 +1,16 @@
 // Accounts: look-up, tier, name, and removal with everything that belongs to an account. The number of a removed account is never
 // used again: requests in progress still write under it, and sealed items name it.
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { DAY_MS } from '../../clock.ts';
 import { toAccount, type AccountRow } from '../rows.ts';
 import type { Account } from '../store.ts';
+import { inSteps } from './background.ts';
 import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
+import { FIRST_ITEMS } from './items.ts';
 import type { prepareUsageSums } from './usage/sums.ts';
 
-/** Usage rows that one step reads. Rows have no index by account. */
-const SCAN_STEP = 5000;
-/** An item is up to megabytes long. */
-const ITEMS_STEP = 50;
+/** Usage rows that a step reads for each that it may delete. Rows have no index by account. */
+const READ_FOR_EACH = 8;
 
 /** IDs of usage rows, or days of sums. null: the table is empty. */
 interface Span {
@@ -69,7 +68,7 @@ function prepareRemoval(db: Db, find: { get(name: string): AccountRow | undefine
       const row = find.get(name);
       if (row !== undefined) removeKeys.run(row.id);
     }),
-    itemsStep: (id: number): boolean => removeItems.run(id, ITEMS_STEP).changes === ITEMS_STEP,
+    itemsStep: (id: number, most: number): boolean => removeItems.run(id, most).changes === most,
     remove: db.transaction((name: string): Account | undefined => {
       forgetKeys();
       const row = find.get(name);
@@ -86,7 +85,10 @@ function prepareRemoval(db: Db, find: { get(name: string): AccountRow | undefine
     rowsStep: db.prepare<[account: number, from: number, to: number]>(
       'DELETE FROM usage WHERE +account_id = ? AND id >= ? AND id < ?',
     ),
-    counts: db.prepare<[number]>('DELETE FROM hours WHERE account_id = ?'),
+    counts: db.prepare<[account: number, most: number]>(
+      `DELETE FROM hours WHERE (account_id, hour) IN
+         (SELECT account_id, hour FROM hours WHERE account_id = ? LIMIT ?)`,
+    ),
     finish: db.prepare<[number]>('UPDATE removed_accounts SET data_left = 0 WHERE id = ?'),
   };
 }
@@ -105,8 +107,7 @@ export async function removeAccount(
   const found = await connection.run((sql) => sql.findAccount(name));
   if (found === undefined) return undefined;
   await connection.run(({ removal }) => removal.revokeAll.immediate(name));
-  while (!connection.closed && (await connection.run(({ removal }) => removal.itemsStep(found.id))))
-    await yieldToOthers();
+  await inSteps(connection, ({ removal }, most) => removal.itemsStep(found.id, most), FIRST_ITEMS);
   const removed = await connection.run(({ removal }) => removal.remove.immediate(name));
   await removeLeftData(connection);
   return removed;
@@ -116,28 +117,37 @@ export async function removeAccount(
 export async function removeLeftData(connection: AccountConnection): Promise<void> {
   if (connection.closed) return;
   for (const id of await connection.run(({ removal }) => removal.withDataLeft.all())) {
-    const { first, last } = await connection.run(
-      ({ removal }) => removal.span.get() ?? { first: null, last: null },
-    );
-    if (first !== null && last !== null) {
-      for (let from = first; from <= last; from += SCAN_STEP) {
-        if (connection.closed) return;
-        await connection.run(({ removal }) => removal.rowsStep.run(id, from, from + SCAN_STEP));
-        await yieldToOthers();
-      }
-    }
-    const days = await connection.run(({ usage }) => usage.daysOfSums.get() ?? { first: null, last: null });
-    if (days.first !== null && days.last !== null) {
-      for (let day = days.first; day <= days.last; day += DAY_MS) {
-        if (connection.closed) return;
-        await connection.run(({ usage }) => usage.removeDayOf(id, day));
-        await yieldToOthers();
-      }
-    }
+    await removeRows(connection, id);
+    await removeSums(connection, id);
+    await inSteps(connection, ({ removal }, most) => removal.counts.run(id, most).changes === most);
     if (connection.closed) return;
-    await connection.run(({ removal }) => removal.counts.run(id));
     await connection.run(({ removal }) => removal.finish.run(id));
   }
+}
+
+async function removeRows(connection: AccountConnection, id: number): Promise<void> {
+  const span = await connection.run(({ removal }) => removal.span.get());
+  let from = span?.first ?? 1;
+  const last = span?.last ?? 0;
+  await inSteps(connection, ({ removal }, most) => {
+    if (from > last) return false;
+    const to = from + most * READ_FOR_EACH;
+    removal.rowsStep.run(id, from, to);
+    from = to;
+    return true;
+  });
+}
+
+async function removeSums(connection: AccountConnection, id: number): Promise<void> {
+  if (connection.closed) return;
+  const days = await connection.run(({ usage }) => usage.daysOfSums.get());
+  let day = days?.first ?? 1;
+  const last = days?.last ?? 0;
+  await inSteps(connection, ({ usage }, most) => {
+    if (day > last) return false;
+    if (!usage.removeDayOf(id, day, most)) day += DAY_MS;
+    return true;
+  });
 }
 
 function optional(row: AccountRow | undefined): Account | undefined {

@@ -28,6 +28,8 @@ export interface Connection<Statements> {
   runNow: <Result>(task: (statements: Statements, db: Db) => Result) => Result | Promise<Result>;
   /** Runs `task` once, and rejects if the database is locked. */
   runOnce: <Result>(task: (statements: Statements, db: Db) => Result) => Promise<Result>;
+  /** Tasks of this process wait for the lock of another. */
+  readonly isWaitedFor: boolean;
   readonly closed: boolean;
   close(): void;
 }
@@ -51,7 +53,7 @@ export async function connect<Statements>(
 ): Promise<Connection<Statements>> {
   const { file, clock } = options;
   const handle = createHandle(options, await openWithRetries(options));
-  const retryWhileLocked = createLockQueue(clock);
+  const lockQueue = createLockQueue(clock);
 
   type Task<Result> = (statements: Statements, db: Db) => Result;
 
@@ -68,7 +70,7 @@ export async function connect<Statements>(
     try {
       return attempt(task);
     } catch (error) {
-      return isBusy(error) ? retryWhileLocked(() => attempt(task)).catch(rejected) : rejected(error);
+      return isBusy(error) ? lockQueue.retry(() => attempt(task)).catch(rejected) : rejected(error);
     }
   }
 
@@ -81,6 +83,9 @@ export async function connect<Statements>(
       } catch (error) {
         return rejected(error);
       }
+    },
+    get isWaitedFor() {
+      return lockQueue.length > 0;
     },
     get closed() {
       return handle.closed;
@@ -219,7 +224,7 @@ function asError(error: unknown): Error {
 
 /** Delays before the first retries: most locks last for microseconds. */
 const RETRY_MS = [1, 1, 2, 5, 10];
-const LATER_RETRY_MS = 20;
+const LATER_RETRY_MS = 10;
 /** After this time a task fails. */
 const LOCK_TIMEOUT_MS = 2000;
 
@@ -230,8 +235,13 @@ interface Waiting {
   giveUpAt: number;
 }
 
-/** The returned function settles as `task` does; if the lock lasts two seconds, it rejects with the lock's error. */
-function createLockQueue(clock: Clock): <Result>(task: () => Result) => Promise<Result> {
+interface LockQueue {
+  /** Settles as `task` does; if the lock lasts two seconds, it rejects with the lock's error. */
+  retry: <Result>(task: () => Result) => Promise<Result>;
+  readonly length: number;
+}
+
+function createLockQueue(clock: Clock): LockQueue {
   const waiting: Waiting[] = [];
   let tries = 0;
 
@@ -257,11 +267,16 @@ function createLockQueue(clock: Clock): <Result>(task: () => Result) => Promise<
     tries = 0;
   }
 
-  return (task) =>
-    new Promise((resolve, reject) => {
-      const giveUpAt = clock.monotonic() + LOCK_TIMEOUT_MS;
-      if (waiting.push({ attempt: () => resolve(task()), reject, giveUpAt }) === 1) schedule();
-    });
+  return {
+    retry: (task) =>
+      new Promise((resolve, reject) => {
+        const giveUpAt = clock.monotonic() + LOCK_TIMEOUT_MS;
+        if (waiting.push({ attempt: () => resolve(task()), reject, giveUpAt }) === 1) schedule();
+      }),
+    get length() {
+      return waiting.length;
+    },
+  };
 }
 
 /** Device and inode: they differ if another file takes the path. undefined: no file. */

@@ -1,13 +1,14 @@
 // Items that an account can request again: written in batches and bounded in bytes, with the oldest deleted first. Triggers
 // update the sum of bytes of each account, so that a batch reads one row for it.
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { ItemBounds, StoredItem } from '../store.ts';
+import { inSteps } from './background.ts';
 import type { Connection } from './connection.ts';
 import type { Db } from './driver.ts';
 
-const DELETE_STEP = 200;
-/** Large rows take longer to delete. */
+/** Large rows take longer to delete: a step ends with so many bytes. */
 const DELETE_BYTES = 2 * 1024 * 1024;
+/** An item is up to megabytes long, so the first step of a deletion that is not bounded in bytes is small. */
+export const FIRST_ITEMS = 4;
 /** Bytes of a row besides its data: ids, times, and SQLite's overhead of the row and its index entries. */
 const ROW_BYTES = 200;
 
@@ -89,11 +90,11 @@ export function prepareItems(db: Db) {
     extend: (account: number, ids: readonly string[], until: number) =>
       extend.run(until, account, until, JSON.stringify(ids)),
     remove: (account: number, ids: readonly string[]) => removeAll.immediate(account, ids),
-    prune: db.prepare<[now: number]>(
+    prune: db.prepare<[now: number, most: number]>(
       `DELETE FROM items WHERE (account_id, id) IN (
          SELECT account_id, id FROM (
            SELECT account_id, id, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes AS before
-           FROM (SELECT account_id, id, bytes FROM items WHERE until <= ? LIMIT ${DELETE_STEP})
+           FROM (SELECT account_id, id, bytes FROM items WHERE until <= ? LIMIT ?)
          ) WHERE before < ${DELETE_BYTES})`,
     ),
   };
@@ -105,12 +106,7 @@ function toItem({ account_id: accountId, id, at, until, data }: ItemRow): Stored
 
 type ItemConnection = Connection<{ items: ReturnType<typeof prepareItems> }>;
 
-/** Deletes expired items in steps; requests go first between two of them. */
-export async function pruneItems(connection: ItemConnection, now: number): Promise<void> {
-  for (;;) {
-    if (connection.closed) return;
-    const { changes } = await connection.run(({ items }) => items.prune.run(now));
-    if (changes === 0) return;
-    await yieldToOthers();
-  }
+/** Deletes expired items in steps. */
+export function pruneItems(connection: ItemConnection, now: number): Promise<void> {
+  return inSteps(connection, ({ items }, most) => items.prune.run(now, most).changes > 0);
 }

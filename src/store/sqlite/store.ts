@@ -7,6 +7,7 @@ import type { Store, TargetHealth } from '../store.ts';
 import { prepareAccounts, removeAccount, removeLeftData } from './accounts.ts';
 import { prepareAdmin } from './admin.ts';
 import { createAdmissions, prepareAdmissions, keysOf, prepareKeys } from './access.ts';
+import { createPace, inSteps } from './background.ts';
 import { connect } from './connection.ts';
 import { loadDriver, type Db } from './driver.ts';
 import { prepareItems, pruneItems } from './items.ts';
@@ -28,6 +29,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     },
   });
   const run = connection.run;
+  const inPace = createPace(connection);
   const admissions = createAdmissions(connection);
   return {
     location: file,
@@ -47,7 +49,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     renameAccount: (name, to) => run((sql) => sql.renameAccount(name, to)),
     removeAccount: (name) => removeAccount(connection, name),
 
-    recordUsage: (rows, batch) => run(({ usage }) => usage.record(rows, batch)),
+    recordUsage: (rows, batch) => inPace(({ usage }) => usage.record(rows, batch)),
     admissionsByHour: (accountId, since) => run(({ usage }) => usage.admissionsByHour(accountId, since)),
     totals: (accountId, since) => run(({ usage }) => usage.totals(accountId, since)),
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
@@ -74,7 +76,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     beginAudit: (entry) => run(({ admin }) => admin.beginAudit(entry)),
     endAudit: (id, status) => run(({ admin }) => admin.endAudit(id, status)),
     listAudit: (before, most) => run(({ admin }) => admin.listAudit(before, most)),
-    pruneAudit: (before) => run(({ admin }) => admin.pruneAudit(before)),
+    pruneAudit: (before) => inSteps(connection, ({ admin }, most) => admin.pruneAudit(before, most)),
     exportRecords: () => exportRecords(driver, file),
     async importRecords(batches, audit) {
       const done = await importRecords(driver, file, batches, audit);

@@ -1,13 +1,11 @@
 // Usage rows: written in batches, added to the sums of their hours and days, deleted in small steps.
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { MAX_MODEL_LENGTH } from '../../rows.ts';
 import type { Batch, UsageRow } from '../../store.ts';
 import { hourOf } from '../../usage-sums.ts';
+import { inSteps } from '../background.ts';
 import type { Connection } from '../connection.ts';
 import type { Db } from '../driver.ts';
 import { prepareUsageSums } from './sums.ts';
-
-const PRUNE_STEP = 500;
 
 export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void) {
   const insert = db.prepare(
@@ -54,11 +52,16 @@ function preparePrune(db: Db) {
     pruneRows: db.prepare<[before: number, most: number]>(
       'DELETE FROM usage WHERE id IN (SELECT id FROM usage WHERE at < ? LIMIT ?)',
     ),
+    /** Those that have counts of hours before that one. */
     accountIds: db
-      .prepare<[], number>('SELECT id FROM accounts UNION ALL SELECT id FROM removed_accounts')
+      .prepare<[before: number], number>(
+        `SELECT id FROM (SELECT id FROM accounts UNION ALL SELECT id FROM removed_accounts) AS known
+         WHERE EXISTS (SELECT 1 FROM hours WHERE account_id = known.id AND hour < ?)`,
+      )
       .pluck(),
-    pruneCounts: db.prepare<[accountId: number, before: number]>(
-      'DELETE FROM hours WHERE account_id = ? AND hour < ?',
+    pruneCounts: db.prepare<[accountId: number, before: number, most: number]>(
+      `DELETE FROM hours WHERE (account_id, hour) IN
+         (SELECT account_id, hour FROM hours WHERE account_id = ? AND hour < ? LIMIT ?)`,
     ),
   };
 }
@@ -92,17 +95,9 @@ function valuesOf(row: UsageRow): (string | number | null)[] {
 
 type UsageConnection = Connection<{ usage: ReturnType<typeof prepareUsage> }>;
 
-/** Repeats a step until it returns false. Other work of the event loop runs between two steps. */
-async function inSteps(
-  connection: UsageConnection,
-  step: (usage: ReturnType<typeof prepareUsage>) => boolean,
-): Promise<void> {
-  while (!connection.closed && (await connection.run(({ usage }) => step(usage)))) await yieldToOthers();
-}
-
 /** Adds all rows that wait to the sums. */
 export async function sumUp(connection: UsageConnection): Promise<void> {
-  await inSteps(connection, (usage) => usage.rollUp());
+  await inSteps(connection, ({ usage }, most) => usage.rollUp(most));
 }
 
 /** Deletes whole hours, so that rows and sums stay equal. Measures age from the newest recorded time if the clock is later, and
@@ -113,12 +108,10 @@ export async function prune(connection: UsageConnection, now: number, keep: numb
   const newest = await connection.run(({ usage }) => usage.newest.get() ?? 0);
   const trusted = Math.min(now, newest);
   const before = hourOf(Math.min(trusted - keep, trusted));
-  await inSteps(connection, (usage) => usage.pruneRows.run(before, PRUNE_STEP).changes === PRUNE_STEP);
-  await inSteps(connection, (usage) => usage.pruneSums(before));
+  await inSteps(connection, ({ usage }, most) => usage.pruneRows.run(before, most).changes === most);
+  await inSteps(connection, ({ usage }, most) => usage.pruneSums(before, most));
   if (connection.closed) return;
-  for (const id of await connection.run(({ usage }) => usage.accountIds.all())) {
-    if (connection.closed) return;
-    await connection.run(({ usage }) => usage.pruneCounts.run(id, before));
-    await yieldToOthers();
-  }
+  const ids = await connection.run(({ usage }) => usage.accountIds.all(before));
+  for (const id of ids)
+    await inSteps(connection, ({ usage }, most) => usage.pruneCounts.run(id, before, most).changes === most);
 }

@@ -24,7 +24,7 @@ import {
 import type { AccountTotals, Grouping, HourAdmissions, Totals } from '../../store.ts';
 import type { Db } from '../driver.ts';
 
-/** So many rows wait before they are added to the sums, and one step adds so many: rows of one hour belong to the same sums. */
+/** So many rows wait before a batch that is written adds as many to the sums: rows of one hour belong to the same sums. */
 const STEP = 2000;
 
 const sum = (count: string): string => `sum(${count})`;
@@ -146,9 +146,9 @@ function prepareRollUp(db: Db, summed: Statement<[], number>) {
   const add = db.prepare<[first: number, last: number]>(ROLL_UP);
   const advance = db.prepare<[number]>('UPDATE usage_summed SET id = ?');
 
-  function step(): boolean {
+  function step(most: number): boolean {
     const after = summed.get() ?? 0;
-    const last = lastOfStep.get(after, STEP) ?? null;
+    const last = lastOfStep.get(after, most) ?? null;
     if (last === null) return false;
     add.run(after + 1, last);
     advance.run(last);
@@ -157,11 +157,11 @@ function prepareRollUp(db: Db, summed: Statement<[], number>) {
 
   const inTransaction = db.transaction(step);
   return {
-    /** Adds some of the rows that wait to the sums. Returns false if no row waits. */
-    rollUp: () => inTransaction.immediate(),
+    /** Adds at most so many of the rows that wait to the sums. Returns false if no row waits. */
+    rollUp: (most: number) => inTransaction.immediate(most),
     /** The same, in the transaction that wrote the row with this id, if enough rows wait. */
     rollUpAfter(id: number): void {
-      if (id - (summed.get() ?? 0) >= STEP) step();
+      if (id - (summed.get() ?? 0) >= STEP) step(STEP);
     },
   };
 }
@@ -173,30 +173,33 @@ function preparePrune(db: Db) {
       'SELECT min(at) FROM usage_sums WHERE kind = ? AND at < ?',
     )
     .pluck();
-  const remove = db.prepare<[kind: number, at: number]>('DELETE FROM usage_sums WHERE kind = ? AND at = ?');
-  const subtract = db.prepare<[kind: number, day: number, kind: number, at: number]>(
+  // Both take the same sums of an hour.
+  const first = 'WHERE kind = @kind AND at = @at ORDER BY account_id, name, provider LIMIT @most';
+  const subtract = db.prepare<[Sums & { dayKind: number; day: number }]>(
     `INSERT INTO usage_sums (${COLUMNS})
-     SELECT ?, ?, account_id, name, provider, ${COUNTS.map((count) => `-${count}`).join(', ')}
-     FROM usage_sums WHERE kind = ? AND at = ?
+     SELECT * FROM (
+       SELECT @dayKind, @day, account_id, name, provider, ${COUNTS.map((count) => `-${count}`).join(', ')}
+       FROM usage_sums ${first}
+     ) WHERE true
      ON CONFLICT DO UPDATE SET ${ADD}`,
   );
-  const removeEmpty = db.prepare<[kind: number, at: number]>(
-    'DELETE FROM usage_sums WHERE kind = ? AND at = ? AND requests = 0',
-  );
+  const remove = removal<Sums>(db, first);
+  const removeEmpty = removal<Sums>(db, 'WHERE kind = @kind AND at = @at AND requests = 0 LIMIT @most');
 
-  function step(before: number): boolean {
+  function step(before: number, most: number): boolean {
     const day = dayOf(before);
     for (const kind of KINDS) {
       const hour = oldest.get(kind.hour, before) ?? null;
       if (hour !== null) {
-        if (hour >= day) subtract.run(kind.day, day, kind.hour, hour);
-        remove.run(kind.hour, hour);
-        removeEmpty.run(kind.day, day);
+        const sums = { kind: kind.hour, at: hour, most };
+        if (hour >= day) subtract.run({ ...sums, dayKind: kind.day, day });
+        remove.run(sums);
         return true;
       }
+      if (removeEmpty.run({ kind: kind.day, at: day, most }).changes > 0) return true;
       const oldestDay = oldest.get(kind.day, day) ?? null;
       if (oldestDay !== null) {
-        remove.run(kind.day, oldestDay);
+        remove.run({ kind: kind.day, at: oldestDay, most });
         return true;
       }
     }
@@ -204,17 +207,36 @@ function preparePrune(db: Db) {
   }
 
   const inTransaction = db.transaction(step);
-  const removeOfAccount = db.prepare<[from: number, to: number, account: number]>(
-    `DELETE FROM usage_sums WHERE kind IN (${KINDS.map(({ hour, day }) => `${hour}, ${day}`).join(', ')})
-       AND at >= ? AND at < ? AND account_id = ?`,
+  const removeOfAccount = removal<{ from: number; to: number; account: number; most: number }>(
+    db,
+    `WHERE kind IN (${KINDS.map(({ hour, day }) => `${hour}, ${day}`).join(', ')})
+       AND at >= @from AND at < @to AND account_id = @account LIMIT @most`,
   );
   return {
-    /** Deletes some of the sums before the start of an hour. Returns false if none is left. */
-    pruneSums: (before: number): boolean => inTransaction.immediate(before),
+    /** Deletes at most so many of the sums before the start of an hour. Returns false if none is left. */
+    pruneSums: (before: number, most: number): boolean => inTransaction.immediate(before, most),
     /** The days of all sums. */
     daysOfSums: db.prepare<[], { first: number | null; last: number | null }>(
       `SELECT min(at) AS first, max(at) AS last FROM usage_sums WHERE kind = ${BY_ACCOUNT.day}`,
     ),
-    removeDayOf: (account: number, day: number): void => void removeOfAccount.run(day, day + DAY_MS, account),
+    /** Returns whether there may be more. */
+    removeDayOf: (account: number, day: number, most: number): boolean =>
+      removeOfAccount.run({ from: day, to: day + DAY_MS, account, most }).changes === most,
   };
+}
+
+/** At most so many of the sums of an hour or a day. */
+interface Sums {
+  kind: number;
+  at: number;
+  most: number;
+}
+
+const KEY = 'kind, at, account_id, name, provider';
+
+/** Deletes the sums that the end of a query names. */
+function removal<Parameters extends object>(db: Db, which: string): Statement<[Parameters]> {
+  return db.prepare<[Parameters]>(
+    `DELETE FROM usage_sums WHERE (${KEY}) IN (SELECT ${KEY} FROM usage_sums ${which})`,
+  );
 }
