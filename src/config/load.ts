@@ -15,6 +15,7 @@ import {
   DEFAULT_TIERS,
   limitsOf,
   resolveSettings,
+  serviceLinkWarnings,
   setting,
 } from './settings.ts';
 
@@ -120,7 +121,7 @@ export function assemble(
     otlp: values?.otlp ?? null,
     log: settings.log,
     leftOut: parts.leftOut,
-    warnings: parts.warnings,
+    warnings: [...parts.warnings, ...serviceLinkWarnings(options.env)],
   };
 }
 

@@ -146,8 +146,19 @@ function fromHome(file: string): string {
   return /^~[/\\]/.test(file) ? path.join(homedir(), file.slice(2)) : file;
 }
 
-/** The trimmed value of a variable. An empty variable counts as unset. */
+/** The trimmed value of a variable. An empty variable counts as unset, and so does what a platform put there. */
 export function setting(env: Env, name: string): string | undefined {
-  const value = env[name]?.trim();
-  return value === '' ? undefined : value;
+  const value = env[name]?.trim() ?? '';
+  return value === '' || SERVICE_LINK.test(value) ? undefined : value;
+}
+
+/** Kubernetes and `docker --link` give each container variables of the services beside it: GATEWAY_PORT for one called gateway. */
+const SERVICE_LINK = /^(?:tcp|udp|sctp):\/\//;
+const SETTINGS = ['GATEWAY_CONFIG', 'GATEWAY_DATABASE', 'GATEWAY_HOST', 'GATEWAY_PORT', 'GATEWAY_LOG'];
+
+export function serviceLinkWarnings(env: Env): string[] {
+  return SETTINGS.filter((name) => SERVICE_LINK.test(env[name]?.trim() ?? '')).map(
+    (name) =>
+      `${name} holds the address of a service, as Kubernetes and docker --link set it: ignored; enableServiceLinks: false leaves it out`,
+  );
 }

@@ -294,6 +294,22 @@ describe('a fault is one line with file, line, path and what would be right', ()
   });
 });
 
+test('a platform’s variables of services are no settings', () => {
+  const env = {
+    GATEWAY_PORT: 'tcp://10.96.0.12:8787',
+    GATEWAY_HOST: 'udp://10.96.0.12:1',
+    GATEWAY_LOG: 'json',
+  };
+  const config = load(SIM, { env });
+  expect(config.listen).toMatchObject({ port: 8787, defaultHosts: true });
+  expect(config.log).toBe('json');
+  const why = 'holds the address of a service, as Kubernetes and docker --link set it: ignored';
+  expect(config.warnings.map((line) => line.split(';')[0])).toEqual([
+    `GATEWAY_HOST ${why}`,
+    `GATEWAY_PORT ${why}`,
+  ]);
+});
+
 describe('no fault and no warning repeats a secret', () => {
   const SECRET = 'hunter2-secret';
   const env = { SECRET };
