@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { faultsOf, tempFolder, write } from './folder.ts';
+import { faultsOf, load, tempFolder, write } from './folder.ts';
 
 const SIM = 'providers:\n  sim:\n';
 
