@@ -8,6 +8,7 @@ import { FailureError } from '../errors.ts';
 import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { joinWriteBatch } from '../write-batch.ts';
+import { racing } from './address-race.ts';
 import { preparing } from './connection.ts';
 import { closedBeforeReply, ProviderExchange, type ProviderCall, type ProviderReply } from './exchange.ts';
 import { nameProxyFailures, readProxies, usesProxy, type Proxies } from './proxy.ts';
@@ -41,7 +42,7 @@ export function createProviderClient(options: {
   inProcess?: InProcess;
 }): ProviderClient {
   const { clock, makeRoom, inProcess } = options;
-  const pools = createPools(readProxies(options.env));
+  const pools = createPools(readProxies(options.env), clock);
   let started: ReturnType<InProcess['start']> | undefined;
 
   async function openInProcess(
@@ -114,7 +115,7 @@ interface Pools {
 
 const MOST_DESTINATIONS = 1000;
 
-function createPools(proxies: Proxies): Pools {
+function createPools(proxies: Proxies, clock: Clock): Pools {
   const pools = new Map<string, OriginPool>();
   /** Also those that were replaced, until their last request is over. */
   const agents = new Set<Dispatcher>();
@@ -127,7 +128,7 @@ function createPools(proxies: Proxies): Pools {
     if (pool === undefined) {
       const proxied = usesProxy(url, proxies);
       const create = (): Dispatcher => {
-        const agent = proxied ? proxyAgent(connect, proxies) : directAgent(connect);
+        const agent = proxied ? proxyAgent(connect, proxies, clock) : directAgent(connect, clock);
         agents.add(agent);
         return agent;
       };
@@ -187,18 +188,19 @@ function send(
 
 const SETTINGS = { connections: null, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
 
-function directAgent(timeout: number): Dispatcher {
-  return new Agent({ ...SETTINGS, connect: preparing(buildConnector({ timeout })) });
+function directAgent(timeout: number, clock: Clock): Dispatcher {
+  const connect = preparing(racing(buildConnector({ timeout }), { clock }));
+  return new Agent({ ...SETTINGS, connect });
 }
 
-function proxyAgent(timeout: number, { httpProxy, httpsProxy, noProxy }: Proxies): Dispatcher {
+function proxyAgent(timeout: number, { httpProxy, httpsProxy, noProxy }: Proxies, clock: Clock): Dispatcher {
   const tls: buildConnector.BuildOptions = { timeout };
   return new EnvHttpProxyAgent({
     ...SETTINGS,
     httpProxy,
     httpsProxy,
     noProxy,
-    connect: buildConnector({ timeout }),
+    connect: racing(buildConnector({ timeout }), { clock }),
     proxyTls: tls,
     requestTls: tls,
     clientFactory: (origin, options) => new Pool(origin, options).compose(nameProxyFailures),

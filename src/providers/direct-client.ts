@@ -16,8 +16,10 @@ export function createDirectClient(): ProviderClient {
 async function openDirect(call: ProviderCall, cancellation: Cancellation): Promise<ProviderReply> {
   const { url, method, body } = call;
   const isTls = url.startsWith('https:');
+  // By default Node gives each address of a name a quarter of a second alone.
+  const attempt = Math.ceil(call.timeout.connect / 2);
   // Most commands ask servers on this machine, and most of these do not run. Node's client takes long to load: first the connection.
-  const socket = isTls ? undefined : await connected(new URL(url), cancellation);
+  const socket = isTls ? undefined : await connected(new URL(url), attempt, cancellation);
   const { request: create } = await (isTls ? import('node:https') : import('node:http'));
   return new Promise((resolve, reject) => {
     if (cancellation.reason !== undefined) {
@@ -29,7 +31,10 @@ async function openDirect(call: ProviderCall, cancellation: Cancellation): Promi
       reject(new FailureError(connectionError(socket.errored, false)));
       return;
     }
-    const connection = socket === undefined ? { agent: false } : { createConnection: () => socket };
+    const connection =
+      socket === undefined
+        ? { agent: false, autoSelectFamilyAttemptTimeout: attempt }
+        : { createConnection: () => socket };
     const request = create(url, { method, headers: membersOf(call.headers), ...connection });
     const cancel = (): void => void request.destroy(cancellation.reason);
     cancellation.subscribe(cancel);
@@ -42,13 +47,18 @@ async function openDirect(call: ProviderCall, cancellation: Cancellation): Promi
   });
 }
 
-function connected({ hostname, port }: URL, cancellation: Cancellation): Promise<Socket> {
+/** `attempt`: milliseconds for each address. */
+function connected({ hostname, port }: URL, attempt: number, cancellation: Cancellation): Promise<Socket> {
   return new Promise((resolve, reject) => {
     if (cancellation.reason !== undefined) {
       reject(cancellation.reason);
       return;
     }
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) });
+    const socket = connect({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port || 80),
+      autoSelectFamilyAttemptTimeout: attempt,
+    });
     const cancel = (): void => void socket.destroy(cancellation.reason);
     cancellation.subscribe(cancel);
     // It stays: the connection may also break before the client has it.
