@@ -106,9 +106,8 @@ it('reaches a real server behind an address that does not answer', async () => {
     lookup: lookup,
   });
   const socket = await new Promise<Socket>((resolve, reject) => {
-    connect(
-      { hostname: 'here.example', protocol: 'http:', port: String(port) },
-      (...[error, made]) => (error === null ? resolve(made) : reject(error)),
+    connect({ hostname: 'here.example', protocol: 'http:', port: String(port) }, (...[error, made]) =>
+      error === null ? resolve(made) : reject(error),
     );
   });
   expect(socket.remoteAddress).toBe('127.0.0.1');
