@@ -10,7 +10,7 @@ describe('a value of 10 KB is cut in the line that names it', () => {
     [['keys', 'revoke', long], 'gateway keys list'],
     [['usage', long], 'gateway keys create --account NAME'],
     [['tiers', 'assign', 'a', long], 'known tiers: '],
-    [['explain', long], 'This key may use'],
+    [['explain', long], 'Known are `auto`'],
     [['explain', 'sim/echo', '--file', long], ''],
     [['usage', '--since', long], 'gateway usage --help'],
     [['serve', '--log', long], 'gateway serve --help'],
@@ -35,13 +35,25 @@ describe('a file that cannot be used is named with what mends it', () => {
       /blocked\/below\.db .*not a folder.*; correct the path/,
     ],
     ['keys list --database folder', /folder is not a file; name a file/],
-    ['explain sim/echo --file gone.json', /gone\.json does not exist; check the name/],
-    ['explain sim/echo --file folder', /folder is a folder; name the file in it/],
+    ['explain sim/echo --file gone.json', /gone\.json cannot be read: it does not exist; check the name/],
+    ['explain sim/echo --file folder', /folder cannot be read: it is a folder; name the file in it/],
+    ['explain sim/echo --file empty', /gateway: empty is not valid JSON: .*; write a request's body/],
+    [
+      'explain sim/echo --file {}',
+      /gateway: \{\} is no request that a gateway takes: messages.*; correct it/,
+    ],
+    ['import gone.jsonl --database new.db', /gone\.jsonl cannot be read: it does not exist; check the name/],
+    ['import folder --database new.db', /folder cannot be read: it is a folder; name the file in it/],
+    ['export nowhere/all.jsonl', /nowhere\/all\.jsonl cannot be written: its folder does not exist; create/],
+    ['export blocked/all.jsonl', /blocked\/all\.jsonl cannot be written: .* is a file, not a folder; check/],
+    ['backup nowhere/copy.db', /nowhere\/copy\.db cannot be written: its folder does not exist; create/],
     ['keys list --config blocked/gateway.yaml', /blocked\/gateway\.yaml: .*; correct the path/],
   ])('%s', async (line, message) => {
     const shell = createShell();
-    writeFileSync(join(shell.directory, 'blocked'), '');
+    for (const name of ['blocked', 'empty']) writeFileSync(join(shell.directory, name), '');
+    writeFileSync(join(shell.directory, '{}'), '{}');
     mkdirSync(join(shell.directory, 'folder'));
+    if (/^(?:export|backup)/.test(line)) await shell.run('keys create --account a');
     const { code, stderr } = await shell.run(line);
     expect(code).toBe(1);
     expect(stderr.split('\n').filter((text) => text.startsWith('gateway:'))).toHaveLength(1);

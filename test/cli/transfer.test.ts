@@ -80,8 +80,8 @@ describe('export and import', () => {
   });
 
   it.each([
-    ['', /is empty; nothing was imported/],
-    ['hello', /:1: not a JSON object/],
+    ['', /is empty; name a file that gateway export wrote; nothing was imported/],
+    ['hello', /:1: not a JSON object; name a file that gateway export wrote/],
     ['{"type":"account"}', /:1: not a file of gateway export/],
     ['{"type":"export","version":2}', /:1: version 2 is not known to this gateway; use a newer one/],
     ['{"type":"export","version":1}\n{"type":"what"}', /:2: unknown type "what"/],

@@ -7,6 +7,7 @@ import type { RouteConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Target } from '../../routing/catalog.ts';
 import { MAX_ATTEMPTS, type Resolution, type RoutingQuery } from '../../routing/routing.ts';
+import { fileFault } from '../args/file-faults.ts';
 import { type Context, CliError } from '../context.ts';
 import { clean, createStyle, printJson, printLines, widthOf, type Style } from '../ui/style.ts';
 import { wrapText } from '../ui/table.ts';
@@ -186,26 +187,22 @@ async function printVerdicts(
   printLines(stdout, [...wrapText(`${clean(model)}: strategy ${strategy}${read}`, width), ...lines]);
 }
 
-const UNREADABLE: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist; check the name',
-  EISDIR: 'is a folder; name the file in it',
-  EACCES: 'may not be read; give this user the permission',
-};
-
 /** Reads the body of a request from a file, as the gateway reads it, with the model of the command line. Throws CliError if the
- *  file can't be read, GatewayError for a body that the gateway would refuse. */
+ *  file can't be read, or the gateway would refuse the body. */
 async function readRequestFile(file: string, cwd: string, model: string): Promise<Inbound> {
   const { readFile } = await import('node:fs/promises');
-  const text = await readFile(resolve(cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    const code = error.code ?? error.message;
-    throw new CliError(
-      `${file} ${UNREADABLE[code] ?? `can't be read (${code}); name a file with a request's JSON`}`,
-    );
+  const text = await readFile(resolve(cwd, file), 'utf8').catch((error: unknown) => {
+    throw fileFault(file, 'read', error);
   });
   const value = { ...parse(text.replace(/^\ufeff/, ''), file), model };
   const { readRequest } = await import('../../gateway/inbound/read-request.ts');
   const { protocolOfBody } = await import('../../protocols/registry.ts');
-  return readRequest(protocolOfBody(value), Buffer.from(JSON.stringify(value)));
+  try {
+    return readRequest(protocolOfBody(value), Buffer.from(JSON.stringify(value)));
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw new CliError(`${file} is no request that a gateway takes: ${error.message}; correct it`, 1, error);
+  }
 }
 
 function parse(text: string, file: string): JsonObject {
@@ -213,7 +210,8 @@ function parse(text: string, file: string): JsonObject {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new CliError(`${file} is not valid JSON: ${(error as Error).message}`);
+    const why = (error as Error).message;
+    throw new CliError(`${file} is not valid JSON: ${why}; write a request's body, as a client sends it`);
   }
   if (!isObject(value))
     throw new CliError(`${file} is not a JSON object; write a request's body, as a client sends it`);

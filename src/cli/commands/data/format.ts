@@ -42,6 +42,9 @@ function lineOf(record: StoredRecord, counts: Counts): string {
 
 const BATCH = 1000;
 
+/** What a person does with a file that is no export. */
+const ANOTHER = 'name a file that gateway export wrote';
+
 /** The records of a file, in batches. `name`: the file in messages. Throws CliError at the first line that is not right. */
 export async function* importedRecords(
   lines: AsyncIterable<string>,
@@ -76,8 +79,8 @@ export async function* importedRecords(
   if (!ended)
     throw new CliError(
       at === 0
-        ? `${name} is empty; nothing was imported`
-        : `${name} ends early: its last line, which holds the counts, is missing; nothing was imported`,
+        ? `${name} is empty; ${ANOTHER}; nothing was imported`
+        : `${name} ends early: its last line, which holds the counts, is missing; export again; nothing was imported`,
     );
   if (batch.length > 0) yield batch;
 }
@@ -91,11 +94,11 @@ function parsed(line: string, fault: Fault): Record<string, unknown> {
   } catch {
     // The message of the parser would show a part of the line.
   }
-  throw fault('not a JSON object');
+  throw fault(`not a JSON object; ${ANOTHER}`);
 }
 
 function checkHead(head: Record<string, unknown>, fault: Fault): void {
-  if (head['type'] !== 'export') throw fault('not a file of gateway export');
+  if (head['type'] !== 'export') throw fault(`not a file of gateway export; ${ANOTHER}`);
   if (head['version'] !== VERSION)
     throw fault(`version ${JSON.stringify(head['version'])} is not known to this gateway; use a newer one`);
 }

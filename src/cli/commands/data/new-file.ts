@@ -2,6 +2,7 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
 import { CancellationSource, type Cancellation } from '../../../cancellation.ts';
 import { CliError, type Context } from '../../context.ts';
+import { fileFault, isSystemError } from '../../args/file-faults.ts';
 
 /** `write` fills the empty file `part`, and ends soon after the cancellation. Resolves to false if a signal has ended the process.
  *  Rejects with CliError, and as `write` does. */
@@ -31,7 +32,7 @@ export async function writeNewFile(
     if (signal === undefined) publish(part, path);
   } catch (error) {
     rmSync(part, { force: true });
-    if (signal === undefined) throw error;
+    if (signal === undefined) throw isSystemError(error) ? fileFault(path, 'written', error) : error;
   } finally {
     forget();
   }
@@ -44,7 +45,7 @@ function makePart(part: string, path: string): void {
   try {
     closeSync(openSync(part, 'wx', 0o600));
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw notWritten(path, error);
+    if (codeOf(error) !== 'EEXIST') throw fileFault(path, 'written', error);
     const why = 'another command writes it, or one was killed; if none runs, remove it';
     throw new CliError(`the file ${part} exists: ${why}`);
   }
@@ -72,8 +73,4 @@ const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoExc
 
 function taken(path: string): CliError {
   return new CliError(`the file ${path} exists; name a new one`);
-}
-
-function notWritten(path: string, error: unknown): CliError {
-  return new CliError(`the file ${path} cannot be written: ${(error as Error).message}`, 1, error);
 }

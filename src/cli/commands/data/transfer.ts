@@ -11,6 +11,7 @@ import type { Config } from '../../../config/config.ts';
 import { plural } from '../../../plural.ts';
 import type { AuditEntry, Store } from '../../../store/store.ts';
 import { CliError, version, type Context, type Terminal } from '../../context.ts';
+import { fileFault } from '../../args/file-faults.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, formatCount } from '../../ui/style.ts';
 import { auditEntry, openDatabase, readConfig, sayWritten } from '../../with-store.ts';
@@ -145,7 +146,7 @@ async function* linesOf(file: string, { cwd, stdin }: Context): AsyncGenerator<s
   try {
     yield* (await open(resolve(cwd, file))).readLines();
   } catch (error) {
-    throw new CliError(`the file ${file} cannot be read: ${(error as Error).message}`, 1, error);
+    throw fileFault(file, 'read', error);
   }
 }
 
