@@ -1,9 +1,10 @@
 // The list of commands, and how a command line is run. Options and actions are imported when their command is named, so that
 // `--help` and `--version` load little.
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, type ErrorOptions, type HelpContext } from 'commander';
 import { CliError, ProgramEnd, version, type Context, type GlobalOptions } from './context.ts';
 import { didYouMean } from '../config/did-you-mean.ts';
-import { isInteractive } from './ui/style.ts';
+import { withoutKeys } from '../ids.ts';
+import { isInteractive, shellWord } from './ui/style.ts';
 
 /** Adds options, examples and the action to an empty command. */
 type Define = (command: Command, context: Context) => void;
@@ -150,15 +151,40 @@ function nearestChoice(reason: string): string {
   return near === undefined ? '' : ` Did you mean ${near}?`;
 }
 
+/** A word that no argument takes is often the account: `gateway keys create web`. undefined: the command has no such option. */
+function asAccount({ args, options, registeredArguments }: Command): string | undefined {
+  const word = args[registeredArguments.length];
+  const takesAccount = options.some(({ long }) => long === '--account');
+  // A key is never repeated.
+  if (word === undefined || !takesAccount || word !== withoutKeys(word)) return undefined;
+  return `no argument is expected; did you mean --account ${shellWord(word)}?`;
+}
+
 /** Turns wrong usage into a CliError whose line names the help of this command. */
 class GatewayCommand extends Command {
   override createCommand(name?: string): GatewayCommand {
     return new GatewayCommand(name).helpCommand(false);
   }
 
-  override error(message: string): never {
-    const reason = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
+  override error(message: string, { code }: ErrorOptions = {}): never {
+    const meant = code === 'commander.excessArguments' ? asAccount(this) : undefined;
+    const reason = meant ?? message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
     throw new CliError(`${reason}${nearestChoice(reason)}; see: ${pathOf(this)} --help`, 2);
+  }
+
+  /** commander shows the help of a group for `gateway nope --help`, too. */
+  override helpInformation(context?: HelpContext): string {
+    const [word = '-'] = this.args;
+    if (this.commands.length > 0 && !word.startsWith('-')) this.refuseCommand(word);
+    return super.helpInformation(context);
+  }
+
+  private refuseCommand(word: string): never {
+    const near = didYouMean(
+      word,
+      this.commands.map((command) => command.name()),
+    );
+    this.error(`error: unknown command '${word}'${near === undefined ? '' : ` (Did you mean ${near}?)`}`);
   }
 }
 

@@ -186,6 +186,19 @@ export async function unknown(
   return new CliError(`unknown ${kind} ${JSON.stringify(name)}; ${hint}`);
 }
 
+/** Wrong usage of `gateway run` and `gateway connect`. `otherwise`: what helps a person who means another program. */
+export async function unknownTool(
+  name: string,
+  known: readonly string[],
+  otherwise: string,
+): Promise<CliError> {
+  const { suggest } = await import('../config/did-you-mean.ts');
+  return new CliError(
+    `unknown tool ${JSON.stringify(name)}; ${suggest(name, known)}; ${otherwise}`.replace('?;', '? Or'),
+    2,
+  );
+}
+
 const MAX_NAMED = 5;
 
 export async function unknownAccount(store: Pick<Store, 'listAccounts'>, name: string): Promise<CliError> {

@@ -14,6 +14,8 @@ interface Known {
   /** `provider/model` of each target that it may use. */
   targets: readonly string[];
   leftOut: Config['leftOut'];
+  /** Whether the key may use only some of the models. */
+  limited: boolean;
 }
 
 export function unknownModel(name: string, known: Known): GatewayError {
@@ -57,12 +59,12 @@ export function allCooling(ms: number): GatewayError {
   });
 }
 
-function hint(name: string, { usable, targets }: Known): string {
+function hint(name: string, { usable, targets, limited }: Known): string {
   const near = nearTo(name, usable, targets);
   if (near.length > 0) return `. Did you mean ${quoted(near)}?`;
-  if (usable.length === 0) return '. This key may use no model.';
+  if (usable.length === 0) return limited ? '. This key may use no model.' : '. There is none at all.';
   const rest = usable.length - MOST_NAMES;
-  return `. This key may use ${quoted(usable.slice(0, MOST_NAMES))}${rest > 0 ? ` and ${rest} more` : ''}.`;
+  return `. ${limited ? 'This key may use' : 'Known are'} ${quoted(usable.slice(0, MOST_NAMES))}${rest > 0 ? ` and ${rest} more` : ''}.`;
 }
 
 /** For a name with a provider: first the same model at others, then names spelt alike. */

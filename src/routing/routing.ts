@@ -227,6 +227,7 @@ function unknownName(
     usable: listing.names(allowed),
     targets: listing.targets(allowed),
     leftOut: allowed?.includes(name) === false ? [] : leftOut,
+    limited: allowed !== null,
   });
 }
 

@@ -78,6 +78,14 @@ test.each(['--version', '-v', '-V'])('%s prints the version alone', async (flag)
 describe('wrong usage is one line on stderr and exit 2', () => {
   test.each([
     ['sevre', "unknown command 'sevre' (Did you mean serve?)"],
+    ['help nope', "unknown command 'nope'; see: gateway --help"],
+    ['help kees', "unknown command 'kees' (Did you mean keys?)"],
+    ['help keys craete', "unknown command 'craete' (Did you mean create?)"],
+    ['sevre --help', "unknown command 'sevre' (Did you mean serve?)"],
+    ['help keys xyzzy list', "unknown command 'xyzzy'"],
+    ['keys create web', 'did you mean --account web?'],
+    ['keys list web', 'did you mean --account web?'],
+    ['keys create sk-gw-0123456789012345678901234567890123456789012', 'too many arguments'],
     ['keys crate', "unknown command 'crate' (Did you mean create?)"],
     ['keys create', "required option '--account <name>' not specified"],
     ['keys create --account', 'argument missing'],

@@ -280,6 +280,8 @@ it("gives any program the SDKs' variables", async () => {
     OPENAI_BASE_URL: `${url}/v1`,
     OPENAI_API_KEY: env['ANTHROPIC_API_KEY'],
     ANTHROPIC_AUTH_TOKEN: env['ANTHROPIC_API_KEY'],
+    // Else the agents SDK sends all inputs and outputs to its vendor.
+    OPENAI_AGENTS_DISABLE_TRACING: '1',
     OPENAI_MODEL: 'up/m',
     HTTP_PROXY: 'http://p:1',
     NO_PROXY: '127.0.0.1,localhost',
@@ -294,7 +296,13 @@ it.each([
   [
     'run cluade',
     2,
-    'unknown tool "cluade"; did you mean claude? For any other program: gateway run -- PROGRAM',
+    'unknown tool "cluade"; did you mean claude? Or for any other program: gateway run -- PROGRAM',
+  ],
+  ['run xyzzy', 2, 'kimi, pi, crush; for any other program: gateway run -- PROGRAM'],
+  [
+    'run cline',
+    2,
+    'Cline CLI is not started by gateway run; its settings point it at the gateway: gateway connect cline',
   ],
   [
     'run claude',

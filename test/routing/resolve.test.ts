@@ -244,6 +244,14 @@ describe("a key's list", () => {
       '`big`',
     );
     expect(refusal(() => routing.resolve(question('zzzzzz', { allowed: [] }))).message).toContain('no model');
+    const limited = refusal(() => routing.resolve(question('zzzzzz', { allowed: ['shared'] })));
+    expect(limited.message).toMatch(/here\. This key may use `/);
+  });
+
+  it('does not speak of the key where every key may use every model', () => {
+    const { message } = refusal(() => routing.resolve(question('zzzzzz')));
+    expect(message).toMatch(/here\. Known are `/);
+    expect(message).not.toContain('key');
   });
 
   it.each([

@@ -1,6 +1,7 @@
 // `gateway connect --env`: variables as lines of a shell.
 import path from 'node:path';
 import { CliError, type Environment } from '../context.ts';
+import { findTool } from '../tools/tools.ts';
 import { programSetup, type Pointing, type Setup } from '../tools/setups.ts';
 import type { Target } from './settings.ts';
 import type { ConnectTool } from './tools.ts';
@@ -20,14 +21,15 @@ export type Variables = Setup['env'];
 
 /** Without a tool: the variables of the official SDKs. Throws CliError if the tool needs more than variables. */
 export function environmentFor(tool: ConnectTool | undefined): (to: Target) => Variables {
-  const setup = tool === undefined ? programSetup : tool.env;
-  if (setup === undefined) {
-    throw new CliError(
-      `${tool?.title ?? ''} is not set up by variables; see: gateway connect ${tool?.name ?? ''}`,
-    );
-  }
+  if (tool !== undefined && tool.env === undefined) throw notByVariables(tool);
+  const setup = tool?.env ?? programSetup;
   const to = (target: Target): Pointing => ({ ...target, fileAt: (name) => name });
   return (target) => setup(to(target)).env;
+}
+
+function notByVariables({ name, title }: Pick<ConnectTool, 'name' | 'title'>): CliError {
+  const once = findTool(name) === undefined ? '' : `; for one start: gateway run ${name}`;
+  return new CliError(`${title} needs more than variables: gateway connect ${name}${once}`);
 }
 
 const quoted: Readonly<Record<Shell, (value: string) => string>> = {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { findProgram } from '../tools/process.ts';
-import { KEY_VARIABLE, type Setup, type Pointing } from '../tools/setups.ts';
+import { claudeEnv, KEY_VARIABLE, type Setup, type Pointing } from '../tools/setups.ts';
 import { findTool } from '../tools/tools.ts';
 import type { Context } from '../context.ts';
 import * as settings from './settings.ts';
@@ -15,8 +15,9 @@ export interface ConnectTool {
   program?: string;
   /** Folders that the tool itself creates. */
   folders?: (places: Places) => string[];
-  /** What is written. A tool without it takes variables (`env`), or is set up by a person. */
+  /** What is written. A tool without it takes variables alone (`env`), or is set up by a person. */
   settings?: Settings;
+  /** Variables that are enough. */
   env?: (to: Pointing) => Setup;
   /** The settings do not hold the key: a person needs it. */
   showsKey?: true;
@@ -45,7 +46,12 @@ const keyCommand = (title: string): string =>
   `Create a key for it: gateway keys create --account local --name ${JSON.stringify(title)}`;
 
 export const CONNECT_TOOLS: readonly ConnectTool[] = [
-  row({ name: 'claude', settings: settings.claude, steps: () => [begin('claude')] }),
+  row({
+    name: 'claude',
+    settings: settings.claude,
+    env: (to) => ({ env: claudeEnv(to) }),
+    steps: () => [begin('claude')],
+  }),
   row({
     name: 'codex',
     settings: settings.codex,
@@ -54,7 +60,12 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
       'The IDE extension and the app read config.toml alone: they stay as they are.',
     ],
   }),
-  row({ name: 'opencode', settings: settings.opencode, steps: () => [begin('opencode')] }),
+  row({
+    name: 'opencode',
+    settings: settings.opencode,
+    env: findTool('opencode')?.setup,
+    steps: () => [begin('opencode')],
+  }),
   row({ name: 'qwen', settings: settings.qwen, steps: () => [begin('qwen')] }),
   row({
     name: 'cline',
@@ -110,6 +121,7 @@ export const CONNECT_TOOLS: readonly ConnectTool[] = [
   row({
     name: 'goose',
     settings: settings.goose,
+    env: findTool('goose')?.setup,
     showsKey: true,
     steps: () => [
       `Goose reads the key from the variable ${KEY_VARIABLE}: set it in the profile of your shell.`,

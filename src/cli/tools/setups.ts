@@ -42,6 +42,8 @@ export function programSetup({ url, key, model }: Pointing): Setup {
       OPENAI_ORG_ID: undefined,
       OPENAI_PROJECT_ID: undefined,
       OPENAI_MODEL: model,
+      // The agents SDK sends inputs and outputs to its vendor, with the key of the gateway.
+      OPENAI_AGENTS_DISABLE_TRACING: '1',
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: key,
       ANTHROPIC_AUTH_TOKEN: key,

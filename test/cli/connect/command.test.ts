@@ -335,6 +335,19 @@ describe('--env', () => {
     expect(seen).toBe('auto 92000');
   });
 
+  it.each([
+    ['claude', 'ANTHROPIC_BASE_URL', 'http://127.0.0.1:1'],
+    ['claude', 'ANTHROPIC_DEFAULT_HAIKU_MODEL', 'auto'],
+    ['opencode', 'OPENCODE_CONFIG_CONTENT', /"baseURL":"http:\/\/127\.0\.0\.1:1\/v1"/],
+    ['goose', 'OPENAI_HOST', 'http://127.0.0.1:1'],
+  ])('%s has %s, although it has settings that can be written', async (tool, name, value) => {
+    const { stdout, code } = await user().connect(`${tool} --env --shell sh`);
+    expect(code).toBe(0);
+    const { stdout: seen } = spawnSync('sh', ['-c', `${stdout}\nprintf %s "$${name}"`], { encoding: 'utf8' });
+    if (typeof value === 'string') expect(seen).toBe(value);
+    else expect(seen).toMatch(value);
+  });
+
   it('uses the key of the environment again', async () => {
     const { connect, run, keys } = user();
     const { key } = JSON.parse((await run('keys create --account local --json')).stdout) as { key: string };
@@ -350,7 +363,12 @@ it.each([
   ['--write', 2, 'name a tool (claude, '],
   ['cursor --write', 1, 'Cursor has no file that could be written; see: gateway connect cursor'],
   ['copilot --write', 1, 'see: gateway connect copilot --env'],
-  ['claude --env', 1, 'Claude Code is not set up by variables; see: gateway connect claude'],
+  [
+    'codex --env',
+    1,
+    'Codex CLI needs more than variables: gateway connect codex; for one start: gateway run codex',
+  ],
+  ['zed --env', 1, 'Zed needs more than variables: gateway connect zed'],
   ['claude --model mm', 1, 'unknown model "mm"; did you mean m?'],
   ['claude --write --key-stdin', 1, 'standard input holds no key'],
 ] as const)('connect %s ends with %i', async (line, expected, message) => {

@@ -18,7 +18,7 @@ import type { Store } from '../../../store/store.ts';
 import { CliError, ProgramEnd, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson } from '../../ui/style.ts';
-import { isValid, revokeAuditedKey, withDatabase, withStore } from '../../with-store.ts';
+import { isValid, revokeAuditedKey, unknownTool, withDatabase, withStore } from '../../with-store.ts';
 import { withoutProxy } from '../../tools/no-proxy.ts';
 import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../connect/shell-exports.ts';
 
@@ -122,11 +122,7 @@ async function pickTool(
 async function mustFind(name: string): Promise<ConnectTool> {
   const tool = findConnectTool(name);
   if (tool !== undefined) return tool;
-  const { suggest } = await import('../../../config/did-you-mean.ts');
-  throw new CliError(
-    `unknown tool ${JSON.stringify(name)}; ${suggest(name, CONNECT_NAMES)} For other programs: gateway connect --env`,
-    2,
-  );
+  throw await unknownTool(name, CONNECT_NAMES, 'for other programs: gateway connect --env');
 }
 
 async function listTools({ options, context, places, connections }: Run): Promise<void> {

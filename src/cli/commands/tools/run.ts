@@ -19,7 +19,7 @@ import { programSetup, type Setup } from '../../tools/setups.ts';
 import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../../tools/tools.ts';
 import { assignTierCommand, say } from '../../ui/lines.ts';
 import { clean, formatCount, formatDuration } from '../../ui/style.ts';
-import { limitOf, loadProviders, openDatabase, readConfig } from '../../with-store.ts';
+import { limitOf, loadProviders, openDatabase, readConfig, unknownTool } from '../../with-store.ts';
 
 interface Options {
   model: string;
@@ -145,13 +145,7 @@ async function choose([first, ...args]: string[], context: Context): Promise<Cho
   }
   if (first === '--') return chooseProgram(args, context);
   const tool = findTool(first);
-  if (tool === undefined) {
-    const { suggest } = await import('../../../config/did-you-mean.ts');
-    throw new CliError(
-      `unknown tool ${JSON.stringify(first)}; ${suggest(first, TOOL_NAMES)} For any other program: gateway run -- PROGRAM`,
-      2,
-    );
-  }
+  if (tool === undefined) throw await notStarted(first);
   const file = findProgram(tool.program, context);
   if (file === undefined) {
     throw new CliError(
@@ -160,6 +154,17 @@ async function choose([first, ...args]: string[], context: Context): Promise<Cho
     );
   }
   return { name: tool.name, file, setup: tool.setup, ...modelFirst(args) };
+}
+
+/** There are tools that `gateway connect` alone knows. */
+async function notStarted(name: string): Promise<CliError> {
+  const { findConnectTool } = await import('../../connect/tools.ts');
+  const other = findConnectTool(name);
+  if (other !== undefined) {
+    const how = `its settings point it at the gateway: gateway connect ${other.name}`;
+    return new CliError(`${other.title} is not started by gateway run; ${how}`, 2);
+  }
+  return unknownTool(name, TOOL_NAMES, 'for any other program: gateway run -- PROGRAM');
 }
 
 /** `gateway run claude --model NAME …`: a tool's own option would name a model that the tool does not know, or not its window. */
