@@ -123,11 +123,25 @@ function endWithoutLog(): void {
   if (process.stderr.writableLength > 0) setTimeout(end, LOG_END_MS).unref();
 }
 
+/** Node ends a process for which nothing is left to wait, with 0, also in the middle of a command: then the command failed. */
+function watchUnfinished(): () => void {
+  const unfinished = (): void => {
+    process.stderr.write(
+      'gateway: the command ended before it was done; this is a fault of the gateway: please report it\n',
+    );
+    process.exitCode = 1;
+  };
+  process.once('beforeExit', unfinished);
+  return () => void process.off('beforeExit', unfinished);
+}
+
 export async function run(argv: readonly string[]): Promise<void> {
   for (const signal of IGNORED_SIGNALS) process.on(signal, () => undefined);
   const output = watchOutput();
   const { execute } = await import('./program.ts');
+  const finished = watchUnfinished();
   const exitCode = await execute(argv, createContext());
+  finished();
   process.exitCode = exitCode;
   // A stream reports its errors after the write.
   await new Promise<void>((resolve) => setImmediate(resolve));

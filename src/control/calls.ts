@@ -43,7 +43,8 @@ export interface GatewayStatus {
   version: string;
   /** ISO 8601, as all times here. */
   since: string;
-  state: 'serving' | 'maintenance' | 'stopping';
+  /** `starting`: of its workers none serves; they start again. */
+  state: 'starting' | 'serving' | 'maintenance' | 'stopping';
   urls: string[];
   /** null: zero configuration. */
   config: string | null;

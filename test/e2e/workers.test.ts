@@ -278,9 +278,8 @@ describe('the end', () => {
 
   it('of a killed supervisor ends its workers, also one in an endless loop: the port is free again', async () => {
     const shell = home({ NODE_OPTIONS: `--import ${import.meta.dirname}/endless-loop.mjs` });
+    shell.configure({ providers: { sim: {} }, limits: { shutdown_grace: '10ms' } });
     const server = await shell.serve(...WORKERS);
-    // Of the first start, once for all.
-    expect(server.stdout().match(/sk-gw-\w{40}/g)).toHaveLength(1);
     const { workers = [] } = await statusOf(shell);
     onTestFinished(() => {
       for (const { pid } of workers) if (isAlive(pid)) process.kill(pid, 'SIGKILL');

@@ -14,6 +14,9 @@ interface Fake extends Launched<string> {
   leads: boolean;
   stops: string[];
   killed: boolean;
+  hangs: boolean;
+  /** It had been busy. */
+  answerLate(): void;
   serve(): void;
   fail(reason: string): void;
   end(exit?: Exit): void;
@@ -29,6 +32,7 @@ function fake(number: number, leads: boolean, pid: number): Fake {
   const exited = new Promise<Exit>((resolve) => {
     end = resolve;
   });
+  let answer = (): void => undefined;
   const made: Fake = {
     number,
     pid,
@@ -37,6 +41,7 @@ function fake(number: number, leads: boolean, pid: number): Fake {
     exited,
     stops: [],
     killed: false,
+    hangs: false,
     serve: () => settle.resolve('ready'),
     fail: (reason) => settle.reject(new Error(reason)),
     end(exit = { code: null, signal: 'SIGKILL' }) {
@@ -46,6 +51,11 @@ function fake(number: number, leads: boolean, pid: number): Fake {
     stop: async (how) => void made.stops.push(how),
     lead() {
       made.leads = true;
+    },
+    beat: () => (made.hangs ? new Promise<void>((resolve) => (answer = resolve)) : Promise.resolve()),
+    answerLate() {
+      made.hangs = false;
+      answer();
     },
     kill() {
       made.killed = true;
@@ -57,7 +67,7 @@ function fake(number: number, leads: boolean, pid: number): Fake {
 
 const END_MS = 5000;
 
-function setUp(count = 2) {
+function setUp(count = 2, endMs = END_MS) {
   const clock = manualClock();
   const launched: Fake[] = [];
   const records: { message: string; fields: object | undefined }[] = [];
@@ -70,15 +80,15 @@ function setUp(count = 2) {
       launched.push(made);
       return made;
     },
-    endMs: () => END_MS,
+    endMs: () => endMs,
     clock,
     log,
   });
   return { clock, launched, records, pool };
 }
 
-async function started(count = 2) {
-  const parts = setUp(count);
+async function started(count = 2, endMs = END_MS) {
+  const parts = setUp(count, endMs);
   const start = parts.pool.start();
   for (const worker of parts.launched) worker.serve();
   await start;
@@ -239,6 +249,59 @@ describe('a worker that hangs', () => {
   });
 });
 
+describe('a worker that does not answer its heartbeat', () => {
+  const BEATS = 11;
+  const beats = async (clock: ReturnType<typeof manualClock>, count: number): Promise<void> => {
+    for (let at = 0; at < count; at += 1) {
+      clock.advance(1000);
+      await settled();
+    }
+  };
+
+  it('is killed and started again; one that answers late is not', async () => {
+    const parts = await started();
+    const [first, second] = parts.launched;
+    for (let round = 0; round < 3; round += 1) {
+      if (second !== undefined) second.hangs = true;
+      await beats(parts.clock, BEATS - 2);
+      second?.answerLate();
+      await settled();
+    }
+    if (first !== undefined) first.hangs = true;
+    await beats(parts.clock, BEATS);
+    expect([first?.killed, second?.killed]).toEqual([true, false]);
+    expect(parts.records.map(({ message, fields }) => [message, fields])).toEqual([
+      ['a worker hangs: it is ended', { worker: 1, pid: 100, silent_ms: 10_000 }],
+      ['a worker ended: it is started again', { worker: 1, pid: 100, signal: 'SIGKILL', pause_ms: 0 }],
+    ]);
+    expect(states(parts)).toEqual(['2 serving 101', '1 starting 102']);
+  });
+
+  it('is not killed because the machine slept', async () => {
+    const { clock, launched } = await started(1);
+    const [worker] = launched;
+    if (worker !== undefined) worker.hangs = true;
+    clock.advance(1000);
+    for (let night = 0; night < 5; night += 1) clock.sleep(8 * 3_600_000);
+    expect(worker?.killed).toBe(false);
+  });
+
+  it('is killed while it ends its requests, too, and not started again', async () => {
+    const parts = await started(1, 60_000);
+    const replaced = parts.pool.replaceAll();
+    await settled();
+    parts.launched[1]?.serve();
+    await replaced;
+    const [old] = parts.launched;
+    if (old !== undefined) old.hangs = true;
+    await beats(parts.clock, BEATS - 1);
+    expect(old?.killed).toBe(false);
+    await beats(parts.clock, 1);
+    expect(old?.killed).toBe(true);
+    expect(states(parts)).toEqual(['1 serving 101']);
+  });
+});
+
 describe('a worker that hangs in its start', () => {
   const START_MS = 30_000;
   const REASON = 'a worker does not serve 30 s after its start: it is killed';
@@ -258,7 +321,12 @@ describe('a worker that hangs in its start', () => {
     const { pool, launched, clock } = parts;
     const replaced = pool.replaceAll();
     await settled();
-    clock.advance(START_MS - 1);
+    // The old worker answers meanwhile.
+    for (let at = 1000; at < START_MS; at += 1000) {
+      clock.advance(1000);
+      await settled();
+    }
+    clock.advance(999);
     expect([launched[1]?.killed, pool.isReplacing]).toEqual([false, true]);
     clock.advance(1);
     expect(await replaced).toBe(REASON);

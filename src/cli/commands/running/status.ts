@@ -137,6 +137,7 @@ type Row = [title: string, values: string[]];
 const LABEL_WIDTH = 11;
 
 const STATES = {
+  starting: 'serves nothing now: its workers start again, and its log says why they ended',
   serving: 'runs',
   maintenance: 'runs, in maintenance: new requests get a 503',
   stopping: 'is stopping',

@@ -48,7 +48,7 @@ export function prepareWorkers(words: readonly string[]): void {
   });
 }
 
-/** `calls` and `streams`: those that the worker may use. */
+/** `calls` and `streams`: those that the worker may use. A process that the system does not start is a worker that ended. */
 export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
   const worker = cluster.fork();
   const { process: child } = worker;
@@ -57,11 +57,16 @@ export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
     send: (message) => void (child.connected && child.send(message, () => undefined)),
     onMessage: (listener) => void child.on('message', listener),
   };
-  // Errors of the channel: `exited` reports the end of the worker.
-  worker.on('error', () => undefined);
   const exited = new Promise<Exit>((resolve) => {
     // Its last message can arrive after its end.
     child.once('exit', (code, signal) => setImmediate(() => resolve({ code, signal })));
+    // Of a process: it could not be started. Of a channel: `exit` reports the end of the worker.
+    worker.on('error', (error) => {
+      if (child.pid !== undefined) return;
+      const lines = [`a worker could not be started: ${error.message}`];
+      settle.reject(new WorkerFailure({ lines, exitCode: 1 }));
+      resolve({ code: null, signal: null });
+    });
   });
   let stopped: Stopped = { unwritten: 0, metrics: '' };
   let settle: { resolve: (ready: Ready) => void; reject: (error: Error) => void };
@@ -79,7 +84,8 @@ export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
     pid: child.pid ?? 0,
     ready,
     exited,
-    stderr: child.stderr,
+    // Missing where the process could not be started.
+    stderr: child.stderr ?? null,
     channel: createChannel(wire, { ...own, ...calls }, streams),
     get unwritten() {
       return stopped.unwritten;
@@ -91,6 +97,7 @@ export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
       await started.channel.call('stop', how);
     },
     lead: () => void started.channel.call('lead').catch(() => undefined),
+    beat: () => started.channel.call('beat'),
     kill: () => void child.kill('SIGKILL'),
   };
   void exited.then(({ code, signal }) => {
@@ -104,22 +111,32 @@ export function launchWorker(calls: Calls, streams: Streams): WorkerProcess {
 export interface Guard {
   /** Watches the worker until it has ended. */
   add(worker: { readonly pid: number; readonly exited: Promise<unknown> }): void;
+  /** To be called when the time that workers have for their end has changed. */
+  refresh(): void;
 }
 
-/** Each line of the input has the pids of all workers. Signals of a terminal are for the supervisor. */
+/** Each line of the input has the seconds that workers have for their end, and the pids of all. A pid that is free is forgotten: the
+ *  system may give it to another program. Signals of a terminal are for the supervisor. */
 const SCRIPT = `trap '' INT TERM HUP
-pids=
-while read -r line; do pids=$line; done
-test -z "$pids" && exit
-sleep 1
+left=0 pids=
+while read -r seconds line; do left=$seconds pids=$line; done
+while :; do
+  alive=
+  for pid in $pids; do kill -0 "$pid" && alive="$alive $pid"; done
+  pids=$alive
+  test -z "$pids" && exit
+  test "$left" -le 0 && break
+  sleep 1
+  left=$((left - 1))
+done
 kill -9 $pids`;
 /** What `ps` shows. */
 const NAME = 'gateway: waits for the end of the supervisor';
 
-/** Ends the workers of a supervisor that was killed. Node ends a worker whose supervisor is gone, but not one in an endless loop, which
- *  would hold the port for ever. A shell waits for the end of its input, which only the supervisor holds: it costs the requests nothing.
- *  A system without /bin/sh has no guard. */
-export function startGuard(): Guard {
+/** Ends the workers of a supervisor that was killed. A worker whose supervisor is gone ends its requests and itself, but one in an
+ *  endless loop would hold the port for ever. A shell waits for the end of its input, which only the supervisor holds: it costs the
+ *  requests nothing. `endMs`: the time that a worker has for its end. A system without /bin/sh has no guard. */
+export function startGuard(endMs: () => number): Guard {
   const pids = new Set<number>();
   const shell = spawn('/bin/sh', ['-c', SCRIPT, NAME], { stdio: ['pipe', 'ignore', 'ignore'] });
   const { stdin } = shell;
@@ -128,10 +145,12 @@ export function startGuard(): Guard {
   shell.unref();
   (stdin as Socket).unref();
   const write = (): void => {
-    if (stdin.writable) stdin.write(`${[...pids].join(' ')}\n`);
+    if (stdin.writable) stdin.write(`${Math.ceil(endMs() / 1000)} ${[...pids].join(' ')}\n`);
   };
   return {
+    refresh: write,
     add({ pid, exited }) {
+      if (pid === 0) return;
       pids.add(pid);
       write();
       void exited.then(() => {

@@ -157,6 +157,8 @@ function mergeStatus(all: readonly Status[]): Status | undefined {
   if (first === undefined) return undefined;
   return {
     ...first,
+    // A worker that was replaced is stopping, the gateway is not.
+    state: all.find(({ state }) => state !== 'stopping')?.state ?? first.state,
     requests_in_flight: sum(all, ({ requests_in_flight: requests }) => requests),
     providers: first.providers.map(({ name }) => {
       const avoided = all.flatMap(

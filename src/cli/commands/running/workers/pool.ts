@@ -2,6 +2,7 @@
 // after the other, and ends them together. It does not depend on processes: `launch` makes one.
 import type { Clock } from '../../../../clock.ts';
 import type { Logger } from '../../../../log.ts';
+import { SILENT_MS, watchHeartbeat } from './heartbeat.ts';
 
 /** How a process ended. */
 export interface Exit {
@@ -19,6 +20,8 @@ export interface Launched<Ready> {
   stop(how: 'stop' | 'retire'): Promise<void>;
   /** Makes this worker the leader: it does the work that one worker does for all. */
   lead(): void;
+  /** Resolves when the process answers. */
+  beat(): Promise<unknown>;
   kill(): void;
 }
 
@@ -158,6 +161,7 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
         member.servedFrom = clock.monotonic();
         if (member.state === 'starting') member.state = 'serving';
         this.#appoint();
+        watchHeartbeat(process, clock, () => this.#hangs(member));
       },
       () => undefined,
     );
@@ -172,6 +176,12 @@ class WorkerPool<Ready, Process extends Launched<Ready>> implements Pool<Ready, 
       const cancel = this.#options.clock.after(START_MS, tooLate);
       ready.then(resolve, reject).finally(cancel);
     });
+  }
+
+  #hangs({ number, process }: Member<Process>): void {
+    const { pid } = process;
+    this.#options.log.error('a worker hangs: it is ended', { worker: number, pid, silent_ms: SILENT_MS });
+    process.kill();
   }
 
   #appoint(): void {

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { isoTime } from '../../../../clock.ts';
+import { HOUR_MS, isoTime } from '../../../../clock.ts';
 import { placeChanges, type Config } from '../../../../config/config.ts';
 import { watchConfig } from '../../../../config/watch.ts';
 import type { Sessions } from '../../../../admin/sessions.ts';
@@ -14,7 +14,14 @@ import { openDatabase, shownDatabase } from '../../../with-store.ts';
 import { serveWords, StartFailure } from '../background.ts';
 import { openControl } from '../../../running.ts';
 import { createBoard } from './board.ts';
-import { launchWorker, prepareWorkers, startGuard, WorkerFailure, type WorkerProcess } from './cluster.ts';
+import {
+  launchWorker,
+  prepareWorkers,
+  startGuard,
+  WorkerFailure,
+  type Guard,
+  type WorkerProcess,
+} from './cluster.ts';
 import { createCrowd, type Crowd } from './crowd.ts';
 import type { Hello, Ready, Shared } from './channel.ts';
 import { createPool, type Pool } from './pool.ts';
@@ -44,9 +51,18 @@ interface Supervisor {
   signals: Signals;
   pool: Pool<Ready, WorkerProcess>;
   crowd: Crowd;
-  state: { config: Config; reloadFault: string | null; sessions: Sessions };
+  guard: Guard;
+  state: State;
   /** To be called when the admin API is turned off: its sessions end, and later workers do not turn it on. */
   adminOff: () => void;
+}
+
+interface State {
+  config: Config;
+  /** Of port 0: the port that the system chose. */
+  boundPort: number | undefined;
+  reloadFault: string | null;
+  sessions: Sessions;
 }
 
 /** After the grace, a worker cuts its streams and writes what it has to the database. `gateway stop` waits for 10 s. */
@@ -58,6 +74,8 @@ export async function serveWithWorkers(options: Options): Promise<void> {
   const { source, output, command, context } = options;
   // Set before the start, so that a signal during the start has its effect.
   const signals = watchSignals(context);
+  // While all workers wait for their next start, nothing else keeps the process alive: it ends only when it is asked to.
+  const held = setInterval(() => undefined, HOUR_MS);
   try {
     const config = await source.load();
     const logger = await openLog(config, output, context);
@@ -65,12 +83,19 @@ export async function serveWithWorkers(options: Options): Promise<void> {
     // A fault of the database is reported once, and its schema is made once.
     await (await openDatabase(config)).close();
     prepareWorkers([...serveWords(command), '--as-worker']);
+    // A fault of this process must not end what its workers serve.
+    const ignoreFaults = context.onFault((error) => {
+      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      logger.error('uncaught error', { detail });
+    });
     try {
       await superviseUntilSignal(await createSupervisor(options, { config, logger, signals }));
     } finally {
+      ignoreFaults();
       logger.flush();
     }
   } finally {
+    clearInterval(held);
     signals.stop();
   }
 }
@@ -84,17 +109,17 @@ async function createSupervisor(
   const { createSessions } = await import('../../../../admin/sessions.ts');
   const newSessions = (): Sessions => createSessions({ clock, ids });
   const board = createBoard(clock);
-  const guard = startGuard();
-  const state = { config, reloadFault: null, sessions: newSessions() };
+  const state: State = { config, boundPort: undefined, reloadFault: null, sessions: newSessions() };
+  const endMs = (): number => state.config.limits.shutdownGrace + AFTER_GRACE_MS;
+  const guard = startGuard(endMs);
 
   function launch(number: number, leads: boolean): WorkerProcess {
-    const { database, listen } = config;
     const hello = (): Hello => ({
       number,
       count,
       leads,
       log: config.log !== 'off',
-      place: { database, listen },
+      place: placeOf(state, pool),
       shared: board.values(),
     });
     const worker = launchWorker(
@@ -125,7 +150,7 @@ async function createSupervisor(
   const pool = createPool<Ready, WorkerProcess>({
     count,
     launch,
-    endMs: () => state.config.limits.shutdownGrace + AFTER_GRACE_MS,
+    endMs,
     clock,
     log: logger,
     onAdded: (member) => crowd.added(member),
@@ -135,7 +160,16 @@ async function createSupervisor(
     state.sessions = newSessions();
     board.remove('admin');
   };
-  return { options, logger, signals, pool, crowd, state, adminOff };
+  return { options, logger, signals, pool, crowd, guard, state, adminOff };
+}
+
+/** Workers share the listener of one address. Once none is left that listens on port 0, the next ones would get another port, so from then
+ *  on all listen on the one that the first ones got. */
+function placeOf(state: State, { members }: Supervisor['pool']): Hello['place'] {
+  const { database, listen } = state.config;
+  if (listen.port === 0 && state.boundPort !== undefined && members.every(({ state }) => state !== 'serving'))
+    state.config = { ...state.config, listen: { ...listen, port: state.boundPort } };
+  return { database, listen: state.config.listen };
 }
 
 /** Lines that are not JSON come from Node itself: a warning, or a crash when memory is full. */
@@ -160,6 +194,7 @@ async function superviseUntilSignal(supervisor: Supervisor): Promise<void> {
     await Promise.all(pool.members.map(({ process }) => process.exited));
     return;
   }
+  state.boundPort = Number(new URL(ready.urls[0] ?? '').port);
   signals.onHangUp(() => {
     if (isTerminalGone(context)) return false;
     void reload(supervisor, 'SIGHUP').catch(() => undefined);
@@ -244,7 +279,8 @@ function controlled(
       const { config } = state;
       const { whole, workers } = await crowd.status();
       return {
-        state: 'serving',
+        // A busy worker answers late.
+        state: workers.some((worker) => worker.state === 'serving') ? 'serving' : 'starting',
         requests_in_flight: 0,
         providers: [],
         grace_ms: config.limits.shutdownGrace,
@@ -299,10 +335,11 @@ async function reload(supervisor: Supervisor, by: string): Promise<void> {
 }
 
 /** Uses a changed configuration. Address and database change only with a restart. */
-function take(next: Config, { state, adminOff }: Supervisor): void {
+function take(next: Config, { state, guard, adminOff }: Supervisor): void {
   const { admin, database, listen } = state.config;
   if (admin && !next.admin) adminOff();
   state.config = { ...next, database, listen: { ...listen, names: next.listen.names } };
+  guard.refresh();
 }
 
 function watchFile(supervisor: Supervisor): { close(): void } | undefined {

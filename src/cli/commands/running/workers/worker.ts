@@ -36,9 +36,15 @@ export async function serveAsWorker(source: Source, command: Command, context: C
   const ending = createEnding();
   const peers = createPeers();
   const channel = openChannel(
-    { ...peers.calls, ...callsOf(later), stop: (how) => ending.end(how === 'retire' ? 'retire' : 'stop') },
+    {
+      ...peers.calls,
+      ...callsOf(later),
+      beat: () => undefined,
+      stop: (how) => void ending.end(how === 'retire' ? 'retire' : 'stop'),
+    },
     streamsOf(later),
   );
+  outliveSupervisor(channel, ending);
   const hello = (await channel.call('hello')) as Hello;
   const log = createLog({
     format: hello.log ? 'json' : 'off',
@@ -50,11 +56,11 @@ export async function serveAsWorker(source: Source, command: Command, context: C
       { source, context, hello, log, later, ending, peers: peers.of(channel, hello) },
       channel,
     );
-    await channel.call('stopped', stopped);
+    await channel.call('stopped', stopped).catch(() => undefined);
   } catch (error) {
     const { debug } = command.optsWithGlobals<GlobalOptions>();
     const { lines, exitCode } = errorLines(error, debug === true);
-    await channel.call('failed', { lines, exitCode } satisfies Failed);
+    await channel.call('failed', { lines, exitCode } satisfies Failed).catch(() => undefined);
   } finally {
     log.flush();
     cluster.worker?.disconnect();
@@ -103,8 +109,7 @@ async function serve(parts: Parts, channel: Channel): Promise<Stopped> {
     later.serve(app);
     await app.ready;
     await channel.call('ready', servedBy(app) satisfies Ready);
-    const how = await ending.ended;
-    const unwritten = await app.stop(how === 'retire' ? 'retire' : undefined);
+    const unwritten = await ending.asked((how) => app.stop(how === 'retire' ? 'retire' : undefined));
     ignoreFaults();
     return { unwritten, metrics: await metricsOf(app).catch(() => '') };
   } finally {
@@ -148,17 +153,39 @@ function createLater(): Later {
   return { app, serve };
 }
 
+type How = 'stop' | 'retire';
+
 interface Ending {
-  ended: Promise<'stop' | 'retire'>;
-  end(how: 'stop' | 'retire'): void;
+  /** Runs the task when the end is asked for, or at once if it was. Resolves to its result. */
+  asked<Result>(task: (how: How) => Promise<Result>): Promise<Result>;
+  /** Runs the task before it returns. False: nothing serves yet. Further calls have no effect. */
+  end(how: How): boolean;
 }
 
 function createEnding(): Ending {
-  let end: Ending['end'] = () => undefined;
-  const ended = new Promise<'stop' | 'retire'>((resolve) => {
-    end = resolve;
+  let first: How | undefined;
+  let start: ((how: How) => void) | undefined;
+  return {
+    asked: (task) =>
+      new Promise((resolve, reject) => {
+        start = (how) => void task(how).then(resolve, reject);
+        if (first !== undefined) start(first);
+      }),
+    end(how) {
+      if (first === undefined) start?.(how);
+      first ??= how;
+      return start !== undefined;
+    },
+  };
+}
+
+/** A worker whose supervisor was killed ends as it does on SIGTERM. Node ends it at once, unless it leaves the cluster by itself; that
+ *  closes its listeners too, which the end of the gateway has done by then without a look at their connections. */
+function outliveSupervisor(channel: Channel, ending: Ending): void {
+  cluster.worker?.once('disconnect', () => {
+    channel.close();
+    if (ending.end('stop')) cluster.worker?.disconnect();
   });
-  return { ended, end: (how) => end(how) };
 }
 
 /** The supervisor calls the handlers that serve the user's commands. */
