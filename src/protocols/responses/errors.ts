@@ -29,7 +29,8 @@ const ERRORS = {
   too_large: { type: 'invalid_request_error', code: 'context_length_exceeded' },
   rate_limited: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
   internal: { type: 'server_error', code: null },
-  upstream: { type: 'server_error', code: 'server_is_overloaded' },
+  // Not the word for an overload, which clients tell their users: something broke.
+  upstream: { type: 'server_error', code: 'server_error' },
   upstream_account: { type: 'insufficient_quota', code: 'insufficient_quota' },
   unavailable: { type: 'server_error', code: 'server_is_overloaded' },
 } as const satisfies Record<ErrorKind, WireError>;

@@ -186,7 +186,7 @@ describe('a failure in mid-stream', () => {
       const stream = before.join('') + encoder.fail?.(new GatewayError('upstream', 'It broke.'), 'r', 0);
       const events = checkedEvents(stream);
       expect(events.slice(-2)).toMatchObject([
-        { type: 'error', message: 'It broke.', code: 'server_is_overloaded', param: null },
+        { type: 'error', message: 'It broke.', code: 'server_error', param: null },
         {
           type: 'response.failed',
           response: { status: 'failed', error: { code: 'server_error', message: 'It broke.' } },
