@@ -95,12 +95,29 @@ function urlToUse(urls: readonly string[]): string | undefined {
 }
 
 export function noneRuns(config: Config, silent: readonly number[]): CliError {
+  return noneToChange(config, { running: [], silent }, 'start one: gateway serve');
+}
+
+/** For commands that end or change a running gateway: whoever wants that needs no new one. `running`: those of tools alone. */
+export function noneToChange(
+  config: Config,
+  { running, silent }: { running: readonly RunningGateway[]; silent: readonly number[] },
+  next?: string,
+): CliError {
   const [pid] = silent;
   const database = shownDatabase(config.database);
+  if (pid !== undefined)
+    return new CliError(
+      `the gateway with pid ${pid} on ${database} does not answer: it is stopped or busy; end it: kill -9 ${pid}`,
+    );
+  const ofTools = running.map(({ status: { tool = '', pid } }) => `gateway run ${tool} (pid ${pid})`);
+  if (ofTools.length > 0)
+    return new CliError(
+      `no gateway of its own runs on ${database}, only that of ${ofTools.join(' and of ')}: it ends with its tool`,
+    );
+  const another = '--config and --database name another';
   return new CliError(
-    pid === undefined
-      ? `no gateway runs on ${database}; start one: gateway serve (--config and --database name another)`
-      : `the gateway with pid ${pid} on ${database} does not answer: it is stopped or busy; end it: kill -9 ${pid}`,
+    `no gateway runs on ${database}; ${next === undefined ? another : `${next} (${another})`}`,
   );
 }
 

@@ -110,6 +110,16 @@ describe('the list', () => {
     }
   });
 
+  it('says what failed in words, not as the kind of an error, and JSON keeps the kind', async () => {
+    const shell = await prepared();
+    const { stdout } = await shell.run('requests');
+    expect(stdout).toContain('the provider failed; 2 attempts; not c/m; no target could answer (a/m: broke');
+    expect(stdout).toContain('the client left');
+    expect(stdout).not.toMatch(/upstream|client_closed/);
+    const rows = (await shell.json('requests')) as { error: string | null }[];
+    expect(rows.map(({ error }) => error)).toEqual(expect.arrayContaining(['upstream', 'client_closed']));
+  });
+
   it('has no colour with NO_COLOR', async () => {
     const shell = await prepared();
     const { stdout } = await shell.run('requests', { columns: 100, env: { NO_COLOR: '1' } });

@@ -185,10 +185,13 @@ describe('a tool', () => {
       stdout: expect.stringMatching(/tool +claude; the gateway ends with it\n/) as string,
     });
     expect((await command('top', '--json')).code).toBe(0);
-    expect(await command('stop')).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('no gateway runs') as string,
-    });
+    for (const other of ['stop', 'reload'])
+      expect(await command(other)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /no gateway of its own runs on .*, only that of gateway run claude \(pid \d+\): it ends with its tool\n/,
+        ) as string,
+      });
     child.kill('SIGTERM');
     expect(await finish(child)).toMatchObject({ code: 7 });
     expect((await keys())[0]?.revokedAt).not.toBeNull();
@@ -271,7 +274,7 @@ it("gives any program the SDKs' variables", async () => {
   const script = 'console.log(JSON.stringify({ ...process.env, args: process.argv.slice(1) }))';
   const words = ['--model', 'up/m', '--', process.execPath, '-e', script, '--', '--model'];
   const { code, stdout, stderr } = await finish(
-    start(words, { OPENAI_API_KEY: 'mine', HTTP_PROXY: 'http://p:1' }),
+    start(words, { OPENAI_API_KEY: 'mine', ANTHROPIC_AUTH_TOKEN: 'mine', HTTP_PROXY: 'http://p:1' }),
   );
   expect(code, stderr).toBe(0);
   const env = JSON.parse(stdout) as Record<string, string> & { args: string[] };
@@ -279,7 +282,6 @@ it("gives any program the SDKs' variables", async () => {
   expect(env).toMatchObject({
     OPENAI_BASE_URL: `${url}/v1`,
     OPENAI_API_KEY: env['ANTHROPIC_API_KEY'],
-    ANTHROPIC_AUTH_TOKEN: env['ANTHROPIC_API_KEY'],
     // Else the agents SDK sends all inputs and outputs to its vendor.
     OPENAI_AGENTS_DISABLE_TRACING: '1',
     OPENAI_MODEL: 'up/m',
@@ -288,6 +290,8 @@ it("gives any program the SDKs' variables", async () => {
     args: ['--model'],
   });
   expect(env['OPENAI_API_KEY']).toMatch(/^sk-gw-/);
+  // The SDK would send both.
+  expect(env).not.toHaveProperty('ANTHROPIC_AUTH_TOKEN');
 });
 
 it.each([

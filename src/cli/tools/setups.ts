@@ -30,8 +30,8 @@ export interface Setup {
   files?: Readonly<Record<string, string>>;
 }
 
-/** A program of the user's own with an official SDK. Both of the messages SDK's variables are set, because one of the user's own
- *  would win over the other. */
+/** A program of the user's own with an official SDK. The messages SDK sends both of its credentials where both are set: the one that
+ *  most programs read is set, the other one, which would be the user's own, is removed. */
 export function programSetup({ url, key, model }: Pointing): Setup {
   return {
     env: {
@@ -46,7 +46,7 @@ export function programSetup({ url, key, model }: Pointing): Setup {
       OPENAI_AGENTS_DISABLE_TRACING: '1',
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: key,
-      ANTHROPIC_AUTH_TOKEN: key,
+      ANTHROPIC_AUTH_TOKEN: undefined,
       ANTHROPIC_MODEL: model,
     },
   };

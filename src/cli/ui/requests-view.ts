@@ -1,6 +1,7 @@
 // Prints requests for people: the last ones as a table, one of them with its attempts and with what was left out. Times are local.
 import type { AttemptDetail, RequestJson } from '../../accounts/json.ts';
 import { plural } from '../../plural.ts';
+import { errorWords } from './error-words.ts';
 import { clean, formatCost, formatCount, formatShort, type Style } from './style.ts';
 import { table, wrapText, type Cell, type Column } from './table.ts';
 
@@ -77,13 +78,15 @@ function cachedText({ input_tokens: input, cache_read_tokens: cached }: RequestJ
 
 /** What a person should know of it, in short. */
 function noteOf({ error, attempts, detail, refused }: RequestJson): string {
-  const { dropped = [], lost = [], passed_over: passedOver = [] } = detail;
+  const { message, dropped = [], lost = [], passed_over: passedOver = [] } = detail;
   const words = [
-    ...(error === null ? [] : [refused ? `refused: ${error}` : error]),
+    ...(error === null ? [] : [refused ? `refused: ${errorWords(error)}` : errorWords(error)]),
     ...((attempts ?? 1) > 1 ? [plural(attempts ?? 0, 'attempt')] : []),
     ...(passedOver.length > 0 ? [`not ${passedOver.map(({ target }) => target).join(', ')}`] : []),
     ...(dropped.length > 0 ? [`without ${dropped.join(', ')}`] : []),
     ...(lost.length > 0 ? [`lost ${lost.join(', ')}`] : []),
+    // Last: it is long.
+    ...(message === undefined ? [] : [message]),
   ];
   return clean(words.join('; '));
 }
@@ -160,11 +163,10 @@ export function requestLines(request: RequestJson, canvas: Canvas): string[] {
 
 function resultText({ status, error, refused }: RequestJson, style: Style): string {
   if (error === null) return style.green(`${status} answered`);
-  if (refused)
-    return style.red(`${status} refused before admission (${clean(error)}); not counted, not stored`);
+  const words = clean(errorWords(error));
+  if (refused) return style.red(`${status} refused before admission: ${words}; not counted, not stored`);
   if (error === 'client_closed') return style.yellow('the client left before the end of the answer');
-  const when = status === 200 ? 'an error event in the stream' : 'failed';
-  return style.red(`${status} ${when} (${clean(error)})`);
+  return style.red(`${status} ${status === 200 ? 'an error event in the stream: ' : ''}${words}`);
 }
 
 function timeText({ at, first_byte_ms: first, duration_ms: duration }: RequestJson): string {

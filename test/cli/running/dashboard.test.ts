@@ -58,9 +58,19 @@ it('starts a gateway if none runs, and prints the link alone on stdout; the next
   expect((await at.command('stop')).code).toBe(0);
 });
 
-it('starts none with --json, and says what to do', async () => {
+it('starts one with --json, too, and prints the link as JSON alone', async () => {
   const at = await configured();
-  const { code, stdout, stderr } = await at.command('dashboard', '--json');
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toContain('gateway serve');
+  const { code, stdout, stderr } = await at.run('dashboard', '--json');
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain('is listening in the background');
+  const link = JSON.parse(stdout) as { url: string; expires_in_seconds: number };
+  expect(link.expires_in_seconds).toBe(60);
+  expect(await sign(link.url)).toBe(201);
+  expect((await at.command('stop')).code).toBe(0);
+});
+
+it.each(['stop', 'reload'])('%s without a gateway does not advise to start one', async (command) => {
+  const { code, stderr } = await (await configured()).command(command);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/no gateway runs on .*gateway\.db; --config and --database name another\n$/);
 });

@@ -39,7 +39,7 @@ export function defineDashboard(dashboard: Command, context: Context): void {
 async function dashboardCommand(options: Options, command: Command, context: Context): Promise<void> {
   const config = await readConfig(command, context);
   await sayRead(context, config, { database: true });
-  const gateway = await findOrStart(config, options, command, context);
+  const gateway = await findOrStart(config, command, context);
   const { call } = await import('../../../control/client.ts');
   const link = (await call(gateway, 'POST', '/admin/link')) as Link;
   if (options.json) printJson(context, link);
@@ -50,14 +50,9 @@ async function dashboardCommand(options: Options, command: Command, context: Con
   if (options.open) await openInBrowser(link.url, context);
 }
 
-async function findOrStart(
-  config: Config,
-  { json }: Options,
-  command: Command,
-  context: Context,
-): Promise<RunningGateway> {
+async function findOrStart(config: Config, command: Command, context: Context): Promise<RunningGateway> {
   const { running, silent } = await lookUpGateways(config, context);
-  if (running.length === 0 && silent.length === 0 && json !== true) {
+  if (running.length === 0 && silent.length === 0) {
     const { serveInBackground } = await import('./background.ts');
     // The link alone is the result: `$(gateway dashboard)` is a URL, whether a gateway ran before or not.
     await serveInBackground(config, command, { ...context, stdout: context.stderr });

@@ -8,7 +8,7 @@ import { isoTime } from '../../../clock.ts';
 import { plural } from '../../../plural.ts';
 import { parseGrace, parsePort } from '../../args/values.ts';
 import { CliError, type Context } from '../../context.ts';
-import { lookUpGateways, noneRuns } from '../../running.ts';
+import { lookUpGateways, noneToChange } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { formatDuration, printJson } from '../../ui/style.ts';
 import { readValidConfig, sayRead } from '../../with-store.ts';
@@ -74,7 +74,8 @@ export async function choose(
   config: Config,
   context: Context,
 ): Promise<RunningGateway> {
-  const { running, silent } = await lookUpGateways(config, context);
+  const found = await lookUpGateways(config, context, { ofTools: true });
+  const running = found.running.filter(({ status }) => status.tool === undefined);
   const fitting = running.filter(
     ({ status }) =>
       (pid === undefined || status.pid === pid) &&
@@ -82,7 +83,7 @@ export async function choose(
   );
   const [first, ...others] = fitting;
   if (first !== undefined && others.length === 0) return first;
-  if (running.length === 0) throw noneRuns(config, silent);
+  if (running.length === 0) throw noneToChange(config, found);
   const listed = (first === undefined ? running : fitting).map(nameOf).join(', ');
   throw new CliError(
     first === undefined
