@@ -202,7 +202,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
       clock,
       version: options.version,
       inFlight: () => inFlightLimit.inFlight,
-      isDatabaseAway: () => database.isAway(),
+      isDatabaseAway: async () => (await database.check()) === 'away',
       database: timed,
     });
   const observers: Observer[] = [

@@ -66,9 +66,10 @@ export async function health({ sink }: Exchange, deps: GatewayDeps): Promise<voi
   if (deps.current.config.maintenance) {
     throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });
   }
-  if (await deps.database.isAway()) {
+  const database = await deps.database.check();
+  if (database === 'away') {
     sink.send(503, [...JSON_TYPE, 'retry-after', '1'], '{"status":"unavailable","database":"away"}');
-  } else sink.send(200, JSON_TYPE, '{"status":"ok","database":"ok"}');
+  } else sink.send(200, JSON_TYPE, `{"status":"ok","database":"${database}"}`);
 }
 
 const METRICS_TYPE: HeaderList = ['content-type', 'text/plain; version=0.0.4; charset=utf-8'];
