@@ -39,6 +39,8 @@ const LONGEST_WAIT_MS = 10_000;
 const LOOK_MS = 20;
 
 export interface Connections {
+  /** The names of the tools that have a record. */
+  tools(): string[];
   read(tool: string): Connection | undefined;
   write(connection: Connection): void;
   /** Removes backups that the record does not name. */
@@ -58,13 +60,8 @@ export function openConnections(folder: string): Connections {
     makeFolder(folder);
     replaceFile({ path: file, target: file, content: undefined }, bytes, 0o600);
   };
-  const backupsOf = (tool: string): string[] => {
-    try {
-      return readdirSync(folder).filter((name) => name.startsWith(`${tool}.`) && name.endsWith('.backup'));
-    } catch {
-      return [];
-    }
-  };
+  const backupsOf = (tool: string): string[] =>
+    namesIn(folder).filter((name) => name.startsWith(`${tool}.`) && name.endsWith('.backup'));
   const lock = path.join(folder, 'lock');
   return {
     async alone(action) {
@@ -79,6 +76,10 @@ export function openConnections(folder: string): Connections {
         rmSync(lock, { force: true });
       }
     },
+    tools: () =>
+      namesIn(folder)
+        .filter((name) => name.endsWith('.json'))
+        .map((name) => name.slice(0, -'.json'.length)),
     read(tool) {
       const { content } = readFileState(fileOf(tool));
       return content && parseConnection(content.bytes, fileOf(tool));
@@ -102,6 +103,15 @@ export function openConnections(folder: string): Connections {
       for (const name of backupsOf(tool)) rmSync(path.join(folder, name), { force: true });
     },
   };
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new CliError(`the folder ${folder} cannot be read: ${(error as Error).message}`, 1, error);
+  }
 }
 
 /** Takes the lock, if no process that runs has it. */

@@ -3,6 +3,7 @@ import { editorOf } from '../connect/changes.ts';
 import type { Connection } from '../connect/connections.ts';
 import { diffLines, type DiffLine } from '../connect/diff.ts';
 import type { PlannedFile, UndoneFile } from '../connect/engine.ts';
+import type { UndoneTool } from '../connect/take-back.ts';
 import type { GatewayFacts } from '../connect/gateway-facts.ts';
 import { withoutSecrets } from '../connect/secrets.ts';
 import type { ToolKey } from '../tools/keys.ts';
@@ -240,21 +241,13 @@ const RESULTS: Readonly<Record<UndoneFile['result'], string>> = {
   gone: 'does not exist any more',
 };
 
-export async function printUndone(
-  view: {
-    tool: ConnectTool;
-    files: readonly UndoneFile[];
-    key: Connection['key'];
-    revoked: boolean;
-    json: boolean;
-  },
-  context: Context,
-): Promise<void> {
-  const { tool, files, key, revoked, json } = view;
-  if (json) {
-    printJson(context, { tool: tool.name, files, key: key && { id: key.id, revoked } });
-    return;
-  }
+export const describeUndone = ({ tool, files, key, revoked }: UndoneTool) => ({
+  tool,
+  files,
+  key: key && { id: key.id, revoked },
+});
+
+export async function printUndone({ files, key, revoked }: UndoneTool, context: Context): Promise<void> {
   const { stdout, env } = context;
   const style = await createStyle(stdout, env);
   printLines(stdout, [

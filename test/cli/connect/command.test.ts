@@ -153,6 +153,29 @@ describe('with a tool', () => {
     });
   });
 
+  it('--undo without a tool takes back all tools, and one that cannot be restored does not keep the others', async () => {
+    const { connect, run, home, settings, keys } = user();
+    const program = path.join(home, '.config', 'opencode', 'opencode.json');
+    expect((await connect('--undo')).stdout).toBe('No tool is connected.\n');
+    for (const tool of ['claude', 'opencode', 'zed']) await connect(`${tool} --write`);
+    const zed = path.join(home, '.config', 'zed', 'settings.json');
+    writeFileSync(zed, '{ broken');
+    const { code, stdout, stderr } = await connect('--undo');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/gateway: zed: .*settings\.json.*; nothing was changed/);
+    for (const file of [settings, program]) {
+      expect(stdout).toContain(`${file} is removed: there was none before`);
+      expect(existsSync(file)).toBe(false);
+    }
+    expect(readFileSync(zed, 'utf8')).toBe('{ broken');
+    const valid = (await keys()).filter(({ revoked_at }) => revoked_at === null);
+    expect(valid.map(({ name }) => name)).toEqual([expect.stringContaining('zed')]);
+    writeFileSync(zed, '{}');
+    const rest = await run('connect --undo --json');
+    expect(JSON.parse(rest.stdout)).toMatchObject([{ tool: 'zed', key: { revoked: true } }]);
+    expect((await connect('--undo --json')).stdout).toBe('[]\n');
+  });
+
   it('two at a time write one after the other, and --undo restores the bytes from before both', async () => {
     const { connect, keys, settings } = user();
     mkdirSync(path.dirname(settings));

@@ -18,7 +18,7 @@ import type { Store } from '../../../store/store.ts';
 import { CliError, ProgramEnd, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson } from '../../ui/style.ts';
-import { isValid, revokeAuditedKey, unknownTool, withDatabase, withStore } from '../../with-store.ts';
+import { isValid, revokeAuditedKey, unknownTool, withDatabase } from '../../with-store.ts';
 import { withoutProxy } from '../../tools/no-proxy.ts';
 import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../connect/shell-exports.ts';
 
@@ -42,7 +42,7 @@ export function defineConnect(connect: Command, context: Context): void {
     .argument('[tool]')
     .option('--model <name>', 'a route or provider/model; the tool uses it for everything', 'auto')
     .option('--write', 'write the settings, with a key of their own')
-    .option('--undo', 'take them back, and revoke that key')
+    .option('--undo', 'take them back, and revoke that key; without a tool: of all tools')
     .option('--env', 'print variables for a shell, for the SDKs or for the tool')
     .addOption(new Option('--shell <shell>', 'the shell of --env (default: that of $SHELL)').choices(SHELLS))
     .option('--key-stdin', 'read the key from standard input (default: $GATEWAY_KEY, else a new one)')
@@ -53,7 +53,7 @@ export function defineConnect(connect: Command, context: Context): void {
         '\nWithout --write, nothing is changed. No file of a project is ever changed.' +
         '\n\nExamples:\n  gateway connect                     which tools are here, which are connected' +
         '\n  gateway connect claude              what would change\n  gateway connect claude --write' +
-        '\n  gateway connect claude --undo\n  eval "$(gateway connect --env)"',
+        '\n  gateway connect claude --undo\n  gateway connect --undo              take back all\n  eval "$(gateway connect --env)"',
     )
     .action(async (name: string | undefined, options: Options, command: Command) =>
       runConnect(name, options, command, context),
@@ -97,6 +97,7 @@ async function runConnect(
   };
   if (options.env === true) await printEnvironment(tool, run);
   else if (tool !== undefined) await (options.undo === true ? undoTool(tool, run) : connectTool(tool, run));
+  else if (options.undo === true) await undoAll(run);
   else if (chosen.length > 0) command.error(`error: name a tool (${CONNECT_NAMES.join(', ')})`);
   else await listTools(run);
 }
@@ -276,34 +277,25 @@ async function works({ key }: Connection, store: Store, { clock }: Context): Pro
   return known !== undefined && isValid(known, clock.now());
 }
 
-async function undoTool(tool: ConnectTool, { options, command, context, connections }: Run): Promise<void> {
-  const { undo } = await import('../../connect/engine.ts');
-  const { printUndone } = await import('../../ui/connect-view.ts');
-  connectionOf(tool, connections);
-  const { files, key } = await connections.alone(async () => {
-    const connection = connectionOf(tool, connections);
-    return { files: await undo(connection, connections), key: connection.key };
-  });
-  let revoked = false;
-  if (key?.made === true) {
-    try {
-      revoked = await withStore(command, context, async (store) => {
-        return (await revokeAuditedKey(store, context, key.id)) !== undefined;
-      });
-    } catch (error) {
-      say(
-        context.stderr,
-        `warning: the database could not be used: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    }
-  }
-  await printUndone({ tool, files, key, revoked, json: options.json === true }, context);
+async function undoTool({ name, title }: ConnectTool, run: Run): Promise<void> {
+  const { takeBack } = await import('../../connect/take-back.ts');
+  const { describeUndone, printUndone } = await import('../../ui/connect-view.ts');
+  const undone = await takeBack(name, run);
+  if (undone === undefined)
+    throw new CliError(`${title} is not connected: there is nothing to take back; see: gateway connect`);
+  if (run.options.json === true) printJson(run.context, describeUndone(undone));
+  else await printUndone(undone, run.context);
 }
 
-function connectionOf({ name, title }: ConnectTool, connections: Connections): Connection {
-  const connection = connections.read(name);
-  if (connection !== undefined) return connection;
-  throw new CliError(`${title} is not connected: there is nothing to take back; see: gateway connect`);
+async function undoAll(run: Run): Promise<void> {
+  const { takeBackAll } = await import('../../connect/take-back.ts');
+  const { describeUndone, printUndone } = await import('../../ui/connect-view.ts');
+  const { context, options } = run;
+  const { undone, faults } = await takeBackAll(run);
+  if (options.json === true) printJson(context, undone.map(describeUndone));
+  else if (undone.length + faults.length === 0) say(context.stdout, 'No tool is connected.');
+  else for (const tool of undone) await printUndone(tool, context);
+  if (faults.length > 0) throw new CliError(faults.join('; '));
 }
 
 async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promise<void> {
