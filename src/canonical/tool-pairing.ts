@@ -164,7 +164,7 @@ function interrupted(call: Call, warn: Warn): ToolResultPart {
 }
 
 function orphan(part: ToolResultPart, warn: Warn): Part[] {
-  warn('changed', 'messages.toolResult', 'a tool result without a call was sent as text');
+  warn('dropped', 'messages.toolResult', 'the call of a tool result is gone: it was sent as text');
   const parts = asParts(part.content);
   const text = parts.flatMap((inner) => (inner.type === 'text' ? [inner.text] : [])).join('\n');
   const note: TextPart = { type: 'text', text: text === '' ? ORPHAN : `${ORPHAN} ${text}` };

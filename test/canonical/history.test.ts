@@ -112,7 +112,7 @@ describe('calls and results', () => {
         text('hi'),
       ),
     ]);
-    expect(effects(warnings)).toEqual(['changed messages.toolResult']);
+    expect(effects(warnings)).toEqual(['dropped messages.toolResult']);
   });
 
   it('does not take the result of an older turn for one of the newest', () => {

@@ -6,6 +6,7 @@ import type { Citation } from '../../../canonical/request.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
 import { encodeCitation } from '../reply/citations.ts';
 import { chatExtra } from '../request/encode-tools.ts';
+import { SaidText } from './said-text.ts';
 import { encodeStreamFailure } from '../errors.ts';
 import { encodeFinish, encodeServiceTier, encodeUsage } from '../reply/ending.ts';
 import { fitReplyId, gapBetween, separates } from '../reply/encode.ts';
@@ -55,6 +56,8 @@ class ChatWriter implements StreamEncoder {
   #thought = '';
   readonly #sealed: JsonObject[] = [];
   #refused = false;
+  /** All text that is no refusal. */
+  readonly #said = new SaidText();
 
   constructor(context: ReplyContext) {
     const { request } = context;
@@ -151,6 +154,7 @@ class ChatWriter implements StreamEncoder {
     }
     if (this.#apart) return this.#paragraph(open, text);
     if (open) open.length += text.length;
+    this.#said.add(text);
     this.#textLength += text.length;
     this.#tail = text.length > 1 ? text : this.#tail.slice(-1) + text;
     return this.#delta(`{"content":${JSON.stringify(text)}}`);
@@ -160,6 +164,7 @@ class ChatWriter implements StreamEncoder {
   #paragraph(open: OpenText | undefined, text: string): string {
     const gap = this.#textLength === 0 ? '' : gapBetween(this.#tail, text);
     this.#apart = false;
+    this.#said.add(gap + text);
     this.#textLength += gap.length + text.length;
     this.#tail = text;
     if (open) {
@@ -244,7 +249,8 @@ class ChatWriter implements StreamEncoder {
 
   #end(stop: StopReason, usage: Usage | undefined, tier: string | undefined): string {
     let frames = this.#sources() + this.#thinkingBlocks();
-    if (stop.reason === 'refusal' && stop.explanation && !this.#refused) {
+    // A provider may refuse in its text and explain it in the same words.
+    if (stop.reason === 'refusal' && stop.explanation && !this.#refused && !this.#said.is(stop.explanation)) {
       frames += this.#delta(`{"refusal":${JSON.stringify(stop.explanation)}}`);
     }
     if (!this.#opened) frames += this.#prefix + ROLE + this.#suffix;

@@ -24,7 +24,7 @@ import {
   type ResponseHead,
   type ResponseState,
 } from './response.ts';
-import { encodeStop, refusalWords, usageJson, estimateUsage } from './ending.ts';
+import { encodeStop, holdsAnswer, refusalWords, usageJson, estimateUsage } from './ending.ts';
 
 export function encodeReply(reply: Reply, context: ReplyContext): JsonObject {
   const { head, state } = answerOf(reply, context);
@@ -50,10 +50,11 @@ function answerOf(
   text?: string,
 ): { head: ResponseHead; state: ResponseState } {
   const id = responseId(reply.id, context);
-  const ending = encodeStop(reply.stop, isRefusal(reply));
+  const output = text === undefined ? outputOf(reply, context) : [];
+  const ending = encodeStop(reply.stop, isRefusal(reply) && !holdsAnswer(output));
   const state: ResponseState = {
     status: ending.status,
-    output: text === undefined ? outputOf(reply, context, ending.status) : [],
+    output: ending.status === 'completed' ? output : cut(output, reply.parts),
     usage: usageJson(reply.usage ?? estimateUsage(context.estimateInput(), characters(reply.parts))),
   };
   if (text !== undefined) state.written = `[${messageJson(itemId('msg', context.ids), text, ending.status)}]`;
@@ -68,12 +69,7 @@ function isRefusal({ parts, stop }: Reply): boolean {
   return refusalWords(stop) !== '' || parts.some((part) => part.type === 'text' && part.refusal === true);
 }
 
-/** `ending`: what becomes of the last item where the answer was cut. */
-function outputOf(
-  { parts: given, stop }: Reply,
-  context: ReplyContext,
-  ending: 'completed' | 'incomplete',
-): JsonObject[] {
+function outputOf({ parts: given, stop }: Reply, context: ReplyContext): JsonObject[] {
   const tools = toolDirectory(context.request.asked ?? {});
   const parts = given.map((part) => asRefusal(part, stop));
   const items: JsonObject[] = [];
@@ -103,10 +99,10 @@ function outputOf(
   }
   const refusal = explanationOf(parts, stop);
   if (refusal !== '') say({ type: 'text', text: refusal, refusal: true });
-  return ending === 'completed' ? items : cut(items, parts);
+  return items;
 }
 
-/** The last item with its status, unless it is the provider's own. */
+/** With the status of the last item where the answer was cut, unless it is the provider's own. */
 function cut(items: JsonObject[], parts: readonly ReplyPart[]): JsonObject[] {
   const last = items.at(-1);
   const isOwn = !parts.some((part) => part.type === 'native' && part.value === last);

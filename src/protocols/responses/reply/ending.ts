@@ -23,7 +23,25 @@ export function refusalWords({ reason, raw, explanation = '' }: StopReason): str
   return explanation === '' && raw === 'refusal' ? UNEXPLAINED : explanation;
 }
 
-/** `refused`: the answer holds the model's refusal in words, which says it better than a filter's status. */
+/** Whether the items of an answer hold more than thoughts and a refusal. */
+export function holdsAnswer(items: readonly JsonObject[]): boolean {
+  return items.some(({ type, content }) => {
+    if (type !== 'message') return type !== 'reasoning';
+    return listOf(content).some((part) => isObject(part) && part.type !== 'refusal' && part.text !== '');
+  });
+}
+
+/** Whether the last text of an answer is `words`. */
+export function endsWithText(items: readonly JsonObject[], words: string): boolean {
+  const last = listOf(items.at(-1)?.content).at(-1);
+  return isObject(last) && last.type === 'output_text' && last.text === words;
+}
+
+function listOf(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** `refused`: the model's refusal, in words, is all there is. Behind half an answer it is a filter: clients take a completed one as whole. */
 export function encodeStop({ reason }: StopReason, refused: boolean): Ending {
   switch (reason) {
     case 'length':

@@ -3,7 +3,7 @@
 // it was cut.
 import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
 import { append, type JsonObject } from '../../../canonical/json.ts';
-import type { Citation, NativePart, ReasoningPart } from '../../../canonical/request.ts';
+import type { NativePart, ReasoningPart } from '../../../canonical/request.ts';
 import { isSealed } from '../../../canonical/thinking-signature.ts';
 import type { GatewayError } from '../../../errors.ts';
 import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
@@ -12,6 +12,7 @@ import { gatewayErrorOf } from '../../shared/client.ts';
 import { errorEvent, responseError } from '../errors.ts';
 import { callIds, callItem, clientToolOf, encryptedContent, itemId } from '../reply/items.ts';
 import { stringOf } from '../reply/decode.ts';
+import { deltaOf, type Block, type CallStart } from './block.ts';
 import {
   completedAt,
   echoJson,
@@ -22,7 +23,14 @@ import {
   type ResponseHead,
   type ResponseState,
 } from '../reply/response.ts';
-import { encodeStop, refusalWords, usageJson, estimateUsage } from '../reply/ending.ts';
+import {
+  encodeStop,
+  endsWithText,
+  holdsAnswer,
+  refusalWords,
+  usageJson,
+  estimateUsage,
+} from '../reply/ending.ts';
 import { toolDirectory, type ToolDirectory } from '../request/tools.ts';
 import { AdoptedFrames } from './relayed.ts';
 import { CallItem, MessageItem, Numbered, ReasoningItem, WholeItem, type OpenItem } from './open-item.ts';
@@ -31,25 +39,6 @@ const DONE = 'data: [DONE]\n\n';
 
 type Start = Extract<StreamEvent, { type: 'start' }>;
 type End = Extract<StreamEvent, { type: 'end' }>;
-type CallStart = Extract<StreamEvent, { type: 'tool_start' }>;
-
-/** A canonical block, from its start on, with what came of it while another item was on the wire. */
-interface Block {
-  readonly kind: 'text' | 'refusal' | 'reasoning' | 'call' | 'native';
-  /** Where its pieces go, once it is on the wire. */
-  item?: { delta(piece: string, tokens?: readonly JsonObject[]): string };
-  /** Log probabilities of the text that comes next. */
-  tokens?: JsonObject[];
-  held: string;
-  /** Characters so far. */
-  length: number;
-  citations: Citation[];
-  ended: boolean;
-  readonly call?: CallStart;
-  readonly native?: NativePart;
-  signature?: string;
-  readonly redacted?: string;
-}
 
 class ResponsesWriter implements StreamEncoder {
   readonly #context: ReplyContext;
@@ -193,8 +182,9 @@ class ResponsesWriter implements StreamEncoder {
   #end({ stop, usage, serviceTier }: End): string {
     let frames = this.#begin({});
     for (const index of [...this.#blocks.keys()]) frames += this.#close(index);
-    frames += this.#explain(stop);
-    const { status, reason } = encodeStop(stop, this.#refused);
+    const said = stop.reason === 'refusal' ? this.#soFar('in_progress') : [];
+    frames += this.#explain(stop, said);
+    const { status, reason } = encodeStop(stop, this.#refused && !holdsAnswer(said));
     frames += this.#closeItem(status);
     const state: ResponseState = { status, output: this.#output, usage: this.#usage(usage) };
     if (reason !== undefined) state.reason = reason;
@@ -211,10 +201,10 @@ class ResponsesWriter implements StreamEncoder {
     return usageJson(usage ?? estimateUsage(this.#context.estimateInput(), this.#characters));
   }
 
-  /** The words of a refusal, also where they streamed as text: clients look for the part. */
-  #explain(stop: StopReason): string {
+  /** The words of a refusal: clients look for the part. Where they are those of the text, they have streamed. */
+  #explain(stop: StopReason, said: readonly JsonObject[]): string {
     const words = this.#refused ? '' : refusalWords(stop);
-    if (words === '') return '';
+    if (words === '' || endsWithText(said, words)) return '';
     const block: Block = { kind: 'refusal', held: '', length: 0, citations: [], ended: false };
     return this.#write(block, words);
   }
@@ -382,13 +372,6 @@ class ResponsesWriter implements StreamEncoder {
     const frames = this.#closeItem('completed');
     return frames + this.#beginItem(new WholeItem(this.#frames, this.#output.length, make));
   }
-}
-
-function deltaOf(block: Block, piece: string): string {
-  const { item, tokens } = block;
-  if (tokens === undefined) return item?.delta(piece) ?? '';
-  block.tokens = undefined;
-  return item?.delta(piece, tokens) ?? '';
 }
 
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {

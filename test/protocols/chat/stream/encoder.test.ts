@@ -209,6 +209,33 @@ describe('the official SDK reads', () => {
       message: { refusal: 'I will not.' },
     });
   });
+  test.each([
+    ['in the words of its text once', 'Hello "☃"\n', null],
+    ['in other words beside its text', 'I will not.', 'I will not.'],
+  ])('a refusal that is explained %s', async (_, explanation, refusal) => {
+    const stop = { reason: 'refusal', explanation } as const;
+    const completion = await readWithSdk(encode([START, ...text, { type: 'end', stop }]));
+    expect(completion.choices[0]).toMatchObject({
+      finish_reason: 'content_filter',
+      message: { content: 'Hello "☃"\n', refusal },
+    });
+  });
+  test('a refusal in the words of a text that is too long to be an explanation, in both places', async () => {
+    const long = 'x'.repeat(20_000);
+    const events: StreamEvent[] = [
+      START,
+      { type: 'text_start', index: 0 },
+      ...[long.slice(0, 9000), long.slice(9000)].map((piece): StreamEvent => ({
+        type: 'text_delta',
+        index: 0,
+        text: piece,
+      })),
+      { type: 'text_end', index: 0 },
+      { type: 'end', stop: { reason: 'refusal', explanation: long } },
+    ];
+    const completion = await readWithSdk(encode(events));
+    expect(completion.choices[0]).toMatchObject({ message: { content: long, refusal: long } });
+  });
   test('a legal empty answer', async () => {
     const completion = await readWithSdk(encode([START, end]));
     expect(completion.choices[0]).toMatchObject({ finish_reason: 'stop', message: { role: 'assistant' } });

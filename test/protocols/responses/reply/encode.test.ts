@@ -73,8 +73,9 @@ const ROWS: Record<string, Row> = {
     parts: [text('Hm.'), refusal('No.')],
     stop: { reason: 'refusal', explanation: 'No.' },
     expected: {
-      status: 'completed',
-      output: [{ content: [outputText('Hm.'), { type: 'refusal', refusal: 'No.' }] }],
+      status: 'incomplete',
+      incomplete_details: { reason: 'content_filter' },
+      output: [{ content: [outputText('Hm.'), { type: 'refusal', refusal: 'No.' }], status: 'incomplete' }],
     },
   },
   'a refusal that is explained beside the answer': {
@@ -90,11 +91,29 @@ const ROWS: Record<string, Row> = {
       output: [{ content: [{ type: 'refusal', refusal: 'The model refused to answer.' }] }],
     },
   },
+  "a model's refusal behind a call": {
+    parts: [call('call_1', 'f', '{}')],
+    stop: { reason: 'refusal', raw: 'refusal', explanation: 'No.' },
+    expected: {
+      status: 'incomplete',
+      incomplete_details: { reason: 'content_filter' },
+      output: [{ type: 'function_call' }, { content: [{ type: 'refusal', refusal: 'No.' }] }],
+    },
+  },
+  "a model's refusal that it thought about": {
+    parts: [{ type: 'reasoning', text: 'hm' }],
+    stop: { reason: 'refusal', raw: 'refusal', explanation: 'No.' },
+    expected: {
+      status: 'completed',
+      output: [{ type: 'reasoning' }, { content: [{ type: 'refusal', refusal: 'No.' }] }],
+    },
+  },
   "a model's refusal after half an answer": {
     parts: [text('Hm.')],
     stop: { reason: 'refusal', raw: 'refusal' },
     expected: {
-      status: 'completed',
+      status: 'incomplete',
+      incomplete_details: { reason: 'content_filter' },
       output: [
         { content: [outputText('Hm.'), { type: 'refusal', refusal: 'The model refused to answer.' }] },
       ],
@@ -278,6 +297,7 @@ test('a refusal whose text equals its explanation is written once', () => {
   expect(wholeOf(reply, contextOf()).output).toMatchObject([
     { content: [{ type: 'refusal', refusal: 'No.' }] },
   ]);
+  expect(wholeOf(reply, contextOf()).status).toBe('completed');
 });
 
 describe('thinking that its provider wants back', () => {

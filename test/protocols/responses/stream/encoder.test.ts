@@ -77,7 +77,7 @@ describe('a stream', () => {
       'refusal.done',
       'content_part.done',
       'output_item.done',
-      'completed',
+      'incomplete',
     ]);
   });
 
@@ -109,8 +109,9 @@ describe('a stream', () => {
         ['refusal', 'The model refused to answer.'],
       ],
     ],
+    ['in the words of its text says them once', 'No.', { explanation: 'No.' }, [['output_text', 'No.']]],
     ['without any text says so', '', { raw: 'refusal' }, [['refusal', 'The model refused to answer.']]],
-  ])('of a refusal %s', (_title, said, stop, expected) => {
+  ])('of a refusal %s, and is complete only without text', (_title, said, stop, expected) => {
     const text: StreamEvent[] =
       said === ''
         ? []
@@ -121,7 +122,8 @@ describe('a stream', () => {
           ];
     const end: StreamEvent = { ...END, stop: { reason: 'refusal', ...stop } };
     const { response } = streamOf([START, ...text, end], contextOf()).at(-1) as { response: JsonObject };
-    expect(response.status).toBe('completed');
+    expect(response.status).toBe(said === '' ? 'completed' : 'incomplete');
+    expect(response.incomplete_details).toEqual(said === '' ? null : { reason: 'content_filter' });
     const [message] = response.output as { content: JsonObject[] }[];
     expect(message?.content.map(({ type, text, refusal }) => [type, text ?? refusal])).toEqual(expected);
   });
