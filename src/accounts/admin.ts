@@ -3,7 +3,8 @@
 // one.
 import { isoTime, type Clock } from '../clock.ts';
 import { type Ids, withoutKeys } from '../ids.ts';
-import type { AdminScope, AdminToken, NewAdminToken, Store, AuditEntry } from '../store/store.ts';
+import type { AdminScope, AdminToken, NewAdminToken, AuditEntry } from '../store/admin-records.ts';
+import type { Store } from '../store/store.ts';
 import { hashKey } from './access.ts';
 import type { Logger } from '../log.ts';
 

@@ -1,7 +1,7 @@
 // The usage of accounts in a window of time, as `gateway usage --json` prints it and the admin API sends it; and for charts, as totals of
 // each group, of one account or of all together.
 import { HOUR_MS, isoTime } from '../clock.ts';
-import { firstByteAt, sumOf } from '../store/usage-sums.ts';
+import { difference, firstByteAt, sumOf } from '../store/usage-sums.ts';
 import type { StoreReader } from '../store/reader.ts';
 import type { Account, AccountTotals, Grouping, GroupTotals, Totals } from '../store/store.ts';
 
@@ -42,8 +42,8 @@ export interface Window {
   by: Grouping | undefined;
   /** Only this account's usage. */
   only: number | undefined;
-  /** The start of the day that an hour belongs to. Without it, days are those of UTC. */
-  dayOf?: ((hour: number) => number) | undefined;
+  /** The start of the day that a time belongs to. Without it, days are those of UTC. */
+  dayOf?: ((time: number) => number) | undefined;
 }
 
 /** Reads the usage of all accounts at once. Returns a function that describes one of them. The window begins at the start of an
@@ -56,12 +56,14 @@ export async function readUsage(
   const current = now - (now % HOUR_MS);
   const localDay = by === 'day' ? dayOf : undefined;
   const byHours = by === 'hour' || localDay !== undefined;
-  const [totals, groups, admitted, keys] = await Promise.all([
+  const [totals, groups, admitted, keys, parts] = await Promise.all([
     totalsBy(byHours ? 'hour' : 'account'),
     byHours || by === undefined || by === 'account' ? undefined : totalsBy(by),
     byHours ? undefined : store.admissionsByHour(only, first).then(groupByAccount),
     by === 'key' ? store.listKeys() : [],
+    localDay === undefined ? [] : partsOfHours(first, current, localDay),
   ]);
+  const cut = new Map(parts);
 
   async function totalsBy(grouping: Grouping): Promise<Map<number, AccountTotals>> {
     const found = await store.totalsBy(grouping, only, first);
@@ -71,7 +73,19 @@ export async function readUsage(
   /** `own`: the account as one group, or its hours. */
   function split(id: number, own: readonly GroupTotals[]): readonly GroupTotals[] {
     if (groups !== undefined) return groups.get(id)?.groups() ?? [];
-    return localDay === undefined ? own : intoDays(own, localDay);
+    return localDay === undefined ? own : intoDays(own, localDay, (hour) => cut.get(hour)?.get(id));
+  }
+
+  /** Where a day begins within an hour (zones of half an hour): what was recorded in the rest of that hour. */
+  function partsOfHours(from: number, to: number, dayOf: (time: number) => number) {
+    const hours: number[] = [];
+    for (let hour = from; hour <= to; hour += HOUR_MS) if (dayOf(lastOf(hour)) > hour) hours.push(hour);
+    return Promise.all(
+      hours.map(async (hour) => {
+        const part = await store.rowTotals(only, dayOf(lastOf(hour)), hour + HOUR_MS);
+        return [hour, part] as const;
+      }),
+    );
   }
 
   const labels = new Map(keys.map(({ id, label }) => [id, label]));
@@ -106,19 +120,40 @@ export async function readUsage(
   };
 }
 
-/** Hours in order, as days in order. */
-function intoDays(hours: readonly GroupTotals[], dayOf: (hour: number) => number): GroupTotals[] {
+const lastOf = (hour: number): number => hour + HOUR_MS - 1;
+
+/** Hours in order, as days in order. `restOf`: of an hour in which a day begins, what belongs to that day. */
+function intoDays(
+  hours: readonly GroupTotals[],
+  dayOf: (time: number) => number,
+  restOf: (hour: number) => Totals | undefined,
+): GroupTotals[] {
   const days = new Map<string, GroupTotals>();
-  for (const { group, totals } of hours) {
-    const day = isoTime(dayOf(Date.parse(group['hour'] ?? '')));
+  function add(time: number, totals: Totals): void {
+    const day = isoTime(dayOf(time));
     const before = days.get(day);
     days.set(day, {
       group: { day },
       totals: before === undefined ? totals : sumOf([before.totals, totals]),
     });
   }
+  for (const { group, totals } of hours) {
+    const hour = Date.parse(group['hour'] ?? '');
+    const rest = restOf(hour);
+    if (rest === undefined) add(hour, totals);
+    else {
+      // A request counts where it began, its row where it ended.
+      const requests = Math.min(rest.requests, totals.requests);
+      const earlier = difference(totals, { ...rest, requests });
+      if (!isEmpty(earlier)) add(hour, earlier);
+      add(lastOf(hour), { ...rest, requests });
+    }
+  }
   return [...days.values()];
 }
+
+const isEmpty = ({ requests, errors, inputTokens, outputTokens }: Totals): boolean =>
+  requests + errors + inputTokens + outputTokens === 0;
 
 function groupByAccount<Row extends { accountId: number }>(rows: readonly Row[]): Map<number, Row[]> {
   const groups = new Map<number, Row[]>();

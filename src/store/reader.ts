@@ -9,6 +9,7 @@ export type StoreReader = Pick<
   | 'listKeys'
   | 'admissionsByHour'
   | 'totalsBy'
+  | 'rowTotals'
   | 'listRequests'
   | 'findRequests'
 >;
@@ -20,6 +21,7 @@ export const NO_STORE: StoreReader = {
   listKeys: () => Promise.resolve([]),
   admissionsByHour: () => Promise.resolve([]),
   totalsBy: () => Promise.resolve([]),
+  rowTotals: () => Promise.resolve(new Map()),
   listRequests: () => Promise.resolve([]),
   findRequests: () => Promise.resolve([]),
 };

@@ -1,14 +1,6 @@
 // Rows that both engines store in the same columns: accounts, keys and tokens of the admin API; and the columns of what is exported.
-import type {
-  Account,
-  AdminScope,
-  AdminToken,
-  Key,
-  KeyPlace,
-  NewKey,
-  Permission,
-  StoredRecord,
-} from './store.ts';
+import type { AdminScope, AdminToken } from './admin-records.ts';
+import type { Account, Key, KeyPlace, NewKey, Permission, StoredRecord } from './store.ts';
 
 /** A client chooses the model's name, and may choose a long one. */
 export const MAX_MODEL_LENGTH = 256;

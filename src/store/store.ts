@@ -3,6 +3,7 @@
 // damaged, or stays locked for too long.
 import type { Cancellation } from '../cancellation.ts';
 import type { ProtocolName } from '../canonical/request.ts';
+import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from './admin-records.ts';
 
 export type Permission = ProtocolName;
 
@@ -58,47 +59,6 @@ export interface ReplacedKey {
   key: Key;
   /** The key that was replaced, with its new expiry. */
   replaced: Key;
-}
-
-/** What a token of the admin API may do: `write` includes `read`. */
-export type AdminScope = 'read' | 'write';
-
-/** A token of the admin API without its plaintext: the database stores only its SHA-256 and its first characters. */
-export interface AdminToken {
-  /** `adm_` and base62. */
-  id: string;
-  prefix: string;
-  label: string | null;
-  scope: AdminScope;
-  createdAt: number;
-  lastUsedAt: number | null;
-  expiresAt: number | null;
-  revokedAt: number | null;
-}
-
-export interface NewAdminToken extends Omit<AdminToken, 'lastUsedAt' | 'revokedAt'> {
-  /** SHA-256 of the token, in hex. */
-  hash: string;
-}
-
-/** A change that the admin API or a command is about to make. */
-export interface AuditEntry {
-  at: number;
-  /** The ID of a token, or of a browser session; or who acts on this machine: `owner`, `cli NAME`, `configuration`. */
-  actor: string;
-  /** The client's address, or `local`. */
-  address: string;
-  /** The name of the operation. */
-  action: string;
-  /** The operation's parameters and body, as JSON; never a secret. */
-  detail: string;
-}
-
-export interface AuditRow extends AuditEntry {
-  /** Ascending. */
-  id: number;
-  /** Of the answer. null: the operation did not end. */
-  status: number | null;
 }
 
 /** How an admitted request ended. `error` is null if it was fully answered. */
@@ -326,6 +286,8 @@ export interface Store {
   totals(accountId: number | undefined, since: number): Promise<Totals>;
   /** The totals of each group, of one account or of all accounts, in one query. */
   totalsBy(grouping: Grouping, accountId: number | undefined, since: number): Promise<AccountTotals[]>;
+  /** Sums of the usage rows of a part of an hour, by account. `requests`: rows. */
+  rowTotals(accountId: number | undefined, from: number, to: number): Promise<Map<number, Totals>>;
   /** Newest first. */
   listRequests(query: RequestQuery): Promise<StoredRequest[]>;
   /** The place of the last of `count` requests of the window, the newest first; it bounds what a filter looks at. Resolves to

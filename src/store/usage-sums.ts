@@ -222,6 +222,28 @@ export type AccountRows = readonly [accountId: number | string, rows: string];
 export const totalsOf = (found: readonly AccountRows[]): Totals =>
   toTotals(read(found[0]?.[1] ?? '[]')[0] ?? []);
 
+/** Rows of the counts of each account. */
+export const totalsByAccount = (found: readonly AccountRows[]): Map<number, Totals> =>
+  new Map(found.map(([id, rows]) => [Number(id), toTotals(read(rows)[0] ?? [])]));
+
+/** What is left of the first if the second is a part of it. */
+export function difference(all: Totals, part: Totals): Totals {
+  const left = (count: Exclude<keyof Totals, 'firstByte' | 'costUsd'>): number =>
+    Math.max(0, all[count] - part[count]);
+  return {
+    requests: left('requests'),
+    errors: left('errors'),
+    unknown: left('unknown'),
+    unpriced: left('unpriced'),
+    inputTokens: left('inputTokens'),
+    cacheReadTokens: left('cacheReadTokens'),
+    cacheWriteTokens: left('cacheWriteTokens'),
+    outputTokens: left('outputTokens'),
+    costUsd: all.costUsd === null ? null : Math.max(0, all.costUsd - (part.costUsd ?? 0)),
+    firstByte: all.firstByte.map((count, range) => Math.max(0, count - (part.firstByte[range] ?? 0))),
+  };
+}
+
 const read = <Row extends readonly Value[]>(text: string): Row[] => JSON.parse(text) as Row[];
 
 /** `found`: what the query of `reportOf` returns. The order: by account; names by their requests, most first; times as they pass. */

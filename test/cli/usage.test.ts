@@ -263,6 +263,49 @@ describe('usage --by', () => {
     }
   });
 
+  it.each([
+    ['Asia/Kolkata', '2026-11-20T18:30:00.000Z'],
+    ['Asia/Kathmandu', '2026-11-20T18:15:00.000Z'],
+    ['Australia/Adelaide', '2026-11-20T13:30:00.000Z'],
+  ])(
+    'day with --local in %s begins within an hour of UTC, and has what was recorded from there on',
+    async (zone, midnight) => {
+      const shell = createShell();
+      await shell.run('keys create --account alice --tier pro');
+      await shell.run('keys create --account bob --tier pro');
+      const at = Date.parse(midnight);
+      await withStore(shell, async (store) => {
+        const ids = (await store.listAccounts()).map(({ id }) => id);
+        for (const accountId of [...ids, ...ids, ...ids])
+          await store.admit({ id: 'key_one', accountId, tier: 'pro' }, 60, at);
+        await store.recordUsage(
+          ids.flatMap((accountId) => [
+            row({ accountId, at: at - 1, input: 1000, firstByteMs: 2000 }),
+            row({ accountId, at, input: 10 }),
+            row({ accountId, at: at + 60_000, input: 20, error: 'upstream' }),
+          ]),
+        );
+      });
+      const before = process.env['TZ'];
+      process.env['TZ'] = zone;
+      try {
+        const report = (await shell.json('usage --by day --local --since 2d')) as { by: object[] }[];
+        expect(report).toHaveLength(2);
+        for (const { by } of report) {
+          const [first, second] = by as { day: string; totals: object }[];
+          expect(by).toHaveLength(2);
+          expect(Date.parse(first?.day ?? '')).toBe(at - 24 * HOUR);
+          expect(first?.totals).toMatchObject({ requests: 1, errors: 0, input_tokens: 1015, cost_usd: 0.5 });
+          expect(second?.day).toBe(midnight);
+          expect(second?.totals).toMatchObject({ requests: 2, errors: 1, input_tokens: 60, cost_usd: 1 });
+        }
+      } finally {
+        if (before === undefined) delete process.env['TZ'];
+        else process.env['TZ'] = before;
+      }
+    },
+  );
+
   it('--csv prints a line for each group, with the names of --json', async () => {
     const shell = await usedShell();
     await shell.run(['accounts', 'rename', 'alice', 'alice, "ops"']);

@@ -2,11 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
+import type { AuditEntry, NewAdminToken } from '../../src/store/admin-records.ts';
 import {
   GROUPINGS,
   type Account,
-  type AuditEntry,
-  type NewAdminToken,
   type Store,
   type StoredItem,
   type StoredRecord,

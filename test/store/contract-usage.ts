@@ -279,6 +279,29 @@ export function usageContract(name: string, contract: Contract): void {
     });
   });
 
+  describe(`${name}: a part of an hour`, () => {
+    it('is the sum of its rows, by account', async () => {
+      await store.createKey(newKey());
+      const id = await accountId();
+      const rows = [
+        usageRow({ at: HOUR + 9, accountId: id, input: 1000 }),
+        usageRow({ at: HOUR + 10, accountId: id }),
+        usageRow({ at: HOUR + 19, accountId: id, error: 'upstream', costUsd: null }),
+        usageRow({ at: HOUR + 19, accountId: id + 1 }),
+        usageRow({ at: HOUR + 20, accountId: id, input: 1000 }),
+      ];
+      await store.recordUsage(rows);
+      const [plain] = plainSums(rows.slice(1, 3), 'account', 0);
+      const found = await store.rowTotals(undefined, HOUR + 10, HOUR + 20);
+      expect([...found.keys()]).toEqual([id, id + 1]);
+      expect(found.get(id)).toEqual({ ...plain?.totals, requests: 2 });
+      expect(await store.rowTotals(id + 1, HOUR + 10, HOUR + 20)).toEqual(
+        new Map([[id + 1, found.get(id + 1)]]),
+      );
+      expect(await store.rowTotals(undefined, HOUR + 11, HOUR + 19)).toEqual(new Map());
+    });
+  });
+
   describe(`${name}: single requests`, () => {
     const LIMIT = 10;
 

@@ -1,6 +1,6 @@
 // Tokens of the admin API, and the audit of changes.
 import { existing, TOKEN, toToken, type TokenRow } from '../rows.ts';
-import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../store.ts';
+import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../admin-records.ts';
 import type { Connection } from './connection.ts';
 
 const ADD = {

@@ -1,6 +1,6 @@
 // Tokens of the admin API, and the audit of changes.
 import { TOKEN, toToken, type TokenRow } from '../rows.ts';
-import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../store.ts';
+import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from '../admin-records.ts';
 import type { Db } from './driver.ts';
 
 export function prepareAdmin(db: Db) {

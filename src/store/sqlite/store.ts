@@ -53,6 +53,7 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     admissionsByHour: (accountId, since) => run(({ usage }) => usage.admissionsByHour(accountId, since)),
     totals: (accountId, since) => run(({ usage }) => usage.totals(accountId, since)),
     totalsBy: (grouping, accountId, since) => run(({ usage }) => usage.totalsBy(grouping, accountId, since)),
+    rowTotals: (accountId, from, to) => run(({ usage }) => usage.rowTotals(accountId, from, to)),
     listRequests: (query) => run(({ requests }) => requests.list(query)),
     passRequests: (window, count) => run(({ requests }) => requests.passed(window, count)),
     findRequests: (query) => findRequests(connection, query),

@@ -2,7 +2,8 @@
 // of the process reads and writes.
 import type { Cancellation } from '../../cancellation.ts';
 import { RECORD_TYPES, SOURCES } from '../rows.ts';
-import type { AuditEntry, Permission, StoredRecord } from '../store.ts';
+import type { AuditEntry } from '../admin-records.ts';
+import type { Permission, StoredRecord } from '../store.ts';
 import { prepareAdmin } from './admin.ts';
 import type { Db, Driver } from './driver.ts';
 import { storeError } from './errors.ts';

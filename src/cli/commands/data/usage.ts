@@ -100,9 +100,9 @@ async function readReport(parts: Parts): Promise<Report> {
   return { accounts, describe: (account) => describe(account, limitOf(config, account.tier)), zone };
 }
 
-/** The start of the day of this machine in which an hour begins. */
-function localDayOf(hour: number): number {
-  return new Date(hour).setHours(0, 0, 0, 0);
+/** The start of the day of this machine that a time belongs to. */
+function localDayOf(time: number): number {
+  return new Date(time).setHours(0, 0, 0, 0);
 }
 
 const REDRAW_MS = 2000;

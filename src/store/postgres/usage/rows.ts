@@ -59,16 +59,14 @@ const PRUNE_COUNTS = inSteps('hours', 'hour < $1');
 const PRUNE_WRITERS = inSteps('usage_writers', 'at < $1');
 
 export function createUsage(connection: Connection) {
-  const sums = createUsageSums(connection);
+  const { pruneSums, ...reports } = createUsageSums(connection);
 
   async function steps(sql: { text: string }, before: number): Promise<void> {
     while (!connection.closed && (await connection.run(sql, before)).changes === PRUNE_STEP);
   }
 
   return {
-    totals: sums.totals,
-    totalsBy: sums.totalsBy,
-    admissionsByHour: sums.admissionsByHour,
+    ...reports,
     async recordUsage(
       rows: readonly UsageRow[],
       batch: Batch = { writer: randomUUID(), number: 1 },
@@ -83,7 +81,7 @@ export function createUsage(connection: Connection) {
       const trusted = Math.min(now, newest?.time ?? 0);
       const before = hourOf(Math.min(trusted - keep, trusted));
       await steps(PRUNE_ROWS, before);
-      await sums.pruneSums(before);
+      await pruneSums(before);
       await steps(PRUNE_COUNTS, before);
       await steps(PRUNE_WRITERS, trusted - WRITERS_KEPT_MS);
     },

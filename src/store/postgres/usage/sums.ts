@@ -13,6 +13,7 @@ import {
   KINDS,
   KNOWN,
   reportOf,
+  totalsByAccount,
   totalsOf,
   type AccountRows,
   type Dialect,
@@ -89,6 +90,22 @@ const SUBTRACT = {
 };
 const REMOVE_EMPTY = { text: 'DELETE FROM usage_sums WHERE kind = $1 AND at = $2 AND requests = 0' };
 
+const parametersOf = (accountId: number | undefined): number[] =>
+  accountId === undefined ? [] : [accountId];
+
+type RowTotals = (accountId: number | undefined, from: number, to: number) => Promise<Map<number, Totals>>;
+
+function createRowTotals(connection: Connection): RowTotals {
+  return async (accountId, from, to) => {
+    const filter = accountId === undefined ? '' : 'AND account_id = $3';
+    const rows = sumsOfRows(`(SELECT * FROM usage WHERE at >= $1 AND at < $2 ${filter}) AS part`);
+    const text = `SELECT account_id, ${listOf(COUNTS)}
+      FROM (SELECT account_id, ${SUMS} FROM (${rows}) AS s GROUP BY account_id) AS of_account GROUP BY account_id`;
+    const found = connection.read<AccountRows>({ text, arrays: true }, from, to, ...parametersOf(accountId));
+    return totalsByAccount(await found);
+  };
+}
+
 export function createUsageSums(connection: Connection) {
   function report(
     grouping: Grouping | undefined,
@@ -105,8 +122,6 @@ export function createUsageSums(connection: Connection) {
     );
   }
 
-  const parametersOf = (accountId: number | undefined): number[] =>
-    accountId === undefined ? [] : [accountId];
   const hours = (accountId: number | undefined): string =>
     accountId === undefined ? HOURS : `${HOURS} AND account_id = $2`;
 
@@ -158,7 +173,8 @@ export function createUsageSums(connection: Connection) {
       return hourTotals(...(await Promise.all([found, admissionLists(accountId, since)])));
     },
     admissionsByHour,
-    async pruneSums(before: number): Promise<void> {
+    rowTotals: createRowTotals(connection),
+    pruneSums: async (before: number): Promise<void> => {
       while (!connection.closed && (await pruneStep(before)));
     },
   };

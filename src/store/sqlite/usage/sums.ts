@@ -16,6 +16,7 @@ import {
   accountTotals,
   hourTotals,
   reportOf,
+  totalsByAccount,
   totalsOf,
   type AccountRows,
   type Dialect,
@@ -92,6 +93,14 @@ export function prepareUsageSums(db: Db) {
     const window: Window = { since: first, days: daysFrom(grouping, first), summed: summed.get() ?? 0 };
     return statement.all(accountId === undefined ? window : { ...window, account: accountId });
   }
+  function rowTotals(account: number | undefined, from: number, to: number): Map<number, Totals> {
+    const filter = account === undefined ? '' : 'AND account_id = @account';
+    const rows = sumsOfRows(`at >= @from AND at < @to ${filter}`);
+    const sql = `SELECT account_id, ${DIALECT.list([], COUNTS)}
+      FROM (SELECT account_id, ${SUMS} FROM (${rows}) GROUP BY account_id) GROUP BY account_id`;
+    const window = { from, to, ...(account !== undefined && { account }) };
+    return totalsByAccount(db.prepare<[object], AccountRows>(sql).raw().all(window));
+  }
   const admissions = prepareAdmissionsByHour(db);
   // One transaction, so that a row that is added to the sums at the same time counts once.
   return {
@@ -109,6 +118,7 @@ export function prepareUsageSums(db: Db) {
       },
     ),
     admissionsByHour: admissions.byHour,
+    rowTotals,
   };
 }
 

@@ -1,0 +1,41 @@
+// What a database holds of the admin API: its tokens, and the audit of changes.
+/** What a token of the admin API may do: `write` includes `read`. */
+export type AdminScope = 'read' | 'write';
+
+/** A token of the admin API without its plaintext: the database stores only its SHA-256 and its first characters. */
+export interface AdminToken {
+  /** `adm_` and base62. */
+  id: string;
+  prefix: string;
+  label: string | null;
+  scope: AdminScope;
+  createdAt: number;
+  lastUsedAt: number | null;
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+export interface NewAdminToken extends Omit<AdminToken, 'lastUsedAt' | 'revokedAt'> {
+  /** SHA-256 of the token, in hex. */
+  hash: string;
+}
+
+/** A change that the admin API or a command is about to make. */
+export interface AuditEntry {
+  at: number;
+  /** The ID of a token, or of a browser session; or who acts on this machine: `owner`, `cli NAME`, `configuration`. */
+  actor: string;
+  /** The client's address, or `local`. */
+  address: string;
+  /** The name of the operation. */
+  action: string;
+  /** The operation's parameters and body, as JSON; never a secret. */
+  detail: string;
+}
+
+export interface AuditRow extends AuditEntry {
+  /** Ascending. */
+  id: number;
+  /** Of the answer. null: the operation did not end. */
+  status: number | null;
+}
