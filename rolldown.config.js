@@ -35,7 +35,7 @@ const ascii = {
 };
 
 const SERVING =
-  /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\//;
+  /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\/|node:http2$/;
 /** Commands that do not serve read these. */
 const SHARED =
   /\/src\/(?:canonical\/request|accounts\/(?:access|admin|json|usage-report)|sim\/behaviours)\.ts$/;

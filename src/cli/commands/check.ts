@@ -75,28 +75,28 @@ function reportLines(
   const lines = checks.flatMap((step) => {
     const mark = MARKS[`${step.ok}`];
     const paint = step.ok === null ? style.dim : step.ok ? style.green : style.red;
-    // stdout only marks a failed step; stderr has its message.
-    if (step.ok === false) return [`  ${paint(mark)} ${step.check}`];
     const detail = wrapText(clean(step.detail), width && Math.max(20, width - DETAIL_INDENT));
+    const text = step.ok === false ? style.red : style.dim;
     return detail.map((line, at) =>
       at === 0
-        ? `  ${paint(mark)} ${step.check.padEnd(9)}  ${style.dim(line)}`
-        : ' '.repeat(DETAIL_INDENT) + style.dim(line),
+        ? `  ${paint(mark)} ${step.check.padEnd(9)}  ${text(line)}`
+        : ' '.repeat(DETAIL_INDENT) + text(line),
     );
   });
   return [(ok ? style.bold : style.red)(clean(provider)), ...lines];
 }
 
-/** Throws if any check failed, with one line per failure. */
+/** Throws if any check failed. stdout has the reasons. */
 function failOn(reports: readonly ProviderReport[]): void {
-  const faults = reports.flatMap(({ provider, checks }) =>
-    checks.filter(({ ok }) => ok === false).map((step) => faultLine(provider, step)),
+  const failed = reports.filter(({ ok }) => !ok);
+  if (failed.length === 0) return;
+  const faults = failed.map(({ provider, checks }) => {
+    const kinds = new Set(checks.flatMap(({ check, ok }) => (ok === false ? [FAULTS[check]] : [])));
+    return `${provider} ${[...kinds].join(' and ')}`;
+  });
+  throw new CliError(
+    `${failed.length} of ${plural(reports.length, 'provider')} failed: ${faults.join('; ')}`,
   );
-  if (faults.length > 0) throw new CheckFailed(faults);
-}
-
-function faultLine(provider: string, { check, detail }: Step): string {
-  return `provider ${provider}: ${FAULTS[check]}: ${detail}`;
 }
 
 const FAULTS = {
@@ -106,15 +106,6 @@ const FAULTS = {
   streaming: 'cannot stream an answer',
   tools: 'cannot use tools',
 } as const satisfies Record<Step['check'], string>;
-
-/** Several failures, each printed as a line of its own (errorLines reads `faults`). */
-class CheckFailed extends CliError {
-  readonly faults: string[];
-  constructor(faults: string[]) {
-    super(plural(faults.length, 'fault'));
-    this.faults = faults;
-  }
-}
 
 /** One row with a spinner for each name, in the given order. */
 interface Spinners {
