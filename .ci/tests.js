@@ -1,23 +1,24 @@
-// tests.js SCRIPT FOLDER: runs the npm script of that name, writes "passed failed" to FOLDER/counts and appends the names and the
+// tests.js COMMAND FOLDER: runs a command that ends with an npm script of tests (`npm run test:quick`), writes "passed failed" to FOLDER/counts and appends the names and the
 // first lines of failures to FOLDER/failures. Files with a failure run once more, alone: two cores run the suite beside a browser and
 // three databases, and only what fails there too is counted. Both failures are named.
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import process from 'node:process';
 
-const [, , script, folder] = process.argv;
+const [, , command, folder] = process.argv;
 const report = join(folder, 'report.json');
 const failures = join(folder, 'failures');
 
-/** Runs a command that tests; @returns {{ passed: number, failed: number, files: string[] }} */
-function run(...command) {
+/** Runs a line of the shell that tests; @returns {{ passed: number, failed: number, files: string[] }} */
+function run(line) {
   rmSync(report, { force: true });
-  const { status } = spawnSync(
-    command[0],
-    [...command.slice(1), '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
-    { stdio: 'inherit' },
-  );
+  const reporters = `--reporter=default --reporter=json --outputFile.json='${report}'`;
+  const { status } = spawnSync('sh', ['-c', `${line} ${reporters}`], { stdio: 'inherit' });
+  if (!existsSync(report)) {
+    appendFileSync(failures, `CI: ${line} ended with ${status}, without a report\n`);
+    return { passed: 0, failed: 1, files: [] };
+  }
   const { numPassedTests: passed, testResults } = JSON.parse(readFileSync(report, 'utf8'));
   const failedFiles = testResults.filter((file) => file.status === 'failed');
   let failed = 0;
@@ -40,16 +41,16 @@ function run(...command) {
     }
   }
   if (failed === 0 && (status !== 0 || passed === 0)) {
-    appendFileSync(failures, `CI: ${command.join(' ')} ended with ${status}, after ${passed} tests\n`);
+    appendFileSync(failures, `CI: ${line} ended with ${status}, after ${passed} tests\n`);
     failed = 1;
   }
   return { passed, failed, files: failedFiles.map((file) => relative('.', file.name)) };
 }
 
-let { passed, failed, files } = run('npm', 'run', script, '--');
+let { passed, failed, files } = run(`${command} --`);
 if (files.length > 0) {
   appendFileSync(failures, 'CI: and run again, alone:\n');
-  const again = run('npx', 'vitest', 'run', '--maxWorkers=1', ...files);
+  const again = run(`npx vitest run --maxWorkers=1 ${files.map((file) => `'${file}'`).join(' ')}`);
   if (again.failed === 0) appendFileSync(failures, '    all passed\n');
   passed += failed - again.failed;
   failed = again.failed;
