@@ -7,7 +7,7 @@ import process from 'node:process';
 import { setTimeout as after } from 'node:timers/promises';
 
 const [, , command, folder] = process.argv;
-const INSTALL_MS = 300_000;
+const INSTALL_MS = 900_000;
 const END_MS = 30_000;
 
 const isOther = (name) => /^(GATEWAY|XDG)_|_API_KEY$/.test(name);
