@@ -132,6 +132,11 @@ const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/config.ts')).defineConfig,
   },
   {
+    name: 'uninstall',
+    summary: 'what is left to do before the package goes: tools, service, data',
+    load: async () => (await import('./commands/uninstall.ts')).defineUninstall,
+  },
+  {
     name: 'completion',
     summary: 'print a script that completes commands in bash, zsh or fish',
     load: async () => (await import('./commands/completion.ts')).defineCompletion,

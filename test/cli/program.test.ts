@@ -41,6 +41,7 @@ const ALL = [
   'config',
   'config check',
   'config show',
+  'uninstall',
   'completion',
 ];
 

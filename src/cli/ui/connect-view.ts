@@ -3,7 +3,7 @@ import { editorOf } from '../connect/changes.ts';
 import type { Connection } from '../connect/connections.ts';
 import { diffLines, type DiffLine } from '../connect/diff.ts';
 import type { PlannedFile, UndoneFile } from '../connect/engine.ts';
-import type { UndoneTool } from '../connect/take-back.ts';
+import type { UndoneTool } from '../tools/take-back.ts';
 import type { GatewayFacts } from '../connect/gateway-facts.ts';
 import { withoutSecrets } from '../connect/secrets.ts';
 import type { ToolKey } from '../tools/keys.ts';

@@ -20,7 +20,7 @@ interface Options {
 }
 
 /** After the grace, the server still cuts streams and writes what it has to the database. */
-const AFTER_GRACE_MS = 10_000;
+export const AFTER_GRACE_MS = 10_000;
 const LOOK_MS = 50;
 
 export function defineStop(stop: Command, context: Context): void {
@@ -101,7 +101,7 @@ function portOf(url: string): number | undefined {
   return port === undefined ? undefined : Number(port);
 }
 
-async function isGoneWithin(gateway: RunningGateway, ms: number): Promise<boolean> {
+export async function isGoneWithin(gateway: RunningGateway, ms: number): Promise<boolean> {
   const { answers } = await import('../../../control/client.ts');
   const end = performance.now() + ms;
   const isGone = async (): Promise<boolean> => !(await answers(gateway)) && !isAlive(gateway.status.pid);

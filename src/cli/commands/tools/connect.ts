@@ -278,7 +278,7 @@ async function works({ key }: Connection, store: Store, { clock }: Context): Pro
 }
 
 async function undoTool({ name, title }: ConnectTool, run: Run): Promise<void> {
-  const { takeBack } = await import('../../connect/take-back.ts');
+  const { takeBack } = await import('../../tools/take-back.ts');
   const { describeUndone, printUndone } = await import('../../ui/connect-view.ts');
   const undone = await takeBack(name, run);
   if (undone === undefined)
@@ -288,7 +288,7 @@ async function undoTool({ name, title }: ConnectTool, run: Run): Promise<void> {
 }
 
 async function undoAll(run: Run): Promise<void> {
-  const { takeBackAll } = await import('../../connect/take-back.ts');
+  const { takeBackAll } = await import('../../tools/take-back.ts');
   const { describeUndone, printUndone } = await import('../../ui/connect-view.ts');
   const { context, options } = run;
   const { undone, faults } = await takeBackAll(run);
