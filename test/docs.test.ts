@@ -1,10 +1,11 @@
 // Documents that repeat what the program says: their generated parts equal it. `npm run docs` writes them anew.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { createShell } from './cli/harness.ts';
 import { describeProgram } from '../src/cli/program.ts';
+import { gateway } from './helpers/gateway.ts';
 
 const fileOf = (name: string): string => path.resolve(import.meta.dirname, '..', name);
 
@@ -57,4 +58,44 @@ it('every page under docs that a document points to exists', () => {
     for (const [, link = ''] of links)
       expect(() => readFileSync(fileOf(path.join(path.dirname(document), link)))).not.toThrow();
   }
+});
+
+const SOURCES = fileOf('src');
+
+it('docs/http.md names every path that the gateway serves', async () => {
+  const running = await gateway();
+  const document = readFileSync(fileOf('docs/http.md'), 'utf8');
+  const { error } = (await (await fetch(`${running.url}/a/path/of/nothing`)).json()) as {
+    error: { message: string };
+  };
+  const paths = [...error.message.matchAll(/(?:serves|,) (\/v1[^\s,;]+)/g)].map(([, served = '']) => served);
+  expect(paths).toContain('/v1/chat/completions');
+  for (const served of [...paths, '/v1/models/{id}', '/health', '/metrics', '/api/hello', '/admin'])
+    expect(document, served).toMatch(new RegExp(`[\` ]${served.replace(/[{}]/g, '\\$&')}[\`/]`));
+});
+
+it('docs/http.md and docs/admin.md name every header of the gateway itself', () => {
+  const documents = ['docs/http.md', 'docs/admin.md']
+    .map((name) => readFileSync(fileOf(name), 'utf8'))
+    .join('');
+  const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  );
+  const names = files.flatMap((name) =>
+    [
+      ...readFileSync(path.join(SOURCES, name), 'utf8').matchAll(
+        /'(x-(?:gateway|ratelimit|should|request)-[a-z-]+[a-z]|retry-after(?:-ms)?)'/g,
+      ),
+    ].map(([, header = '']) => header),
+  );
+  expect(new Set(names).size).toBeGreaterThan(8);
+  expect([...new Set(names)].filter((name) => !documents.includes(name))).toEqual([]);
+});
+
+it('src/README.md has every folder and file of src on its floor', () => {
+  const map = readFileSync(fileOf('src/README.md'), 'utf8');
+  const floors = map.slice(map.indexOf('| floor | folders |'), map.indexOf('What the folders beside'));
+  const entries = readdirSync(SOURCES).filter((name) => name !== 'README.md');
+  expect(entries.length).toBeGreaterThan(20);
+  expect(entries.filter((name) => !floors.includes(`\`${name}\``))).toEqual([]);
 });
