@@ -29,6 +29,8 @@ export interface Sink {
   onDrain(listener: () => void): void;
   /** Ends the stream, after these bytes if there are any. */
   end(last?: Buffer | string): void;
+  /** Ends a stream that failed: these bytes leave, then the connection ends without the end of the body. */
+  breakOff(last: Buffer | string): void;
 }
 
 export interface Exchange {

@@ -376,6 +376,11 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
   errorHead?(error: GatewayError): ErrorHead;
   /** The frame of an error in mid-stream, complete, ready to send. `now`: milliseconds since the epoch. */
   encodeStreamError(error: GatewayError, requestId: string, now: number): string;
+  /**
+   * After the error event of a stream the connection ends without the end of the body: some of its clients do not know the event, and
+   * take a body that ends in order for a whole answer.
+   */
+  readonly cutsBrokenStreams: boolean;
   /** The frame that keeps a silent stream alive: a comment, a `ping` event. */
   readonly keepAlive: string;
   /** This protocol's rate-limit headers, names in lower case, flat: name, value, name, value. */

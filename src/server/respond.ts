@@ -89,11 +89,24 @@ export class ClientResponse implements ResponseWriter {
     else this.#end(last, encodingOf(last));
   }
 
+  breakOff(last: Buffer | string): void {
+    this.#cancelKeepAlive?.();
+    if (this.#ended) return;
+    this.#ended = true;
+    const cut = (): void => void setTimeout(() => cutConnection(this.#response), EVENT_AHEAD_MS);
+    if (last.length > PIECE_BYTES || this.#pieces?.busy === true) {
+      if (this.#inPieces().write(bufferOf(last))) cut();
+      else this.#inPieces().onDrain(cut);
+    } else this.#response.write(last, encodingOf(last), cut);
+  }
+
   fail(error: GatewayError, protocol: Protocol): void {
     if (this.#ended) return;
     this.#cancelKeepAlive?.();
     if (this.#response.headersSent) {
-      this.end(withoutKeys(this.#notices?.fail(error, this.#requestId, this.#clock.now()) ?? ''));
+      const event = withoutKeys(this.#notices?.fail(error, this.#requestId, this.#clock.now()) ?? '');
+      if (protocol.client.cutsBrokenStreams) this.breakOff(event);
+      else this.end(event);
       return;
     }
     const body = withoutKeys(JSON.stringify(protocol.client.encodeError(error, this.#requestId)));
@@ -150,6 +163,15 @@ export class ClientResponse implements ResponseWriter {
       this.#keepAlive(KEEP_ALIVE_MS);
     });
   }
+}
+
+/** Some readers drop what they hold when a connection breaks: the error event is ahead of that. */
+const EVENT_AHEAD_MS = 100;
+
+function cutConnection({ socket, chunkedEncoding }: ServerResponse): void {
+  // Without chunks the end of the connection would be the proper end of the body.
+  if (chunkedEncoding) socket?.destroySoon();
+  else socket?.resetAndDestroy();
 }
 
 /** A string of as many bytes as characters is ASCII, which needs no conversion. */

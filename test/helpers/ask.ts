@@ -90,7 +90,8 @@ function head({ status, headers }: Response): { status: number; headers: Headers
   return { status, headers };
 }
 
-async function readAll(response: Response): Promise<{ text: string; broken: boolean }> {
+/** Of a body that may end before its end. */
+export async function readAll(response: Response): Promise<{ text: string; broken: boolean }> {
   const decoder = new TextDecoder();
   let text = '';
   try {

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { ask, send } from '../helpers/ask.ts';
+import { ask, readAll, send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
 import { home, startHome, type Home, type Server } from '../helpers/process.ts';
 import { askOften } from '../helpers/raw-client.ts';
@@ -77,7 +77,8 @@ test('P23: after SIGTERM a stream finishes; one beyond the grace is cut, and not
   await refused(server.url);
   end.open();
   expect(await whole.text()).toContain('data: [DONE]');
-  const text = await cut.text();
+  const { text, broken } = await readAll(cut);
+  expect(broken).toBe(true);
   expect(text).toContain('"error"');
   expect(text).not.toContain('[DONE]');
   expect(await server.ended).toMatchObject({ code: 0, signal: null });

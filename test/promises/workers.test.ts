@@ -2,7 +2,7 @@
 // supervisor end as on SIGTERM.
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { send } from '../helpers/ask.ts';
+import { readAll, send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
 import { home, type Home } from '../helpers/process.ts';
 import { gate, scriptedProvider } from '../helpers/scripted-provider.ts';
@@ -81,7 +81,8 @@ test('P41: the workers of a killed supervisor end as on SIGTERM: streams end, ar
   await expect.poll(() => fetch(`${server.url}/health`, closing).catch(() => 'refused')).toBe('refused');
   end.open();
   expect(await whole.text()).toContain('data: [DONE]');
-  const text = await cut.text();
+  const { text, broken } = await readAll(cut);
+  expect(broken).toBe(true);
   expect(text).toContain('"error"');
   expect(text).not.toContain('[DONE]');
   await expect.poll(() => workers.filter(isAlive)).toEqual([]);

@@ -51,6 +51,8 @@ interface PumpOptions {
   writer: FrameWriter;
   /** The client's error event for a failure, complete. */
   errorEvent: (error: ProviderFailure | GatewayError) => string;
+  /** A failed stream ends without the end of its body. */
+  cutsBroken: boolean;
   exchange: Pick<Exchange, 'sink' | 'cancellation'>;
   /** Gets the time of the first bytes that were written, and how many they are. */
   trace: Pick<Trace, 'firstByteAt' | 'written' | 'watched' | 'pieces' | 'pieceBytes'>;
@@ -171,7 +173,8 @@ class Pump implements FrameReader {
   #close(error: string | null, last: Buffer | string): void {
     const { exchange, writer } = this.#options;
     this.#stop();
-    exchange.sink.end(last);
+    if (error !== null && this.#options.cutsBroken) exchange.sink.breakOff(last);
+    else exchange.sink.end(last);
     const items = error === null ? writer.items?.() : undefined;
     const lost = writer.lost?.();
     this.#resolve({ status: 200, error, usage: writer.usage(), lost, repaired: writer.repaired?.(), items });

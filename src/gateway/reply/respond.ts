@@ -123,7 +123,8 @@ function writeStream(
     return withoutKeys(writer.fail(error, exchange.requestId, deps.clock.now()));
   };
   exchange.sink.open(headers, writer);
-  const ended = pump({ source, writer, errorEvent, exchange, trace, clock: deps.clock });
+  const { cutsBrokenStreams: cutsBroken } = inbound.protocol.client;
+  const ended = pump({ source, writer, errorEvent, cutsBroken, exchange, trace, clock: deps.clock });
   if (!inbound.storing) return ended;
   return ended.then((outcome) =>
     outcome.error === null

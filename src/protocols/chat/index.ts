@@ -37,6 +37,7 @@ const client: ClientSide = {
   lossesOfRewriting,
   encodeError,
   encodeStreamError,
+  cutsBrokenStreams: true,
   keepAlive,
   limitHeaders,
 };

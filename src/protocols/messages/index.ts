@@ -46,6 +46,7 @@ const client: ClientSide = {
   lossesOfRewriting,
   encodeError,
   encodeStreamError,
+  cutsBrokenStreams: true,
   keepAlive: PING,
   limitHeaders,
 };

@@ -50,6 +50,7 @@ const client: ClientSide = {
   encodeError,
   errorHead,
   encodeStreamError,
+  cutsBrokenStreams: false,
   keepAlive,
   limitHeaders,
 };

@@ -1,6 +1,6 @@
 // When a stream begins for the client: with the first content, or with keep-alives alone where a provider is silent for long.
 import { describe, expect, it } from 'vitest';
-import { framesOf, isWhole, send } from '../../helpers/ask.ts';
+import { framesOf, isWhole, readAll, send } from '../../helpers/ask.ts';
 import { manualClock } from '../../helpers/clock.ts';
 import { gateway, provider } from '../../helpers/gateway.ts';
 import { CUT, gate, scriptedProvider } from '../../helpers/scripted-provider.ts';
@@ -99,7 +99,7 @@ describe.each(['chat', 'messages'] as const)('a stream of %s', (protocol) => {
     fail.open();
     await second.next();
     failToo.open();
-    const frames = framesOf(await reader(response).rest());
+    const frames = framesOf((await readAll(response)).text);
     const last = JSON.parse(frames.at(-1)?.data ?? '') as { error: { type: string } };
     expect(last.error.type).toBe(protocol === 'chat' ? 'upstream_error' : 'api_error');
     expect(isWhole({ frames })).toBe(false);
@@ -162,6 +162,6 @@ describe.each(['chat', 'messages'] as const)('a stream of %s', (protocol) => {
     clock.advance(10_000);
     const response = await asking;
     refuse.open();
-    expect(await reader(response).rest()).toContain('overloaded_error');
+    expect((await readAll(response)).text).toContain('overloaded_error');
   });
 });

@@ -1,6 +1,7 @@
 // Keep-alives and errors of a protocol whose own frames depend on those before them: the machine of the stream writes them.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { readAll } from '../../helpers/ask.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import type { BuiltRequest } from '../../../src/gateway/outbound/build-request.ts';
@@ -65,7 +66,8 @@ it('an open stream has the notices of the answer as soon as there is one', async
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const response = await fetch(`http://127.0.0.1:${port}/`);
-  expect(await response.text()).toBe(
-    `${protocols.messages.client.keepAlive}event: still\n\nevent: failed\n\n`,
-  );
+  expect(await readAll(response)).toEqual({
+    text: `${protocols.messages.client.keepAlive}event: still\n\nevent: failed\n\n`,
+    broken: true,
+  });
 });
