@@ -1,7 +1,8 @@
 // The composition root: the only file that knows all parts, and the order in which they start and end.
 import { applyChange, watchConfigFile } from './config-change.ts';
 import { type AdminOptions, type Parts, type Peers, createClients } from './parts.ts';
-import { createAdopter, findLocalServers, startHousekeeping } from './housekeeping.ts';
+import { createDiscovery } from './discovery.ts';
+import { createAdopter, startHousekeeping } from './housekeeping.ts';
 import { isoTime, type Clock } from '../clock.ts';
 import type { Config, ProviderConfig } from '../config/config.ts';
 import { createAdminDoor } from '../admin/door.ts';
@@ -188,6 +189,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
   const onHealth = peers && ((key: string, shared: SharedHealth) => peers.share('health', key, shared));
   const routing = createRouting({ config, clock, onHealth });
   routing.addProviders([sim]);
+  const discovery = createDiscovery({ client, routing, clock, log, peers, state });
   const live = createLive({ health: routing.health, clock });
   const spool = createUsageSpool({ store, dataFolder: options.dataFolder, clock, log });
   const usage = createUsageRecorder({ store, spool, clock, log, live });
@@ -222,9 +224,8 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     store,
     items,
     routing,
-    discovered:
-      config.file === null ? findLocalServers({ client, routing, clock, log }, peers) : Promise.resolve(),
-    searched: config.file !== null,
+    discovered: discovery.ready,
+    learn: (name) => discovery.learn(name),
     client,
     metrics: metrics && (peers === undefined ? metrics : allMetrics(metrics, peers)),
     inFlightLimit,
@@ -250,6 +251,7 @@ function createParts(options: AppOptions, traces: TraceExporter | undefined): Pa
     traces,
     live,
     metrics,
+    discovery,
     peers,
     state,
   };

@@ -4,7 +4,7 @@ import { LOCAL, noted } from '../accounts/admin.ts';
 import { placeChanges, type Config } from '../config/config.ts';
 import { watchConfig } from '../config/watch.ts';
 import { silentLog, type Logger } from '../log.ts';
-import { loadPrices, refreshModelLists } from './housekeeping.ts';
+import { loadPrices } from './housekeeping.ts';
 import type { Parts } from './parts.ts';
 
 export function watchConfigFile(parts: Parts, reload: () => Promise<unknown>): { close(): void } | undefined {
@@ -38,7 +38,7 @@ export async function applyChange(parts: Parts, reload: () => Promise<Config>): 
     log.info('the configuration was reloaded', { providers: state.config.providers.length });
     for (const warning of next.warnings) log.warn(warning);
     // Not awaited: a provider that is slow to list its models must not delay the next change.
-    if (leads) void refreshModelLists(parts);
+    if (leads) parts.discovery.askAll();
     return [];
   } catch (error) {
     return reportFaults(error, log);

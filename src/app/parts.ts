@@ -12,6 +12,7 @@ import type { UsageSpool } from '../store/usage-spool.ts';
 import type { Clock } from '../clock.ts';
 import { builtinProvider, SIM_URL } from '../config/providers.ts';
 import type { Ids } from '../ids.ts';
+import type { Discovery } from './discovery.ts';
 import { createProviderClient, type ProviderClient } from '../providers/client.ts';
 import { SIM_MODELS, startSim } from '../sim/sim.ts';
 
@@ -49,6 +50,7 @@ export interface Parts {
   live: Live;
   /** The metrics of this process alone. */
   metrics: Metrics | undefined;
+  discovery: Discovery;
   peers: Peers | undefined;
   state: { config: Config; stopped: boolean };
 }

@@ -93,7 +93,6 @@ function presetProvider(
   };
 }
 
-/** The built-in provider. Its base URLs are added when its server has started. */
 /** Stands for the built-in provider, which gets its port at its first request. */
 export const SIM_URL = 'http://127.0.0.1:0';
 

@@ -32,7 +32,7 @@ export async function countTokens(
     const { maxValues } = config.limits;
     const inbound = readRequest(protocol, await exchange.readBody(), maxValues, counting.readEnvelope);
     const forwarded = protocol.client.forwardedHeaders(exchange.headers, exchange.query);
-    await deps.discovered;
+    await deps.learn(inbound.model);
     const { stored } = protocol.client;
     const references = stored && (await resolveReferences(inbound, stored, key.accountId, deps));
     const query = routingQuery(references?.routed ?? inbound, key, forwarded.longContext);

@@ -103,10 +103,10 @@ export interface GatewayDeps {
   /** What accounts may ask for again, and what is sealed for them. */
   items: SealedItems;
   routing: Routing;
-  /** Resolves when the search for local servers is over. */
+  /** Resolves when the first search for local servers is over. */
   discovered: Promise<void>;
-  /** It is over, so a request need not wait for a promise. */
-  searched: boolean;
+  /** What has to be waited for before this name of a model is resolved, such as a provider's list; undefined: nothing. */
+  learn: (name: string) => Promise<void> | undefined;
   client: ProviderClient;
   /** Called at the end of each admitted request, in this order. */
   observers: readonly Observer[];

@@ -41,7 +41,6 @@ export async function infer(
     const inbound = readRequest(protocol, bytes, limits.maxValues, undefined, relayedPath);
     const readAt = clock.monotonic();
     const forwarded = client.forwardedHeaders(headers, exchange.query);
-    if (!deps.searched) await deps.discovered;
     let query = routingQuery(inbound, key, forwarded.longContext);
     let resolving = resolveTargets(query, cancellation, deps);
     let resolution = resolving instanceof Promise ? await resolving : resolving;

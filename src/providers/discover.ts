@@ -185,7 +185,7 @@ export async function readWindows(
   { timeoutMs }: { timeoutMs: number },
 ): Promise<Windows> {
   const base = Object.values(provider.baseUrls)[0];
-  if (base === undefined || !isModelServer(provider, new URL(base))) return new Map();
+  if (base === undefined || !hasWindows(provider)) return new Map();
   const { origin } = new URL(base);
   const deadline = cancelledAfter(timeoutMs);
   const headers = listHeaders(provider);
@@ -205,8 +205,11 @@ export async function readWindows(
   return new Map(found.filter((pair): pair is [string, number] => isWindow(pair)).slice(0, MOST_MODELS));
 }
 
-/** On this machine, by the name or the port of a known server: others would only wonder at the requests. */
-function isModelServer({ name }: ProviderConfig, { hostname, port }: URL): boolean {
+/** Whether it is a model server on this machine, by the name or the port of a known one: others would only wonder at the requests. */
+export function hasWindows({ name, baseUrls }: ProviderConfig): boolean {
+  const base = Object.values(baseUrls)[0];
+  if (base === undefined) return false;
+  const { hostname, port } = new URL(base);
   return isLoopback(hostname) && (name in SERVERS || LOCAL_PORTS.has(port));
 }
 

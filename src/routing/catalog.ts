@@ -1,12 +1,14 @@
 // Names to targets, in this order: a route, `provider/model`, a model that providers list; and the names that a key
 // may use, with what some target of each can do. Built once for a configuration and the discovered models; look-ups are maps.
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
+import { STAND_IN } from '../canonical/stand-in.ts';
 import type { Config, ProviderConfig, RouteConfig } from '../config/config.ts';
 import type { ReplyHolds } from '../protocols/protocol.ts';
 import type { ModelInfo } from './model-info.ts';
 import {
   type Providers,
   createTargets,
+  isBuiltin,
   remember,
   type Discovered,
   type Target,
@@ -25,6 +27,8 @@ export interface Entry {
 
 export interface Catalog {
   find(name: string): Entry | undefined;
+  /** Whether the name has a target, and not the built-in one that stands in for others. */
+  has(name: string): boolean;
   /** Every name worth listing: `auto`, routes, listed models once, `provider/name` of providers without a list. */
   entries(): readonly Entry[];
   /** `provider/model` of providers that are in no list, but can be asked: the built-in one's. */
@@ -50,12 +54,12 @@ interface CatalogOptions {
 }
 
 export function createCatalog({ providers, routes, discovered, models, now }: CatalogOptions): Catalog {
-  const { all, shown } = providers;
+  const { all, shown, auto: inAuto } = providers;
   const byName = new Map(all.map((provider) => [provider.name, provider]));
   const targetOf = createTargets(models, discovered, now);
   const routed = routeEntries(routes, byName, targetOf);
   const listed = listedEntries(shown, targetOf);
-  const auto = entry('auto', 'route', autoTargets(shown, discovered, targetOf));
+  const auto = entry('auto', 'route', autoTargets(inAuto, discovered, targetOf));
   const single = new Map<string, Entry>();
   let entries: readonly Entry[] | undefined;
 
@@ -87,6 +91,7 @@ export function createCatalog({ providers, routes, discovered, models, now }: Ca
 
   return {
     find,
+    has: (name) => find(name)?.targets.some(({ upstream }) => upstream !== STAND_IN) ?? false,
     // Made at the first question, since a gateway may never be asked for its names.
     entries: () => (entries ??= listEntries()),
     unlisted() {
@@ -131,7 +136,8 @@ function listedEntries(shown: readonly ProviderConfig[], targetOf: TargetOf): Ma
   return new Map([...chains].map(([name, chain]) => [name, entry(name, 'model', [...chain])]));
 }
 
-/** Every listed model in order, then the default model of each provider that lists none. */
+/** Every listed model in order, then the default model of each provider that lists none. The built-in provider is there only to stand in
+ *  for others. */
 function autoTargets(
   shown: readonly ProviderConfig[],
   discovered: Discovered,
@@ -148,7 +154,10 @@ function autoTargets(
     ),
   ];
   // `auto` exists if there is any model at all.
-  return [...new Set(found.length > 0 ? found : targets(first))];
+  const chosen = new Set(found.length > 0 ? found : targets(first));
+  return [...chosen].map((target) =>
+    isBuiltin(target.provider) ? { ...target, upstream: STAND_IN } : target,
+  );
 }
 
 /** For a server without a preset model: the first one in its list that does not only embed. */

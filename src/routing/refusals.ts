@@ -16,19 +16,24 @@ interface Known {
   leftOut: Config['leftOut'];
   /** Whether the key may use only some of the models. */
   limited: boolean;
+  /** The file names some of `leftOut`: they would be in `auto`. */
+  lacksKeys: boolean;
+  /** `provider/NAME`, or the names that the key may use, of providers that have not listed their models. */
+  open: readonly string[];
 }
 
 export function unknownModel(name: string, known: Known): GatewayError {
   const safe = withoutKeys(name);
   const shown = safe.length > MOST_SHOWN ? `${safe.slice(0, MOST_SHOWN)}…` : safe;
-  const why = reasonOf(name, known.leftOut) ?? hint(name, known);
+  const why = reasonOf(name, known) ?? hint(name, known);
   return new GatewayError('model_not_found', `There is no model \`${shown}\` here${why}`, { param: 'model' });
 }
 
 /** The model would exist if its provider had what it lacks. */
-function reasonOf(name: string, leftOut: Config['leftOut']): string | undefined {
+function reasonOf(name: string, { leftOut, lacksKeys, open }: Known): string | undefined {
+  const inAuto = name === 'auto' && lacksKeys && open.length === 0;
   const meant = leftOut.filter(
-    ({ provider, names }) => name.startsWith(`${provider}/`) || names.includes(name),
+    ({ provider, names }) => inAuto || name.startsWith(`${provider}/`) || names.includes(name),
   );
   if (meant.length === 0) return undefined;
   const reasons = meant.map(({ provider, why }) => `provider ${provider} is left out (${why})`).join(', ');
@@ -59,12 +64,21 @@ export function allCooling(ms: number): GatewayError {
   });
 }
 
-function hint(name: string, { usable, targets, limited }: Known): string {
+function hint(name: string, { usable, targets, open, limited }: Known): string {
   const near = nearTo(name, usable, targets);
-  if (near.length > 0) return `. Did you mean ${quoted(near)}?`;
+  if (near.length > 0) return `. Did you mean ${quoted(near)}?${openHint(open)}`;
+  if (usable.length === 0 && open.length > 0) return `.${openHint(open)}`;
   if (usable.length === 0) return limited ? '. This key may use no model.' : '. There is none at all.';
   const rest = usable.length - MOST_NAMES;
-  return `. ${limited ? 'This key may use' : 'Known are'} ${quoted(usable.slice(0, MOST_NAMES))}${rest > 0 ? ` and ${rest} more` : ''}.`;
+  const shown = quoted(usable.slice(0, MOST_NAMES));
+  return `. ${limited ? 'This key may use' : 'Known are'} ${shown}${rest > 0 ? ` and ${rest} more` : ''}.${openHint(open)}`;
+}
+
+/** Providers whose lists are not known are named, since the model may be there. */
+function openHint(open: readonly string[]): string {
+  if (open.length === 0) return '';
+  const shown = quoted(open.slice(0, MOST_NAMES));
+  return ` The models of some providers are not known: ask for ${shown}.`;
 }
 
 /** For a name with a provider: first the same model at others, then names spelt alike. */

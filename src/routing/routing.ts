@@ -16,7 +16,15 @@ import {
 } from './catalog.ts';
 import { createModelInfo } from './model-info.ts';
 import { createHealth, type Health, type SharedHealth } from './health.ts';
-import { forgetChanged, isOnLoopback, mergeProviders, type Providers, type Target } from './targets.ts';
+import {
+  type Discovered,
+  forgetChanged,
+  isBuiltin,
+  isOnLoopback,
+  mergeProviders,
+  type Providers,
+  type Target,
+} from './targets.ts';
 import type { GatewayError } from '../errors.ts';
 import { noneAdmitted, noneFits, unknownModel } from './refusals.ts';
 import { outlines } from '../protocols/outlines.ts';
@@ -74,10 +82,12 @@ export interface Routing {
   model(name: string, allowed: readonly string[] | null): ModelEntry | undefined;
   /** `model_not_found`, with the reason or the names that are alike. */
   unknown(name: string, allowed: readonly string[] | null): GatewayError;
-  /** Sets the list of models that a provider without one in the file reports. */
-  setDiscovered(provider: string, models: readonly string[]): void;
-  /** Sets the windows that a local server reports for its models, in tokens. */
-  setWindows(provider: string, windows: ReadonlyMap<string, number>): void;
+  /** Whether the name has a target now, other than the built-in one that stands in for others. */
+  has(name: string): boolean;
+  /** Sets the list of models that a provider without one in the file reports. False: it is known already. */
+  setDiscovered(provider: string, models: readonly string[]): boolean;
+  /** Sets the windows that a local server reports for its models, in tokens. False: they are known already. */
+  setWindows(provider: string, windows: ReadonlyMap<string, number>): boolean;
   /** The names of this provider's models, as it knows them: those of the file, else those that it reported. */
   modelsOf(provider: ProviderConfig): string[];
   /** Adds providers found after the start: local servers, `sim`. A known name is replaced; a provider that the file names gets the
@@ -107,16 +117,22 @@ export function createRouting(options: {
   const discovered = new Map<string, readonly string[]>();
   const added = new Map<string, ProviderConfig>();
   let config = options.config;
-  let providers: Providers = { all: [], shown: [] };
+  let providers: Providers = { all: [], shown: [], auto: [] };
+  /** No other provider than the built-in one was ever configured or found. */
+  let standsIn = true;
   let names = rebuiltNames();
 
   function rebuiltNames(): Names {
     const before = providers;
-    providers = mergeProviders(config.providers, added);
+    const { routes, leftOut, file } = config;
+    // Without a file, everything that could be configured is left out.
+    const lacksKeys = file !== null && leftOut.length > 0;
+    standsIn &&= !lacksKeys && [...config.providers, ...added.values()].every(isBuiltin);
+    providers = mergeProviders(config.providers, added, standsIn);
     forgetChanged(before, providers, health);
-    const { routes, leftOut } = config;
     const catalog = createCatalog({ providers, routes, discovered, models, now: clock.now() });
-    return { catalog, listing: createListing(catalog), leftOut };
+    const open = providers.shown.filter((provider) => isOpen(provider, discovered)).map(({ name }) => name);
+    return { catalog, listing: createListing(catalog), leftOut, lacksKeys, open };
   }
 
   return {
@@ -130,12 +146,18 @@ export function createRouting(options: {
     model: (name, allowed) => names.listing.model(name, allowed),
     unknown: (name, allowed) => unknownName(name, allowed, names),
     providers: () => providers.all,
+    has: (name) => names.catalog.has(name),
     setDiscovered(provider, list) {
+      const known = discovered.get(provider);
+      if (known?.length === list.length && known.every((name, at) => name === list[at])) return false;
       discovered.set(provider, [...list]);
       names = rebuiltNames();
+      return true;
     },
     setWindows(provider, windows) {
-      if (models.setWindows(provider, windows)) names = rebuiltNames();
+      const changed = models.setWindows(provider, windows);
+      if (changed) names = rebuiltNames();
+      return changed;
     },
     modelsOf: ({ name, models: listed }) =>
       listed?.map(({ upstream }) => upstream) ?? [...(discovered.get(name) ?? [])],
@@ -165,6 +187,14 @@ interface Names {
   catalog: Catalog;
   listing: Listing;
   leftOut: Config['leftOut'];
+  /** The file names providers that are left out. */
+  lacksKeys: boolean;
+  /** Providers whose models are not known: clients may ask them for any name. */
+  open: readonly string[];
+}
+
+function isOpen({ name, models, source }: ProviderConfig, discovered: Discovered): boolean {
+  return models === null && source !== 'builtin' && (discovered.get(name) ?? []).length === 0;
 }
 
 type Skipped = PassedOver[];
@@ -221,14 +251,22 @@ function findEntry({ model, allowed }: RoutingQuery, names: Names): Entry {
 function unknownName(
   name: string,
   allowed: readonly string[] | null,
-  { listing, leftOut }: Names,
+  { listing, leftOut, lacksKeys, open }: Names,
 ): GatewayError {
   return unknownModel(name, {
     usable: listing.names(allowed),
     targets: listing.targets(allowed),
     leftOut: allowed?.includes(name) === false ? [] : leftOut,
     limited: allowed !== null,
+    lacksKeys,
+    open: open.flatMap((provider) => askableAt(provider, allowed)),
   });
+}
+
+/** What this key may ask a provider for whose models are not known. */
+function askableAt(provider: string, allowed: readonly string[] | null): string[] {
+  if (allowed === null) return [`${provider}/NAME`];
+  return allowed.filter((name) => name.startsWith(`${provider}/`));
 }
 
 /** Targets that the key may use; the others are added to `skipped`. */

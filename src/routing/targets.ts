@@ -78,20 +78,27 @@ export function remember<Value>(map: Map<string, Value>, key: string, value: Val
 
 export interface Providers {
   all: readonly ProviderConfig[];
-  /** Providers in `auto` and in the lists: the built-in one only if there is no other or the file names it. */
+  /** Providers in the lists: the built-in one only if there is no other or the file names it. */
   shown: readonly ProviderConfig[];
+  /** Providers of `auto`: the built-in one only if it stands in for others. */
+  auto: readonly ProviderConfig[];
 }
 
+export const isBuiltin = ({ source }: Pick<ProviderConfig, 'source'>): boolean => source === 'builtin';
+
+/** `standsIn`: no other provider was ever configured or found. Later, `auto` never answers with the user's own prompt. */
 export function mergeProviders(
   configured: readonly ProviderConfig[],
   added: ReadonlyMap<string, ProviderConfig>,
+  standsIn: boolean,
 ): Providers {
   const names = new Set(configured.map(({ name }) => name));
   const named = configured.map((provider) => withAddress(provider, added.get(provider.name)));
   const found = [...added.values()].filter(({ name }) => !names.has(name));
-  const others = [...named, ...found.filter(({ source }) => source !== 'builtin')];
+  const others = [...named, ...found.filter((provider) => !isBuiltin(provider))];
   const all = [...named, ...found];
-  return { all, shown: others.length > 0 ? others : all };
+  const shown = others.length > 0 ? others : all;
+  return { all, shown, auto: standsIn ? shown : shown.filter((provider) => !isBuiltin(provider)) };
 }
 
 /** The built-in provider's address is known only once it listens, also where the file names it. */

@@ -40,7 +40,7 @@ export async function showModel(exchange: Exchange, deps: GatewayDeps, id: strin
     deps.store,
     deps.clock.now(),
   );
-  await deps.discovered;
+  await deps.learn(id);
   const entry = faultOfModelName(id) === undefined ? deps.routing.model(id, key.models) : undefined;
   if (entry === undefined) {
     const { message } = deps.routing.unknown(id, key.models);

@@ -1,8 +1,11 @@
 // The models of the simulated provider and how each of them replies.
+import { STAND_IN } from '../canonical/stand-in.ts';
 import { GatewayError } from '../errors.ts';
 
 export type Behaviour =
   | { kind: 'echo' }
+  /** As echo, but nobody can take its reply for that of a model. */
+  | { kind: 'stand-in' }
   /** Replies with `words`, `pauseMs` apart. */
   | { kind: 'recite'; words: string; pauseMs: number }
   /** Closes the connection after `deltas` stream deltas of `words`. */
@@ -28,10 +31,13 @@ const BEHAVIOURS: ReadonlyMap<string, Behaviour> = new Map<string, Behaviour>([
   ['cut', { kind: 'cut', words: WORDS, deltas: 3 }],
 ]);
 
+const STANDING_IN: Behaviour = { kind: 'stand-in' };
+
+/** The models that clients can ask for. */
 export const SIM_MODELS: readonly string[] = [...BEHAVIOURS.keys()];
 
 export function behaviourOf(model: string): Behaviour {
-  const behaviour = BEHAVIOURS.get(model);
+  const behaviour = model === STAND_IN ? STANDING_IN : BEHAVIOURS.get(model);
   if (behaviour === undefined) throw unknownModel(model);
   return behaviour;
 }

@@ -11,6 +11,7 @@ import type {
 } from '../canonical/request.ts';
 import { describePart, promptOf, type Prompt } from './prompt.ts';
 import { valueFor } from './schema-value.ts';
+import { GatewayError } from '../errors.ts';
 import { plural } from '../plural.ts';
 import { isObject } from '../canonical/json.ts';
 
@@ -27,6 +28,32 @@ export function echoReply(request: GenerationRequest, identity: ReplyIdentity): 
   const text = calls.length > 0 ? '' : replyText(request, prompt);
   const { parts, stop } = limitParts(request, reasoningFor(request, prompt), text, calls);
   return { ...identity, model: request.model, parts, stop, usage: usageOf(request, parts) };
+}
+
+/** The first line of what stands in for a model. */
+const NOTICE =
+  '[This is not a model: the gateway has no provider, and its simulated one repeats what you wrote.]';
+
+/**
+ * The same where no provider was configured or found. Its first line says so; and nothing is made up that a program would use unread:
+ * no call of a tool, no structured output. Throws GatewayError `invalid_request` if the request wants nothing else.
+ */
+export function standInReply(request: GenerationRequest, identity: ReplyIdentity): Reply {
+  const wanted = isCallForced(request) ? 'call of a tool' : request.responseFormat && 'JSON';
+  if (wanted !== undefined) {
+    throw new GatewayError(
+      'invalid_request',
+      `the gateway has no provider, and its simulated one makes up no ${wanted} for \`auto\`; configure a provider, or ask for sim/echo`,
+      { param: 'model' },
+    );
+  }
+  const { answer } = promptOf(request);
+  const { parts, stop } = limitParts(request, undefined, answer, [], `${NOTICE}\n\n`);
+  return { ...identity, model: request.model, parts, stop, usage: usageOf(request, parts) };
+}
+
+function isCallForced({ toolChoice: choice = { type: 'auto' } }: GenerationRequest): boolean {
+  return choice.type === 'allowed' ? choice.mode === 'required' : ['required', 'tool'].includes(choice.type);
 }
 
 /** A reply with this text, whatever the request asks. */
@@ -65,12 +92,13 @@ function wantsReasoning({ reasoning, protocol }: GenerationRequest, prompt: Prom
 
 type Call = Extract<ReplyPart, { type: 'tool_call' }>;
 
-/** Spends the token limit on reasoning first, then on text up to a stop sequence, then on calls that fit as a whole. */
+/** Spends the token limit on reasoning first, then on the notice and the text up to a stop sequence, then on calls that fit as a whole. */
 function limitParts(
   request: GenerationRequest,
   reasoning: string | undefined,
   text: string,
   calls: Call[],
+  notice = '',
 ): { parts: ReplyPart[]; stop: StopReason } {
   const budget = createTokenBudget(request.maxOutputTokens);
   const parts: ReplyPart[] = [];
@@ -79,7 +107,7 @@ function limitParts(
     if (head !== '') parts.push({ type: 'reasoning', text: head, signature: signatureOf(head) });
   }
   const { before, sequence } = cutAtStop(text, request.stop ?? []);
-  const head = budget.take(before);
+  const head = budget.take(notice + before);
   if (head !== '') parts.push({ type: 'text', text: head });
   for (const call of calls) if (budget.takeWhole(call.name + call.arguments)) parts.push(call);
   return { parts, stop: stopFor(budget.exhausted, sequence, calls.length > 0) };

@@ -8,7 +8,15 @@ import type { Ids } from '../ids.ts';
 import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
 import { behaviourOf } from './behaviours.ts';
 import type { Behaviour } from './behaviours.ts';
-import { echoReply, eventsOf, inputTokens, textReply, type ReplyIdentity, wordsOf } from './model.ts';
+import {
+  echoReply,
+  eventsOf,
+  inputTokens,
+  standInReply,
+  textReply,
+  type ReplyIdentity,
+  wordsOf,
+} from './model.ts';
 
 export interface Exchange {
   protocol: Protocol;
@@ -16,6 +24,9 @@ export interface Exchange {
   clock: Clock;
   ids: Ids;
 }
+
+/** Behaviours that have a reply. */
+type Speaking = Exclude<Behaviour, { kind: 'fail' | 'silent' }>;
 
 const ID_PREFIX = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const satisfies Record<
   GenerationRequest['protocol'],
@@ -30,8 +41,7 @@ export async function respond(request: GenerationRequest, exchange: Exchange): P
   if (behaviour.kind === 'silent') return;
   const created = Math.floor(exchange.clock.now() / 1000);
   const identity: ReplyIdentity = { id: ID_PREFIX[request.protocol] + exchange.ids.random(24), created };
-  const reply =
-    behaviour.kind === 'echo' ? echoReply(request, identity) : textReply(request, behaviour.words, identity);
+  const reply = replyOf(request, behaviour, identity);
   const context: ReplyContext = {
     ids: exchange.ids,
     created,
@@ -43,6 +53,18 @@ export async function respond(request: GenerationRequest, exchange: Exchange): P
   };
   if (request.stream) await sendStream(reply, behaviour, context, exchange);
   else await sendJsonReply(reply, behaviour, context, exchange);
+}
+
+function replyOf(request: GenerationRequest, behaviour: Speaking, identity: ReplyIdentity): Reply {
+  switch (behaviour.kind) {
+    case 'echo':
+      return echoReply(request, identity);
+    case 'stand-in':
+      return standInReply(request, identity);
+    case 'recite':
+    case 'cut':
+      return textReply(request, behaviour.words, identity);
+  }
 }
 
 /** Rejects fields such as `thread` with a code by which clients retry without them; ignored, the conversation would be lost. */

@@ -181,17 +181,58 @@ describe('sim', () => {
     expect(names(routing)).toEqual(['auto', 'ollama/qwen3']);
   });
 
-  it('is part of both where the file names it, at the address where it listens', () => {
+  it('is in the lists where the file names it, at the address where it listens, but not in auto', () => {
     const routing = withSim([provider('alpha', ['big']), named(null)]);
-    expect(resolved(routing, 'auto')).toEqual(['alpha/big', 'sim/echo']);
+    expect(resolved(routing, 'auto')).toEqual(['alpha/big']);
     expect(names(routing)).toEqual(['auto', 'big', 'sim/echo', 'sim/slow', 'sim/error-500']);
     expect(routing.resolve(question('sim/echo')).targets[0]?.provider.baseUrls).toEqual(sim.baseUrls);
   });
 
   it('has only the models that the file lists, under their bare names', () => {
     const routing = withSim([provider('alpha', ['big']), named(['slow'])]);
-    expect(resolved(routing, 'auto')).toEqual(['alpha/big', 'sim/slow']);
+    expect(resolved(routing, 'auto')).toEqual(['alpha/big']);
     expect(names(routing)).toEqual(['auto', 'big', 'slow']);
+  });
+
+  it.each([
+    ['no provider', []],
+    ['itself', [named(null)]],
+    ['some of its models', [named(['slow'])]],
+  ])('stands in for auto, as the model that says so, where the file names %s', (_, providers) => {
+    const { targets } = withSim(providers).resolve(question('auto'));
+    expect(targets.map(({ upstream }) => upstream)).toEqual(['stand-in']);
+  });
+
+  it('answers itself where it is asked for by name', () => {
+    const routing = withSim([named(['slow'])]);
+    expect(routing.resolve(question('sim/slow')).targets[0]?.upstream).toBe('slow');
+    expect(routing.has('auto')).toBe(false);
+    expect(routing.has('sim/slow')).toBe(true);
+    expect(refusal(() => routing.resolve(question('sim/stand-in'))).kind).toBe('model_not_found');
+  });
+
+  it('does not stand in again once there was another provider', () => {
+    const routing = withSim([provider('alpha', ['big'])]);
+    routing.update(config([named(null)]));
+    expect(refusal(() => routing.resolve(question('auto'))).kind).toBe('model_not_found');
+    expect(resolved(routing, 'sim/echo')).toEqual(['sim/echo']);
+  });
+
+  it('does not stand in for a local server whose models are not known, which the refusal names', () => {
+    const routing = withSim([provider('ollama', null), named(null)]);
+    const { kind, message } = refusal(() => routing.resolve(question('auto')));
+    expect(kind).toBe('model_not_found');
+    expect(message).toContain('`ollama/NAME`');
+  });
+
+  it('does not stand in for a provider of the file that lacks its key, which the refusal names', () => {
+    const leftOut = [{ provider: 'mistral', why: 'MISTRAL_API_KEY is not set', names: [] }];
+    const routing = createRouting({
+      config: { ...config([named(null)]), file: '/gateway.yaml', leftOut },
+      clock: fakeClock(),
+    });
+    routing.addProviders([sim]);
+    expect(refusal(() => routing.resolve(question('auto'))).message).toContain('MISTRAL_API_KEY is not set');
   });
 
   it('may stand in a route', () => {

@@ -9,7 +9,7 @@ import type {
   GenerationRequest,
   ToolChoice,
 } from '../../src/canonical/request.ts';
-import { echoReply, eventsOf, inputTokens, wordsOf } from '../../src/sim/model.ts';
+import { echoReply, eventsOf, inputTokens, standInReply, wordsOf } from '../../src/sim/model.ts';
 import { ask, conversation, tool, user } from './requests.ts';
 import { processorTime } from '../helpers/growth.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
@@ -397,3 +397,31 @@ function collected(events: Iterable<StreamEvent>): ReplyPart[] {
   }
   return parts;
 }
+
+describe('a reply that stands in for a model', () => {
+  const NOTICE = /^\[This is not a model: [^\n]+\]\n\n/;
+
+  it('says so in its first line, whatever stop sequences and tools the request has', () => {
+    const given = standInReply(ask('run search now', { stop: [' '], tools: [tool('search')] }), IDENTITY);
+    expect(given.parts).toEqual([{ type: 'text', text: expect.stringMatching(NOTICE) as string }]);
+    expect(given.parts[0]).toMatchObject({ text: expect.stringMatching(/run$/) as string });
+    expect(given.stop).toEqual({ reason: 'stop_sequence', sequence: ' ' });
+  });
+
+  it('keeps to the token limit', () => {
+    const given = standInReply(ask('hi', { maxOutputTokens: 4 }), IDENTITY);
+    expect(given).toMatchObject({
+      parts: [{ type: 'text', text: '[This is not a m' }],
+      stop: { reason: 'length' },
+    });
+  });
+
+  it.each<[string, Partial<GenerationRequest>]>([
+    ['JSON', { responseFormat: { type: 'json_object' } }],
+    ['call of a tool', { toolChoice: { type: 'required' }, tools: [tool('search')] }],
+    ['call of a tool', { toolChoice: { type: 'tool', name: 'search' }, tools: [tool('search')] }],
+    ['call of a tool', { toolChoice: { type: 'allowed', mode: 'required', names: [] }, tools: [] }],
+  ])('makes up no %s that a program would use unread', (what, more) => {
+    expect(() => standInReply(ask('hi', more), IDENTITY)).toThrow(`makes up no ${what}`);
+  });
+});

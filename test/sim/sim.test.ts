@@ -284,3 +284,24 @@ describe('failures of the connection', () => {
     await expect(answer).rejects.toThrow();
   });
 });
+
+describe('standing in for a model', () => {
+  it('says so in its first line, in each protocol and in streams, though it is in no list', async () => {
+    expect(SIM_MODELS).not.toContain('stand-in');
+    const server = await sim();
+    const bodies: [string, object][] = [
+      [CHAT, chat('stand-in')],
+      [CHAT, chat('stand-in', { stream: true })],
+      [MESSAGES, messages('stand-in')],
+      ['/v1/responses', { model: 'stand-in', input: 'hello there' }],
+    ];
+    for (const [path, body] of bodies) {
+      const response = await post(server, path, body);
+      expect(response.status).toBe(200);
+      const text = await response.text();
+      // Each word is a delta of its own in a stream.
+      expect(text).toContain('[This ');
+      expect(text.indexOf('[This ')).toBeLessThan(text.lastIndexOf('hello '));
+    }
+  });
+});

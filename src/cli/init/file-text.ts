@@ -30,7 +30,7 @@ export function fileText({ providers, port, database }: Choice): string {
     'providers:',
     ...providers.flatMap(providerLines),
     ...(simulated
-      ? ['  sim: # the simulated provider: works without a key, delete it when another one works']
+      ? ['  sim: # the simulated provider: works without a key as sim/echo, delete it when another one works']
       : []),
     ...(providers.some(({ variable }) => variable !== undefined) ? [] : EXAMPLE_KEY),
     ...EXAMPLE_SERVER,

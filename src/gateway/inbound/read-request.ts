@@ -10,9 +10,10 @@ import { scanMembers, type Members } from '../../protocols/json/splice.ts';
 import type { ReplyOptions, Envelope, Protocol } from '../../protocols/protocol.ts';
 import { plural } from '../../plural.ts';
 import type { Key } from '../../store/store.ts';
-import type { RoutingQuery, Resolution, Routing } from '../../routing/routing.ts';
+import type { RoutingQuery, Resolution } from '../../routing/routing.ts';
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
+import type { GatewayDeps } from '../exchange.ts';
 import { protocolFor } from '../../routing/catalog.ts';
 
 /** A request that was read. */
@@ -218,7 +219,18 @@ export function relayedTo(resolution: Resolution, { protocol, model, relayedPath
 export function resolveTargets(
   query: RoutingQuery,
   cancellation: Cancellation,
-  { routing, clock }: { routing: Routing; clock: Clock },
+  deps: Pick<GatewayDeps, 'routing' | 'clock' | 'learn'>,
+): Resolution | Promise<Resolution> {
+  const learning = deps.learn(query.model);
+  return learning === undefined
+    ? resolveNow(query, cancellation, deps)
+    : learning.then(() => resolveNow(query, cancellation, deps));
+}
+
+function resolveNow(
+  query: RoutingQuery,
+  cancellation: Cancellation,
+  { routing, clock }: Pick<GatewayDeps, 'routing' | 'clock'>,
 ): Resolution | Promise<Resolution> {
   const resolution = routing.resolve(query);
   if (resolution.waitMs === undefined) return resolution;
