@@ -38,7 +38,7 @@ const SERVING =
   /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\/|node:http2$/;
 /** Commands that do not serve read these. */
 const SHARED =
-  /\/src\/(?:canonical\/request|accounts\/(?:access|admin|json|usage-report)|sim\/behaviours)\.ts$/;
+  /\/src\/(?:canonical\/(?:request|stand-in)|accounts\/(?:access|admin|json|usage-report)|sim\/behaviours)\.ts$/;
 /** What answers requests is one script, because V8 reads an export of another script through a getter. */
 const serving = (id) =>
   SERVING.test(id) && !SHARED.test(id) && !id.endsWith('?copy') && !id.endsWith('direct-client.ts');
