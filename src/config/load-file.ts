@@ -24,10 +24,10 @@ export function loadConfig(options: LoadOptions): Config {
   const found = findFile(options);
   if (found === undefined) return withoutFile(options);
   const source = readFound(found, options);
-  const { file, faults, unset, secret, variables } = readValues(source, options.env);
+  const { file, faults, unset, wrong, secret, variables } = readValues(source, options.env);
   const providers: ProviderConfig[] = [];
   const reasons = new Map([...unset].map(([name, missing]) => [name, notSet(missing)]));
-  const unusable = new Set(unset.keys());
+  const unusable = new Set([...unset.keys(), ...wrong.providers.names]);
   const warnings = [...reasons].map(([name, why]) => `provider ${name} is left out: ${why}`);
   for (const [name, given] of Object.entries(file.providers ?? {})) {
     const read = variables(['providers', name, 'api_key']);
@@ -46,18 +46,19 @@ export function loadConfig(options: LoadOptions): Config {
         ...resolved.faults.map((fault) => ({ ...fault, path: ['providers', name, ...fault.path] })),
       );
   }
-  const routes = resolveRoutes(file.routes ?? {}, { providers, leftOut: unusable, secret });
-  faults.push(...routes.faults, ...tierFaults(file));
+  // Of what has faults itself, nothing can be said.
+  const given = wrong.providers.whole ? {} : (file.routes ?? {});
+  const routes = resolveRoutes(given, { providers, leftOut: unusable, secret });
+  faults.push(...routes.faults, ...(wrong.tiers.whole ? [] : tierFaults(file, wrong.tiers.names)));
   const isLacking = providers.length === 0 && (warnings.length === 0 || options.mayLackProviders !== true);
-  if (faults.length === 0 && isLacking) faults.push(noProvider(warnings));
-  if (faults.length > 0) throw new ConfigError(source.lines(faults));
+  if (isLacking && !faults.some(({ path }) => path[0] === 'providers')) faults.push(noProvider(reasons));
   const leftOut = [...reasons].map(([provider, why]): LeftOut => {
     return { provider, why, names: [...modelNames(source.value, provider), ...routesTo(provider, file)] };
   });
   warnings.push(...bareVariables(source.value), ...routes.warnings);
   const parts = { providers, leftOut, warnings };
   const consent = found.needsConsent ? consentRecord(found.path, options.env) : undefined;
-  return assemble(options, { source, values: file, consent }, parts, routes.routes);
+  return assemble(options, { source, values: file, consent, faults }, parts, routes.routes);
 }
 
 /** The only way to the content of a file: one that needs consent is read with it, or not at all. Throws ConsentError. */
@@ -86,8 +87,8 @@ function routesTo(provider: string, { routes = {} }: FileConfig): string[] {
   );
 }
 
-function tierFaults(file: FileConfig): ConfigFault[] {
-  const tiers = [...tiersOf(file).keys()];
+function tierFaults(file: FileConfig, wrong: ReadonlySet<string>): ConfigFault[] {
+  const tiers = [...tiersOf(file).keys(), ...wrong];
   const chosen = file.default_tier;
   if (chosen === undefined || tiers.includes(chosen)) return [];
   return [{ path: ['default_tier'], message: `is not a tier; ${suggest(chosen, tiers)}` }];
@@ -98,11 +99,15 @@ interface Values {
   faults: ConfigFault[];
   /** The unset variables of each provider that has some. */
   unset: ReadonlyMap<string, string[]>;
+  wrong: Wrong;
   secret: Interpolated['secret'];
   variables: Interpolated['variables'];
 }
 
-/** The file's values after interpolation, without the providers whose variables are not set. */
+/** What has faults, and is left out so that faults of what depends on several values are found, too. */
+type Wrong = Record<'providers' | 'routes' | 'tiers', { whole: boolean; names: Set<string> }>;
+
+/** The file's values after interpolation, without those that have faults and the providers whose variables are not set. */
 function readValues(source: Source, env: Env): Values {
   const { value, missing, secret, variables, faults: open } = interpolate(source.value, env);
   const unset = new Map<string, string[]>();
@@ -116,25 +121,57 @@ function readValues(source: Source, env: Env): Values {
   const read = readSchema(value);
   const empty = new Set(missing.map((item) => formatPath(item.path)));
   if ('faults' in read) faults.push(...read.faults.filter((fault) => !empty.has(formatPath(fault.path))));
-  if (faults.length > 0) throw new ConfigError(source.lines(faults));
-  if ('file' in read && unset.size === 0) return { file: read.file, faults, unset, secret, variables };
-  const rest = readSchema(withoutProviders(value, unset));
-  if ('faults' in rest) throw new ConfigError(source.lines(rest.faults));
-  return { file: rest.file, faults, unset, secret, variables };
+  const broken = [...faults, ...('faults' in read ? read.faults : [])].map(({ path }) => path);
+  const wrong = wrongIn(broken);
+  if ('file' in read && broken.length === 0 && unset.size === 0)
+    return { file: read.file, faults, unset, wrong, secret, variables };
+  const paths = [...broken, ...[...unset.keys()].map((name) => ['providers', name])];
+  const rest = readSchema(withoutPaths(value as Tree, paths));
+  if ('faults' in rest) throw new ConfigError(source.lines([...faults, ...rest.faults]));
+  return { file: rest.file, faults, unset, wrong, secret, variables };
 }
 
-function withoutProviders(value: unknown, unset: Values['unset']): unknown {
-  const { providers, ...rest } = value as { providers: Record<string, unknown> };
-  const usable = Object.entries(providers).filter(([name]) => !unset.has(name));
-  return { ...rest, providers: Object.fromEntries(usable) };
-}
-
-function noProvider(warnings: readonly string[]): ConfigFault {
-  const why = warnings.length > 0 ? `leaves no provider: ${warnings.join(', ')}` : 'names no provider';
-  return {
-    path: ['providers'],
-    message: `${why}; write at least one, like "openai:", or "sim:" to try it out`,
+function wrongIn(paths: readonly Path[]): Wrong {
+  const among = (section: string): Wrong['tiers'] => {
+    const inside = paths.filter((path) => path[0] === section);
+    return {
+      whole: inside.some((path) => path.length === 1),
+      names: new Set(inside.flatMap(([, name]) => (typeof name === 'string' ? [name] : []))),
+    };
   };
+  return { providers: among('providers'), routes: among('routes'), tiers: among('tiers') };
+}
+
+type Tree = Readonly<Record<string, unknown>>;
+
+/** Without each entry of `providers`, `routes` and `tiers`, and each other section, to which a path leads. */
+function withoutPaths(value: Tree, paths: readonly Path[]): Tree {
+  const entries = Object.entries(value).flatMap(([section, content]) => {
+    const inside = paths.filter((path) => path[0] === section);
+    if (inside.length === 0) return [[section, content]];
+    const isList = ['providers', 'routes', 'tiers'].includes(section);
+    if (!isList || inside.some((path) => path.length === 1)) return [];
+    const names = new Set(inside.map(([, name]) => String(name)));
+    const rest = Object.entries(content as Tree).filter(([name]) => !names.has(name));
+    return [[section, Object.fromEntries(rest)]];
+  });
+  return Object.fromEntries(entries) as Tree;
+}
+
+/** `reasons`: why each provider of the file is left out. */
+function noProvider(reasons: ReadonlyMap<string, string>): ConfigFault {
+  const keys = [...reasons].map(([name, why]) => ({
+    name,
+    missing: /^(.+) (?:is|are) not set$/.exec(why)?.[1],
+  }));
+  const needed = keys.map(({ name, missing }) => `${missing ?? ''} for ${name}`);
+  const message =
+    reasons.size === 0
+      ? 'names no provider; write at least one, like "openai:", or "sim:" to try it out'
+      : keys.every(({ missing }) => missing !== undefined)
+        ? `leaves no provider, since no key is set; set ${needed.join(', or ')}; or write "sim:" to try it out`
+        : `leaves no provider: ${[...reasons].map(([name, why]) => `${name} is left out: ${why}`).join(', ')}; write another`;
+  return { path: ['providers'], message };
 }
 
 // Routes: every target must name a provider of the file and, if that provider lists models, one of them.

@@ -2,7 +2,7 @@
 import envPaths from 'env-paths';
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { type Config, ConfigError } from './config.ts';
+import { type Config, type ConfigFault, ConfigError } from './config.ts';
 import type { Source } from './load-source.ts';
 import type { Env } from './variables.ts';
 import { findProviders } from './providers.ts';
@@ -86,7 +86,9 @@ function isSameFolder(one: string, other: string): boolean {
 
 export function assemble(
   options: LoadOptions,
-  from: { source: Source; values: FileConfig; consent: string | undefined } | undefined,
+  from:
+    | { source: Source; values: FileConfig; consent: string | undefined; faults: readonly ConfigFault[] }
+    | undefined,
   parts: Pick<Config, 'providers' | 'warnings' | 'leftOut'>,
   routes: Config['routes'],
 ): Config {
@@ -96,7 +98,7 @@ export function assemble(
     file: from && { path: from.source.path, listen: values?.listen, database: values?.database },
     defaultDatabase: defaultPaths(options.env).database,
   });
-  const lines = [...settings.lines, ...(from?.source.lines(settings.faults) ?? [])];
+  const lines = [...settings.lines, ...(from?.source.lines([...from.faults, ...settings.faults]) ?? [])];
   if (lines.length > 0) throw new ConfigError(lines);
   return {
     file: from?.source.path ?? null,

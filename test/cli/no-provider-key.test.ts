@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createShell, type Shell } from './harness.ts';
 
-const REASON = 'leaves no provider: provider openai is left out: OPENAI_API_KEY is not set';
+const REASON = 'leaves no provider, since no key is set; set OPENAI_API_KEY for openai; or write "sim:"';
 
 function keyless(text = 'providers:\n  openai:\nroutes:\n  fast: [openai/gpt-5-mini]\n'): Shell {
   const shell = createShell();

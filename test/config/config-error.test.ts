@@ -310,6 +310,56 @@ test('a platform’s variables of services are no settings', () => {
   ]);
 });
 
+it('all faults of a file are reported at once, whatever finds them', () => {
+  const text = `listen: { port: 99999 }
+bogus: 1
+database: redis://x
+tiers: { team: fast }
+default_tier: none
+providers:
+  gemini: { modles: [a] }
+  own: { protocol: chat, base_url: 'ftp://x' }
+  sim:
+  openai: { api_key: '\${UNSET}', models: [a] }
+routes:
+  one: [nope/m]
+  two: [openai/a, own/a, gemini/a]
+  three: 5
+otlp: '\${UNSET}'
+`;
+  const found = faultsOf(text).map((line) => /:(\d+) ([\w.[\]]+)/.exec(line)?.slice(1).join(' '));
+  expect(found).toEqual([
+    '1 listen.port',
+    '2 bogus',
+    '3 database',
+    '4 tiers.team',
+    '5 default_tier',
+    '7 providers.gemini.modles',
+    '8 providers.own.base_url',
+    '12 routes.one[0]',
+    '14 routes.three',
+    '15 otlp',
+  ]);
+});
+
+it.each([
+  [
+    'routes name a provider that has faults',
+    'providers:\n  sim:\n  own: { protocol: 5 }\nroutes: { r: [own/m] }\n',
+    1,
+  ],
+  ['all providers are one fault', 'providers: [sim]\nroutes: { r: [own/m] }\n', 1],
+  [
+    'the tiers have faults, of which one is the default',
+    'providers: { sim: }\ntiers: { a: x }\ndefault_tier: a\n',
+    1,
+  ],
+  ['no provider is left of those with faults', 'providers: { own: { protocol: 5 } }\n', 1],
+  ['no provider is there, and another fault', 'bogus: 1\n', 2],
+])('no fault is reported for want of what has a fault itself: %s', (_what, text, count) => {
+  expect(faultsOf(text)).toHaveLength(count);
+});
+
 describe('no fault and no warning repeats a secret', () => {
   const SECRET = 'hunter2-secret';
   const env = { SECRET };

@@ -203,7 +203,7 @@ routes:
 
   it('fails the start if no provider is left', () => {
     expect(faultsOf('providers:\n  openai:\n  gemini:\n')).toEqual([
-      'gateway.yaml:1 providers: leaves no provider: provider openai is left out: OPENAI_API_KEY is not set, provider gemini is left out: GEMINI_API_KEY or GOOGLE_API_KEY is not set; write at least one, like "openai:", or "sim:" to try it out',
+      'gateway.yaml:1 providers: leaves no provider, since no key is set; set OPENAI_API_KEY for openai, or GEMINI_API_KEY or GOOGLE_API_KEY for gemini; or write "sim:" to try it out',
     ]);
   });
 
