@@ -1,5 +1,9 @@
 // Which of the two SQLite packages is taken, and what a user reads where neither can be.
-import { expect, it } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { loadDriver, type Driver } from '../../src/store/sqlite/driver.ts';
 
 const working = class {
@@ -49,14 +53,44 @@ it.each([
     { 'better-sqlite3': NO_BINARY },
     '(better-sqlite3-napi is not installed; better-sqlite3 has no binary); install the gateway again',
   ],
-  ['20.20.2', {}, '(better-sqlite3 is not installed); install Node 22 or newer'],
+  [
+    '20.20.2',
+    {},
+    '(better-sqlite3 is not installed); use Node 22 or newer, or install a C++ compiler, make and Python 3; then install the gateway again (in a checkout: npm ci)',
+  ],
   [
     '20.20.2',
     { 'better-sqlite3': failing('ERR_DLOPEN_FAILED', "The module '/home/u/x.node'\nwas compiled") },
-    '(better-sqlite3 is built for another Node or system); install Node 22 or newer',
+    '(better-sqlite3 is built for another Node or system); use Node 22 or newer, or install a C++ compiler, make and Python 3; then run: npm rebuild better-sqlite3',
   ],
 ])('says in one line what is missing and how to mend it (Node %s)', async (node, installed, words) => {
   const error = (await loadDriver(packages(installed), node).catch((reason: unknown) => reason)) as Error;
   expect(error.message).toContain(`the SQLite engine could not be loaded ${words}`);
   expect(error.message).not.toMatch(/\n|\/home/);
+});
+
+const CHECK = join(import.meta.dirname, '../../bin/check-engine.js');
+
+it.each([
+  ['none is installed', undefined, /better-sqlite3 is not installed[^]*run npm ci again[^]*PostgreSQL/],
+  [
+    'the engine has no binary',
+    "module.exports = class { constructor() { throw new Error('none'); } };",
+    /better-sqlite3 has no binary for this Node/,
+  ],
+  ['it works', 'module.exports = class { close() {} };', /^$/],
+])('the end of an installation says whether the engine is there: %s', (_what, engine, said) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-engine-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  copyFileSync(CHECK, join(folder, 'check-engine.cjs'));
+  if (engine !== undefined) {
+    const place = join(folder, 'node_modules', 'better-sqlite3');
+    mkdirSync(place, { recursive: true });
+    writeFileSync(join(place, 'index.js'), engine);
+  }
+  const { status, stderr } = spawnSync(process.execPath, [join(folder, 'check-engine.cjs')], {
+    encoding: 'utf8',
+  });
+  expect(status).toBe(0);
+  expect(stderr).toMatch(said);
 });

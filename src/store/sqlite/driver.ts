@@ -27,9 +27,13 @@ export async function loadDriver(
       cause ??= error;
     }
   }
+  const isMissing = reasons.at(-1)?.endsWith(NOT_INSTALLED) === true;
   const remedy = hasPrebuilt
     ? 'install the gateway again, with its optional packages: npm i --include=optional'
-    : 'install Node 22 or newer and then the gateway again, or a C++ compiler and then run: npm rebuild better-sqlite3';
+    : `use Node 22 or newer, or install a C++ compiler, make and Python 3; then ${
+        // npm removes an optional package that it cannot compile, so that nothing is left to rebuild.
+        isMissing ? 'install the gateway again (in a checkout: npm ci)' : 'run: npm rebuild better-sqlite3'
+      }`;
   throw new StoreError(
     'unavailable',
     `the SQLite engine could not be loaded (${reasons.join('; ')}); ${remedy}`,
@@ -37,9 +41,11 @@ export async function loadDriver(
   );
 }
 
+const NOT_INSTALLED = 'is not installed';
+
 function reasonOf(error: unknown): string {
   const { code, message = '' } = error as { code?: string; message?: string };
-  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') return 'is not installed';
+  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') return NOT_INSTALLED;
   if (code === 'ERR_DLOPEN_FAILED') return 'is built for another Node or system';
   // The package's own message lists every path that it tried.
   if (message.startsWith('Could not locate the bindings file')) return 'has no binary';
