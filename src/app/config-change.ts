@@ -58,6 +58,7 @@ function fixedSettings(before: Config, after: Config): string[] {
   if (before.otlp !== after.otlp) changed.push('otlp');
   if (before.metrics?.accounts !== after.metrics?.accounts) changed.push('metrics');
   if (before.limits.headerTimeout !== after.limits.headerTimeout) changed.push('limits.header_timeout');
+  if (before.limits.keepAlive !== after.limits.keepAlive) changed.push('limits.keep_alive');
   if (before.limits.requestTimeout !== after.limits.requestTimeout) changed.push('limits.request_timeout');
   return changed;
 }

@@ -41,6 +41,7 @@ export interface Config {
     headerTimeout: number;
     requestTimeout: number;
     writeTimeout: number;
+    keepAlive: number;
     shutdownGrace: number;
   };
   maintenance: boolean;

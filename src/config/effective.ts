@@ -121,6 +121,7 @@ function settings(config: Config, reader: Reader): EffectiveValue[] {
     limit('header_timeout', durationText(limits.headerTimeout)),
     limit('request_timeout', durationText(limits.requestTimeout)),
     limit('write_timeout', durationText(limits.writeTimeout)),
+    limit('keep_alive', durationText(limits.keepAlive)),
     limit('shutdown_grace', durationText(limits.shutdownGrace)),
   ];
 }

@@ -88,6 +88,7 @@ export function limitsOf(given: FileConfig['limits']): Config['limits'] {
     headerTimeout: given?.header_timeout ?? 10_000,
     requestTimeout: given?.request_timeout ?? 60_000,
     writeTimeout: given?.write_timeout ?? 60_000,
+    keepAlive: given?.keep_alive ?? 75_000,
     shutdownGrace: given?.shutdown_grace ?? 30_000,
   };
 }

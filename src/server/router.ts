@@ -42,12 +42,14 @@ const READ = ['GET', 'HEAD'];
 
 const METRICS_PATH = '/metrics';
 
+export const HEALTH = '/health';
+
 const PATHS: ReadonlyMap<string, PathEntry> = new Map<string, PathEntry>([
   ...allProtocols.map(generating),
   ...allProtocols.flatMap(counting),
   ...allProtocols.flatMap(relaying),
   ['/v1/models', { route: { name: 'models' }, methods: READ }],
-  ['/health', { route: { name: 'health' }, methods: READ }],
+  [HEALTH, { route: { name: 'health' }, methods: READ }],
   [METRICS_PATH, { route: { name: 'metrics' }, methods: READ }],
   ['/', { route: { name: 'probe' }, methods: READ }],
   ['/api/hello', { route: { name: 'probe' }, methods: ['HEAD', 'GET'] }],
@@ -199,6 +201,10 @@ export function hostOf(rawHeaders: readonly string[]): string | undefined {
     host = rawHeaders[at + 1];
   }
   return host;
+}
+
+export function hasNoHost(rawHeaders: readonly string[]): boolean {
+  return !rawHeaders.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
 }
 
 interface Listen {

@@ -10,7 +10,7 @@ import { shuttingDown } from '../gateway/inference.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
 import { afterReading, refuseBadHttp } from './bad-request.ts';
 import { ClientRequest, createConnections, type Connections } from './connections.ts';
-import { createHostCheck, hostOf, type HostCheck, answer, route } from './router.ts';
+import { createHostCheck, hasNoHost, HEALTH, hostOf, type HostCheck, answer, route } from './router.ts';
 
 export interface Listening {
   /** Addresses in the order of the configuration. */
@@ -157,7 +157,7 @@ async function serve(
   { deps, site }: Pick<Shared, 'deps' | 'site'>,
 ): Promise<void> {
   try {
-    if (!isOwnHost(request.rawHeaders, deps.current.config.listen)) {
+    if (!isOwnHost(request.rawHeaders, deps.current.config.listen) && !isProbe(request)) {
       throw new GatewayError(
         'forbidden_host',
         'this Host name is not served here (listen.names in the configuration adds one)',
@@ -175,6 +175,11 @@ async function serve(
   } catch (error) {
     refuse(request, error, deps);
   }
+}
+
+/** Health checks of HAProxy, Nagios and the like speak HTTP/1.0 without a Host, which no browser leaves out. */
+function isProbe({ path, rawHeaders }: ClientRequest): boolean {
+  return path === HEALTH && hasNoHost(rawHeaders);
 }
 
 /** Errors, which `serve` alone catches: answered in the client's protocol, and logged. */
@@ -216,7 +221,7 @@ function createListener(handle: Handle, { deps, connections, newRequestId, makeR
       connectionsCheckingInterval: CHECK_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       noDelay: true,
-      keepAliveTimeout: 60_000,
+      keepAliveTimeout: limits.keepAlive,
       // The gateway itself refuses a request without a Host, with the message for a foreign Host.
       requireHostHeader: false,
     },

@@ -111,6 +111,7 @@ describe('defaults', () => {
         headerTimeout: 10_000,
         requestTimeout: 60_000,
         writeTimeout: 60_000,
+        keepAlive: 75_000,
         shutdownGrace: 30_000,
       },
       warnings: [],

@@ -83,6 +83,7 @@ export function config(
       headerTimeout: 1,
       requestTimeout: 1,
       writeTimeout: 1,
+      keepAlive: 1,
       shutdownGrace: 1,
     },
     maintenance: false,

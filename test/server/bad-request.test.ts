@@ -7,7 +7,7 @@ import { gateway } from '../helpers/gateway.ts';
 import { hello, rawClient, rawRequest } from '../helpers/raw-client.ts';
 
 const cases = [
-  ['no Host', 'GET /health HTTP/1.1\r\nconnection: close\r\n\r\n', 403, 'permission_error'],
+  ['no Host', 'GET /v1/models HTTP/1.1\r\nconnection: close\r\n\r\n', 403, 'permission_error'],
   [
     'two Hosts',
     'GET /health HTTP/1.1\r\nhost: localhost\r\nhost: a.example\r\nconnection: close\r\n\r\n',

@@ -247,6 +247,7 @@ const file = mapping({
       header_timeout: may(duration(1)),
       request_timeout: may(duration(1)),
       write_timeout: may(duration(1)),
+      keep_alive: may(duration(1)),
       shutdown_grace: may(duration(0)),
     }),
   ),
