@@ -14,6 +14,7 @@ import {
   StoreError,
   type AdmissionCount,
 } from '../store/store.ts';
+import { LEASE_ID } from '../store/rows.ts';
 import { GatewayError, type Admission, LONG_WAIT_S } from '../errors.ts';
 import type { KeyHeader } from '../protocols/protocol.ts';
 import type { Logger } from '../log.ts';
@@ -23,6 +24,7 @@ import { plural } from '../plural.ts';
 export const KEY_PREFIX = 'sk-gw-';
 /** Base62 characters: 256 bits. */
 const SECRET_LENGTH = 43;
+const KEY_ID = 'key_';
 const ID_LENGTH = 12;
 /** Visible characters of the secret: enough to distinguish keys, too few to help an attacker. */
 const VISIBLE_LENGTH = 6;
@@ -38,7 +40,13 @@ export function hashKey(plaintext: string): string {
   return hash('sha256', plaintext, 'hex');
 }
 
-export type KeySpec = Pick<NewKey, 'account' | 'tier' | 'label' | 'permissions' | 'models' | 'expiresAt'>;
+export interface KeySpec extends Pick<
+  NewKey,
+  'account' | 'tier' | 'label' | 'permissions' | 'models' | 'expiresAt'
+> {
+  /** The key of one `gateway run`: its ID says so, and it is deleted some days after its end. */
+  isLease?: boolean;
+}
 
 interface Dependencies {
   store: Store;
@@ -48,8 +56,9 @@ interface Dependencies {
 
 /** Creates a key, and its account (with `tier`) if it is new. Rejects with StoreError. */
 export async function createKey(deps: Dependencies, spec: KeySpec): Promise<{ key: Key; plaintext: string }> {
-  const { plaintext, ...secret } = newSecret(deps);
-  return { key: await deps.store.createKey({ ...spec, ...secret }), plaintext };
+  const { isLease, ...key } = spec;
+  const { plaintext, ...secret } = newSecret(deps, isLease === true ? LEASE_ID : KEY_ID);
+  return { key: await deps.store.createKey({ ...key, ...secret }), plaintext };
 }
 
 /** Creates a key in place of another, which stays valid for `graceMs` at most. Resolves to undefined if no valid key has this ID.
@@ -64,11 +73,14 @@ export async function replaceKey(
   return result && { ...result, plaintext };
 }
 
-function newSecret({ clock, ids }: Dependencies): ReplacementKey & { plaintext: string } {
+function newSecret(
+  { clock, ids }: Dependencies,
+  idPrefix: string = KEY_ID,
+): ReplacementKey & { plaintext: string } {
   const plaintext = KEY_PREFIX + ids.random(SECRET_LENGTH);
   return {
     plaintext,
-    id: `key_${ids.random(ID_LENGTH)}`,
+    id: idPrefix + ids.random(ID_LENGTH),
     hash: hashKey(plaintext),
     prefix: plaintext.slice(0, KEY_PREFIX.length + VISIBLE_LENGTH),
     createdAt: clock.now(),

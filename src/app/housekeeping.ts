@@ -12,6 +12,8 @@ const HEALTH_EVERY_MS = 1000;
 /** Interval to read the spool files of other gateways in the data folder. */
 const DRAIN_EVERY_MS = 60_000;
 const PRUNE_EVERY_MS = HOUR_MS;
+/** Time for which ended keys of `gateway run` are still listed. */
+const ENDED_LEASES_KEEP_MS = 3 * 24 * HOUR_MS;
 /** Age at which audit rows are deleted. */
 const AUDIT_KEEP_MS = 400 * 24 * HOUR_MS;
 
@@ -42,6 +44,7 @@ export function startHousekeeping(parts: Parts): Promise<void> {
   repeat(DRAIN_EVERY_MS, () => parts.spool.drain(), parts);
   once(PRUNE_EVERY_MS, () => store.prune(clock.now(), parts.state.config.usage.keep));
   once(PRUNE_EVERY_MS, () => store.pruneItems(clock.now()));
+  once(PRUNE_EVERY_MS, () => store.pruneKeys(clock.now() - ENDED_LEASES_KEEP_MS));
   once(PRUNE_EVERY_MS, () => store.pruneAudit(clock.now() - AUDIT_KEEP_MS));
   peers?.onLead(() => void discovery.ready.then(() => discovery.askAll()));
   return Promise.all([asked, loadPrices(parts.deps)]).then(() => undefined);

@@ -264,7 +264,10 @@ export interface Store {
   replaceKey(id: string, by: ReplacementKey, until: number): Promise<ReplacedKey | undefined>;
 
   findAccount(name: string): Promise<Account | undefined>;
-  /** Oldest first, which is the order of their numbers: of those after `after`, at most `most`. */
+  /** Deletes the keys of `gateway run` that ended before that time. */
+  pruneKeys(before: number): Promise<void>;
+  /** Oldest first, which is the order of their numbers: of those after `after`, at most `most`. `keys`: without the ended ones of
+   *  `gateway run`. */
   listAccounts(after?: number, most?: number): Promise<(Account & { keys: number })[]>;
   /** Resolves to undefined if the account does not exist. */
   assignTier(account: string, tier: string): Promise<Account | undefined>;

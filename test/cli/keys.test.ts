@@ -2,6 +2,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { execute } from '../../src/cli/program.ts';
+import { leaseKey } from '../../src/cli/tools/keys.ts';
+import { createIds } from '../../src/ids.ts';
+import { openStore } from '../../src/store/open.ts';
 import { createShell, NOW } from './harness.ts';
 
 interface Created {
@@ -232,6 +235,22 @@ describe('keys list', () => {
     expect(stdout).toMatch(/two .*expired\n/);
     expect(stdout).toMatch(/three .*active\n/);
     expect(stderr).toBe('');
+  });
+
+  it('does not fill with ended keys of gateway run', async () => {
+    const shell = createShell();
+    await shell.run('keys create --account local --name own');
+    const store = await openStore(join(shell.directory, 'gateway.db'));
+    const context = { clock: shell.context.clock, ids: createIds(), stderr: { write: () => true } };
+    for (let n = 0; n < 3; n += 1) await (await leaseKey(store, context, 'run claude')).end();
+    const running = await leaseKey(store, context, 'run codex');
+    await store.close();
+    const listed = await shell.run('keys list');
+    expect(listed.stdout).toMatch(/own[^]*run codex/);
+    expect(listed.stdout).not.toContain('claude');
+    expect(listed.stderr).toBe('');
+    expect((await shell.run('keys list --all')).stdout.match(/key_run_\w{12} .*run claude/g)).toHaveLength(3);
+    expect(running.plaintext).toMatch(/^sk-gw-/);
   });
 
   it('shows valid keys only, and says how many others there are', async () => {

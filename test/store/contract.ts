@@ -6,6 +6,7 @@ import { HOUR_MS } from '../../src/clock.ts';
 import {
   type Key,
   type KeyPlace,
+  type NewKey,
   type Store,
   type StoredItem,
   type UsageRow,
@@ -154,6 +155,30 @@ export function storeContract(
       expect(await names(0, 2)).toEqual(['alice', 'bob']);
       expect(await names(first?.id)).toEqual(['bob', 'carol']);
       expect(await names(first?.id, 1)).toEqual(['bob']);
+    });
+
+    it('deletes keys of gateway run some time after their end, and counts them until then', async () => {
+      await setTime(HOUR);
+      const lease = (id: string, change: Partial<NewKey>) =>
+        newKey({ id: `key_run_${id}`, expiresAt: 1e14, ...change });
+      await store.createKey(newKey({ id: 'key_own' }));
+      await store.createKey(newKey({ id: 'key_ended', expiresAt: HOUR - 1 }));
+      await store.createKey(newKey({ id: 'key_runner', expiresAt: HOUR - 1 }));
+      await store.createKey(lease('live', {}));
+      await store.createKey(lease('revoked', {}));
+      await store.createKey(lease('expired', { expiresAt: HOUR - 10 }));
+      await store.revokeKey('key_run_revoked', HOUR - 5);
+      const counted = async (): Promise<number | undefined> => (await store.listAccounts())[0]?.keys;
+      expect(await counted()).toBe(4);
+      const ids = async (): Promise<string> =>
+        (await store.listKeys()).map(({ id }) => id.replace(/^key_/, '')).join(' ');
+      await store.pruneKeys(HOUR - 10);
+      expect(await ids()).toBe('own ended runner run_live run_revoked run_expired');
+      await store.pruneKeys(HOUR - 7);
+      expect(await ids()).toBe('own ended runner run_live run_revoked');
+      await store.pruneKeys(HOUR);
+      expect(await ids()).toBe('own ended runner run_live');
+      expect(await counted()).toBe(4);
     });
 
     it('takes account names as they are: no wildcards, no folding, no SQL', async () => {

@@ -4,6 +4,7 @@ import { createdKeyJson, listedKeyJson, replacedKeyJson, revokedKeyJson } from '
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { StoreReader } from '../../store/reader.ts';
+import { isEndedLease } from '../../store/rows.ts';
 import type { Key, Permission, Store } from '../../store/store.ts';
 import { parseExpiry, parseGrace, parseModels, parseName, parsePermissions } from '../args/values.ts';
 import { CliError, type Context } from '../context.ts';
@@ -176,7 +177,8 @@ async function listKeys(options: ListOptions, store: StoreReader, context: Conte
   const shown = options.all === true ? keys : keys.filter((key) => isValid(key, now));
   if (shown.length > 0) await printKeys(shown, context);
   else say(context.stdout, 'No valid keys. Create one: gateway keys create --account NAME');
-  const hidden = keys.length - shown.length;
+  const hidden =
+    options.all === true ? 0 : keys.filter((key) => !isValid(key, now) && !isEndedLease(key, now)).length;
   if (hidden > 0)
     say(
       context.stderr,

@@ -30,7 +30,10 @@ interface KeyLease {
 export async function leaseKey(store: Store, context: Changing, label: string): Promise<KeyLease> {
   const { clock } = context;
   let expiresAt = clock.now() + LIFE_MS;
-  const { key, plaintext } = await createAuditedKey(store, context, localKey(label, expiresAt));
+  const { key, plaintext } = await createAuditedKey(store, context, {
+    ...localKey(label, expiresAt),
+    isLease: true,
+  });
   let cancel = clock.after(TURN_MS, turn);
 
   function turn(): void {

@@ -2,7 +2,7 @@
 // made and changed. Found keys are cached until a change is announced, for a second where changes are not announced; an admission
 // finds out about a change in any case.
 import { type Clock, HOUR_MS } from '../../clock.ts';
-import { BEFORE_ALL_KEYS, existing, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
+import { BEFORE_ALL_KEYS, existing, IS_LEASE, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
 import {
   type Key,
   type KeyPlace,
@@ -35,6 +35,7 @@ const ADD_KEY = {
 };
 const REVOKE = { text: 'UPDATE keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL' };
 const EXTEND = { text: 'UPDATE keys SET expires_at = $2 WHERE id = $1' };
+const PRUNE = { text: `DELETE FROM keys WHERE ${IS_LEASE} AND coalesce(revoked_at, expires_at) < $1` };
 const LOCK = { text: 'SELECT 1 FROM keys WHERE id = $1 FOR UPDATE' };
 const COPY = {
   text: `INSERT INTO keys (id, hash, account_id, prefix, label, permissions, models, created_at, expires_at)
@@ -106,6 +107,9 @@ export function createKeys(connection: Connection, changes: Changes, clock: Cloc
       });
       changes.changed();
       return replaced;
+    },
+    async pruneKeys(before: number): Promise<void> {
+      if ((await connection.run(PRUNE, before)).changes > 0) changes.changed();
     },
     async extendKey(id: string, expiresAt: number): Promise<void> {
       await connection.run(EXTEND, id, expiresAt);

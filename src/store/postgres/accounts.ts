@@ -1,6 +1,6 @@
 // Accounts: look-up, tier, name, and removal with everything that belongs to an account. The number of a removed account is never
 // used again: requests in progress still write under it, and sealed items name it.
-import { toAccount, type AccountRow } from '../rows.ts';
+import { IS_LEASE, toAccount, type AccountRow } from '../rows.ts';
 import type { Account } from '../store.ts';
 import type { Changes } from './changes.ts';
 import type { Connection } from './connection.ts';
@@ -13,7 +13,10 @@ const ITEMS_STEP = 50;
 
 const FIND = { text: 'SELECT * FROM accounts WHERE name = $1' };
 const LIST = {
-  text: `SELECT accounts.*, (SELECT count(*) FROM keys WHERE account_id = accounts.id) AS keys
+  text: `SELECT accounts.*, (
+      SELECT count(*) FROM keys WHERE account_id = accounts.id
+        AND NOT (${IS_LEASE} AND (revoked_at IS NOT NULL OR expires_at <= extract(epoch FROM clock_timestamp()) * 1000))
+    ) AS keys
     FROM accounts WHERE id > $1 ORDER BY id LIMIT $2`,
 };
 const ASSIGN = { text: 'UPDATE accounts SET tier = $2 WHERE name = $1 RETURNING *' };

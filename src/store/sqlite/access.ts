@@ -1,6 +1,6 @@
 // What every request asks of the database: whose its key is, and whether the limit of its account's hour has room; and how keys are
 // made and changed. Found keys are cached until another process may have written (docs/decisions/0006).
-import { BEFORE_ALL_KEYS, existing, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
+import { BEFORE_ALL_KEYS, existing, IS_LEASE, KEY, keyValues, toKey, type KeyRow } from '../rows.ts';
 import type {
   Key,
   KeyPlace,
@@ -48,6 +48,10 @@ export function prepareKeys(db: Db) {
     `${KEY} WHERE (keys.created_at, keys.id) > (@createdAt, @id) AND (@account IS NULL OR accounts.name = @account)
      ORDER BY keys.created_at, keys.id LIMIT @most`,
   );
+  const prune = db.prepare<[before: number, most: number]>(
+    `DELETE FROM keys WHERE id IN
+       (SELECT id FROM keys WHERE ${IS_LEASE} AND coalesce(revoked_at, expires_at) < ? LIMIT ?)`,
+  );
   const replace = prepareReplace(db, findById);
   const { find, forget } = prepareFind(db);
   return {
@@ -71,6 +75,11 @@ export function prepareKeys(db: Db) {
     extendKey(id: string, expiresAt: number): void {
       forget();
       extend.run(expiresAt, id);
+    },
+    /** Returns whether there may be more. */
+    pruneKeys(before: number, most: number): boolean {
+      forget();
+      return prune.run(before, most).changes === most;
     },
     touchKey: (id: string, at: number): void => {
       forget();

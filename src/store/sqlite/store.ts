@@ -42,9 +42,10 @@ export async function openSqlite(file: string, clock: Clock): Promise<Store> {
     used: (accountId, hour) => run((sql) => sql.used.get(accountId, hour) ?? 0),
 
     ...keysOf(connection),
+    pruneKeys: (before) => inSteps(connection, (sql, most) => sql.pruneKeys(before, most)),
 
     findAccount: (name) => run((sql) => sql.findAccount(name)),
-    listAccounts: (after, most) => run((sql) => sql.listAccounts(after, most)),
+    listAccounts: (after, most) => run((sql) => sql.listAccounts(clock.now(), after, most)),
     assignTier: (account, tier) => run((sql) => sql.assignTier(account, tier)),
     renameAccount: (name, to) => run((sql) => sql.renameAccount(name, to)),
     removeAccount: (name) => removeAccount(connection, name),
