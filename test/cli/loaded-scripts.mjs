@@ -6,6 +6,9 @@ import { basename, dirname } from 'node:path';
 import process from 'node:process';
 import { compileFunction } from 'node:vm';
 
+// A command that starts a gateway in the background starts this script again: that one must not run all commands anew.
+if (process.argv.includes('serve')) process.exit(1);
+
 const require = createRequire(import.meta.url);
 // Each line runs the scripts anew; they are compiled once.
 const compiled = new Map();
