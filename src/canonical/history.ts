@@ -8,7 +8,7 @@ import type { DocumentPart, Message, Part, ReasoningPart, GenerationRequest, War
 import { encryptedInSignature } from './thinking-signature.ts';
 import type { Traits } from './traits.ts';
 import type { JsonValue } from './json.ts';
-import { wellFormed, wellFormedValue } from './json.ts';
+import { append, wellFormed, wellFormedValue } from './json.ts';
 
 /** Rules of the protocol that a history is encoded for. */
 export interface HistoryRules {
@@ -137,13 +137,19 @@ function mergeNeighbours(messages: readonly Message[]): Message[] {
       own = false;
       continue;
     }
-    if (!own) merged[merged.length - 1] = last = { ...last, parts: [...last.parts] };
+    if (!own) merged[merged.length - 1] = last = ownCopy(last);
     own = true;
     for (const part of message.parts) last.parts.push(part);
     if (message.prefix === true) last.prefix = true;
-    if (message.native !== undefined) last.native = [...(last.native ?? []), ...message.native];
+    if (message.native !== undefined) append((last.native ??= []), message.native);
   }
   return merged;
+}
+
+/** Its lists may grow. */
+function ownCopy(message: Message): Message {
+  const { parts, native } = message;
+  return { ...message, parts: [...parts], ...(native && { native: [...native] }) };
 }
 
 // -- halves of surrogate pairs, which JSON can spell and strict parsers of providers refuse --

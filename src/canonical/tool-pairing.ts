@@ -14,7 +14,8 @@ interface Call {
   asked: string;
   /** Unique in the conversation. */
   id: string;
-  result?: ToolResultPart;
+  /** In the order in which they came. */
+  results: ToolResultPart[];
 }
 
 /** Some gateways pack a reasoning signature into ids, as `<id>__thought__<signature>`; clients replay it to us. */
@@ -89,7 +90,7 @@ function withUniqueIds(turn: Message, calls: Call[], unique: (id: string) => str
   const parts = turn.parts.map((part): Part => {
     if (part.type !== 'tool_call') return part;
     const asked = bareId(part.id);
-    const call: Call = { asked, id: unique(asked) };
+    const call: Call = { asked, id: unique(asked), results: [] };
     calls.push(call);
     if (call.id === part.id) return part;
     warn('quiet', 'messages.toolCall', 'ids of tool calls were made unique');
@@ -111,19 +112,18 @@ function answer(calls: readonly Call[], between: readonly Message[], warn: Warn)
       if (part.type !== 'tool_result') parts.push(part);
       else if (call === undefined) append(parts, orphan(part, warn));
       else {
-        if (call.result === undefined) answered.push(call);
+        if (call.results.length === 0) answered.push(call);
         if (parts.length > 0 || rest.length > 0) {
           warn('quiet', 'messages.toolResult', 'results of tools were put directly after their calls');
         }
-        call.result = addResult(call, part, warn);
+        call.results.push(part);
       }
     }
     if (parts.length === 0) append(native, message.native ?? []);
     else rest.push({ ...message, parts });
   }
-  const results = [...answered, ...calls.filter((call) => call.result === undefined)].map(
-    (call) => call.result ?? interrupted(call, warn),
-  );
+  const open = calls.filter((call) => call.results.length === 0);
+  const results = [...answered, ...open].map((call) => resultOf(call, warn));
   if (results.length === 0) return rest;
   return [{ role: 'user', parts: results, ...(native.length > 0 && { native }) }, ...rest];
 }
@@ -143,19 +143,21 @@ function createCallFinder(calls: readonly Call[]): (part: ToolResultPart) => Cal
   };
 }
 
-function addResult(call: Call, part: ToolResultPart, warn: Warn): ToolResultPart {
-  const result = part.callId === call.id ? part : { ...part, callId: call.id };
-  const earlier = call.result;
-  if (earlier === undefined) return result;
+/** Its last result, with earlier ones behind it. */
+function resultOf(call: Call, warn: Warn): ToolResultPart {
+  const newest = [...call.results].reverse();
+  const [last] = newest;
+  if (last === undefined) return interrupted(call, warn);
+  const result = last.callId === call.id ? last : { ...last, callId: call.id };
+  if (newest.length === 1) return result;
   warn(
     'changed',
     'messages.toolResult',
     'of two results of one call the last stands first, the other after it',
   );
-  if (typeof result.content === 'string' && typeof earlier.content === 'string') {
-    return { ...result, content: `${result.content}\n${earlier.content}` };
-  }
-  return { ...result, content: [...asParts(result.content), ...asParts(earlier.content)] };
+  const texts = newest.flatMap(({ content }) => (typeof content === 'string' ? [content] : []));
+  if (texts.length === newest.length) return { ...result, content: texts.join('\n') };
+  return { ...result, content: newest.flatMap(({ content }) => asParts(content)) };
 }
 
 function interrupted(call: Call, warn: Warn): ToolResultPart {

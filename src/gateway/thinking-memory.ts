@@ -169,14 +169,23 @@ export function withRecalledThinking(
 
 /** Thinking from before the first call becomes the start of the turn. */
 function placed(parts: readonly Part[], { thinking, extras = [] }: StoredTurn): Part[] {
-  const after = (calls: number): Part[] =>
-    thinking.filter(({ callsBefore }) => callsBefore === calls).map(({ part }) => part);
-  const result = after(0);
+  const result: Part[] = [];
+  // Both lists are in the order of the calls.
+  let next = 0;
+  const addUpTo = (calls: number): void => {
+    for (; (thinking[next]?.callsBefore ?? Infinity) <= calls; next++) {
+      const placed = thinking[next];
+      if (placed !== undefined) result.push(placed.part);
+    }
+  };
+  // Of two of one call the first counts.
+  const extraOf = new Map([...extras].reverse().map((extra) => [extra.call, extra]));
+  addUpTo(0);
   let calls = 0;
   for (const part of parts) {
     if (part.type === 'tool_call') {
-      if (calls > 0) result.push(...after(calls));
-      const [signed] = extras.filter(({ call }) => call === calls);
+      addUpTo(calls);
+      const signed = extraOf.get(calls);
       calls++;
       result.push(signed ? { ...part, extra: { ...signed.extra, ...part.extra } } : part);
     } else result.push(part);

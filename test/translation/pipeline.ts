@@ -50,14 +50,16 @@ export function mover(client: ProtocolName, provider: ProtocolName, restore = NO
   return createTranslation(opening, request, protocols[client].client, context(client));
 }
 
+const MAX_FRAME = 1 << 20;
+
 export interface Sent {
   text: string;
   complete: boolean;
 }
 
 /** What a client gets of these network chunks, until the answer is complete or failed. */
-export function send(chunks: readonly Buffer[], to: FrameWriter, clean = true): Sent {
-  const splitter = createSplitter({ maxFrame: 1 << 20 });
+export function send(chunks: readonly Buffer[], to: FrameWriter, clean = true, maxFrame = MAX_FRAME): Sent {
+  const splitter = createSplitter({ maxFrame });
   const out: Buffer[] = [];
   const steps = chunks.map((chunk) => () => {
     const run = splitter.run(chunk);

@@ -4,7 +4,7 @@
 // And the bytes of a translated request.
 import { randomBytes } from 'node:crypto';
 import { wellFormed, type JsonObject, type JsonValue, wellFormedJson } from '../../canonical/json.ts';
-import { JsonSource, rangesOf, skipSpace, skipValue, type Member, type Range } from './splice.ts';
+import { JsonSource, rangesOf, skipSpace, skipValue, type Range } from './splice.ts';
 
 /** The object, as it would be written -> the text to write instead. */
 const texts = new WeakMap<object, string>();
@@ -163,7 +163,7 @@ export function keepSource(source: Buffer | string, places: readonly ArgumentsPa
   if (places.length === 0) return;
   const bytes = typeof source === 'string' ? Buffer.from(source) : source;
   const text = new JsonSource(bytes);
-  const known = new Map<string, readonly Member[]>();
+  const known = new Map<string, Places>();
   let from = 0;
   for (const place of places) {
     const value = place.holder[place.name];
@@ -228,18 +228,24 @@ function says(json: string, value: JsonValue): boolean {
   }
 }
 
+/** What stands in an object or a list, by name or index. Of members of one name the last is the one that was parsed. */
+type Places = ReadonlyMap<string, Range>;
+
+function placesIn(bytes: Buffer, { start, end }: Range): Places {
+  return new Map(rangesOf(bytes, start, end).map((item) => [item.name, item]));
+}
+
 function locate(
   bytes: Buffer,
   { steps, name }: ArgumentsPath,
-  known: Map<string, readonly Member[]>,
+  known: Map<string, Places>,
 ): Range | undefined {
   let range: Range | undefined = { start: bytes.findIndex((byte) => byte > 0x20), end: bytes.length };
   let place = '';
   for (const step of [...steps, name]) {
-    let members = known.get(place);
-    if (members === undefined) known.set(place, (members = rangesOf(bytes, range.start, range.end)));
-    // Of members of one name the last is the one that was parsed.
-    range = typeof step === 'number' ? members[step] : members.findLast((member) => member.name === step);
+    let places = known.get(place);
+    if (places === undefined) known.set(place, (places = placesIn(bytes, range)));
+    range = places.get(String(step));
     if (range === undefined) return undefined;
     place += `/${step}`;
   }

@@ -7,6 +7,7 @@ import type {
   GenerationRequest,
   NativeField,
   ProtocolName,
+  Tool,
   Warning,
 } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
@@ -27,6 +28,8 @@ export interface EncodeContext {
   /** A tool's name in a form that the wire takes; a change is recorded in `toolNames`, so that answers can be mapped back. */
   toolName(name: string): string;
   toolId(id: string): string;
+  /** The request's first tool of this name. */
+  tool(name: string): Tool | undefined;
   /** Treats fields of other protocols by the fate in their ledger: reports them, or refuses the request. */
   leaveOut(fields: readonly NativeField[] | undefined): void;
   /** The same, and writes fields of this protocol back to their paths. `prefix`: the path of `into`. */
@@ -57,6 +60,7 @@ class Encoding implements EncodeContext {
   #toolNames: Map<string, string> | undefined;
   #seen: Set<string> | undefined;
   #last: Warning | undefined;
+  #tools: Map<string, Tool> | undefined;
 
   constructor({ protocol, request, traits, toolIds }: EncodeTarget) {
     this.request = request;
@@ -91,6 +95,11 @@ class Encoding implements EncodeContext {
     return fitToolId(id, this.#toolIds);
   }
 
+  tool(name: string): Tool | undefined {
+    this.#tools ??= byName(this.request.tools ?? []);
+    return this.#tools.get(name);
+  }
+
   leaveOut(fields: readonly NativeField[] = []): void {
     for (const field of fields) {
       if (field.protocol === this.#protocol) continue;
@@ -110,6 +119,13 @@ class Encoding implements EncodeContext {
       if (field.protocol === this.#protocol && !path.includes('[')) putBack(into, path, field);
     }
   }
+}
+
+function byName(tools: readonly Tool[]): Map<string, Tool> {
+  const named = new Map<string, Tool>();
+  for (const tool of tools)
+    if (tool.name !== undefined && !named.has(tool.name)) named.set(tool.name, tool);
+  return named;
 }
 
 function putBack(into: JsonObject, path: string, field: NativeField): void {

@@ -152,8 +152,8 @@ function isStrictPart(schema: JsonValue | undefined): boolean {
   if (NOT_STRICT.some((keyword) => schema[keyword] !== undefined)) return false;
   if (schema.type === 'object' || isObject(properties)) {
     const names = isObject(properties) ? Object.keys(properties) : [];
-    const listed = Array.isArray(required) ? required : [];
-    if (schema.additionalProperties !== false || !names.every((name) => listed.includes(name))) return false;
+    const listed = new Set(Array.isArray(required) ? required : []);
+    if (schema.additionalProperties !== false || !names.every((name) => listed.has(name))) return false;
   }
   const inner = [properties, schema.$defs, schema.definitions]
     .filter(isObject)

@@ -1,11 +1,11 @@
 // Blocks that only one protocol has, as text for providers of another: the text that the model should read is sent, the rest is left
 // out and reported.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import type { GenerationRequest, NativePart, Warning } from '../../canonical/request.ts';
+import type { NativePart, Tool, Warning } from '../../canonical/request.ts';
 import { GatewayError } from '../../errors.ts';
 
 interface NativeTextContext {
-  readonly request: GenerationRequest;
+  tool(name: string): Tool | undefined;
   warn(effect: Warning['effect'], field: Warning['field'], detail: string): void;
 }
 
@@ -33,10 +33,10 @@ function summaryOf({ content }: JsonObject, encoding: NativeTextContext): string
 }
 
 /** A tool that the block itself defines was added to the tools when it was decoded; else it may be one of them by name. */
-function isOffered({ tool }: JsonObject, { request }: NativeTextContext): boolean {
+function isOffered({ tool }: JsonObject, encoding: NativeTextContext): boolean {
   if (!isObject(tool)) return false;
   const name = isObject(tool.definition) ? tool.definition.name : tool.name;
-  return request.tools?.some((one) => one.name !== undefined && one.name === name) === true;
+  return typeof name === 'string' && encoding.tool(name) !== undefined;
 }
 
 /** The text that replaces a block of another protocol; undefined: it is left out. */

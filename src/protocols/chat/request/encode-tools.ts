@@ -1,7 +1,7 @@
 // Tools and tool choice towards a chat provider. Tools that another provider would run are left out and reported: real
 // clients list them always. Only where the choice forces one is that a refusal.
 import type { JsonObject, JsonValue } from '../../../canonical/json.ts';
-import type { FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
+import type { FunctionTool, NativeField, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import type { EncodeContext } from '../../shared/encode-context.ts';
 import { refuse } from '../../shared/client.ts';
 import {
@@ -50,10 +50,10 @@ function encodeTool(tool: Tool, index: number, encoding: EncodeContext): JsonObj
 function putMembers(tool: Tool, body: JsonObject, wire: JsonObject, encoding: EncodeContext): void {
   if (tool.cache) encoding.warn('quiet', 'tools.cache', 'chat marks no tools');
   const prefix = `tools[].${wire.type === 'custom' ? 'custom' : 'function'}.`;
-  const own = (tool.native ?? []).filter((field) => field.path.startsWith(prefix));
-  encoding.natives(own, body, prefix);
+  const isOwn = ({ path }: NativeField): boolean => path.startsWith(prefix);
+  encoding.natives(tool.native?.filter(isOwn), body, prefix);
   encoding.natives(
-    tool.native?.filter((field) => !own.includes(field)),
+    tool.native?.filter((field) => !isOwn(field)),
     wire,
     'tools[].',
   );
@@ -97,15 +97,13 @@ function encodeNative(tool: NativeTool, index: number, encoding: EncodeContext):
 }
 
 function toolRef(name: string, encoding: EncodeContext): JsonObject {
-  const custom =
-    encoding.traits.customTools &&
-    encoding.request.tools?.some((tool) => tool.type === 'custom' && tool.name === name);
+  const custom = encoding.traits.customTools && encoding.tool(name)?.type === 'custom';
   const fitted = { name: encoding.toolName(name) };
   return custom ? { type: 'custom', custom: fitted } : { type: 'function', function: fitted };
 }
 
 function isNativeOnly(name: string, encoding: EncodeContext): boolean {
-  const tool = encoding.request.tools?.find((item) => item.name === name);
+  const tool = encoding.tool(name);
   return tool?.type === 'native' && tool.protocol !== 'chat' && clientTool(tool) === undefined;
 }
 

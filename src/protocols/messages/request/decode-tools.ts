@@ -63,15 +63,18 @@ function webSearch(tools: readonly Tool[]): WebSearch | undefined {
 
 /** Tools that are defined where they are added on the way; one that is defined anew takes the place of the former. */
 function addLater(tools: Tool[], messages: JsonValue | undefined): void {
+  const places = new Map(tools.map(({ name }, at) => [name, at]));
   for (const [at, message] of list(messages).entries()) {
     for (const [index, block] of (isObject(message) ? list(message.content) : []).entries()) {
       if (!isObject(block) || block.type !== 'tool_addition') continue;
       const definition = addedTool(block);
       if (definition === undefined) continue;
       const tool = decodeTool(definition, `messages[${at}].content[${index}].tool.definition`);
-      const known = tools.findIndex(({ name }) => name !== undefined && name === tool.name);
-      if (known === -1) tools.push(tool);
-      else tools[known] = tool;
+      const known = tool.name === undefined ? undefined : places.get(tool.name);
+      if (known === undefined) {
+        places.set(tool.name, tools.length);
+        tools.push(tool);
+      } else tools[known] = tool;
     }
   }
 }

@@ -74,7 +74,8 @@ function encodeStop(body: JsonObject, encoding: EncodeContext): readonly string[
   const stops = encoding.request.stop.filter((stop) => stop !== '');
   const taken = stops.filter((stop) => stop.trim() !== '').slice(0, encoding.traits.maxStop);
   if (taken.length > 0) body.stop_sequences = taken;
-  return stops.filter((stop) => !taken.includes(stop));
+  const sent = new Set(taken);
+  return stops.filter((stop) => !sent.has(stop));
 }
 
 const TIERS: ReadonlyMap<string, string> = new Map(

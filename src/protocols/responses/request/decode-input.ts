@@ -63,7 +63,8 @@ function addOutput(part: Part, { messages }: Conversation): void {
 /** Results stand together, apart from what a user says. */
 function addResult(part: Part, { messages }: Conversation): void {
   const last = messages.at(-1);
-  if (last?.role === 'user' && last.parts.every(({ type }) => type === 'tool_result')) last.parts.push(part);
+  // All parts of a message are results, or none: only here are they added to one.
+  if (last?.role === 'user' && (last.parts[0]?.type ?? part.type) === 'tool_result') last.parts.push(part);
   else messages.push({ role: 'user', parts: [part] });
 }
 

@@ -202,15 +202,17 @@ function namedIn({ type, name, namespace }: JsonObject, directory: ToolDirectory
 }
 
 function readAllowed(choice: JsonObject, lists: ToolLists, directory: ToolDirectory): ToolChoice {
-  const names = (Array.isArray(choice.tools) ? choice.tools : []).flatMap((tool) => {
-    if (!isObject(tool)) return [];
-    if (tool.type === 'namespace') {
-      const members = lists.own.filter(({ namespace }) => namespace !== undefined && namespace === tool.name);
-      return members.map(({ name, namespace }) => directory.nameOf(name, namespace));
-    }
-    return namedIn(tool, directory) ?? [];
-  });
-  return { type: 'allowed', mode: choice.mode === 'required' ? 'required' : 'auto', names };
+  const names = new Set<string>();
+  const namespaces = new Set<JsonValue>();
+  for (const tool of Array.isArray(choice.tools) ? choice.tools : []) {
+    if (!isObject(tool)) continue;
+    if (tool.type === 'namespace' && tool.name !== undefined) namespaces.add(tool.name);
+    const name = namedIn(tool, directory);
+    if (name !== undefined) names.add(name);
+  }
+  for (const { name, namespace } of lists.own)
+    if (namespace !== undefined && namespaces.has(namespace)) names.add(directory.nameOf(name, namespace));
+  return { type: 'allowed', mode: choice.mode === 'required' ? 'required' : 'auto', names: [...names] };
 }
 
 export function decodeToolChoice(

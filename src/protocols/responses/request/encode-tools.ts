@@ -1,6 +1,6 @@
 // Tools, the choice among them and the form of the answer towards a responses provider.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { CustomTool, FunctionTool, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
+import type { CustomTool, FunctionTool, NativeField, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
 import {
   clientTool,
   isStrictSchema,
@@ -40,9 +40,13 @@ function strictnessOf({ strict, parameters }: FunctionTool, encoding: EncodeCont
 /** `inner`: the path of members that stand in an object of their own on chat. */
 function putMembers(tool: Tool, wire: JsonObject, inner: string, encoding: EncodeContext): void {
   if (tool.cache !== undefined) encoding.warn('quiet', 'tools.cache', 'tools bear no cache marks');
-  const own = (tool.native ?? []).filter(({ path }) => !path.startsWith(inner));
-  encoding.natives(own, wire, 'tools[].');
-  encoding.leaveOut(tool.native?.filter((field) => !own.includes(field)));
+  const isInner = ({ path }: NativeField): boolean => path.startsWith(inner);
+  encoding.natives(
+    tool.native?.filter((field) => !isInner(field)),
+    wire,
+    'tools[].',
+  );
+  encoding.leaveOut(tool.native?.filter(isInner));
 }
 
 /** Grammars are flat on this wire. */
@@ -101,16 +105,13 @@ export function encodeTools(encoding: EncodeContext): JsonObject[] {
   return [...wire, ...webSearchTool(encoding)];
 }
 
-function toolRef(
-  name: string,
-  { request, toolName }: Pick<EncodeContext, 'request' | 'toolName'>,
-): JsonObject {
-  const custom = request.tools?.some((tool) => tool.type === 'custom' && tool.name === name) === true;
-  return { type: custom ? 'custom' : 'function', name: toolName(name) };
+function toolRef(name: string, encoding: EncodeContext): JsonObject {
+  const custom = encoding.tool(name)?.type === 'custom';
+  return { type: custom ? 'custom' : 'function', name: encoding.toolName(name) };
 }
 
-function isHostedElsewhere(name: string, { request }: EncodeContext): boolean {
-  const tool = request.tools?.find((item) => item.name === name);
+function isHostedElsewhere(name: string, encoding: EncodeContext): boolean {
+  const tool = encoding.tool(name);
   return tool?.type === 'native' && tool.protocol !== 'responses' && clientTool(tool) === undefined;
 }
 

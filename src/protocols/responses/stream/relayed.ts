@@ -36,6 +36,8 @@ export class OutputSoFar {
   /** By output index. */
   readonly #items = new Map<number, JsonObject>();
   readonly #open = new Set<number>();
+  /** Items and lists that were made here: pieces are put into them. All others belong to the frames that brought them. */
+  #own = new WeakSet<object>();
   #waiting: string[] = [];
   #size = 0;
 
@@ -58,6 +60,7 @@ export class OutputSoFar {
 
   list(): JsonObject[] {
     this.#settle();
+    this.#own = new WeakSet();
     return [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item);
   }
 
@@ -92,8 +95,7 @@ export class OutputSoFar {
     const [, name = '', end] =
       /^response\.(.+?)(?:_part)?\.(added|delta|done)$/.exec(typeOf(value, '')) ?? [];
     if (isObject(value.part)) {
-      const list = name === 'content' ? 'content' : 'summary';
-      this.#items.set(index, withPart(item, list, value, value.part));
+      this.#putPart(index, item, name === 'content' ? 'content' : 'summary', value, value.part);
       return;
     }
     const place = PLACES.get(name);
@@ -104,7 +106,27 @@ export class OutputSoFar {
       return;
     }
     const part = listOf(item[list])[placeIn(list, value)];
-    if (isObject(part)) this.#items.set(index, withPart(item, list, value, extended(part, member, value)));
+    if (isObject(part)) this.#putPart(index, item, list, value, extended(part, member, value));
+  }
+
+  /** Lists are copied once, not for each of their parts. */
+  #putPart(
+    index: number,
+    item: JsonObject,
+    list: 'content' | 'summary',
+    value: JsonObject,
+    part: JsonObject,
+  ): void {
+    const at = placeIn(list, value);
+    let parts = listOf(item[list]);
+    // A part comes behind those before it: a provider's number beyond them would make a list of holes.
+    if (!Number.isInteger(at) || at < 0 || at > parts.length) return;
+    if (!this.#own.has(parts)) {
+      parts = [...parts];
+      this.#own.add(parts);
+      this.#items.set(index, { ...item, [list]: parts });
+    }
+    parts[at] = part;
   }
 }
 
@@ -136,20 +158,6 @@ export function dataOf(frame: string): JsonObject | undefined {
 function placeIn(list: 'content' | 'summary', value: JsonObject): number {
   const at = list === 'content' ? value.content_index : value.summary_index;
   return typeof at === 'number' ? at : 0;
-}
-
-function withPart(
-  item: JsonObject,
-  list: 'content' | 'summary',
-  value: JsonObject,
-  part: JsonObject,
-): JsonObject {
-  const parts = [...listOf(item[list])];
-  const at = placeIn(list, value);
-  // A part comes behind those before it: a provider's number beyond them would make a list of holes.
-  if (!Number.isInteger(at) || at < 0 || at > parts.length) return item;
-  parts[at] = part;
-  return { ...item, [list]: parts };
 }
 
 /** With the piece at the end of the member, or with all of it. */
