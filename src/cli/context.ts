@@ -25,6 +25,8 @@ export interface Context {
   /** undefined: there is no standard input. */
   stdin?: (() => NodeJS.ReadableStream) | undefined;
   env: Environment;
+  /** `--utc`: people, too, read times in UTC. */
+  utc?: boolean;
   cwd: string;
   clock: Clock;
   ids: Ids;
@@ -79,6 +81,7 @@ export class ProgramEnd extends Error {
 export interface GlobalOptions {
   config?: string;
   database?: string;
+  utc?: boolean;
   debug?: boolean;
   /** Of `serve` alone: the file of --config needs consent, as if it had been found in the current folder. */
   asTrusted?: boolean;

@@ -213,6 +213,10 @@ function createProgram(context: Context, argv: readonly string[] = []): Command 
       '--database <url>',
       'database, a file or postgres://… (default: $GATEWAY_DATABASE, the configuration, then your data folder)',
     )
+    .option(
+      '--utc',
+      'times in UTC (default: those of this machine on a terminal; UTC in a pipe, JSON and CSV)',
+    )
     .option('--debug', 'show stack traces')
     .exitOverride()
     .configureHelp({
@@ -240,6 +244,7 @@ function createProgram(context: Context, argv: readonly string[] = []): Command 
   for (const { name, summary } of named.length > 0 ? named : COMMANDS)
     program.command(name).description(summary);
   program.hook('preSubcommand', async (_program, command) => define(command, context));
+  program.hook('preAction', () => void (context.utc = program.opts<GlobalOptions>().utc === true));
   return program;
 }
 
@@ -266,8 +271,9 @@ function plainArguments(argv: readonly string[]): string[] {
 const COMPLETE = '__complete';
 
 /** Runs one command line. Resolves to its exit code; never rejects. */
-export async function execute(argv: readonly string[], context: Context): Promise<number> {
+export async function execute(argv: readonly string[], given: Context): Promise<number> {
   const words = guardToolWords(plainArguments(argv));
+  const context: Context = { ...given };
   const program = createProgram(context, words);
   if (argv[0] === COMPLETE) {
     const { complete } = await import('./complete.ts');

@@ -130,7 +130,8 @@ describe('the list', () => {
     const shell = await prepared();
     const { stdout } = await shell.run('requests');
     for (const id of IDS) expect(stdout).toContain(id);
-    expect(stdout).toContain('2026-11-21 09:25:30');
+    expect(stdout).toContain('2026-11-21 14:25:30');
+    expect(stdout).toMatch(/^TIME \(UTC\)/);
   });
 
   it('shows as many as asked for, the newest', async () => {

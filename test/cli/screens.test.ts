@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { expect, it, onTestFinished } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { startControl } from '../../src/control/server.ts';
 import type { GatewayStatus } from '../../src/control/calls.ts';
 import { silentLog } from '../../src/log.ts';
@@ -13,6 +13,11 @@ import type { UsageRow } from '../../src/store/store.ts';
 import { createShell, NOW, temporaryDirectory, type Shell } from './harness.ts';
 
 const HOUR = 3_600_000;
+
+beforeEach(() => {
+  vi.stubEnv('TZ', 'America/New_York');
+  return () => vi.unstubAllEnvs();
+});
 
 const FILE = `listen: { hosts: [127.0.0.1], port: 1 }
 providers:

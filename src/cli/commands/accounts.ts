@@ -6,7 +6,17 @@ import type { Store } from '../../store/store.ts';
 import { plural } from '../../plural.ts';
 import { parseName } from '../args/values.ts';
 import { CliError, type Context } from '../context.ts';
-import { clean, createStyle, formatCount, formatTime, printJson, printLines, widthOf } from '../ui/style.ts';
+import {
+  clean,
+  createStyle,
+  formatCount,
+  printJson,
+  printLines,
+  shown,
+  timeTitle,
+  widthOf,
+  zoneOf,
+} from '../ui/style.ts';
 import {
   auditedChange,
   isValid,
@@ -74,13 +84,14 @@ async function listAccounts(options: Options, store: StoreReader, context: Conte
     ]);
     return;
   }
+  const zone = zoneOf(context);
   const lines = table(
     listed,
     [
       { title: 'ACCOUNT', value: ({ name }) => clean(name), shrinks: true },
       { title: 'TIER', value: ({ tier }) => clean(tier) },
       { title: 'KEYS', value: ({ keys }) => formatCount(keys), align: 'right' },
-      { title: 'CREATED (UTC)', value: ({ createdAt }) => formatTime(createdAt) },
+      { title: timeTitle('CREATED', zone), value: ({ createdAt }) => shown(createdAt, zone) },
     ],
     { width: widthOf(stdout), style: await createStyle(stdout, env) },
   );

@@ -13,11 +13,11 @@ import {
   clean,
   createStyle,
   formatDuration,
-  formatTime,
   printJson,
   printLines,
   shellWord,
   shortened,
+  timeText,
   widthOf,
 } from '../ui/style.ts';
 import { printCreated } from '../ui/created-key.ts';
@@ -244,7 +244,7 @@ async function rotateKey(
   const end =
     until <= context.clock.now()
       ? 'which is no longer valid'
-      : `which is valid until ${formatTime(until)} UTC`;
+      : `which is valid until ${timeText(until, context)}`;
   await printCreated(key, plaintext, config, context, [['replaces', `${replaced.id}, ${end}`]]);
 }
 
@@ -270,7 +270,7 @@ async function revokeKey(
     printJson(context, revokedKeyJson(key));
     return;
   }
-  const at = key.revokedAt === null ? '' : ` since ${formatTime(key.revokedAt)} UTC`;
+  const at = key.revokedAt === null ? '' : ` since ${timeText(key.revokedAt, context)}`;
   say(context.stdout, `${key.id} of account ${clean(key.account)} is revoked${at}`);
 }
 

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { configuredUrl, servingGateway } from '../running.ts';
 import { limitText } from '../with-store.ts';
 import { assignTierCommand, withCommand } from './lines.ts';
-import { clean, createStyle, formatTime, printLines, widthOf } from './style.ts';
+import { clean, createStyle, printLines, timeText, widthOf } from './style.ts';
 import { wrapText } from './table.ts';
 
 /** `more`: further lines about the key, each with a title. */
@@ -32,7 +32,7 @@ export async function printCreated(
     ...(key.label === null ? [] : row('name', clean(key.label))),
     ...row('endpoints', key.permissions.join(', ')),
     ...row('models', key.models === null ? 'all' : key.models.map(clean).join(', ')),
-    ...row('expires', key.expiresAt === null ? 'never' : `${formatTime(key.expiresAt)} UTC`),
+    ...row('expires', key.expiresAt === null ? 'never' : timeText(key.expiresAt, context)),
     ...more.flatMap(([title, text]) => row(title, text)),
   ];
   printLines(stdout, [

@@ -1,8 +1,19 @@
-// Prints requests for people: the last ones as a table, one of them with its attempts and with what was left out. Times are local.
+// Prints requests for people: the last ones as a table, one of them with its attempts and with what was left out.
 import type { AttemptDetail, RequestJson } from '../../accounts/json.ts';
 import { plural } from '../../plural.ts';
 import { errorWords } from './error-words.ts';
-import { clean, formatCost, formatCount, formatShort, type Style } from './style.ts';
+import {
+  clean,
+  formatCost,
+  formatCount,
+  formatShort,
+  inSentence,
+  shown,
+  shownSecond,
+  timeTitle,
+  type Style,
+  type Zone,
+} from './style.ts';
 import { table, wrapText, type Cell, type Column } from './table.ts';
 
 interface Canvas {
@@ -10,26 +21,15 @@ interface Canvas {
   width: number | undefined;
   style: Style;
   now: number;
-}
-
-const two = (value: number): string => String(value).padStart(2, '0');
-
-/** `14:30:05`, in the local time zone. */
-export function localClock(at: number): string {
-  const time = new Date(at);
-  return [time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':');
-}
-
-function localDay(at: number): string {
-  const time = new Date(at);
-  return [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join('-');
+  zone: Zone;
 }
 
 /** In a terminal, the day is left out for times of today, and the seconds for others. */
-function shownTime(at: number, { width, now }: Canvas): string {
-  const day = localDay(at);
-  if (width === undefined) return `${day} ${localClock(at)}`;
-  return day === localDay(now) ? localClock(at) : `${day.slice(5)} ${localClock(at).slice(0, 5)}`;
+function shownTime(at: number, { width, now, zone }: Canvas): string {
+  const time = shownSecond(at, zone);
+  if (width === undefined) return time;
+  const isToday = time.slice(0, 10) === shown(now, zone).slice(0, 10);
+  return isToday ? time.slice(11) : time.slice(5, 16);
 }
 
 /** `850ms`, `12.3s`, `4m05s` */
@@ -38,7 +38,7 @@ export function formatElapsed(ms: number | null): string {
   if (ms < 1000) return `${Math.round(ms)}ms`;
   if (ms < 99_950) return `${(ms / 1000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1000);
-  return `${Math.floor(seconds / 60)}m${two(seconds % 60)}s`;
+  return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }
 
 export const targetOf = ({ provider, model }: RequestJson): string | null =>
@@ -98,7 +98,7 @@ const tokens = (count: number | null, width: number | undefined): string =>
 function columnsFor(canvas: Canvas): Column<RequestJson>[] {
   const { width } = canvas;
   const columns: (Column<RequestJson> & { from?: number })[] = [
-    { title: 'TIME', value: ({ at }) => shownTime(Date.parse(at), canvas), least: 8 },
+    { title: timeTitle('TIME', canvas.zone), value: ({ at }) => shownTime(Date.parse(at), canvas), least: 8 },
     { title: 'CODE', value: statusCell },
     { title: 'ACCOUNT', value: ({ account }) => clean(account ?? '-'), shrinks: true, least: 8, from: 76 },
     { title: 'MODEL', value: modelText, shrinks: true, least: 12 },
@@ -143,7 +143,7 @@ export function requestLines(request: RequestJson, canvas: Canvas): string[] {
     style.bold(clean(request.id ?? 'a request without an id')),
     ...labelled('result', [resultText(request, style)]),
     ...labelled('message', detail.message === undefined ? [] : [clean(detail.message)]),
-    ...labelled('time', [timeText(request)]),
+    ...labelled('time', [timeText(request, canvas.zone)]),
     ...labelled('account', [accountText(request)]),
     ...labelled('asked', [askedText(request)]),
     ...(request.refused ? [] : labelled('target', [clean(targetOf(request) ?? 'none was reached')])),
@@ -169,9 +169,8 @@ function resultText({ status, error, refused }: RequestJson, style: Style): stri
   return style.red(`${status} ${status === 200 ? 'an error event in the stream: ' : ''}${words}`);
 }
 
-function timeText({ at, first_byte_ms: first, duration_ms: duration }: RequestJson): string {
-  const ended = Date.parse(at);
-  const words = [`${localDay(ended)} ${localClock(ended)}`];
+function timeText({ at, first_byte_ms: first, duration_ms: duration }: RequestJson, zone: Zone): string {
+  const words = [inSentence(shownSecond(Date.parse(at), zone), zone)];
   if (duration !== null) words.push(`took ${formatElapsed(duration)}`);
   if (first !== null) words.push(`first byte after ${formatElapsed(first)}`);
   return words.join(', ');

@@ -137,11 +137,6 @@ export function formatDuration(ms: number): string {
   return `${formatCount(Math.floor(seconds / 86_400))}d`;
 }
 
-/** `2026-11-21 14:30`, in UTC. */
-export function formatTime(at: number): string {
-  return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
-}
-
 /** The times that a person reads: UTC or those of this machine. */
 export interface Zone {
   name: string;
@@ -156,8 +151,28 @@ export const LOCAL: Zone = {
   offset: (at) => -60_000 * new Date(at).getTimezoneOffset(),
 };
 
+/** Of the times that a command shows: what reads a pipe may not know the zone of this machine. */
+export const zoneOf = ({ stdout, utc }: Pick<Context, 'stdout' | 'utc'>): Zone =>
+  stdout.isTTY === true && utc !== true ? LOCAL : UTC;
+
+/** `2026-11-21 14:30:05` */
+export const shownSecond = (at: number, zone: Zone): string =>
+  new Date(at + zone.offset(at)).toISOString().slice(0, 19).replace('T', ' ');
+
 /** `2026-11-21 14:30` */
-export const shown = (at: number, zone: Zone): string => formatTime(at + zone.offset(at));
+export const shown = (at: number, zone: Zone): string => shownSecond(at, zone).slice(0, 16);
+
+/** In a sentence: with `UTC`, or without a zone for that of this machine. */
+export const inSentence = (time: string, zone: Zone): string => (zone === UTC ? `${time} UTC` : time);
+
+/** A time in a sentence of a command. */
+export function timeText(at: number, context: Pick<Context, 'stdout' | 'utc'>): string {
+  const zone = zoneOf(context);
+  return inSentence(shown(at, zone), zone);
+}
+
+/** The title of a column of times. */
+export const timeTitle = (title: string, zone: Zone): string => (zone === UTC ? `${title} (UTC)` : title);
 
 /** The same of an ISO time in UTC. */
 export const shownIso = (iso: string, zone: Zone): string =>

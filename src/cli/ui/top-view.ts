@@ -3,8 +3,19 @@ import type { LiveConversation } from '../../observe/conversations.ts';
 import type { LiveFrame, LiveRequest, LiveTarget } from '../../observe/live.ts';
 import { plural } from '../../plural.ts';
 import { meter } from './chart.ts';
-import { formatElapsed, localClock } from './requests-view.ts';
-import { clean, formatCost, formatCount, formatDuration, formatShort, type Style } from './style.ts';
+import { formatElapsed } from './requests-view.ts';
+import {
+  clean,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatShort,
+  inSentence,
+  shownSecond,
+  timeTitle,
+  type Style,
+  type Zone,
+} from './style.ts';
 import { table, truncate, wrapWords, type Column } from './table.ts';
 
 /** Requests of an account in this hour. */
@@ -28,7 +39,11 @@ interface Canvas {
   /** Lines of the terminal; undefined: no limit. */
   height: number | undefined;
   style: Style;
+  zone: Zone;
 }
+
+/** `14:30:05` */
+const clockOf = (at: number, zone: Zone): string => shownSecond(at, zone).slice(11);
 
 interface Section {
   title: string;
@@ -79,7 +94,7 @@ function weightOf({ title, lines }: Section): number {
 
 const UNDER_WAY = 'UNDER WAY';
 
-function headLines({ gateway, frame }: TopData, { width, style }: Canvas): string[] {
+function headLines({ gateway, frame }: TopData, { width, style, zone }: Canvas): string[] {
   const { totals } = frame;
   const now = Date.parse(frame.at);
   const who = [
@@ -87,7 +102,7 @@ function headLines({ gateway, frame }: TopData, { width, style }: Canvas): strin
     `pid ${gateway.pid}`,
     ...gateway.urls.slice(0, 1).map(clean),
     `up ${formatDuration(now - Date.parse(gateway.since))}`,
-    localClock(now),
+    inSentence(clockOf(now, zone), zone),
   ];
   const rate = frame.requests.reduce((sum, request) => sum + (request.tokens_per_second ?? 0), 0);
   const what = [
@@ -204,7 +219,10 @@ function conversationSection(conversations: readonly LiveConversation[], canvas:
       { title: 'IN', value: (row) => formatShort(row.input_tokens), align: 'right', from: 70 },
       { title: 'OUT', value: (row) => formatShort(row.output_tokens), align: 'right', from: 70 },
       { title: 'COST', value: ({ cost_usd: cost }) => formatCost(cost), align: 'right' },
-      { title: 'LAST', value: ({ last_at: at }) => localClock(Date.parse(at)) },
+      {
+        title: timeTitle('LAST', canvas.zone),
+        value: ({ last_at: at }) => clockOf(Date.parse(at), canvas.zone),
+      },
     ],
     canvas,
   );

@@ -15,6 +15,7 @@ import {
   type Style,
   shown,
   shownIso,
+  timeTitle,
   UTC,
   type Zone,
 } from './style.ts';
@@ -128,7 +129,12 @@ function block(row: BlockRow, canvas: Canvas): string[] {
     const at = Date.parse(hour);
     return { hour: at + canvas.zone.offset(at), requests };
   });
-  const bars = chart(hours, { height: canvas.height, width, limit: row.limit ?? Infinity, style });
+  const bars = chart(hours, {
+    height: canvas.height,
+    width,
+    limit: row.limit ?? Infinity,
+    style,
+  });
   const idle = hours.every(({ requests }) => requests === 0);
   return [
     `${style.bold(name)}  ${style.dim(tier)}`,
@@ -306,7 +312,7 @@ function summaryTable(rows: readonly AccountUsage[], zone: Zone): string[] {
     { title: 'LIMIT', value: ({ limit }) => countOrNone(limit), align: 'right' },
     { title: 'LEFT', value: ({ remaining }) => countOrNone(remaining), align: 'right' },
     {
-      title: zone === UTC ? 'RESETS (UTC)' : 'RESETS',
+      title: timeTitle('RESETS', zone),
       value: ({ resets_at: at }) => (at === undefined ? '' : shownIso(at, zone)),
     },
     ...TOTALS,

@@ -1,7 +1,7 @@
 // The frames of `gateway top` as text, at several sizes.
 import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { plainStyle } from '../../../src/cli/ui/style.ts';
+import { LOCAL, plainStyle } from '../../../src/cli/ui/style.ts';
 import { displayWidth } from '../../../src/cli/ui/table.ts';
 import { topLines, type TopData } from '../../../src/cli/ui/top-view.ts';
 import type { LiveRequest } from '../../../src/observe/live.ts';
@@ -97,7 +97,7 @@ const DATA: TopData = {
 
 describe('a frame', () => {
   it.each([60, 100, 160])('fits %i columns', (width) => {
-    const lines = topLines(DATA, { width, height: undefined, style: plainStyle });
+    const lines = topLines(DATA, { width, height: undefined, style: plainStyle, zone: LOCAL });
     expect(`\n${lines.join('\n')}\n`).toMatchSnapshot();
     for (const line of lines) {
       expect(displayWidth(line)).toBeLessThanOrEqual(width);
@@ -108,7 +108,7 @@ describe('a frame', () => {
   it.each([3, 8, 12, 20, 24])('fits %i lines, and says how many rows are left out', (height) => {
     const requests = Array.from({ length: 50 }, () => request());
     const frame = { ...DATA.frame, requests, in_flight: 70 };
-    const lines = topLines({ ...DATA, frame }, { width: 100, height, style: plainStyle });
+    const lines = topLines({ ...DATA, frame }, { width: 100, height, style: plainStyle, zone: LOCAL });
     expect(lines.length).toBeLessThanOrEqual(height);
     if (height >= 20) {
       const shown = lines.filter((line) => line.includes('answering')).length;
@@ -118,7 +118,10 @@ describe('a frame', () => {
 
   it('of an idle gateway has its head alone', () => {
     const frame = { ...DATA.frame, requests: [], in_flight: 0, targets: [], conversations: [] };
-    const lines = topLines({ ...DATA, frame, accounts: [] }, { width: 100, height: 24, style: plainStyle });
+    const lines = topLines(
+      { ...DATA, frame, accounts: [] },
+      { width: 100, height: 24, style: plainStyle, zone: LOCAL },
+    );
     expect(lines).toHaveLength(2);
     expect(lines[1]).toContain('0 in flight');
   });

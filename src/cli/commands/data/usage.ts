@@ -7,7 +7,7 @@ import type { StoreReader } from '../../../store/reader.ts';
 import { GROUPINGS, type Account, type Grouping } from '../../../store/store.ts';
 import { CliError, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
-import { clean, printJsonArray, printLines, LOCAL, UTC, type Zone } from '../../ui/style.ts';
+import { clean, printJsonArray, printLines, LOCAL, zoneOf, type Zone } from '../../ui/style.ts';
 import { limitOf, unknownAccount, withReadStore } from '../../with-store.ts';
 import { parseSince } from '../../args/values.ts';
 
@@ -28,7 +28,7 @@ export function defineUsage(usage: Command, context: Context): void {
       parseSince(text, clock.now()),
     )
     .addOption(new Option('--by <what>', 'split the totals (default: not)').choices(GROUPINGS))
-    .option('--local', 'days and times of this machine, not of UTC')
+    .option('--local', 'days and times of this machine in a pipe, too; of JSON and CSV the days')
     .option('--watch', 'show it again every 2 seconds, until Ctrl-C')
     .addOption(new Option('--csv', 'print lines for a spreadsheet').conflicts(['json', 'watch']))
     .addOption(new Option('--json', 'print JSON').conflicts('watch'))
@@ -94,8 +94,9 @@ async function readReport(parts: Parts): Promise<Report> {
   const accounts = name === undefined ? await store.listAccounts() : [await accountOf(name, store)];
   for (const account of accounts) warnOfUnknownTier(account, config, context);
   const only = name === undefined ? undefined : accounts[0]?.id;
-  const zone = options.local ? LOCAL : UTC;
-  const dayOf = options.local ? localDayOf : undefined;
+  const isForPeople = options.json !== true && options.csv !== true;
+  const zone = options.local ? LOCAL : zoneOf(context);
+  const dayOf = options.local || (isForPeople && zone === LOCAL) ? localDayOf : undefined;
   const describe = await readUsage({ since, now, by: options.by, only, dayOf }, store);
   return { accounts, describe: (account) => describe(account, limitOf(config, account.tier)), zone };
 }

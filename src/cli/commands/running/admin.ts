@@ -11,9 +11,9 @@ import {
   clean,
   createStyle,
   formatDuration,
-  formatTime,
   printJson,
   printLines,
+  timeText,
   widthOf,
 } from '../../ui/style.ts';
 import { auditedChange, sayWritten, withStore } from '../../with-store.ts';
@@ -90,7 +90,7 @@ async function createToken(options: CreateOptions, store: Store, context: Contex
   }
   const { token, plaintext } = created;
   const style = await createStyle(stdout, env);
-  const end = expires === null ? 'never' : `${formatTime(expires)} UTC`;
+  const end = expires === null ? 'never' : timeText(expires, context);
   printLines(stdout, [
     style.bold(style.green(plaintext)),
     style.yellow('Copy it now: it is shown only once.'),

@@ -5,7 +5,7 @@ import type { StoreReader } from '../../../store/reader.ts';
 import type { RequestQuery } from '../../../store/store.ts';
 import type { Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
-import { createStyle, printJsonLine, printLines, widthOf } from '../../ui/style.ts';
+import { createStyle, printJsonLine, printLines, widthOf, zoneOf } from '../../ui/style.ts';
 
 export interface RequestOptions {
   limit: number;
@@ -93,7 +93,14 @@ async function createPrinter(
     const fresh = rows.filter(({ id, at }) => seen.add(id ?? at));
     if (options.json) for (const row of fresh) printJsonLine(context, row);
     else if (fresh.length > 0 || !bare) {
-      printLines(stdout, requestTable(fresh, { width: widthOf(stdout), style, now: clock.now() }, { bare }));
+      printLines(
+        stdout,
+        requestTable(
+          fresh,
+          { width: widthOf(stdout), style, now: clock.now(), zone: zoneOf(context) },
+          { bare },
+        ),
+      );
     }
     bare = true;
   };

@@ -10,7 +10,7 @@ import { parseSince } from '../../args/values.ts';
 import { CliError, type Context } from '../../context.ts';
 import { runningGateways } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
-import { createStyle, printJson, printLines, widthOf } from '../../ui/style.ts';
+import { createStyle, printJson, printLines, widthOf, zoneOf } from '../../ui/style.ts';
 import type { RequestOptions } from './follow.ts';
 import { unknownAccount, withReadStore } from '../../with-store.ts';
 
@@ -115,7 +115,12 @@ async function printTable(rows: readonly RequestJson[], context: Context): Promi
     return;
   }
   const { requestTable } = await import('../../ui/requests-view.ts');
-  const canvas = { width: widthOf(stdout), style: await createStyle(stdout, env), now: clock.now() };
+  const canvas = {
+    width: widthOf(stdout),
+    style: await createStyle(stdout, env),
+    now: clock.now(),
+    zone: zoneOf(context),
+  };
   printLines(stdout, requestTable(rows, canvas));
 }
 
@@ -147,7 +152,12 @@ async function showOne(
   }
   const { stdout, env, clock } = context;
   const { requestLines } = await import('../../ui/requests-view.ts');
-  const canvas = { width: widthOf(stdout), style: await createStyle(stdout, env), now: clock.now() };
+  const canvas = {
+    width: widthOf(stdout),
+    style: await createStyle(stdout, env),
+    now: clock.now(),
+    zone: zoneOf(context),
+  };
   printLines(stdout, requestLines(only, canvas));
 }
 

@@ -14,9 +14,9 @@ import {
   createStyle,
   formatCount,
   formatDuration,
-  formatTime,
   printJson,
   printLines,
+  timeText,
   widthOf,
   type Style,
 } from '../../ui/style.ts';
@@ -151,7 +151,7 @@ function gatewayLines(gateway: GatewayStatus, page: Page): string[] {
   const rows: Row[] = [
     ['pid', [String(pid)]],
     ...(tool === undefined ? [] : [['tool', [`${clean(tool)}; the gateway ends with it`]] satisfies Row]),
-    ['since', [`${formatTime(Date.parse(since))} UTC, for ${age}`]],
+    ['since', [`${timeText(Date.parse(since), page.context)}, for ${age}`]],
     ['address', urls.map((url) => style.cyan(clean(url)))],
     ...(gateway.workers === undefined ? [] : [workersRow(gateway.workers)]),
     ['requests', [gateway.state === 'stopping' ? stopping : `${formatCount(requests)} under way`]],

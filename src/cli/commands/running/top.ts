@@ -8,7 +8,7 @@ import type { StoreReader } from '../../../store/reader.ts';
 import { parsePort } from '../../args/values.ts';
 import { CliError, type Context } from '../../context.ts';
 import { lookUpGateways, noneRuns, runningGateway } from '../../running.ts';
-import { createStyle, printJson, printLines, widthOf, type Style } from '../../ui/style.ts';
+import { createStyle, printJson, printLines, widthOf, zoneOf, type Style } from '../../ui/style.ts';
 import type { AccountHour, TopData } from '../../ui/top-view.ts';
 import { limitOf, withReadStore } from '../../with-store.ts';
 
@@ -66,7 +66,10 @@ async function printOnce(gateway: RunningGateway, { json }: Options, parts: Part
   }
   const { topLines } = await import('../../ui/top-view.ts');
   const style = await createStyle(context.stdout, context.env);
-  printLines(context.stdout, topLines(data, { width: widthOf(context.stdout), height: undefined, style }));
+  printLines(
+    context.stdout,
+    topLines(data, { width: widthOf(context.stdout), height: undefined, style, zone: zoneOf(context) }),
+  );
 }
 
 /** Tokens are counted while somebody watches: the second frame knows the rates of streams. */
@@ -160,7 +163,7 @@ async function drawFrames(
     const width = widthOf(stdout) ?? 80;
     const height = Math.max(2, stdout.rows ?? 24) - 1;
     const data: TopData = { gateway: gateway.status, frame, accounts };
-    const lines = topLines(data, { width, height, style });
+    const lines = topLines(data, { width, height, style, zone: zoneOf(parts.context) });
     const blank = Array.from({ length: Math.max(0, height - lines.length) }, () => '');
     const screen = [...lines, ...blank, footer({ width, style })];
     stdout.write(HOME + screen.map((line) => line + REST_OF_LINE).join('\r\n') + REST_OF_SCREEN);
