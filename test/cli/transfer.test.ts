@@ -289,19 +289,21 @@ describe('backup', () => {
     const store = await openStore(at(shell, 'gateway.db'));
     const rows = (count: number) =>
       Array.from({ length: count }, (_, n) => usageRow({ at: HOUR + n, detail: 'x'.repeat(2000) }));
+    const written: Promise<void>[] = [];
     await store.recordUsage(rows(6000));
     writeFileSync(at(shell, 'copy.db'), '');
     let steps = 0;
     const cancellation: Cancellation = {
       get reason() {
         steps += 1;
-        void store.recordUsage(rows(1));
+        written.push(store.recordUsage(rows(1)));
         return undefined;
       },
       subscribe: () => undefined,
       unsubscribe: () => undefined,
     };
     await store.backup(at(shell, 'copy.db'), cancellation);
+    await Promise.all(written);
     await store.close();
     expect(steps).toBeGreaterThan(2);
     expect(steps).toBeLessThan(20);
