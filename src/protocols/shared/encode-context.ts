@@ -123,8 +123,7 @@ class Encoding implements EncodeContext {
 
 function byName(tools: readonly Tool[]): Map<string, Tool> {
   const named = new Map<string, Tool>();
-  for (const tool of tools)
-    if (tool.name !== undefined && !named.has(tool.name)) named.set(tool.name, tool);
+  for (const tool of tools) if (tool.name !== undefined && !named.has(tool.name)) named.set(tool.name, tool);
   return named;
 }
 

@@ -1,6 +1,13 @@
 // Tools, the choice among them and the form of the answer towards a responses provider.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { CustomTool, FunctionTool, NativeField, NativeTool, Tool, ToolChoice } from '../../../canonical/request.ts';
+import type {
+  CustomTool,
+  FunctionTool,
+  NativeField,
+  NativeTool,
+  Tool,
+  ToolChoice,
+} from '../../../canonical/request.ts';
 import {
   clientTool,
   isStrictSchema,
