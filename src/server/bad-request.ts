@@ -2,14 +2,12 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import type { Connections } from './connections.ts';
+import { isLingering, linger } from './linger.ts';
 
 const BAD_HTTP: Record<string, [status: string, message: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time'],
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the headers are too large'],
 };
-
-/** Time for the client to read the answer and to close the connection; then the gateway closes it. */
-const LINGER_MS = 2000;
 
 /** Answers a parser's error on `socket`, unless another answer is written on it. */
 export function refuseBadHttp(
@@ -22,6 +20,7 @@ export function refuseBadHttp(
   }: { connections: Connections; newRequestId: () => string; clock: Clock },
 ): void {
   const answer = (): void => answerBadHttp(error, socket, newRequestId(), clock);
+  if (isLingering(socket)) return;
   if (!connections.isSilent(socket)) socket.destroy();
   else if (!isTimeout(error)) answer();
   else {
@@ -51,7 +50,5 @@ function answerBadHttp(error: Error, socket: Socket, requestId: string, clock: C
   socket.end(
     `HTTP/1.1 ${status}\r\nx-request-id: ${requestId}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
-  // The server's sockets stay open after their end: without this, a client that never closes holds the descriptor.
-  const cancel = clock.after(LINGER_MS, () => socket.destroy());
-  socket.once('close', cancel);
+  linger(socket, clock, () => void socket.destroy());
 }

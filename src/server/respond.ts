@@ -7,6 +7,7 @@ import type { HeaderList, Sink } from '../gateway/exchange.ts';
 import { withoutKeys } from '../ids.ts';
 import type { Protocol, StreamNotices } from '../protocols/protocol.ts';
 import { endInWriteBatch, joinWriteBatch } from '../write-batch.ts';
+import { linger } from './linger.ts';
 
 const KEEP_ALIVE_MS = 10_000;
 const ONE_WRITE_BYTES = 16 * 1024;
@@ -31,6 +32,8 @@ export class ClientResponse implements ResponseWriter {
   #notices: Required<StreamNotices> | undefined;
   /** The last bytes were given; they leave with the batch. */
   #ended = false;
+  /** The head was written, and the connection ends with the answer. */
+  #closes = false;
   /** Since the first large write. */
   #pieces: Pieces | undefined;
 
@@ -53,7 +56,8 @@ export class ClientResponse implements ResponseWriter {
     // A 304 has the length of what the client holds already.
     if (status === 304) this.#head(status, headers);
     else this.#head(status, headers, 'content-length', String(length));
-    if (length > PIECE_BYTES) this.#inPieces().end(bufferOf(body));
+    if (this.#closes && !this.#response.req.complete) this.#sendUnread(body);
+    else if (length > PIECE_BYTES) this.#inPieces().end(bufferOf(body));
     // As a string, a small body leaves in one write with its head. A string of as many bytes as characters is ASCII, which needs no
     // conversion.
     else if (typeof body === 'string') this.#endWhole(body, length === body.length ? 'latin1' : 'utf8');
@@ -112,7 +116,10 @@ export class ClientResponse implements ResponseWriter {
     const body = withoutKeys(JSON.stringify(protocol.client.encodeError(error, this.#requestId)));
     const headers = ['content-type', 'application/json', ...errorHeaders(error, protocol, this.#clock)];
     // Its client would wait for the other protocol on this connection.
-    if (error.status === 426 && !this.#closing()) headers.push('connection', 'close');
+    if (error.status === 426 && !this.#closing()) {
+      headers.push('connection', 'close');
+      this.#closes = true;
+    }
     this.send(protocol.client.errorHead?.(error).status ?? error.status, headers, body);
   }
 
@@ -128,6 +135,18 @@ export class ClientResponse implements ResponseWriter {
       socket?.uncork();
       this.#response.end();
     });
+  }
+
+  /** The client still sends its body, and its connection ends with this answer. */
+  #sendUnread(body: Buffer | string): void {
+    const response = this.#response;
+    const { socket } = response.req;
+    this.#ended = true;
+    response.flushHeaders();
+    // node:http hands what was written in a turn of the event loop to the socket at its end.
+    response.write(body, () => setImmediate(() => socket.end()));
+    response.req.resume();
+    linger(socket, this.#clock, () => void response.end(), response.req);
   }
 
   #inBatch(end: (socket: Socket | null) => void): void {
@@ -151,6 +170,7 @@ export class ClientResponse implements ResponseWriter {
     const list = ['x-request-id', this.#requestId, 'request-id', this.#requestId];
     if (this.#closing()) list.push('connection', 'close');
     list.push(...own, ...headers);
+    this.#closes ||= this.#closing() || !this.#response.shouldKeepAlive;
     this.#response.writeHead(status, list);
   }
 

@@ -32,6 +32,23 @@ test.each(cases)('%s', async (_name, bytes, status, type) => {
   expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))).toMatchObject({ error: { type } });
 });
 
+test('a client that goes on sending after such an answer is cut off after half a minute', async () => {
+  const clock = manualClock();
+  const { port } = new URL((await gateway({ clock })).url);
+  const socket = connect({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true, noDelay: true });
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  socket.on('error', () => undefined).resume();
+  socket.write('HELLO\r\n\r\n');
+  await once(socket, 'end');
+  for (let second = 0; second < 60 && !socket.destroyed; second += 1) {
+    socket.write('more');
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    if (second < 28) expect(socket.destroyed, `${second} s`).toBe(false);
+    clock.advance(1000);
+  }
+  await closed;
+});
+
 test('a client that never closes after such an answer keeps its descriptor no longer than a moment', async () => {
   const clock = manualClock();
   const { port } = new URL((await gateway({ clock })).url);
