@@ -190,7 +190,7 @@ function jsonCalls(cursor: Cursor, offered: OfferedTools): WrittenCall[] {
 }
 
 /** What may close the form; nothing, too. Brackets too many are passed. */
-function close(cursor: Cursor, words: readonly string[]): void {
+function closing(cursor: Cursor, words: readonly string[]): void {
   const { at } = cursor;
   while (/[\s}\]]/.test(cursor.text[cursor.at] ?? '')) cursor.at++;
   if (cursor.isAtEnd) {
@@ -209,7 +209,7 @@ const toolCallTag: Body = (cursor, offered) => {
   if (first === '<') {
     cursor.need('<function=');
     const calls = [functionTag(cursor, offered)];
-    close(cursor, ['</tool_call>']);
+    closing(cursor, ['</tool_call>']);
     return calls;
   }
   return [glmCall(cursor, offered)];
@@ -217,18 +217,19 @@ const toolCallTag: Body = (cursor, offered) => {
 
 /** JSON within the tag; where a bracket is missing the closing tag ends it, unless it stands in a string. */
 function taggedJson(cursor: Cursor, offered: OfferedTools): WrittenCall[] {
-  const { at } = cursor;
-  try {
-    const calls = jsonCalls(cursor, offered);
-    close(cursor, ['</tool_call>']);
-    return calls;
-  } catch (error) {
-    if (!(error instanceof NeedsMore)) throw error;
-    cursor.at = at;
-    const text = cursor.until('</tool_call>');
-    if (readTolerant(text)?.cut !== 'brackets') throw error;
-    return callsOfJson(text, offered);
+  const close = cursor.text.indexOf('</tool_call>', cursor.at);
+  const end = endOfJson(cursor.text, cursor.at);
+  const isUnclosed = end === 'more' || (end !== undefined && end > close);
+  if (close >= 0 && isUnclosed) {
+    const text = cursor.text.slice(cursor.at, close);
+    if (readTolerant(text)?.cut === 'brackets') {
+      cursor.at = close + '</tool_call>'.length;
+      return callsOfJson(text, offered);
+    }
   }
+  const calls = jsonCalls(cursor, offered);
+  closing(cursor, ['</tool_call>']);
+  return calls;
 }
 
 function glmCall(cursor: Cursor, offered: OfferedTools): WrittenCall {
@@ -257,7 +258,7 @@ function functionTag(cursor: Cursor, offered: OfferedTools): WrittenCall {
   if (cursor.isAtEnd) throw new NeedsMore();
   if (cursor.text[cursor.at] === '{') {
     const call = callOf(tool.name, cursor.json(), offered);
-    close(cursor, ['</function>']);
+    closing(cursor, ['</function>']);
     return call;
   }
   const raw: [string, string][] = [];
@@ -363,7 +364,7 @@ function jsonBehind(closings: readonly string[]): Body {
     cursor.space();
     if (cursor.isAtEnd) throw new NeedsMore();
     const calls = jsonCalls(cursor, offered);
-    close(cursor, closings);
+    closing(cursor, closings);
     return calls;
   };
 }
@@ -379,7 +380,7 @@ const harmony: Body = (cursor, offered) => {
   cursor.space();
   if (cursor.isAtEnd) throw new NeedsMore();
   const call = callOf(name, cursor.json(), offered);
-  close(cursor, ['<|call|>', '<|end|>']);
+  closing(cursor, ['<|call|>', '<|end|>']);
   return [call];
 };
 

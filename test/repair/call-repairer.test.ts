@@ -174,6 +174,12 @@ it('keeps two calls and the text between them in their order', () => {
   ]);
 });
 
+it('gives the same for a brace too few, then one too many', () => {
+  const few = WRITTEN['Hermes tag with a brace missing'] ?? '';
+  const text = `${few}${WRITTEN['Hermes tag with a brace too many'] ?? ''}`;
+  for (const size of SIZES) expect(callsOf(collected(textStream(text, size)).reply)).toEqual([CALL, CALL]);
+});
+
 it('gives the same whatever the pieces', () => {
   const parts = [...Object.values(WRITTEN), ...TALK, '\n', ' ', '. ', '<', '{"name"'];
   fc.assert(
