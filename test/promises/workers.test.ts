@@ -2,6 +2,7 @@
 // supervisor end as on SIGTERM.
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
+import { shareOf } from '../../src/cli/commands/running/workers/worker.ts';
 import { readAll, send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
 import { home, type Home } from '../helpers/process.ts';
@@ -97,3 +98,32 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test('limits.max_concurrent is exact over workers: of one place there is one worker', async () => {
+  const upstream = await scriptedProvider();
+  const shell = home();
+  shell.configure({
+    providers: { p: provider(upstream.url, 'chat', ['m']) },
+    limits: { max_concurrent: 1 },
+  });
+  const server = await shell.serve(...WORKERS);
+  const to = { url: server.url, key: await shell.newKey('unlimited') };
+  expect((await statusOf(shell)).workers).toHaveLength(1);
+  const end = gate();
+  upstream.play({ steps: [START.chat, content('chat', 'a'), end.opened, FINISH.chat, TERMINAL.chat] });
+  const first = await send(to, { model: 'm', stream: true });
+  for (let round = 0; round < 4; round += 1) expect(await askOnce(to, 'm')).toBe(503);
+  end.open();
+  expect(await first.text()).toContain('[DONE]');
+});
+
+test.each([
+  [5, 2],
+  [1024, 3],
+  [7, 7],
+  [2, 3],
+])('the shares of %i places in %i workers are exactly as much', (total, count) => {
+  const shares = Array.from({ length: count }, (_, at) => shareOf(total, at + 1, count));
+  expect(shares.reduce((sum, share) => sum + share)).toBe(total);
+  expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
+});

@@ -100,12 +100,18 @@ export async function serveWithWorkers(options: Options): Promise<void> {
   }
 }
 
+/** A worker without a share of `limits.max_concurrent` would refuse all that it accepts. */
+function workersOf(asked: number, { limits }: Config): number {
+  return Math.min(asked, limits.maxConcurrent);
+}
+
 async function createSupervisor(
   options: Options,
   { config, logger, signals }: { config: Config; logger: SharedLog; signals: Signals },
 ): Promise<Supervisor> {
-  const { count, context } = options;
+  const { context } = options;
   const { clock, ids } = context;
+  const count = workersOf(options.count, config);
   const { createSessions } = await import('../../../../admin/sessions.ts');
   const newSessions = (): Sessions => createSessions({ clock, ids });
   const board = createBoard(clock);
@@ -256,7 +262,7 @@ async function greet({ options, logger, state }: Supervisor, ready: Ready): Prom
     const isShown = output === undefined || context.report !== undefined;
     const firstKey = isShown ? await createFirstKey(config, store, context) : undefined;
     if (output !== undefined) {
-      logger.info('listening', { pid: process.pid, workers: count, urls: ready.urls });
+      logger.info('listening', { pid: process.pid, workers: workersOf(count, config), urls: ready.urls });
       await output.ready(ready, firstKey);
       return;
     }
@@ -329,7 +335,7 @@ async function reload(supervisor: Supervisor, by: string): Promise<void> {
   logger.info('the workers are replaced', { by });
   void pool.replaceAll().then((fault) => {
     state.reloadFault = fault ?? null;
-    if (fault === undefined) logger.info('the workers were replaced', { workers: options.count });
+    if (fault === undefined) logger.info('the workers were replaced', { workers: pool.members.length });
     else logger.error('the workers were not all replaced: those that serve stay', { reason: fault });
   });
 }

@@ -121,17 +121,22 @@ async function metricsOf({ controlHandlers }: App): Promise<string> {
   return String(await handled(controlHandlers, 'GET', '/metrics'));
 }
 
-/** The limit of concurrent requests is that of the whole gateway: each worker gets a share of it. */
-function inPlace(config: Config, { place, count }: Hello): Config {
+/** The limit of concurrent requests is that of the whole gateway: the shares of its workers are exactly as much. */
+function inPlace(config: Config, { place, number, count }: Hello): Config {
   const { database, listen } = place;
   const { limits } = config;
-  const maxConcurrent = Math.ceil(limits.maxConcurrent / count);
+  const maxConcurrent = shareOf(limits.maxConcurrent, number, count);
   return {
     ...config,
     database,
     listen: { ...listen, names: config.listen.names },
     limits: { ...limits, maxConcurrent },
   };
+}
+
+/** Of the worker with this number, from 1 on: the first ones have what cannot be divided. */
+export function shareOf(total: number, number: number, count: number): number {
+  return Math.floor(total / count) + (number <= total % count ? 1 : 0);
 }
 
 function openChannel(calls: Calls, streams: Streams): Channel {
