@@ -14,6 +14,8 @@ export interface Logger {
   error(message: string, fields?: Fields): void;
   /** Writes the records that wait. */
   flush(): void;
+  /** Records that were lost so far: nobody read them, or they could not be written. */
+  readonly lost?: () => number;
 }
 
 /** The log of a process that others write into, too. */
@@ -25,7 +27,8 @@ export interface SharedLog extends Logger {
 export type LogFormat = 'pretty' | 'json' | 'off';
 
 interface Output {
-  write(text: string): unknown;
+  /** Throws, or calls back with an error, where the text could not be written. */
+  write(text: string, done?: (error?: Error | null) => void): unknown;
   /** Bytes that its reader has not taken yet. */
   readonly writableLength?: number | undefined;
   /** Of a terminal. */
@@ -49,28 +52,27 @@ export function createLog(options: {
   if (format === 'off') return { ...silentLog, relay: () => undefined };
   stream.on?.('error', () => undefined);
   let waiting = '';
-  let dropped = 0;
+  const losses = createLosses((records, message) => log.warn({ records }, message));
   let timer: NodeJS.Timeout | undefined;
   const isFull = (): boolean => {
-    const most = dropped === 0 ? MOST_WAITING : MOST_WAITING / 2;
+    const most = losses.dropped === 0 ? MOST_WAITING : MOST_WAITING / 2;
     return waiting.length + (stream.writableLength ?? 0) > most;
   };
-  const reportDropped = (): void => {
-    const records = dropped;
-    dropped = 0;
-    log.warn({ records }, 'log records were dropped: nobody read the log');
-  };
   const flush = (): void => {
-    if (dropped > 0 && !isFull()) reportDropped();
+    if (losses.dropped > 0 && !isFull()) losses.reportDropped();
     clearTimeout(timer);
     timer = undefined;
     if (waiting === '') return;
     const text = waiting;
     waiting = '';
     try {
-      stream.write(text);
+      stream.write(text, (error) => {
+        if (error) losses.failed(text);
+        else losses.reportUnwritten();
+      });
     } catch {
-      // The reader of the log is gone; the gateway goes on.
+      // The reader of the log is gone, or the disk is full; the gateway goes on.
+      losses.failed(text);
     }
   };
   const pretty = createPretty(options.colors ?? false);
@@ -95,17 +97,55 @@ export function createLog(options: {
     (level: 'info' | 'warn' | 'error') =>
     (message: string, fields: Fields = {}): void => {
       if (isFull()) {
-        dropped += 1;
+        losses.drop();
         return;
       }
-      if (dropped > 0) reportDropped();
+      if (losses.dropped > 0) losses.reportDropped();
       log[level](cutMembers(fields), cut(message, LONGEST_MESSAGE));
     };
   const relay = (record: string): void => {
-    if (isFull()) dropped += 1;
+    if (isFull()) losses.drop();
     else destination.write(`${record}\n`);
   };
-  return { info: writer('info'), warn: writer('warn'), error: writer('error'), flush, relay };
+  return {
+    info: writer('info'),
+    warn: writer('warn'),
+    error: writer('error'),
+    flush,
+    relay,
+    lost: () => losses.all,
+  };
+}
+
+/** Counts the records that were lost, in all and since the log last said so. */
+function createLosses(warn: (records: number, message: string) => void) {
+  let unwritten = 0;
+  return {
+    all: 0,
+    dropped: 0,
+    drop(): void {
+      this.dropped += 1;
+      this.all += 1;
+    },
+    /** `text`: lines that could not be written. */
+    failed(text: string): void {
+      const records = text.split('\n').length - 1;
+      unwritten += records;
+      this.all += records;
+    },
+    reportDropped(): void {
+      const records = this.dropped;
+      this.dropped = 0;
+      warn(records, 'log records were dropped: nobody read the log');
+    },
+    /** To be called when something could be written. */
+    reportUnwritten(): void {
+      if (unwritten === 0) return;
+      const records = unwritten;
+      unwritten = 0;
+      warn(records, 'log records were lost: they could not be written');
+    },
+  };
 }
 
 /** Clients choose names and paths, so each is cut after so many characters. Fields that are not listed are names. */

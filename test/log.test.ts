@@ -53,6 +53,48 @@ it('holds 1 MiB for a reader that stopped, drops what comes then, and says how m
   expect(last).toMatchObject({ msg: 'after' });
   expect(lost).toMatchObject({ level: 'warn', msg: 'log records were dropped: nobody read the log' });
   expect(seen.length - 2 + Number(lost?.records)).toBe(COUNT);
+  expect(log.lost?.()).toBe(lost?.records);
+});
+
+it('counts what could not be written, and says so when it can be again', () => {
+  const written: string[] = [];
+  let isFull = true;
+  const stream = {
+    write(text: string, done?: () => void) {
+      if (isFull) throw new Error('ENOSPC');
+      written.push(text);
+      done?.();
+    },
+  };
+  const log = createLog({ format: 'json', stream });
+  log.info('one');
+  log.info('two');
+  log.flush();
+  expect(log.lost?.()).toBe(2);
+  isFull = false;
+  log.info('three');
+  log.flush();
+  log.flush();
+  expect(records(written.join('')).map(({ msg, records: count }) => [msg, count])).toEqual([
+    ['three', undefined],
+    ['log records were lost: they could not be written', 2],
+  ]);
+  expect(log.lost?.()).toBe(2);
+});
+
+it('counts what a closed pipe did not take, without writing about it for ever', () => {
+  let writes = 0;
+  const stream = {
+    write(_: string, done?: (error: Error) => void) {
+      writes += 1;
+      done?.(new Error('EPIPE'));
+    },
+  };
+  const log = createLog({ format: 'json', stream });
+  log.info('one');
+  log.flush();
+  log.flush();
+  expect([writes, log.lost?.()]).toEqual([1, 1]);
 });
 
 it('counts what was dropped at its last flush, too', () => {

@@ -132,7 +132,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 function statusOf({ deps, state }: Parts, known: Pick<AppStatus, 'urls' | 'since'>): AppStatus {
-  const { inFlightLimit, routing, store, clock } = deps;
+  const { inFlightLimit, routing, store, clock, log } = deps;
   const { config } = state;
   const avoided = unhealthyTargets(routing.health, clock);
   const serving = config.maintenance ? 'maintenance' : 'serving';
@@ -143,6 +143,7 @@ function statusOf({ deps, state }: Parts, known: Pick<AppStatus, 'urls' | 'since
     database: store.location,
     requests_in_flight: inFlightLimit.inFlight,
     grace_ms: config.limits.shutdownGrace,
+    log_lost: log.lost?.() ?? 0,
     providers: routing.providers().map(({ name }) => ({
       name,
       avoided: avoided

@@ -52,6 +52,8 @@ export interface GatewayStatus {
   database: string;
   /** The file of a gateway in the background; null: the log goes to stderr, or nowhere. */
   log: string | null;
+  /** Records of the log that were lost since the start. Older versions lack it. */
+  log_lost?: number;
   /** The network in which its addresses count (`networkName`); null: unknown. Older versions lack it. */
   network?: string | null;
   /** Of `gateway run`: the tool with which it ends. */

@@ -163,7 +163,7 @@ export const MAX_LOG_BYTES = 10 * 1024 * 1024;
 /** Bounded, with one older file beside it. */
 export interface LogFile {
   /** Throws the system's error if the disk is full. */
-  write(text: string): void;
+  write(text: string, done?: () => void): void;
   close(): void;
 }
 
@@ -201,7 +201,7 @@ export function openLogFile(file: string, maxBytes = MAX_LOG_BYTES): LogFile {
   }
 
   return {
-    write(text) {
+    write(text, done) {
       const bytes = Buffer.from(torn ? `\n${text}` : text, 'utf8');
       if (size > 0 && size + bytes.length > maxBytes) rotate();
       torn = true;
@@ -211,6 +211,7 @@ export function openLogFile(file: string, maxBytes = MAX_LOG_BYTES): LogFile {
         size += written;
       }
       torn = false;
+      done?.();
     },
     close: () => closeSync(descriptor),
   };

@@ -157,7 +157,7 @@ function gatewayLines(gateway: GatewayStatus, page: Page): string[] {
     ['requests', [gateway.state === 'stopping' ? stopping : `${formatCount(requests)} under way`]],
     ['database', [clean(gateway.database)]],
     ['config', [clean(gateway.config ?? 'none: uses the providers of the environment')]],
-    ['log', [clean(gateway.log ?? 'not in a file')]],
+    ['log', [clean(gateway.log ?? 'not in a file'), ...lostText(gateway)]],
   ];
   return [
     style.bold(`gateway ${clean(version)} ${STATES[gateway.state]}`),
@@ -165,6 +165,13 @@ function gatewayLines(gateway: GatewayStatus, page: Page): string[] {
     ...rows.flatMap(([label, values]) => rowLines(label, values, page)),
     '',
     ...providerLines(gateway, page),
+  ];
+}
+
+function lostText({ log_lost: lost = 0 }: GatewayStatus): string[] {
+  if (lost === 0) return [];
+  return [
+    `${formatCount(lost)} ${lost === 1 ? 'record was' : 'records were'} lost: not read in time, or not written`,
   ];
 }
 

@@ -160,6 +160,7 @@ function mergeStatus(all: readonly Status[]): Status | undefined {
     // A worker that was replaced is stopping, the gateway is not.
     state: all.find(({ state }) => state !== 'stopping')?.state ?? first.state,
     requests_in_flight: sum(all, ({ requests_in_flight: requests }) => requests),
+    log_lost: sum(all, ({ log_lost: lost = 0 }) => lost),
     providers: first.providers.map(({ name }) => {
       const avoided = all.flatMap(
         ({ providers }) => providers.find((provider) => provider.name === name)?.avoided ?? [],

@@ -278,7 +278,7 @@ function controlled(
   { urls }: Ready,
   since: string,
 ): Parameters<typeof openControl>[0] {
-  const { pool, crowd, state } = supervisor;
+  const { pool, crowd, state, logger } = supervisor;
   return {
     controlHandlers: crowd.handlers,
     async status() {
@@ -291,6 +291,7 @@ function controlled(
         providers: [],
         grace_ms: config.limits.shutdownGrace,
         ...whole,
+        log_lost: (whole?.log_lost ?? 0) + (logger.lost?.() ?? 0),
         urls,
         since,
         config: config.file,
