@@ -72,7 +72,7 @@ it.each([
 const CHECK = join(import.meta.dirname, '../../bin/check-engine.js');
 
 it.each([
-  ['none is installed', undefined, /better-sqlite3 is not installed[^]*run npm ci again[^]*PostgreSQL/],
+  ['none is installed', undefined, /better-sqlite3 is not installed[^]*[Rr]un npm ci again[^]*PostgreSQL/],
   [
     'the engine has no binary',
     "module.exports = class { constructor() { throw new Error('none'); } };",
