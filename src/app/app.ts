@@ -1,10 +1,10 @@
 // The composition root: the only file that knows all parts, and the order in which they start and end.
 import { applyChange, watchConfigFile } from './config-change.ts';
-import { type AdminOptions, type Parts, type Peers, createClients } from './parts.ts';
+import { type AdminOptions, type Parts, type Peers, type Served, createClients } from './parts.ts';
 import { createDiscovery } from './discovery.ts';
 import { createAdopter, startHousekeeping } from './housekeeping.ts';
 import { isoTime, type Clock } from '../clock.ts';
-import type { Config, ProviderConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { createAdminDoor } from '../admin/door.ts';
 import { createDatabaseHealth } from '../gateway/database-health.ts';
 import { createInFlightLimit } from '../gateway/inference.ts';
@@ -47,16 +47,8 @@ interface AppOptions {
   peers?: Peers | undefined;
 }
 
-export interface App {
-  /** One for each host: `http://127.0.0.1:8787`. */
-  urls: string[];
+export interface App extends Served {
   port: number;
-  /** The path that a client of each protocol adds to a URL. */
-  endpoints: { name: string; base: string }[];
-  /** Notes for the user: hosts that this machine does not have. */
-  notes: string[];
-  /** The providers that are known now. */
-  readonly providers: readonly ProviderConfig[];
   /** Requests that `stop` would wait for, and how long. */
   readonly underWay: { requests: number; graceMs: number };
   /** Resolves when the search for local servers is over, after 300 ms at most. */

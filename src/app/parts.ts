@@ -39,6 +39,18 @@ export interface Peers {
   readMetrics(): Promise<string>;
 }
 
+/** What a gateway says about itself when it serves; it crosses the channel between two processes. */
+export interface Served {
+  /** One for each host: `http://127.0.0.1:8787`. */
+  urls: string[];
+  /** The path that a client of each protocol adds to a URL. */
+  endpoints: { name: string; base: string }[];
+  /** Notes for the user: hosts that this machine does not have. */
+  notes: string[];
+  /** The providers that are known now. */
+  readonly providers: readonly ProviderConfig[];
+}
+
 /** All parts of one gateway, and what changes while it runs. */
 export interface Parts {
   deps: GatewayDeps;

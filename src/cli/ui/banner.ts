@@ -1,5 +1,5 @@
 // The output of `serve` on stdout once it listens: base URLs, providers and models, the database, and how to get a key.
-import type { App } from '../../app/app.ts';
+import type { Served } from '../../app/parts.ts';
 import type { Config, ProviderConfig } from '../../config/config.ts';
 import { SIM_MODELS } from '../../sim/behaviours.ts';
 import type { Store } from '../../store/store.ts';
@@ -9,9 +9,6 @@ import { limitText } from '../with-store.ts';
 import { shownProviders } from '../../config/providers.ts';
 import { assignTierCommand, commandLines, withCommand } from './lines.ts';
 import { displayWidth, wrapText, wrapWords } from './table.ts';
-
-/** What a gateway says about itself when it serves; it crosses the channel between two processes. */
-export type Served = Pick<App, 'urls' | 'endpoints' | 'notes' | 'providers'>;
 
 interface Running {
   app: Served;

@@ -9,7 +9,7 @@ import type { Config } from '../../../config/config.ts';
 import { CliError, ProgramEnd, type Context, type Environment } from '../../context.ts';
 import { sayUsed } from '../../ui/consent.ts';
 import { lookUpGateways } from '../../running.ts';
-import type { Served } from '../../ui/banner.ts';
+import type { Served } from '../../../app/parts.ts';
 import { errorLines, say } from '../../ui/lines.ts';
 import { clean } from '../../ui/style.ts';
 import { openDatabase, shownDatabase, startWarnings } from '../../with-store.ts';

@@ -3,7 +3,7 @@
 import { ControlError } from '../../../../control/calls.ts';
 import type { SharedTopic } from '../../../../app/parts.ts';
 import type { Config } from '../../../../config/config.ts';
-import type { Served } from '../../../ui/banner.ts';
+import type { Served } from '../../../../app/parts.ts';
 
 /** The answer to a worker's first call. */
 export interface Hello {

@@ -8,7 +8,7 @@ import type { Store } from '../../../../store/store.ts';
 import { CliError, LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../../../context.ts';
 import { sayUsed, usedFile } from '../../../ui/consent.ts';
 import { runningGateways } from '../../../running.ts';
-import type { Served } from '../../../ui/banner.ts';
+import type { Served } from '../../../../app/parts.ts';
 import { say } from '../../../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../../../ui/style.ts';
 import { createAuditedKey, startWarnings, type effective } from '../../../with-store.ts';
