@@ -53,7 +53,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   admin: [...FLOOR_3, 'gateway', 'observe'],
   sim: [...FLOOR_1, 'protocols'],
   app: FLOOR_5,
-  cli: [...FLOOR_5, 'app'],
+  workers: [...FLOOR_5, 'app'],
+  cli: [...FLOOR_5, 'app', 'workers'],
 };
 
 /** Where a package may be imported: folders, or files (as far as given). */

@@ -13,7 +13,7 @@ import type { Context } from '../../../context.ts';
 import { openDatabase, shownDatabase } from '../../../with-store.ts';
 import { serveWords, StartFailure } from '../background.ts';
 import { openControl } from '../../../running.ts';
-import { createBoard } from './board.ts';
+import { createBoard } from '../../../../workers/board.ts';
 import {
   launchWorker,
   prepareWorkers,
@@ -21,10 +21,10 @@ import {
   WorkerFailure,
   type Guard,
   type WorkerProcess,
-} from './cluster.ts';
-import { createCrowd, type Crowd } from './crowd.ts';
-import type { Hello, Ready, Shared } from './channel.ts';
-import { createPool, type Pool } from './pool.ts';
+} from '../../../../workers/cluster.ts';
+import { createCrowd, type Crowd } from '../../../../workers/crowd.ts';
+import type { Hello, Ready, Shared } from '../../../../workers/channel.ts';
+import { createPool, type Pool } from '../../../../workers/pool.ts';
 import {
   createFirstKey,
   openLog,

@@ -20,7 +20,7 @@ import {
   type Ready,
   type Shared,
   type Stopped,
-} from './channel.ts';
+} from '../../../../workers/channel.ts';
 import { listenFailure, type Source } from './start.ts';
 
 /** Calls of the supervisor wait until the gateway serves. */

@@ -1,7 +1,7 @@
 // The workers of a gateway. The pool starts them, starts a worker that ended again after a growing pause, replaces all of them one
 // after the other, and ends them together. It does not depend on processes: `launch` makes one.
-import type { Clock } from '../../../../clock.ts';
-import type { Logger } from '../../../../log.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
 import { SILENT_MS, watchHeartbeat } from './heartbeat.ts';
 
 /** How a process ended. */

@@ -1,8 +1,8 @@
 // Several workers as one gateway: their metrics, and what runs now.
 import { expect, test } from 'vitest';
-import { mergeFrames } from '../../../src/cli/commands/running/workers/crowd.ts';
-import { createMetrics } from '../../../src/cli/commands/running/workers/metrics.ts';
-import type { LiveFrame } from '../../../src/observe/live.ts';
+import { mergeFrames } from '../../src/workers/crowd.ts';
+import { createMetrics } from '../../src/workers/metrics.ts';
+import type { LiveFrame } from '../../src/observe/live.ts';
 
 const page = (value: number): string =>
   `# HELP a Text with {braces}.\n# TYPE a counter\na{model="x{y} z"} ${value}\n# HELP b B.\n# TYPE b gauge\nb ${value}\n`;

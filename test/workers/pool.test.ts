@@ -1,13 +1,8 @@
 // Which workers there are: after crashes, while they are replaced, and at the end. Processes are promises here, and time is moved by hand.
 import { describe, expect, it } from 'vitest';
-import {
-  createPool,
-  pauseAfter,
-  type Exit,
-  type Launched,
-} from '../../../src/cli/commands/running/workers/pool.ts';
-import type { Logger } from '../../../src/log.ts';
-import { manualClock } from '../../helpers/clock.ts';
+import { createPool, pauseAfter, type Exit, type Launched } from '../../src/workers/pool.ts';
+import type { Logger } from '../../src/log.ts';
+import { manualClock } from '../helpers/clock.ts';
 
 interface Fake extends Launched<string> {
   number: number;

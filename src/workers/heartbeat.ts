@@ -1,6 +1,6 @@
 // Whether a worker still answers: one that is stopped or in an endless loop does not, and keeps its connections. Beats are counted, not
 // time: while this process or the whole machine sleeps, none is missed.
-import type { Clock } from '../../../../clock.ts';
+import type { Clock } from '../clock.ts';
 
 interface Watched {
   /** Resolves when the worker answers; rejects if it is gone. */

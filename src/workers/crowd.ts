@@ -1,11 +1,11 @@
 // What all workers do, merged into what one gateway does: their status, their requests, their metrics, for commands and for the
 // admin API of each worker.
-import type { RequestJson } from '../../../../accounts/json.ts';
-import type { App } from '../../../../app/app.ts';
-import type { Clock } from '../../../../clock.ts';
-import { type ControlHandler, ControlError, type WorkerStatus } from '../../../../control/calls.ts';
-import type { LiveConversation } from '../../../../observe/conversations.ts';
-import type { LiveFrame, NewRequests, LiveTarget } from '../../../../observe/live.ts';
+import type { RequestJson } from '../accounts/json.ts';
+import type { App } from '../app/app.ts';
+import type { Clock } from '../clock.ts';
+import { type ControlHandler, ControlError, type WorkerStatus } from '../control/calls.ts';
+import type { LiveConversation } from '../observe/conversations.ts';
+import type { LiveFrame, NewRequests, LiveTarget } from '../observe/live.ts';
 import type { WorkerProcess } from './cluster.ts';
 import { createMetrics } from './metrics.ts';
 import type { Ready } from './channel.ts';

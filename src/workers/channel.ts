@@ -1,9 +1,9 @@
 // Calls and event streams between the supervisor and a worker, over the channel that Node gives to a child process: both sides
 // call and answer. Here are the shapes of their values, too.
-import { ControlError } from '../../../../control/calls.ts';
-import type { SharedTopic } from '../../../../app/parts.ts';
-import type { Config } from '../../../../config/config.ts';
-import type { Served } from '../../../../app/parts.ts';
+import { ControlError } from '../control/calls.ts';
+import type { SharedTopic } from '../app/parts.ts';
+import type { Config } from '../config/config.ts';
+import type { Served } from '../app/parts.ts';
 
 /** The answer to a worker's first call. */
 export interface Hello {

@@ -1,6 +1,6 @@
 // Workers as processes of the system: here those that it does not start.
 import { expect, it, onTestFinished } from 'vitest';
-import { launchWorker, prepareWorkers } from '../../../src/cli/commands/running/workers/cluster.ts';
+import { launchWorker, prepareWorkers } from '../../src/workers/cluster.ts';
 
 it('a worker that the system cannot start has ended, with the reason: the pool starts it again', async () => {
   const { execPath } = process;
