@@ -15,7 +15,7 @@ import { GatewayError } from '../src/errors.ts';
 import { errorOf } from '../src/gateway/outbound/fallback-policy.ts';
 import { headerList, headerText } from '../src/gateway/reply/respond.ts';
 import { readRequest } from '../src/gateway/inbound/read-request.ts';
-import { redact } from '../src/gateway/outbound/redact.ts';
+import { redact } from '../src/providers/redact.ts';
 import { withoutKeys } from '../src/ids.ts';
 import { pageTitle } from '../src/protocols/shared/failures/provider-error.ts';
 import { rawJson } from '../src/protocols/json/raw-json.ts';

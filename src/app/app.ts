@@ -7,7 +7,7 @@ import { isoTime, type Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createAdminDoor } from '../admin/door.ts';
 import { createDatabaseHealth } from '../gateway/database-health.ts';
-import { createInFlightLimit } from '../gateway/inference.ts';
+import { createInFlightLimit } from '../gateway/in-flight-limit.ts';
 import type { Observer } from '../gateway/trace.ts';
 import type { GatewayDeps } from '../gateway/exchange.ts';
 import type { ControlHandler, GatewayStatus } from '../control/calls.ts';

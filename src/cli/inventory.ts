@@ -100,7 +100,7 @@ export async function learnModels(
         routing.setDiscovered(provider.name, models);
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
-        const { redact } = await import('../gateway/outbound/redact.ts');
+        const { redact } = await import('../providers/redact.ts');
         say(
           context.stderr,
           `warning: provider ${clean(provider.name)} did not list its models: ${clean(redact(why, provider))}`,

@@ -1,10 +1,8 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
-// How many may be on the line at once is decided here, too.
 import { admit, authenticate } from '../accounts/access.ts';
 import { type Admission, GatewayError } from '../errors.ts';
-import { plural } from '../plural.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import { type GatewayDeps, ClientGone, type Exchange, type InFlightLimit } from './exchange.ts';
+import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
 import { readRequest, relayedTo, resolveTargets, routingQuery } from './inbound/read-request.ts';
 import { resolveReferences } from './inbound/stored-references.ts';
 import { buildFirst } from './outbound/build-request.ts';
@@ -156,44 +154,4 @@ function outcomeOf(error: unknown, opened: boolean): Outcome {
   if (error instanceof ClientGone) return { status: 499, error: 'client_closed' };
   if (error instanceof GatewayError) return { status: opened ? 200 : error.status, error: error.kind };
   return { status: opened ? 200 : 500, error: 'internal' };
-}
-
-export function shuttingDown(): GatewayError {
-  return new GatewayError('unavailable', 'the gateway is shutting down', { retryAfter: 5 });
-}
-
-export function createInFlightLimit(): InFlightLimit {
-  let inFlight = 0;
-  let closed = false;
-  let onEmpty = (): void => undefined;
-  return {
-    enter(config, arrivedInTime) {
-      if (closed && !arrivedInTime) throw shuttingDown();
-      if (config.maintenance) {
-        throw new GatewayError('unavailable', 'the gateway is in maintenance', { retryAfter: 60 });
-      }
-      if (inFlight >= config.limits.maxConcurrent) {
-        const message = `the gateway serves ${plural(inFlight, 'request')} at once already (limits.max_concurrent)`;
-        throw new GatewayError('unavailable', message, { retryAfter: 1 });
-      }
-      inFlight += 1;
-      return () => {
-        inFlight -= 1;
-        if (inFlight === 0) onEmpty();
-      };
-    },
-    get inFlight() {
-      return inFlight;
-    },
-    close() {
-      closed = true;
-      return new Promise((resolve) => {
-        onEmpty = resolve;
-        if (inFlight === 0) resolve();
-      });
-    },
-    get closed() {
-      return closed;
-    },
-  };
 }

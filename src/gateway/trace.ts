@@ -9,7 +9,7 @@ import type { Target } from '../routing/catalog.ts';
 import type { PassedOver } from '../routing/routing.ts';
 import type { NewItem } from '../store/sealed-items.ts';
 import type { Key } from '../store/store.ts';
-import { redact } from './outbound/redact.ts';
+import { redact } from '../providers/redact.ts';
 
 /** How an admitted request ended. */
 export interface Outcome {

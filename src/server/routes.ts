@@ -15,7 +15,7 @@ import {
 import { faultOfModelName } from '../protocols/shared/client.ts';
 import type { ModelEntry } from '../routing/catalog.ts';
 import { serverToolsOf } from '../routing/routing.ts';
-import { shuttingDown } from '../gateway/inference.ts';
+import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import { deleteStored, findStored } from '../gateway/inbound/stored-references.ts';
 import { deleteAtProvider } from '../gateway/outbound/delete-answer.ts';
 import type { Protocol, StoredAnswers } from '../protocols/protocol.ts';

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts';
 import { createRequestIds, withoutKeys } from '../ids.ts';
 import type { Logger } from '../log.ts';
 import { ClientGone, type GatewayDeps, type Site } from '../gateway/exchange.ts';
-import { shuttingDown } from '../gateway/inference.ts';
+import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
 import { afterReading, refuseBadHttp } from './bad-request.ts';
 import { ClientRequest, createConnections, type Connections } from './connections.ts';

@@ -1,7 +1,7 @@
 // What a check finds out about one provider, and how its failures read.
 import type { ProviderConfig } from '../../config/config.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
-import { redact } from '../../gateway/outbound/redact.ts';
+import { redact } from '../../providers/redact.ts';
 import type { Ids } from '../../ids.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 

@@ -7,7 +7,7 @@ import type { ProviderClient } from '../../providers/client.ts';
 import { readBody } from '../../providers/exchange.ts';
 import { ClientGone } from '../exchange.ts';
 import { headersFor } from './build-request.ts';
-import { redact } from './redact.ts';
+import { redact } from '../../providers/redact.ts';
 
 const TIMEOUT_MS = 15_000;
 const MOST_REPLY = 64 * 1024;

@@ -2,7 +2,7 @@
 import type { ErrorOptions, FailureKind, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import { GatewayError, LEAST_OUTPUT, LONG_WAIT_S } from '../../errors.ts';
 import type { Target } from '../../routing/catalog.ts';
-import { redact } from './redact.ts';
+import { redact } from '../../providers/redact.ts';
 
 interface Verdict {
   /** Another target may be able to answer. */

@@ -3,13 +3,14 @@
 import type { Cancellation } from '../../cancellation.ts';
 import { FailureError, type ProviderFailure, GatewayError } from '../../errors.ts';
 import type { Clock } from '../../clock.ts';
-import { type Ids, withoutKeys } from '../../ids.ts';
+import type { Ids } from '../../ids.ts';
 import type { Logger } from '../../log.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import { readBody, isWholeReply, type ProviderCall, type ProviderReply } from '../../providers/exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Health, HealthTicket } from '../../routing/health.ts';
 import { MAX_ATTEMPTS } from '../../routing/routing.ts';
+import { readErrorReply, returned } from './error-reply.ts';
 import { readUntilCommit, type CommittedReply } from './first-frame.ts';
 import { aggregateStream, openFrames, type ReplyLimits, readWholeReply } from './provider-reply.ts';
 import {
@@ -21,11 +22,9 @@ import {
 } from './fallback-policy.ts';
 import { ContinuedFrames, wholeTurn, type ContinueTurn } from './continue-turn.ts';
 import { buildRequest, type BuildOptions, type BuiltRequest } from './build-request.ts';
-import type { Protocol } from '../../protocols/protocol.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { Trace } from '../trace.ts';
-import type { ReplyBody } from '../../providers/reply-body.ts';
-import { redact } from './redact.ts';
+import { redact } from '../../providers/redact.ts';
 import { beginContact, failContact, withContext } from './trace-context.ts';
 
 /** A reply with status 200 that can be answered with: a stream at its first frame with content, or a whole answer. */
@@ -200,21 +199,6 @@ async function readTurn(
   return whole;
 }
 
-const NONE_RETURNED: readonly string[] = [];
-/** Characters of a header that is returned to the client. */
-const MOST_RETURNED = 8192;
-
-function returned(reply: ProviderReply, names: readonly string[]): readonly string[] {
-  let list = NONE_RETURNED;
-  for (const name of names) {
-    const value = reply.header(name);
-    if (value === undefined || value.length > MOST_RETURNED || !/^[\x21-\x7e][\x20-\x7e]*$/.test(value))
-      continue;
-    list = [...list, name, withoutKeys(value)];
-  }
-  return list;
-}
-
 /** The same request as the provider's error says that it can be answered; undefined: the error says nothing of that kind. */
 function changedFor(
   failure: ProviderFailure,
@@ -329,46 +313,5 @@ function logFailure(
     status: failure.status,
     key_from: failure.kind === 'provider_key' ? target.provider.keyFrom : undefined,
     message,
-  });
-}
-
-/** Much longer than any error that a person reads. */
-const MAX_ERROR_BODY = 64 * 1024;
-/** An error is short: a provider that stops in the middle of it will not go on. */
-const ERROR_BODY_MS = 5000;
-
-/**
- * What a reply with another status than 200 means. A body that breaks or never ends does not hide the status. Rejects only if the
- * request was aborted.
- */
-async function readErrorReply(
-  reply: ProviderReply,
-  protocol: Protocol,
-  clock: Clock,
-): Promise<ProviderFailure> {
-  const { status } = reply;
-  const text = await errorText(reply.body, clock);
-  if (status < 300) {
-    return { kind: 'failed', message: `unexpected status ${status}`, status, reason: 'status' };
-  }
-  return { ...protocol.provider.decodeError(status, reply.headers(), text), status };
-}
-
-function errorText(body: ReplyBody, clock: Clock): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(ERROR_BODY_MS, () => {
-      body.abort();
-      resolve('');
-    });
-    const read = async (): Promise<Buffer> => readBody(body, MAX_ERROR_BODY);
-    read()
-      .then(
-        (bytes) => resolve(bytes.toString('utf8')),
-        (error: Error) => {
-          if (error instanceof FailureError && error.failure.reason !== 'aborted') resolve('');
-          else reject(error);
-        },
-      )
-      .finally(cancel);
   });
 }

@@ -18,7 +18,7 @@ import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { BuiltRequest } from '../outbound/build-request.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
-import { redact } from '../outbound/redact.ts';
+import { redact } from '../../providers/redact.ts';
 import { CallRepairer, repairReply } from '../../repair/call-repairer.ts';
 import { losesSignatures } from '../../routing/catalog.ts';
 import { ThinkingCollector } from '../thinking-memory.ts';

@@ -1,5 +1,5 @@
 // Removes a provider's key, other secrets and internal addresses from its messages before a client or the log gets them.
-import type { ProviderConfig } from '../../config/config.ts';
+import type { ProviderConfig } from '../config/config.ts';
 
 const MAX_MESSAGE = 2000;
 /** Characters that are searched for secrets. */

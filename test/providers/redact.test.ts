@@ -1,7 +1,7 @@
 // What strangers' words may not carry on to a client, and what they must keep.
 import { describe, expect, it } from 'vitest';
-import { redact } from '../../../src/gateway/outbound/redact.ts';
-import { provider } from '../../routing/fixtures.ts';
+import { redact } from '../../src/providers/redact.ts';
+import { provider } from '../routing/fixtures.ts';
 
 const owner = provider('p', ['m'], {
   apiKey: 'plainsecretvalue',
