@@ -2,7 +2,7 @@
 // supervisor end as on SIGTERM.
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { shareOf } from '../../src/cli/commands/running/workers/worker.ts';
+import { shareOf } from '../../src/cli/commands/running/serving/worker.ts';
 import { readAll, send } from '../helpers/ask.ts';
 import { provider } from '../helpers/gateway.ts';
 import { home, type Home } from '../helpers/process.ts';

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { MAX_LOG_BYTES } from '../../../src/cli/commands/running/background.ts';
+import { MAX_LOG_BYTES } from '../../../src/cli/commands/running/serving/log-file.ts';
 import { home, type Ended, type Home } from '../../helpers/process.ts';
 
 const WORDS = ['serve', '--background', '--host', '127.0.0.1', '--port', '0'];

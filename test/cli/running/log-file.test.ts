@@ -12,7 +12,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { logFilePath, openLogFile, type LogFile } from '../../../src/cli/commands/running/background.ts';
+import {
+  logFilePath,
+  openLogFile,
+  type LogFile,
+} from '../../../src/cli/commands/running/serving/log-file.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { createLog } from '../../../src/log.ts';
 import { temporaryDirectory } from '../harness.ts';

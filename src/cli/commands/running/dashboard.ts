@@ -53,7 +53,7 @@ async function dashboardCommand(options: Options, command: Command, context: Con
 async function findOrStart(config: Config, command: Command, context: Context): Promise<RunningGateway> {
   const { running, silent } = await lookUpGateways(config, context);
   if (running.length === 0 && silent.length === 0) {
-    const { serveInBackground } = await import('./background.ts');
+    const { serveInBackground } = await import('./serving/background.ts');
     // The link alone is the result: `$(gateway dashboard)` is a URL, whether a gateway ran before or not.
     await serveInBackground(config, command, { ...context, stdout: context.stderr });
   }

@@ -21,7 +21,7 @@ import {
   type Output,
   type Signals,
   type Source,
-} from './workers/start.ts';
+} from './serving/start.ts';
 
 interface Options {
   host?: string[];
@@ -85,19 +85,19 @@ async function serveCommand(options: Options, command: Command, context: Context
   };
   if (options.asWorker !== true) await askForFile(command, context);
   if (background === true) {
-    const { serveInBackground } = await import('./background.ts');
+    const { serveInBackground } = await import('./serving/background.ts');
     await serveInBackground(await source.load(), command, context);
     return;
   }
   if (options.asWorker === true) {
-    const { serveAsWorker } = await import('./workers/worker.ts');
+    const { serveAsWorker } = await import('./serving/worker.ts');
     await serveAsWorker(source, command, context);
     return;
   }
   const output = await outputOf(inBackground, context);
   try {
     if (workers > 1) {
-      const { serveWithWorkers } = await import('./workers/supervisor.ts');
+      const { serveWithWorkers } = await import('./serving/supervisor.ts');
       await serveWithWorkers({ count: workers, source, output, command, context });
     } else await serve(source, output, context);
   } catch (error) {

@@ -13,7 +13,7 @@ import { lookUpGateways } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson, printLines, shellWord } from '../../ui/style.ts';
 import { readConfig } from '../../with-store.ts';
-import { logFilePath } from './background.ts';
+import { logFilePath } from './serving/log-file.ts';
 
 interface Options {
   json?: boolean;

@@ -11,7 +11,7 @@ import { ControlError } from '../../../../control/calls.ts';
 import type { SharedLog } from '../../../../log.ts';
 import type { Context } from '../../../context.ts';
 import { openDatabase, shownDatabase } from '../../../with-store.ts';
-import { serveWords, StartFailure } from '../background.ts';
+import { serveWords, StartFailure } from './background.ts';
 import { openControl } from '../../../running.ts';
 import { createBoard } from '../../../../workers/board.ts';
 import {

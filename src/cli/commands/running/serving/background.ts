@@ -1,21 +1,18 @@
 // `gateway serve --background`: starts a second process that outlives the terminal, waits until it serves, and prints its banner.
-// Both sides are here: the messages between them, the process that waits, the report of the process that serves, and its log
-// file.
+// Both sides are here: the messages between them, the process that waits, and the report of the process that serves.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, fchmodSync, fstatSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import type { Command, Option } from 'commander';
-import type { Config } from '../../../config/config.ts';
-import { CliError, ProgramEnd, type Context, type Environment } from '../../context.ts';
-import { sayUsed } from '../../ui/consent.ts';
-import { lookUpGateways } from '../../running.ts';
-import type { Served } from '../../../app/parts.ts';
-import { errorLines, say } from '../../ui/lines.ts';
-import { clean } from '../../ui/style.ts';
-import { openDatabase, shownDatabase, startWarnings } from '../../with-store.ts';
-import { createHash } from 'node:crypto';
-import path from 'node:path';
-import { makeFolder } from '../../../folders.ts';
+import type { Config } from '../../../../config/config.ts';
+import { CliError, ProgramEnd, type Context } from '../../../context.ts';
+import { sayUsed } from '../../../ui/consent.ts';
+import { lookUpGateways } from '../../../running.ts';
+import type { Served } from '../../../../app/parts.ts';
+import { errorLines, say } from '../../../ui/lines.ts';
+import { clean } from '../../../ui/style.ts';
+import { openDatabase, shownDatabase, startWarnings } from '../../../with-store.ts';
+import { logFilePath, openToAppend } from './log-file.ts';
 
 /** The hidden option of the second process: its log file, or no value without a log. */
 const IN_BACKGROUND = '--in-background';
@@ -76,7 +73,7 @@ export async function serveInBackground(config: Config, command: Command, contex
     const { firstKey, ...app } = await waitFor(child, logFile);
     const store = await openDatabase(config);
     try {
-      const { printBanner } = await import('../../ui/banner.ts');
+      const { printBanner } = await import('../../../ui/banner.ts');
       const background = { pid: child.pid ?? 0, logFile };
       await printBanner({ app, config, store, firstKey, background }, context);
     } finally {
@@ -155,69 +152,4 @@ async function waitFor(child: ChildProcess, logFile: string | undefined): Promis
   const result = await Promise.race([message, exit]);
   if ('ready' in result) return result.ready;
   throw new StartFailure(result.failed);
-}
-
-/** Of the current file. The older one, `.1`, has the same bound. */
-export const MAX_LOG_BYTES = 10 * 1024 * 1024;
-
-/** Bounded, with one older file beside it. */
-export interface LogFile {
-  /** Throws the system's error if the disk is full. */
-  write(text: string, done?: () => void): void;
-  close(): void;
-}
-
-/** One file for each database, because one gateway in the background runs on each. */
-export async function logFilePath({ database }: Config, env: Environment): Promise<string> {
-  const { defaultPaths } = await import('../../../config/load.ts');
-  const defaults = defaultPaths(env);
-  if (database === defaults.database) return path.join(defaults.log, 'gateway.log');
-  const hash = createHash('sha256').update(database).digest('hex').slice(0, 8);
-  return path.join(defaults.log, `gateway-${hash}.log`);
-}
-
-/** Creates the file, readable by its owner alone, and its folder. */
-function openToAppend(file: string): number {
-  makeFolder(path.dirname(file));
-  const descriptor = openSync(file, 'a', 0o600);
-  if ((fstatSync(descriptor).mode & 0o077) !== 0) fchmodSync(descriptor, 0o600);
-  return descriptor;
-}
-
-/** Each write is complete before the next, and a rename moves the full file away, so that no line is in two files or in none. */
-export function openLogFile(file: string, maxBytes = MAX_LOG_BYTES): LogFile {
-  let descriptor = openToAppend(file);
-  let { size } = fstatSync(descriptor);
-  /** A failed write left a part of a line. */
-  let torn = false;
-
-  function rotate(): void {
-    // Another gateway may have renamed the file already, or a person may have removed it.
-    if (isSame(descriptor, file)) renameSync(file, `${file}.1`);
-    const next = openToAppend(file);
-    closeSync(descriptor);
-    descriptor = next;
-    ({ size } = fstatSync(descriptor));
-  }
-
-  return {
-    write(text, done) {
-      const bytes = Buffer.from(torn ? `\n${text}` : text, 'utf8');
-      if (size > 0 && size + bytes.length > maxBytes) rotate();
-      torn = true;
-      for (let at = 0; at < bytes.length;) {
-        const written = writeSync(descriptor, bytes, at);
-        at += written;
-        size += written;
-      }
-      torn = false;
-      done?.();
-    },
-    close: () => closeSync(descriptor),
-  };
-}
-
-function isSame(descriptor: number, file: string): boolean {
-  const [mine, current] = [fstatSync(descriptor), statSync(file, { throwIfNoEntry: false })];
-  return mine.ino === current?.ino && mine.dev === current.dev;
 }

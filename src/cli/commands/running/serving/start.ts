@@ -32,7 +32,7 @@ export async function outputOf(
   context: Context,
 ): Promise<Output | undefined> {
   if (inBackground === undefined) return undefined;
-  const { reportReady, reportFailure } = await import('../background.ts');
+  const { reportReady, reportFailure } = await import('./background.ts');
   return {
     logFile: inBackground === true ? null : inBackground,
     ready: (app, firstKey) => reportReady(app, firstKey, context),
@@ -137,7 +137,7 @@ export async function openLog(
   const { stderr, env } = context;
   const { createLog } = await import('../../../../log.ts');
   if (output !== undefined && output.logFile !== null) {
-    const { openLogFile } = await import('../background.ts');
+    const { openLogFile } = await import('./log-file.ts');
     return createLog({ format: config.log ?? 'json', stream: openLogFile(output.logFile) });
   }
   context.unblockLog?.();

@@ -9,7 +9,7 @@ import { version, type Context, type GlobalOptions } from '../../../context.ts';
 import { dataFolderOf } from '../../../running.ts';
 import { errorLines } from '../../../ui/lines.ts';
 import { openDatabase } from '../../../with-store.ts';
-import { servedBy } from '../background.ts';
+import { servedBy } from './background.ts';
 import {
   createChannel,
   type Calls,
