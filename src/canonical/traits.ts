@@ -51,12 +51,41 @@ export interface Traits {
   cacheKey: boolean;
   /** Top-level members and `messages[].…` or `input[].…` paths that this server refuses: left out and reported. */
   rejectFields: readonly string[];
+  /**
+   * How thinking is switched on and off. `effort`: by `reasoning_effort` alone, `none` switches it off. All others have a switch, with
+   * `reasoning_effort` beside it where `efforts` is not empty: `type` and `adaptive` write `thinking: {type}` with `disabled` and
+   * `enabled` or `adaptive`, `enable_thinking` that member, `reasoning_enabled` writes `reasoning: {enabled}`, `template` writes
+   * `chat_template_kwargs: {enable_thinking}`. On responses an effort says it all, whatever the form.
+   */
+  thinkingForm: 'effort' | 'type' | 'adaptive' | 'enable_thinking' | 'reasoning_enabled' | 'template';
+  /** The least and the most tokens of `thinking_budget`; empty: that member is not sent. */
+  budgetRange: readonly number[];
+  /** Takes the effort `max` on chat, too, and not on other protocols alone. */
+  maxEffortOnChat: boolean;
+  /** Takes function tools while it thinks: always, or on other protocols alone. */
+  toolsWhileThinking: 'always' | 'not_on_chat';
+  /** A choice of one tool by its name. Without: the words `none`, `auto` and `required` alone. */
+  namedToolChoice: boolean;
+  /** What stands for the reasoning of a turn that must have some, and has none: some servers count an empty text as missing. */
+  reasoningFill: string;
+  /** Takes content that is a list of texts; else they are joined into one. */
+  contentLists: boolean;
+  /** The role of system text that comes after the first turn. `user`: for servers that move system text to the front. */
+  lateSystem: 'system' | 'user';
 
   // -- both wires --
   /** Takes images by http(s) URL. */
   imageUrl: boolean;
   /** Takes PDFs. */
   pdfInput: boolean;
+  /** What it takes as an image's `detail`: nothing, `low`, `high` and `auto`, or (on responses) `original` as well. */
+  imageDetail: 'none' | 'usual' | 'original';
+  /** The forms of structured output that it takes. */
+  responseFormats: readonly ('json_schema' | 'json_object')[];
+  /** Takes a form of structured output beside tools. */
+  formatsWithTools: boolean;
+  /** Takes `json_object` only where the word JSON stands in the messages. */
+  jsonWord: boolean;
   /** The most stop sequences it takes; more are emulated. */
   maxStop: number;
 
@@ -79,6 +108,7 @@ export interface Traits {
   rejectsSampling: boolean;
   /** Refuses temperature together with top_p. */
   oneSamplingParameter: boolean;
+  maxTemperature: number;
   /** A thinking budget in tokens (`thinking.type: enabled`), and `adaptive`. */
   thinkingBudget: boolean;
   thinkingAdaptive: boolean;
@@ -90,6 +120,8 @@ export interface Traits {
   efforts: readonly Effort[];
   /** Takes a tool choice that forces a call: always, only while not thinking, or never. */
   forcedTools: 'always' | 'not_thinking' | 'never';
+  /** The root of a tool's parameters. `object`: an object with `type` and `properties` and without a union, else the tool is refused. */
+  schemaRoot: 'any' | 'object';
   /** Goes on from a trailing assistant message. */
   prefill: boolean;
   /** messages: takes `role: system` messages in the list. */
@@ -115,8 +147,20 @@ export const DEFAULT_TRAITS: Traits = {
   cacheMarks: 'none',
   cacheKey: false,
   rejectFields: [],
+  thinkingForm: 'effort',
+  budgetRange: [],
+  maxEffortOnChat: true,
+  toolsWhileThinking: 'always',
+  namedToolChoice: true,
+  reasoningFill: '',
+  contentLists: true,
+  lateSystem: 'system',
   imageUrl: true,
   pdfInput: true,
+  imageDetail: 'usual',
+  responseFormats: ['json_schema', 'json_object'],
+  formatsWithTools: true,
+  jsonWord: false,
   maxStop: 4,
   minOutput: 1,
   serverTools: false,
@@ -125,12 +169,14 @@ export const DEFAULT_TRAITS: Traits = {
   minCacheTokens: 1024,
   rejectsSampling: false,
   oneSamplingParameter: false,
+  maxTemperature: 2,
   thinkingBudget: true,
   thinkingAdaptive: false,
   thinkingOff: 'always',
   thinksByDefault: false,
   efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
   forcedTools: 'not_thinking',
+  schemaRoot: 'any',
   prefill: true,
   midSystem: false,
 };

@@ -207,4 +207,17 @@ describe('flags', () => {
     }
     expect({ ...written, promptCache: 'off' }).toEqual(DEFAULT_TRAITS);
   });
+
+  it.each([[[]], [[128, 32_768]], [[0, 0]]])('%j is a range of thinking budgets', (value) => {
+    expect(readFlag('budget_range', value)).toEqual({ traits: { budgetRange: value } });
+  });
+
+  it.each([['128-32768'], [[128]], [[2, 1]], [[1, 2, 3]], [[-1, 2]], [['a', 'b']]])(
+    '%j is no range of thinking budgets',
+    (value) => {
+      expect(readFlag('budget_range', value)).toEqual({
+        fault: 'is not a range; write the least and the most tokens, like [128, 32768], or []',
+      });
+    },
+  );
 });

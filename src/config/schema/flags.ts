@@ -4,7 +4,7 @@ import { EFFORTS } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
 import { suggest } from '../did-you-mean.ts';
 import type { Rule } from './scalars.ts';
-import { choice, TRUTH, whole } from './scalars.ts';
+import { choice, text, TRUTH, whole } from './scalars.ts';
 
 type ModelMember =
   | 'vision'
@@ -17,6 +17,18 @@ type ModelMember =
   | 'longContextWindow'
   | 'maxOutput';
 type FlagMember = Exclude<keyof Traits, ModelMember | 'promptCache'>;
+
+const COUNT = whole('a number', 0);
+
+const TOKEN_RANGE: Rule<readonly number[]> = {
+  wrong: 'is not a range',
+  right: 'write the least and the most tokens, like [128, 32768], or []',
+  read(value) {
+    if (!Array.isArray(value)) return undefined;
+    const [least = 0, most = 0, ...more] = value.map((item) => COUNT.read(item) ?? NaN);
+    return more.length === 0 && least <= most && value.length !== 1 ? value.map(Number) : undefined;
+  },
+};
 
 const FLAGS = {
   maxTokensField: choice('max_tokens', 'max_completion_tokens'),
@@ -36,8 +48,20 @@ const FLAGS = {
   cacheMarks: choice('none', 'prompt_cache_breakpoint', 'cache_control'),
   cacheKey: TRUTH,
   rejectFields: list('write [seed, messages[].name, …]', (text): text is string => /^[\w.[\]]+$/.test(text)),
+  thinkingForm: choice('effort', 'type', 'adaptive', 'enable_thinking', 'reasoning_enabled', 'template'),
+  budgetRange: TOKEN_RANGE,
+  maxEffortOnChat: TRUTH,
+  toolsWhileThinking: choice('always', 'not_on_chat'),
+  namedToolChoice: TRUTH,
+  reasoningFill: text('is not a text', 'write one, like " "', /^[^]{0,100}$/),
+  contentLists: TRUTH,
+  lateSystem: choice('system', 'user'),
   imageUrl: TRUTH,
   pdfInput: TRUTH,
+  imageDetail: choice('none', 'usual', 'original'),
+  responseFormats: list('write a list of json_schema, json_object', oneOf(['json_schema', 'json_object'])),
+  formatsWithTools: TRUTH,
+  jsonWord: TRUTH,
   maxStop: whole('a number', 0),
   minOutput: whole('a number', 1),
   serverTools: TRUTH,
@@ -45,12 +69,14 @@ const FLAGS = {
   minCacheTokens: whole('a number', 0),
   rejectsSampling: TRUTH,
   oneSamplingParameter: TRUTH,
+  maxTemperature: whole('a number', 1),
   thinkingBudget: TRUTH,
   thinkingAdaptive: TRUTH,
   thinkingOff: choice('always', 'up_to_high', 'between_tools', 'never'),
   thinksByDefault: TRUTH,
   efforts: list(`write a list of ${EFFORTS.join(', ')}`, oneOf(EFFORTS)),
   forcedTools: choice('always', 'not_thinking', 'never'),
+  schemaRoot: choice('any', 'object'),
   prefill: TRUTH,
   midSystem: TRUTH,
 } satisfies { [Member in FlagMember]: Rule<Traits[Member]> };
