@@ -9,6 +9,7 @@ import { ts } from './helpers/typescript.ts';
 
 const ROOT = [
   'errors',
+  'failures',
   'log',
   'pretty-log',
   'clock',
@@ -28,6 +29,7 @@ const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'admin', 'sim'];
 /** Folders of `src`, or its own files, and what they may import besides themselves. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   errors: [],
+  failures: ['errors'],
   log: ['pretty-log', 'ids'],
   'pretty-log': ['plural'],
   clock: [],

@@ -1,7 +1,8 @@
 // The health of targets: cool-downs after rate limits, circuit breakers, times to first byte. It refuses no request; routing orders
 // targets by it, and the gateway calls `begin` before it contacts a target.
 import type { Clock } from '../clock.ts';
-import type { FailureKind, ProviderFailure } from '../errors.ts';
+import type { ProviderFailure } from '../errors.ts';
+import { FAILURES } from '../failures.ts';
 
 /** One contact with a target. The first of its ends counts, further ones do nothing. */
 export interface HealthTicket {
@@ -63,21 +64,6 @@ const RECENT_MS = 300_000;
 /** Weight of the newest first-byte time. */
 const NEWEST = 0.3;
 const MOST_TARGETS = 4096;
-
-/** What a failure does: `cools` after a rate limit or overload, `counts` for the breaker, `neither`: the request's own fault. */
-export const EFFECT = {
-  rate_limited: 'cools',
-  overloaded: 'cools',
-  provider_key: 'counts',
-  billing: 'counts',
-  timeout: 'counts',
-  failed: 'counts',
-  invalid_request: 'neither',
-  context_overflow: 'neither',
-  too_large: 'neither',
-  exhausted: 'neither',
-  not_found: 'neither',
-} as const satisfies Record<FailureKind, 'cools' | 'counts' | 'neither'>;
 
 /** 1 s, doubling to 30 s. */
 export function coolDown(times: number): number {
@@ -185,7 +171,7 @@ function contact(record: Vitals, time: Time, changed: () => void): HealthTicket 
     },
     failed(failure) {
       if (!end()) return;
-      const effect = EFFECT[failure.kind];
+      const effect = FAILURES[failure.kind].health;
       if (effect === 'cools') cool(record, began, time, failure.retryAfterMs);
       else if (effect === 'counts') count(record, began, time);
       if (effect !== 'neither') changed();

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { FailureKind, ProviderFailure } from '../../src/errors.ts';
-import { coolDown, createHealth, EFFECT } from '../../src/routing/health.ts';
+import { FAILURES } from '../../src/failures.ts';
+import { coolDown, createHealth } from '../../src/routing/health.ts';
 import type { HealthTicket, Health } from '../../src/routing/health.ts';
 import { fakeClock } from './fixtures.ts';
 import type { FakeClock } from './fixtures.ts';
@@ -244,7 +245,7 @@ describe('which failures do what', () => {
       open: effect === 'counts',
       cooling: effect === 'cools',
     });
-    expect(EFFECT[kind]).toBe(effect);
+    expect(FAILURES[kind].health).toBe(effect);
   });
 });
 

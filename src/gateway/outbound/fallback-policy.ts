@@ -1,29 +1,9 @@
-// What a provider's failure means: whether the next target is tried, and which error the client gets.
-import type { ErrorOptions, FailureKind, OverflowTokens, ProviderFailure } from '../../errors.ts';
+// The one error that the client gets for the failures of all targets, and how a request is changed so that a target can take it.
+import type { ErrorOptions, OverflowTokens, ProviderFailure } from '../../errors.ts';
 import { GatewayError, LEAST_OUTPUT, LONG_WAIT_S } from '../../errors.ts';
+import { FAILURES, statusOf } from '../../failures.ts';
 import type { Target } from '../../routing/catalog.ts';
 import { redact } from '../../providers/redact.ts';
-
-interface Verdict {
-  /** Another target may be able to answer. */
-  next: boolean;
-  /** Whose fault it is: the client's own (400), the provider's (502), or a provider that is busy (503). */
-  class: 'client' | 'failed' | 'busy';
-}
-
-const VERDICTS = {
-  invalid_request: { next: false, class: 'client' },
-  too_large: { next: false, class: 'client' },
-  context_overflow: { next: false, class: 'client' },
-  not_found: { next: true, class: 'client' },
-  provider_key: { next: true, class: 'failed' },
-  billing: { next: true, class: 'failed' },
-  rate_limited: { next: true, class: 'busy' },
-  overloaded: { next: true, class: 'busy' },
-  exhausted: { next: true, class: 'busy' },
-  timeout: { next: true, class: 'failed' },
-  failed: { next: true, class: 'failed' },
-} as const satisfies Record<FailureKind, Verdict>;
 
 export interface FailedAttempt {
   target: Target;
@@ -31,12 +11,7 @@ export interface FailedAttempt {
 }
 
 export function mayTryNext(failure: ProviderFailure): boolean {
-  return VERDICTS[failure.kind].next;
-}
-
-/** Permanent errors of the configuration, which the SDKs' own retries can't cure. */
-function isPermanent(failure: ProviderFailure): boolean {
-  return failure.kind === 'provider_key' || failure.kind === 'billing';
+  return FAILURES[failure.kind].next;
 }
 
 export interface RequestFigures {
@@ -51,11 +26,12 @@ export function errorOf(attempts: readonly FailedAttempt[], figures: RequestFigu
   const last = attempts.at(-1);
   if (last === undefined) return new GatewayError('upstream', 'no target could be reached', { attempts: 0 });
   if (!mayTryNext(last.failure)) return clientError(last, figures, attempts.length);
-  const failed = attempts.filter(({ failure }) => VERDICTS[failure.kind].class === 'failed');
-  const busy = attempts.filter(({ failure }) => VERDICTS[failure.kind].class === 'busy');
+  const failed = attempts.filter(({ failure }) => statusOf(failure.kind) === 502);
+  const busy = attempts.filter(({ failure }) => statusOf(failure.kind) === 503);
   const options: ErrorOptions = { attempts: attempts.length };
   if (failed.length > 0) {
-    const kind = attempts.every(({ failure }) => isPermanent(failure)) ? 'upstream_account' : 'upstream';
+    const isPermanent = attempts.every(({ failure }) => FAILURES[failure.kind].error === 'upstream_account');
+    const kind = isPermanent ? 'upstream_account' : 'upstream';
     return new GatewayError(kind, messageOf(attempts), keepOne(failed, options));
   }
   if (busy.length > 0) {
@@ -90,13 +66,12 @@ function clientError(
   const options: ErrorOptions = { attempts, ...furtherOf({ target, failure }) };
   if (failure.param !== undefined) options.param = redact(failure.param, target.provider);
   const message = redact(failure.message, target.provider);
-  if (failure.kind === 'context_overflow') {
-    options.tokens = overflowTokens(target, failure, figures);
-    return new GatewayError('context_overflow', message, options);
+  const { error } = FAILURES[failure.kind];
+  if (error === 'context_overflow') options.tokens = overflowTokens(target, failure, figures);
+  if (error === 'invalid_request' && failure.code !== undefined) {
+    options.code = redact(failure.code, target.provider);
   }
-  if (failure.kind === 'not_found') return new GatewayError('model_not_found', message, options);
-  if (failure.code !== undefined) options.code = redact(failure.code, target.provider);
-  return new GatewayError('invalid_request', message, options);
+  return new GatewayError(error, message, options);
 }
 
 /**

@@ -1,12 +1,7 @@
 // What clients of several protocols send and get in the same form: the name of a model, the key and the hourly limit in headers, and
 // errors: of a refused request, and of a provider's failure.
-import {
-  GatewayError,
-  type ErrorKind,
-  type FailureKind,
-  type ProviderFailure,
-  type Admission,
-} from '../../errors.ts';
+import { GatewayError, type ProviderFailure, type Admission } from '../../errors.ts';
+import { FAILURES } from '../../failures.ts';
 import { wellFormed, type JsonObject } from '../../canonical/json.ts';
 import type { ForwardedHeaders, KeyHeader } from '../protocol.ts';
 
@@ -19,23 +14,9 @@ export function overflowMessage(message: string, tokens: ProviderFailure['tokens
   return `${most} However, you requested ${sent + output} tokens (${sent} in the messages, ${output} in the completion).`;
 }
 
-const KIND_TO_CLIENT = {
-  invalid_request: 'invalid_request',
-  context_overflow: 'context_overflow',
-  provider_key: 'upstream_account',
-  billing: 'upstream_account',
-  not_found: 'model_not_found',
-  too_large: 'invalid_request',
-  rate_limited: 'unavailable',
-  overloaded: 'unavailable',
-  exhausted: 'unavailable',
-  timeout: 'upstream',
-  failed: 'upstream',
-} as const satisfies Record<FailureKind, ErrorKind>;
-
 /** The client's error for a provider's failure inside an answer. */
 export function gatewayErrorOf({ kind, message, param, code, tokens }: ProviderFailure): GatewayError {
-  return new GatewayError(KIND_TO_CLIENT[kind], message, { param, code, tokens });
+  return new GatewayError(FAILURES[kind].error, message, { param, code, tokens });
 }
 
 /** A 400 that names the field in its message and as `param`. `path` undefined: no field of the client is wrong. */
