@@ -136,7 +136,7 @@ function floorFault(path: string, target: string): string | undefined {
 }
 
 /** What the folders of protocols share; it knows none of them. */
-const SHARED = ['shared', 'json', 'sse'];
+const SHARED = ['interface', 'shared', 'json', 'sse'];
 
 /** Folders of protocols do not know one another; nor the registry, which knows them all. */
 function protocolFault(path: string, target: string): string | undefined {

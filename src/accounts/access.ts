@@ -16,7 +16,7 @@ import {
 } from '../store/store.ts';
 import { LEASE_ID } from '../store/rows.ts';
 import { GatewayError, type Admission, LONG_WAIT_S } from '../errors.ts';
-import type { KeyHeader } from '../protocols/protocol.ts';
+import type { KeyHeader } from '../protocols/interface/outline.ts';
 import type { Logger } from '../log.ts';
 import { plural } from '../plural.ts';
 

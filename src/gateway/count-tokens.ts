@@ -2,7 +2,8 @@
 import { readBody } from '../providers/exchange.ts';
 import { authenticate } from '../accounts/access.ts';
 import { GatewayError } from '../errors.ts';
-import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
+import type { Protocol } from '../protocols/interface/protocol.ts';
+import type { TokenCounting } from '../protocols/interface/features.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { RoutingQuery } from '../routing/routing.ts';
 import { routingQuery, readRequest, type Inbound } from './inbound/read-request.ts';

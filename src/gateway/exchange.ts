@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import type { Logger } from '../log.ts';
-import type { StreamNotices } from '../protocols/protocol.ts';
+import type { StreamNotices } from '../protocols/interface/stream.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { SealedItems } from '../store/sealed-items.ts';

@@ -1,7 +1,7 @@
 // The line: a request comes in, is known, read, routed, admitted, forwarded, answered, recorded. Values move forward only.
 import { admit, authenticate } from '../accounts/access.ts';
 import { type Admission, GatewayError } from '../errors.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { Protocol } from '../protocols/interface/protocol.ts';
 import { type GatewayDeps, ClientGone, type Exchange } from './exchange.ts';
 import { readRequest, relayedTo, resolveTargets, routingQuery } from './inbound/read-request.ts';
 import { resolveReferences } from './inbound/stored-references.ts';

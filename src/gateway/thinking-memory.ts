@@ -5,7 +5,7 @@ import type { StreamEvent, Reply } from '../canonical/reply.ts';
 import type { GenerationRequest, Message, Part, ReasoningPart } from '../canonical/request.ts';
 import { isSealed } from '../canonical/thinking-signature.ts';
 import type { Logger } from '../log.ts';
-import type { ReplyHolds } from '../protocols/protocol.ts';
+import type { ReplyHolds } from '../protocols/interface/answer.ts';
 import type { Target } from '../routing/catalog.ts';
 import type { NewItem, SealedItems } from '../store/sealed-items.ts';
 import type { Inbound } from './inbound/read-request.ts';

@@ -2,7 +2,7 @@
 import type { ProtocolName } from '../canonical/request.ts';
 import { outline as chat } from './chat/outline.ts';
 import { outline as messages } from './messages/outline.ts';
-import type { ProtocolOutline } from './protocol.ts';
+import type { ProtocolOutline } from './interface/outline.ts';
 import { outline as responses } from './responses/outline.ts';
 import { bearerHeaders } from './shared/client.ts';
 

@@ -3,7 +3,8 @@ import type { JsonObject } from '../canonical/json.ts';
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { chat } from './chat/index.ts';
 import { messages } from './messages/index.ts';
-import type { ClientHeaders, Protocol } from './protocol.ts';
+import type { ClientHeaders } from './interface/outline.ts';
+import type { Protocol } from './interface/protocol.ts';
 import { responses } from './responses/index.ts';
 
 export const protocols: Readonly<Record<ProtocolName, Protocol>> = { chat, messages, responses };

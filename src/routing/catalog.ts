@@ -3,7 +3,7 @@
 import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import { STAND_IN } from '../canonical/stand-in.ts';
 import type { Config, ProviderConfig, RouteConfig } from '../config/config.ts';
-import type { ReplyHolds } from '../protocols/protocol.ts';
+import type { ReplyHolds } from '../protocols/interface/answer.ts';
 import type { ModelInfo } from './model-info.ts';
 import {
   type Providers,

@@ -5,7 +5,8 @@ import type { Clock } from '../clock.ts';
 import { FINAL, type GatewayError } from '../errors.ts';
 import type { HeaderList, Sink } from '../gateway/exchange.ts';
 import { withoutKeys } from '../ids.ts';
-import type { Protocol, StreamNotices } from '../protocols/protocol.ts';
+import type { Protocol } from '../protocols/interface/protocol.ts';
+import type { StreamNotices } from '../protocols/interface/stream.ts';
 import { endInWriteBatch, joinWriteBatch } from '../write-batch.ts';
 import { linger } from './linger.ts';
 

@@ -5,7 +5,8 @@ import { GatewayError } from '../errors.ts';
 import { countTokens } from '../gateway/count-tokens.ts';
 import type { Exchange, GatewayDeps, Site } from '../gateway/exchange.ts';
 import { infer } from '../gateway/inference.ts';
-import type { Protocol, TokenCounting } from '../protocols/protocol.ts';
+import type { Protocol } from '../protocols/interface/protocol.ts';
+import type { TokenCounting } from '../protocols/interface/features.ts';
 import { allProtocols } from '../protocols/registry.ts';
 import {
   health,

@@ -18,7 +18,8 @@ import { serverToolsOf } from '../routing/routing.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import { deleteStored, findStored } from '../gateway/inbound/stored-references.ts';
 import { deleteAtProvider } from '../gateway/outbound/delete-answer.ts';
-import type { Protocol, StoredAnswers } from '../protocols/protocol.ts';
+import type { Protocol } from '../protocols/interface/protocol.ts';
+import type { StoredAnswers } from '../protocols/interface/features.ts';
 
 const JSON_TYPE: HeaderList = ['content-type', 'application/json'];
 

@@ -5,7 +5,8 @@ import type { GenerationRequest } from '../canonical/request.ts';
 import type { Clock } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
-import type { Protocol, ReplyContext } from '../protocols/protocol.ts';
+import type { Protocol } from '../protocols/interface/protocol.ts';
+import type { ReplyContext } from '../protocols/interface/answer.ts';
 import { behaviourOf } from './behaviours.ts';
 import type { Behaviour } from './behaviours.ts';
 import {

@@ -12,7 +12,7 @@ import { GatewayError } from '../errors.ts';
 import type { Ids } from '../ids.ts';
 import { silentLog } from '../log.ts';
 import type { Logger } from '../log.ts';
-import type { Protocol } from '../protocols/protocol.ts';
+import type { Protocol } from '../protocols/interface/protocol.ts';
 import { allProtocols, protocolOfClient } from '../protocols/registry.ts';
 import { behaviourOf, SIM_MODELS, unknownModel } from './behaviours.ts';
 import { inputTokens } from './model.ts';

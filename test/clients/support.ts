@@ -6,7 +6,7 @@ import type { Reply, ReplyPart, StopReason } from '../../src/canonical/reply.ts'
 import { PROTOCOL_NAMES, type ProtocolName } from '../../src/canonical/request.ts';
 import { signatureOfEncrypted } from '../../src/canonical/thinking-signature.ts';
 import { createIds } from '../../src/ids.ts';
-import type { ReplyContext } from '../../src/protocols/protocol.ts';
+import type { ReplyContext } from '../../src/protocols/interface/answer.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { provider, startGateway, type TestGateway } from '../helpers/gateway.ts';
 import { startScriptedProvider, type Script, type ScriptedProvider } from '../helpers/scripted-provider.ts';

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
 import { GatewayError } from '../../src/errors.ts';
-import type { EncodedRequest } from '../../src/protocols/protocol.ts';
+import type { EncodedRequest } from '../../src/protocols/interface/bodies.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 
 export interface Crossed extends EncodedRequest {

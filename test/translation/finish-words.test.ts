@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FailureError } from '../../src/errors.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
-import type { FrameClass } from '../../src/protocols/protocol.ts';
+import type { FrameClass } from '../../src/protocols/interface/stream.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 import { chunks, completion, events, message } from './answers.ts';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { StreamEvent, Reply } from '../../src/canonical/reply.ts';
 import type { JsonObject } from '../../src/canonical/json.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
-import type { StreamClassifier } from '../../src/protocols/protocol.ts';
+import type { StreamClassifier } from '../../src/protocols/interface/stream.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import {
   createEventRestorer,

@@ -9,7 +9,7 @@ import type { BuiltRequest } from '../../src/gateway/outbound/build-request.ts';
 import { createRelay } from '../../src/gateway/reply/relay.ts';
 import { createTranslation } from '../../src/gateway/reply/translate.ts';
 import type { Ids } from '../../src/ids.ts';
-import type { ReplyContext } from '../../src/protocols/protocol.ts';
+import type { ReplyContext } from '../../src/protocols/interface/answer.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 

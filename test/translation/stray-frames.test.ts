@@ -4,7 +4,7 @@ import type { StreamEvent } from '../../src/canonical/reply.ts';
 import type { ProtocolName } from '../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { PumpStep } from '../../src/gateway/reply/pump.ts';
-import type { FrameClass } from '../../src/protocols/protocol.ts';
+import type { FrameClass } from '../../src/protocols/interface/stream.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter, type Frame } from '../../src/protocols/sse/splitter.ts';
 import { content, FINISH, START, streamOf, TERMINAL } from '../gateway/wire.ts';

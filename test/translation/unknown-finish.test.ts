@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject } from '../../src/canonical/json.ts';
 import { createLosses } from '../../src/gateway/reply/translate.ts';
-import { FailureError } from '../../src/protocols/protocol.ts';
+import { FailureError } from '../../src/errors.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';
 import { streamOf, wholeOf } from '../gateway/wire.ts';

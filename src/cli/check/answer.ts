@@ -10,7 +10,7 @@ import type { StreamEvent } from '../../canonical/reply.ts';
 import { PROTOCOL_NAMES, type GenerationRequest, type ProtocolName } from '../../canonical/request.ts';
 import { openFrames } from '../../gateway/outbound/provider-reply.ts';
 import { headersFor } from '../../gateway/outbound/build-request.ts';
-import type { StreamDecoder } from '../../protocols/protocol.ts';
+import type { StreamDecoder } from '../../protocols/interface/stream.ts';
 import { protocols } from '../../protocols/registry.ts';
 import type { ReplyBody } from '../../providers/reply-body.ts';
 

@@ -1,7 +1,7 @@
 // A new key for people: the key, which is shown only once, what it may use, and how a client uses it.
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
-import type { ProtocolOutline } from '../../protocols/protocol.ts';
+import type { ProtocolOutline } from '../../protocols/interface/outline.ts';
 import type { Key } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { configuredUrl, servingGateway } from '../running.ts';

@@ -4,7 +4,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Config, ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
-import type { References, ResolvedBody, StoredAnswers } from '../../protocols/protocol.ts';
+import type { References, ResolvedBody, StoredAnswers } from '../../protocols/interface/features.ts';
 import { ItemsTooLarge, type SealedItems } from '../../store/sealed-items.ts';
 import { plural } from '../../plural.ts';
 import { readRequest, type Inbound } from './read-request.ts';

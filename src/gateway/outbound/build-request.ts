@@ -4,14 +4,11 @@ import type { ThinkingCut } from '../../canonical/thinking-signature.ts';
 import type { ProtocolName, GenerationRequest, Warning } from '../../canonical/request.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
-import type {
-  ClientSide,
-  ForwardedHeaders,
-  PauseTurn,
-  Protocol,
-  RelayOptions,
-  ReverseMapping,
-} from '../../protocols/protocol.ts';
+import type { ClientSide, Protocol } from '../../protocols/interface/protocol.ts';
+import type { ForwardedHeaders } from '../../protocols/interface/outline.ts';
+import type { PauseTurn } from '../../protocols/interface/features.ts';
+import type { RelayOptions } from '../../protocols/interface/bodies.ts';
+import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { requestBytes } from '../../protocols/json/raw-json.ts';
 import { authHeaders } from '../../protocols/outlines.ts';

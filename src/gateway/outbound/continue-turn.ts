@@ -2,7 +2,7 @@
 // client's protocol has no pause. If that fails, the answer ends at the pause.
 import { append, type JsonObject } from '../../canonical/json.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
-import type { TurnJoiner } from '../../protocols/protocol.ts';
+import type { TurnJoiner } from '../../protocols/interface/features.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import { readBody, isWholeReply, type ProviderReply } from '../../providers/exchange.ts';
 import {

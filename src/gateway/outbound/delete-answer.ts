@@ -2,7 +2,7 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
-import type { Protocol } from '../../protocols/protocol.ts';
+import type { Protocol } from '../../protocols/interface/protocol.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import { readBody } from '../../providers/exchange.ts';
 import { ClientGone } from '../exchange.ts';

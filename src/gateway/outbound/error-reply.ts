@@ -3,7 +3,7 @@
 import type { Clock } from '../../clock.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import { withoutKeys } from '../../ids.ts';
-import type { Protocol } from '../../protocols/protocol.ts';
+import type { Protocol } from '../../protocols/interface/protocol.ts';
 import { readBody, type ProviderReply } from '../../providers/exchange.ts';
 import type { ReplyBody } from '../../providers/reply-body.ts';
 

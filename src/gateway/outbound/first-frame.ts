@@ -4,7 +4,7 @@ import { FailureError, type ProviderFailure } from '../../errors.ts';
 import { append } from '../../canonical/json.ts';
 import type { Reply, StreamEvent } from '../../canonical/reply.ts';
 import type { Ids } from '../../ids.ts';
-import type { FrameClass, StreamClassifier, StreamDecoder } from '../../protocols/protocol.ts';
+import type { FrameClass, StreamClassifier, StreamDecoder } from '../../protocols/interface/stream.ts';
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import type { FrameSource, WholeReply } from './provider-reply.ts';
 import type { BuiltRequest } from './build-request.ts';

@@ -1,6 +1,6 @@
 // Whether the calls of an answer are repaired, and what is needed for it: the tools that the request offers.
 import { GatewayError } from '../../errors.ts';
-import type { ReverseMapping } from '../../protocols/protocol.ts';
+import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { offeredTools } from '../../repair/offered-tools.ts';
 import type { ScannerOptions } from '../../repair/text-scanner.ts';
 import type { Inbound } from '../inbound/read-request.ts';

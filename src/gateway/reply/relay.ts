@@ -2,7 +2,8 @@
 import type { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
-import type { ClientSide, StreamClassifier, StreamEncoder } from '../../protocols/protocol.ts';
+import type { ClientSide } from '../../protocols/interface/protocol.ts';
+import type { StreamClassifier, StreamEncoder } from '../../protocols/interface/stream.ts';
 import { createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
 import type { RelayedOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';

@@ -3,7 +3,9 @@
 import type { JsonObject } from '../../canonical/json.ts';
 import type { StreamEvent, Usage } from '../../canonical/reply.ts';
 import type { GatewayError } from '../../errors.ts';
-import type { ClientSide, ReplyContext, StreamDecoder, StreamEncoder } from '../../protocols/protocol.ts';
+import type { ClientSide } from '../../protocols/interface/protocol.ts';
+import type { ReplyContext } from '../../protocols/interface/answer.ts';
+import type { StreamDecoder, StreamEncoder } from '../../protocols/interface/stream.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import { CallRepairer } from '../../repair/call-repairer.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';

@@ -4,7 +4,9 @@ import { type Admission, FailureError, GatewayError, type ProviderFailure } from
 import { wellFormed, isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Clock } from '../../clock.ts';
 import { withoutKeys } from '../../ids.ts';
-import type { ClientSide, ReplyContext, StreamEncoder, StreamNotices } from '../../protocols/protocol.ts';
+import type { ClientSide } from '../../protocols/interface/protocol.ts';
+import type { ReplyContext } from '../../protocols/interface/answer.ts';
+import type { StreamEncoder, StreamNotices } from '../../protocols/interface/stream.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { NewItem } from '../../store/sealed-items.ts';
 import type { Exchange, GatewayDeps, HeaderList } from '../exchange.ts';

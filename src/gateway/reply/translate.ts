@@ -3,17 +3,17 @@
 import { replay } from '../../canonical/collect.ts';
 import type { StreamEvent, Reply, Usage, StopReason } from '../../canonical/reply.ts';
 import type { JsonObject } from '../../canonical/json.ts';
-import { createEventRestorer, restoreReply, type EventRestorer } from '../../canonical/reverse-mapping.ts';
+import {
+  createEventRestorer,
+  restoreReply,
+  type EventRestorer,
+  type ReverseMapping,
+} from '../../canonical/reverse-mapping.ts';
 import type { GatewayError } from '../../errors.ts';
 import { rawJson } from '../../protocols/json/raw-json.ts';
-import type {
-  ClientSide,
-  ReplyContext,
-  StreamDecoder,
-  StreamEncoder,
-  ReplyOptions,
-  ReverseMapping,
-} from '../../protocols/protocol.ts';
+import type { ClientSide } from '../../protocols/interface/protocol.ts';
+import type { ReplyContext, ReplyOptions } from '../../protocols/interface/answer.ts';
+import type { StreamDecoder, StreamEncoder } from '../../protocols/interface/stream.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { BuiltRequest } from '../outbound/build-request.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';

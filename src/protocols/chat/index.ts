@@ -1,5 +1,5 @@
 // The chat-completions protocol, as the gateway uses it.
-import type { ClientSide, Protocol, ProviderSide, Relay } from '../protocol.ts';
+import type { ClientSide, Protocol, ProviderSide, Relay } from '../interface/protocol.ts';
 import { readEnvelope, hints } from './request/envelope.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, outline } from './outline.ts';

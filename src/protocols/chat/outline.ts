@@ -1,6 +1,6 @@
 // The headers of this protocol, and what else is known of it without its code, which only requests need. None of a client's headers is
 // meant for a provider.
-import type { KeyHeader, ProtocolOutline } from '../protocol.ts';
+import type { KeyHeader, ProtocolOutline } from '../interface/outline.ts';
 import {
   API_KEY,
   BEARER,

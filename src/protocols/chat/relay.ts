@@ -2,7 +2,8 @@
 // whether the client asked or not; frames are classified, and as few as possible are parsed; a whole reply is checked.
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
-import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
+import type { FrameClass, StreamClassifier } from '../interface/stream.ts';
+import type { RelayedBody, RelayTarget, RewrittenBody } from '../interface/bodies.ts';
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
 import { failureOf, failureOfEvent } from './errors.ts';

@@ -1,6 +1,7 @@
 // The messages protocol (POST /v1/messages), as the gateway uses it.
 import { asCount, isObject } from '../../canonical/json.ts';
-import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '../protocol.ts';
+import type { ClientSide, Protocol, ProviderSide, Relay } from '../interface/protocol.ts';
+import type { TokenCounting } from '../interface/features.ts';
 import { hints, recognizes, readCountEnvelope, readEnvelope } from './request/envelope.ts';
 import { inspectReply, rewrite, createClassifier } from './relay.ts';
 import { decodeError, encodeError, encodeStreamError } from './errors.ts';

@@ -1,8 +1,8 @@
 // The headers of this protocol (the key, the version, the betas, the hourly limit with its reset as RFC 3339), and what else is known
 // of it without its code, which only requests need.
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, type Admission } from '../../errors.ts';
 import { withoutKeys } from '../../ids.ts';
-import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader, ProtocolOutline } from '../protocol.ts';
+import type { ClientHeaders, ForwardedHeaders, KeyHeader, ProtocolOutline } from '../interface/outline.ts';
 import { API_KEY, BEARER } from '../shared/client.ts';
 
 /** Known to be a date: to check one costs 1 µs. */

@@ -4,7 +4,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
 import { rawJson, keepSource, mayDiffer, type ArgumentsPath } from '../json/raw-json.ts';
 import { scanMembers, splice, type Edit } from '../json/splice.ts';
-import type { PauseTurn, TurnJoiner } from '../protocol.ts';
+import type { PauseTurn, TurnJoiner } from '../interface/features.ts';
 import { makeFrame, type Frame } from '../sse/frame.ts';
 import { list, text } from './wire-types.ts';
 import { createSpliceWatch, unfoldStart } from './stream/message-start.ts';

@@ -5,7 +5,8 @@
 import { isObject, type JsonObject, type JsonValue, append } from '../../canonical/json.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import type { Usage } from '../../canonical/reply.ts';
-import type { FrameClass, StreamClassifier, RelayedBody, RelayTarget, RewrittenBody } from '../protocol.ts';
+import type { FrameClass, StreamClassifier } from '../interface/stream.ts';
+import type { RelayedBody, RelayTarget, RewrittenBody } from '../interface/bodies.ts';
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from './errors.ts';

@@ -1,7 +1,7 @@
 // The messages protocol's own shapes, as the encoders write them. What is read is checked member by member instead:
 // compatible servers leave out half of it. https://docs.claude.com/en/api/messages
 import { isObject, type JsonObject, type JsonValue } from '../../canonical/json.ts';
-import type { ReplyContext } from '../protocol.ts';
+import type { ReplyContext } from '../interface/answer.ts';
 
 export type WireCacheControl = { type: 'ephemeral'; ttl?: '5m' | '1h' };
 

@@ -4,7 +4,7 @@
 // https://platform.openai.com/docs/guides/error-codes
 import type { JsonObject, JsonValue } from '../../canonical/json.ts';
 import type { ErrorKind, GatewayError, ProviderFailure } from '../../errors.ts';
-import type { ErrorHead } from '../protocol.ts';
+import type { ErrorHead } from '../interface/answer.ts';
 import { overflowMessage } from '../shared/client.ts';
 import { responseOf } from './reply/response.ts';
 import { createErrorReader } from '../shared/failures/provider-error.ts';

@@ -1,5 +1,6 @@
 // The responses protocol (POST /v1/responses), as the gateway uses it.
-import type { ClientSide, Protocol, ProviderSide, Relay, TokenCounting } from '../protocol.ts';
+import type { ClientSide, Protocol, ProviderSide, Relay } from '../interface/protocol.ts';
+import type { TokenCounting } from '../interface/features.ts';
 import { decodeError, encodeError, encodeStreamError, errorHead } from './errors.ts';
 import { wirePath } from './fields.ts';
 import { forwardedHeaders, keyHeaders, limitHeaders, returnedHeaders, outline } from './outline.ts';

@@ -1,6 +1,7 @@
 // The headers of this protocol (who a request comes from, what of a client goes on, the hour of the account), and what else is known of
 // it without its code, which only requests need.
-import type { Admission, ClientHeaders, ForwardedHeaders, KeyHeader, ProtocolOutline } from '../protocol.ts';
+import type { Admission } from '../../errors.ts';
+import type { ClientHeaders, ForwardedHeaders, KeyHeader, ProtocolOutline } from '../interface/outline.ts';
 import {
   API_KEY,
   BEARER,

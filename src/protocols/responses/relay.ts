@@ -4,14 +4,8 @@
 import { isObject, type JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { GatewayError, ProviderFailure } from '../../errors.ts';
-import type {
-  FrameClass,
-  StreamClassifier,
-  RelayedBody,
-  RelayOptions,
-  RelayTarget,
-  RewrittenBody,
-} from '../protocol.ts';
+import type { FrameClass, StreamClassifier } from '../interface/stream.ts';
+import type { RelayedBody, RelayOptions, RelayTarget, RewrittenBody } from '../interface/bodies.ts';
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
 import {

@@ -3,7 +3,7 @@
 import { GatewayError, type ProviderFailure, type Admission } from '../../errors.ts';
 import { FAILURES } from '../../failures.ts';
 import { wellFormed, type JsonObject } from '../../canonical/json.ts';
-import type { ForwardedHeaders, KeyHeader } from '../protocol.ts';
+import type { ForwardedHeaders, KeyHeader } from '../interface/outline.ts';
 
 /** The words after which agents of the chat and responses protocols begin to compact their history. */
 export function overflowMessage(message: string, tokens: ProviderFailure['tokens']): string {

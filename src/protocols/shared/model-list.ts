@@ -1,7 +1,7 @@
 // The list of models at `GET /models`, in one form that the SDKs of all protocols read, and how such a list is read.
 // https://platform.openai.com/docs/api-reference/models/list, https://docs.anthropic.com/en/api/models-list
 import { isObject, type JsonObject } from '../../canonical/json.ts';
-import type { KeyHeader } from '../protocol.ts';
+import type { KeyHeader } from '../interface/outline.ts';
 import { API_KEY, BEARER } from './client.ts';
 
 /** The headers in which clients of all protocols send the key. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { routingQuery, readRequest } from '../../../src/gateway/inbound/read-request.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
-import type { Protocol } from '../../../src/protocols/protocol.ts';
+import type { Protocol } from '../../../src/protocols/interface/protocol.ts';
 
 const user = (content: string): object => ({ role: 'user', content });
 const assistant = (content: string): object => ({ role: 'assistant', content });

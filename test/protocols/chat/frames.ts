@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../src/canonical/json.ts';
 import type { GenerationRequest } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS } from '../../../src/canonical/traits.ts';
 import { chat } from '../../../src/protocols/chat/index.ts';
-import type { ReplyContext } from '../../../src/protocols/protocol.ts';
+import type { ReplyContext } from '../../../src/protocols/interface/answer.ts';
 import { BytesFrame, makeFrame, type Frame } from '../../../src/protocols/sse/frame.ts';
 
 export function frame(data: unknown, event = ''): Frame {

@@ -5,7 +5,7 @@ import { signAsGateway } from '../../../src/canonical/thinking-signature.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../src/canonical/json.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
 import { cleanBody } from '../../../src/protocols/messages/relay.ts';
-import type { FrameClass } from '../../../src/protocols/protocol.ts';
+import type { FrameClass } from '../../../src/protocols/interface/stream.ts';
 import type { Frame } from '../../../src/protocols/sse/frame.ts';
 import { frame, frameOf } from './support.ts';
 

@@ -5,7 +5,7 @@ import type { GenerationRequest } from '../../../src/canonical/request.ts';
 import { DEFAULT_TRAITS, type Traits } from '../../../src/canonical/traits.ts';
 import type { Ids } from '../../../src/ids.ts';
 import { messages } from '../../../src/protocols/messages/index.ts';
-import type { ReplyContext } from '../../../src/protocols/protocol.ts';
+import type { ReplyContext } from '../../../src/protocols/interface/answer.ts';
 import { makeFrame, type Frame } from '../../../src/protocols/sse/frame.ts';
 
 export const ids: Ids = { random: (length) => 'x'.repeat(length) };

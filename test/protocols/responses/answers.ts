@@ -3,7 +3,7 @@ import { replay } from '../../../src/canonical/collect.ts';
 import type { StreamEvent, Reply, ReplyPart, StopReason } from '../../../src/canonical/reply.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import type { Ids } from '../../../src/ids.ts';
-import type { ReplyContext } from '../../../src/protocols/protocol.ts';
+import type { ReplyContext } from '../../../src/protocols/interface/answer.ts';
 import { responses } from '../../../src/protocols/responses/index.ts';
 import { checkedEvents, responseSchema } from '../../helpers/responses-schemas.ts';
 

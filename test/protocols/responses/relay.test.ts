@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { GatewayError } from '../../../src/errors.ts';
-import type { StreamClassifier } from '../../../src/protocols/protocol.ts';
+import type { StreamClassifier } from '../../../src/protocols/interface/stream.ts';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { responses } from '../../../src/protocols/responses/index.ts';
 import { dataOf } from '../../../src/protocols/responses/stream/relayed.ts';

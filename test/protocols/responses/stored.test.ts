@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/canonical/json.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { scanMembers } from '../../../src/protocols/json/splice.ts';
-import type { FoundAnswers, RelayedBody } from '../../../src/protocols/protocol.ts';
+import type { FoundAnswers } from '../../../src/protocols/interface/features.ts';
+import type { RelayedBody } from '../../../src/protocols/interface/bodies.ts';
 import { stored } from '../../../src/protocols/responses/stored/index.ts';
 
 const QUESTION = { type: 'message', role: 'user', content: 'Look.' };

@@ -4,7 +4,7 @@ import type { Reply } from '../../../canonical/reply.ts';
 import type { NativePart, ReasoningPart, ToolCallPart } from '../../../canonical/request.ts';
 import type { Ids } from '../../../ids.ts';
 import { rawJson } from '../../json/raw-json.ts';
-import type { ReplyContext, ReplyHolds } from '../../protocol.ts';
+import type { ReplyContext, ReplyHolds } from '../../interface/answer.ts';
 import { chatExtra } from '../request/encode-tools.ts';
 import { encodeCitation } from './citations.ts';
 import { isSealed, reasoningDetail, thinkingBlock } from './reasoning.ts';

@@ -7,7 +7,7 @@ import { cacheMark } from './decode-content.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { decodeMessages } from './decode-messages.ts';
 import { decodeReasoning } from './reasoning.ts';
-import type { ReplyOptions } from '../../protocol.ts';
+import type { ReplyOptions } from '../../interface/answer.ts';
 import { addUnlikeArguments } from '../stream/tool-calls.ts';
 import { applyLegacy, isLegacy, decodeToolChoice, decodeTools } from './decode-tools.ts';
 

@@ -4,7 +4,7 @@ import { type JsonObject, isObject, type JsonValue } from '../../../canonical/js
 import type { GenerationRequest, NativeField, ResponseFormat } from '../../../canonical/request.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
-import type { EncodedRequest } from '../../protocol.ts';
+import type { EncodedRequest } from '../../interface/bodies.ts';
 import {
   cacheKeyFor,
   createEncodeContext,

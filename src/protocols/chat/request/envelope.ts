@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
 import { ANSWERS_LATER, readModelName, refuse } from '../../shared/client.ts';
-import type { Envelope, Hints } from '../../protocol.ts';
+import type { Envelope, Hints } from '../../interface/bodies.ts';
 import { isName, keptIn } from '../../shared/kept.ts';
 import { hashOfBeginning, hashOfKey, lastTurn, estimateBody } from '../../shared/hints.ts';
 

@@ -4,7 +4,7 @@ import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
 import type { Traits } from '../../../canonical/traits.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { Ids } from '../../../ids.ts';
-import type { StreamDecoder } from '../../protocol.ts';
+import type { StreamDecoder } from '../../interface/stream.ts';
 import { DeltaTemplate } from '../../sse/delta-template.ts';
 import type { Frame } from '../../sse/frame.ts';
 import { failureIn, failureOfStray, strictChunk } from '../lenient.ts';

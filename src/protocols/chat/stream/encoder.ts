@@ -3,7 +3,8 @@
 import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts';
 import { append, type JsonObject } from '../../../canonical/json.ts';
 import type { Citation } from '../../../canonical/request.ts';
-import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
+import type { ReplyContext } from '../../interface/answer.ts';
+import type { StreamEncoder } from '../../interface/stream.ts';
 import { encodeCitation } from '../reply/citations.ts';
 import { chatExtra } from '../request/encode-tools.ts';
 import { SaidText } from './said-text.ts';

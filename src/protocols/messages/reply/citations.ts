@@ -1,7 +1,7 @@
 // Citations of answers: five kinds of objects of this protocol, carried unchanged; other protocols know only those of web pages.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { Citation } from '../../../canonical/request.ts';
-import type { ReplyOptions } from '../../protocol.ts';
+import type { ReplyOptions } from '../../interface/answer.ts';
 import { list, text } from '../wire-types.ts';
 
 export function decodeCitation(raw: JsonObject): Citation {

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
-import type { ReplyContext, ReplyOptions, ReplyHolds } from '../../protocol.ts';
+import type { ReplyContext, ReplyOptions, ReplyHolds } from '../../interface/answer.ts';
 import { argumentsToObject, fitToolId } from '../../shared/tool-names.ts';
 import { messageId, type WireMessage } from '../wire-types.ts';
 import { createSourceList, encodeCitations } from './citations.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../../canonical/request.ts';
 import { isReordered, keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { isEffort } from '../../shared/effort.ts';
-import type { ReplyOptions } from '../../protocol.ts';
+import type { ReplyOptions } from '../../interface/answer.ts';
 import { decodeCache, decodeParts } from './decode-content.ts';
 import { refuse } from '../../shared/client.ts';
 import { addNativeFields, nativeField } from '../fields.ts';

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../canonical/json.ts';
 import type { GenerationRequest } from '../../../canonical/request.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
-import type { EncodedRequest } from '../../protocol.ts';
+import type { EncodedRequest } from '../../interface/bodies.ts';
 import { cacheControl, placeCacheMarks } from './cache.ts';
 import { createEncodeContext, fitUser, type EncodeContext } from '../../shared/encode-context.ts';
 import { isRecursive, sanitise } from './json-schema.ts';

@@ -2,7 +2,7 @@
 // this protocol. On the path of every request: one shallow pass, no schema library. Everything else is the provider's to judge.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { NO_NEEDS, type Needs } from '../../../canonical/traits.ts';
-import type { Envelope, Hints } from '../../protocol.ts';
+import type { Envelope, Hints } from '../../interface/bodies.ts';
 import { readModelName, refuse } from '../../shared/client.ts';
 import { addedTool } from '../wire-types.ts';
 import { isName, keptIn } from '../../shared/kept.ts';

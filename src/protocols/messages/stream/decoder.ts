@@ -4,7 +4,7 @@ import type { StreamEvent, StopReason, Usage } from '../../../canonical/reply.ts
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import type { Ids } from '../../../ids.ts';
-import type { StreamDecoder } from '../../protocol.ts';
+import type { StreamDecoder } from '../../interface/stream.ts';
 import { keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { DeltaTemplate } from '../../sse/delta-template.ts';

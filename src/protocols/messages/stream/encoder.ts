@@ -1,6 +1,7 @@
 // Canonical events as a messages stream: one synchronous machine over the writer of blocks.
 import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
-import type { ReplyContext, StreamEncoder } from '../../protocol.ts';
+import type { ReplyContext } from '../../interface/answer.ts';
+import type { StreamEncoder } from '../../interface/stream.ts';
 import { fitToolId } from '../../shared/tool-names.ts';
 import {
   CallInput,

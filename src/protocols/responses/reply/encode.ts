@@ -2,7 +2,7 @@
 import { append, type JsonObject } from '../../../canonical/json.ts';
 import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { TextPart } from '../../../canonical/request.ts';
-import type { ReplyContext, ReplyHolds } from '../../protocol.ts';
+import type { ReplyContext, ReplyHolds } from '../../interface/answer.ts';
 import { toolDirectory } from '../request/tools.ts';
 import { encodeCitation } from './citations.ts';
 import {

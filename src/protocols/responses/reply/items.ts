@@ -7,7 +7,7 @@ import {
   type EncryptedReasoning,
 } from '../../../canonical/thinking-signature.ts';
 import type { Ids } from '../../../ids.ts';
-import type { ReplyContext } from '../../protocol.ts';
+import type { ReplyContext } from '../../interface/answer.ts';
 import type { ClientTool, ToolDirectory, ToolKind } from '../request/tools.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';

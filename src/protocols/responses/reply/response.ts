@@ -2,7 +2,7 @@
 // an answer repeats.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { rawJson } from '../../json/raw-json.ts';
-import type { ReplyContext } from '../../protocol.ts';
+import type { ReplyContext } from '../../interface/answer.ts';
 
 /** What changes while an answer grows. */
 export interface ResponseState {

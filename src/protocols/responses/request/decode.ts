@@ -9,7 +9,7 @@ import type {
   ResponseFormat,
 } from '../../../canonical/request.ts';
 import { isReordered, keepSource, mayDiffer, type ArgumentsPath } from '../../json/raw-json.ts';
-import type { ReplyOptions } from '../../protocol.ts';
+import type { ReplyOptions } from '../../interface/answer.ts';
 import { isEffort } from '../../shared/effort.ts';
 import { addNativeFields, nativeField } from '../fields.ts';
 import { decodeInput } from './decode-input.ts';

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../canonical/json.ts';
 import type { GenerationRequest, NativeField } from '../../../canonical/request.ts';
 import type { ReverseMapping } from '../../../canonical/reverse-mapping.ts';
 import type { Traits } from '../../../canonical/traits.ts';
-import type { EncodedRequest } from '../../protocol.ts';
+import type { EncodedRequest } from '../../interface/bodies.ts';
 import { chooseEffort } from '../../shared/effort.ts';
 import {
   cacheKeyFor,

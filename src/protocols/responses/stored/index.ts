@@ -2,7 +2,7 @@
 // was stored in the references' place, and what to store of an answer.
 // https://platform.openai.com/docs/guides/conversation-state
 import { GatewayError } from '../../../errors.ts';
-import type { AnswerPlace, StoredAnswers } from '../../protocol.ts';
+import type { AnswerPlace, StoredAnswers } from '../../interface/features.ts';
 import { isWanted, placeOf, toStore } from './records.ts';
 import { references } from './references.ts';
 import { ResolvedReferences } from './resolve.ts';

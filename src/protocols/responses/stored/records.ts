@@ -1,6 +1,7 @@
 // What is stored of an answer: one record under its own id, with all that it was made from, and one under the id of each of its items.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { AnswerPlace, AnswerToStore, NewStored, RelayedBody } from '../../protocol.ts';
+import type { AnswerPlace, AnswerToStore, NewStored } from '../../interface/features.ts';
+import type { RelayedBody } from '../../interface/bodies.ts';
 
 /** One record under the id of its answer. */
 export interface AnswerRecord {

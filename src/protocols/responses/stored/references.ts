@@ -2,7 +2,7 @@
 // and some that come with it.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import { GatewayError } from '../../../errors.ts';
-import type { References } from '../../protocol.ts';
+import type { References } from '../../interface/features.ts';
 import { SEAL_MARK } from '../reply/items.ts';
 
 /** All are read at once, before any other request goes on. A conversation of a day has some hundred. */

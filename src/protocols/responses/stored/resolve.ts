@@ -4,7 +4,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../../canonical/js
 import { GatewayError } from '../../../errors.ts';
 import { plural } from '../../../plural.ts';
 import { cutsOf, measureJson, rangesOf, splice, type Edit } from '../../json/splice.ts';
-import type { BodyBounds, FoundAnswers, RelayedBody, ResolvedBody } from '../../protocol.ts';
+import type { BodyBounds, FoundAnswers, ResolvedBody } from '../../interface/features.ts';
+import type { RelayedBody } from '../../interface/bodies.ts';
 import { SEAL_MARK } from '../reply/items.ts';
 import { containerOf, previousOf, roleOf, type ItemRole } from './references.ts';
 import { outputOf, StoredRecords } from './records.ts';

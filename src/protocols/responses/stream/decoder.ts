@@ -3,7 +3,7 @@
 import type { StreamEvent, Usage } from '../../../canonical/reply.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
 import type { ProviderFailure } from '../../../errors.ts';
-import type { StreamDecoder } from '../../protocol.ts';
+import type { StreamDecoder } from '../../interface/stream.ts';
 import { NumberedDelta } from '../../sse/delta-template.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';

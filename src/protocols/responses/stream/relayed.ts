@@ -4,7 +4,7 @@
 // LangChain) and others from the last (Codex, the official SDK); an answer that the gateway does not store has the provider's id,
 // which alone can be referred to.
 import { isObject, type JsonObject, type JsonValue } from '../../../canonical/json.ts';
-import type { ReplyContext } from '../../protocol.ts';
+import type { ReplyContext } from '../../interface/answer.ts';
 import type { Frame } from '../../sse/splitter.ts';
 import { listOf, stringOf } from '../reply/decode.ts';
 import { isStored, noteReplyIds } from '../reply/response.ts';

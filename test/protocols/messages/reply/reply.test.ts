@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { Reply } from '../../../../src/canonical/reply.ts';
 import { messages } from '../../../../src/protocols/messages/index.ts';
-import { FailureError } from '../../../../src/protocols/protocol.ts';
+import { FailureError } from '../../../../src/errors.ts';
 import { context } from '../support.ts';
 
 const WIRE: JsonObject = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/canonical/json.ts';
 import type { ReplyPart, StopReason } from '../../../../src/canonical/reply.ts';
-import type { ReplyIds } from '../../../../src/protocols/protocol.ts';
+import type { ReplyIds } from '../../../../src/protocols/interface/answer.ts';
 import { signatureOfEncrypted } from '../../../../src/canonical/thinking-signature.ts';
 import { responses } from '../../../../src/protocols/responses/index.ts';
 import { openReasoning } from '../../../../src/protocols/responses/reply/items.ts';

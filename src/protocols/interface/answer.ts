@@ -1,0 +1,58 @@
+// What the client's side of a protocol needs to know to write an answer, and what its answers can hold.
+import type { JsonObject } from '../../canonical/json.ts';
+import type { ProtocolName, GenerationRequest } from '../../canonical/request.ts';
+import type { Ids } from '../../ids.ts';
+
+/** The parts of a request on which its answer depends. */
+export type ReplyOptions = Pick<
+  GenerationRequest,
+  'includeUsage' | 'legacyFunctions' | 'reasoning' | 'responseFormat' | 'asked'
+>;
+
+/** The id of an answer: the provider's, and the one that the client gets. */
+export interface ReplyIds {
+  theirs: string;
+  ours: string;
+}
+
+/** What the client's side of a translated answer needs to know. */
+export interface ReplyContext {
+  ids: Ids;
+  /** Seconds since the epoch: chat's `created`. */
+  created: number;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  request: ReplyOptions;
+  /** The gateway's estimate of the input tokens, for a provider that sends no count in time. Computed at most once. */
+  estimateInput: () => number;
+  /** Encrypts data that the client sends back but cannot read; undefined: not possible now. */
+  seal?: (text: string) => string | undefined;
+  /** Takes what is stored of an item beside what the client sees of it, by the item's id. Absent: nothing is stored. */
+  hidden?: Map<string, string>;
+  /** Takes a note of the answer's id if the client gets another one than the provider gave. */
+  trace?: { replyIds?: ReplyIds };
+}
+
+/** What an answer of this protocol can hold. The rest is left out, and the log reports it. */
+export interface ReplyHolds {
+  /** Whose they are. */
+  protocol: ProtocolName;
+  /** Its own kinds of parts, after they were decoded. */
+  nativeParts: boolean;
+  /** Whether something is left out of what stands beside a call's name and arguments. */
+  losesExtras(extra: JsonObject): boolean;
+  /** The category of a refusal. */
+  stopCategory: boolean;
+  /** Pages without a span of the text; else they are listed in the text, which JSON has no room for. */
+  pages: boolean;
+  /** Signed thinking, which its clients send back with the tool results. */
+  signedThinking: boolean;
+}
+
+/** What an error's head has otherwise than other protocols' heads. */
+export interface ErrorHead {
+  /** In place of the error's own. */
+  status?: number;
+  /** The unit in which a wait is written: both, unless it is one alone. */
+  retryAfter?: 'milliseconds';
+}

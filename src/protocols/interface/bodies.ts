@@ -1,0 +1,63 @@
+// What is read from the body of a request, and the bodies that providers get.
+import type { JsonObject } from '../../canonical/json.ts';
+import type { Needs, Traits } from '../../canonical/traits.ts';
+import type { ThinkingCut } from '../../canonical/thinking-signature.ts';
+import type { Warning } from '../../canonical/request.ts';
+import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
+import type { Members } from '../json/splice.ts';
+
+/** What the gateway reads from every request of this protocol. A relay examines nothing else of the body. */
+export interface Envelope {
+  model: string;
+  stream: boolean;
+  needs: Needs;
+  /** The path of a member that names what a provider keeps for everyone with its key: files, containers, threads. */
+  kept?: string;
+}
+
+export interface EncodedRequest {
+  /** The JSON body, with the provider's model name, members in a fixed order. */
+  body: JsonObject;
+  warnings: Warning[];
+  restore: ReverseMapping;
+}
+
+/** What routing and recording need from a body, without decoding it. Pure functions without a cache. */
+export interface Hints {
+  /** An estimate of the input tokens. */
+  estimate(value: JsonObject): number;
+  /** A hash of the part that stays the same while the conversation grows. */
+  conversation(value: JsonObject): string;
+  /** It ends with results of tools that the model called. */
+  hasOpenToolTurn(value: JsonObject): boolean;
+  /** The client itself asks for usage in the stream. */
+  asksForUsage(value: JsonObject): boolean;
+}
+
+/** A request whose bytes are relayed. */
+export interface RelayedBody {
+  bytes: Buffer;
+  members: Members;
+  /** Parsed from `bytes`. */
+  value: JsonObject;
+  stream: boolean;
+}
+
+export interface RelayTarget {
+  /** The provider's name of the model. */
+  upstream: string;
+  traits: Traits;
+  withoutThinking?: ThinkingCut;
+}
+
+export interface RelayOptions {
+  /** The provider must not store the answer. */
+  unstored?: boolean;
+}
+
+export interface RewrittenBody {
+  /** The same Buffer if nothing changed. */
+  bytes: Buffer;
+  /** Thinking was removed or switched off. */
+  thinkingCut: boolean;
+}

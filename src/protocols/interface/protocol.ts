@@ -1,0 +1,110 @@
+// The interface of a wire protocol. Each folder of a protocol implements it, with the same file names.
+import type { GatewayError, ProviderFailure, Admission } from '../../errors.ts';
+import type { Reply, Usage } from '../../canonical/reply.ts';
+import type { HistoryRules } from '../../canonical/history.ts';
+import type { JsonObject } from '../../canonical/json.ts';
+import type { Traits } from '../../canonical/traits.ts';
+import type { CanonicalField, ProtocolName, GenerationRequest } from '../../canonical/request.ts';
+import type { Ids } from '../../ids.ts';
+import type {
+  Envelope,
+  EncodedRequest,
+  Hints,
+  RelayedBody,
+  RelayTarget,
+  RelayOptions,
+  RewrittenBody,
+} from './bodies.ts';
+import type { StreamDecoder, StreamEncoder, StreamClassifier } from './stream.ts';
+import type { ReplyOptions, ReplyContext, ReplyHolds, ErrorHead } from './answer.ts';
+import type { PauseTurn, TokenCounting, StoredAnswers } from './features.ts';
+import type { ClientHeaders, KeyHeader, ForwardedHeaders, ProtocolOutline } from './outline.ts';
+
+/** Towards clients. */
+export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'hasServerTools'> {
+  // -- the request --
+  /** In the order in which they count. */
+  readonly keyHeaders: readonly KeyHeader[];
+  /** In lower case. On a path that belongs to no protocol, one of these headers identifies a client of this one. */
+  readonly ownHeaders: readonly string[];
+  /** Whether a body whose protocol is unknown belongs to this one. */
+  recognizes(value: JsonObject): boolean;
+  /** Validates what the gateway itself relies on; throws GatewayError `invalid_request` naming the field. */
+  readEnvelope(value: JsonObject): Envelope;
+  readonly hints: Hints;
+  /** Throws GatewayError `invalid_request` for headers that no provider takes. */
+  forwardedHeaders(given: ClientHeaders, query: string): ForwardedHeaders;
+  /** Headers of a provider of the same protocol that its clients send back, in lower case. */
+  readonly returnedHeaders?: readonly string[];
+  /** Wire -> canonical; `source`: what `value` was parsed from, for numbers that it can't hold. Throws GatewayError `invalid_request` for
+   *  what no other protocol can take, naming the field. */
+  decodeRequest(value: JsonObject, source?: Buffer | string): GenerationRequest;
+  /** What answers depend on; never throws. */
+  readAsked(value: JsonObject): ReplyOptions;
+  /** The wire path (without indexes) of a canonical place, for warnings: what this protocol's clients call it. */
+  wirePath(field: CanonicalField): string;
+  readonly counting?: TokenCounting;
+  readonly stored?: StoredAnswers;
+  /** Below the version, of the gateway and of providers: other requests with a whole answer, which are relayed or not served. */
+  readonly relayedPaths?: readonly string[];
+
+  // -- the answer --
+  encodeReply(reply: Reply, context: ReplyContext): JsonObject;
+  /** The same as JSON, if that takes less than to write the object. */
+  writeReply?(reply: Reply, context: ReplyContext): string;
+  createStreamEncoder(context: ReplyContext): StreamEncoder;
+  /** Its streams start with the count of input tokens, which providers of other protocols send at the end: the encoder gets an estimate. */
+  readonly needsInputEstimate: boolean;
+  readonly holds: ReplyHolds;
+  /** What an answer of its own can't hold that was put together from a stream, or taken apart into one. */
+  lossesOfRewriting(value: JsonObject): string[];
+  /** The body of an error answer. */
+  encodeError(error: GatewayError, requestId: string): JsonObject;
+  errorHead?(error: GatewayError): ErrorHead;
+  /** The frame of an error in mid-stream, complete, ready to send. `now`: milliseconds since the epoch. */
+  encodeStreamError(error: GatewayError, requestId: string, now: number): string;
+  /**
+   * After the error event of a stream the connection ends without the end of the body: some of its clients do not know the event, and
+   * take a body that ends in order for a whole answer.
+   */
+  readonly cutsBrokenStreams: boolean;
+  /** The frame that keeps a silent stream alive: a comment, a `ping` event. */
+  readonly keepAlive: string;
+  /** This protocol's rate-limit headers, names in lower case, flat: name, value, name, value. */
+  limitHeaders(admission: Admission, now: number): string[];
+}
+
+/** Towards providers. */
+export interface ProviderSide extends Omit<ProtocolOutline, 'setup' | 'hasServerTools'> {
+  /** For `repairHistory`, which comes before `encodeRequest`. */
+  readonly historyRules: HistoryRules;
+  /** Canonical -> wire. Throws GatewayError `invalid_request` for what must not be left out. */
+  encodeRequest(request: GenerationRequest, model: string, traits: Traits): EncodedRequest;
+  /** A whole 200 reply. Throws ProviderFailure-carrying `FailureError` where it is an error, empty or not the protocol. */
+  decodeReply(value: unknown, source?: Buffer | string): Reply;
+  createStreamDecoder(context: { ids: Ids; traits: Traits }): StreamDecoder;
+  /** A provider's error answer: any status, any body (JSON of any shape, HTML, empty). `body` is at most a few KiB of text. */
+  decodeError(status: number, headers: ReadonlyMap<string, string>, body: string): ProviderFailure;
+  /** Where turns may be paused. */
+  readonly pausing?: PauseTurn;
+}
+
+/** The same protocol on both sides: bytes are forwarded, and parsed as little as possible. */
+export interface Relay {
+  /**
+   * The body for a target: the model's name, what the gateway itself asks for, and without what no provider takes back; every
+   * other byte as it was.
+   */
+  rewrite(body: RelayedBody, target: RelayTarget, options?: RelayOptions): RewrittenBody;
+  /** Usage and finish of a whole reply; throws FailureError as `decodeReply` does, without decoding parts. */
+  inspectReply(value: unknown): { usage?: Usage };
+  /** `usageAsked`: the client itself asked for usage in the stream. */
+  createClassifier(options: { usageAsked: boolean }): StreamClassifier;
+}
+
+export interface Protocol {
+  readonly name: ProtocolName;
+  readonly client: ClientSide;
+  readonly provider: ProviderSide;
+  readonly relay: Relay;
+}
