@@ -10,6 +10,8 @@ import { ts } from './helpers/typescript.ts';
 const ROOT = [
   'errors',
   'failures',
+  'cli-error',
+  'environment',
   'log',
   'pretty-log',
   'clock',
@@ -30,6 +32,8 @@ const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'admin', 'sim'];
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   failures: ['errors'],
+  'cli-error': [],
+  environment: [],
   log: ['pretty-log', 'ids'],
   'pretty-log': ['plural'],
   clock: [],

@@ -3,6 +3,7 @@
 import type { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
+import type { Environment } from '../environment.ts';
 import type { Ids } from '../ids.ts';
 
 /** An output stream: a terminal, a pipe or a file. */
@@ -16,8 +17,6 @@ export interface Terminal {
   /** Emits `drain` after `write` returned false. */
   readonly stream?: EventEmitter | undefined;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Context {
   stdout: Terminal;
@@ -55,17 +54,6 @@ export const LOCAL_ACCOUNT = 'local';
 
 /** Its tier if it is new, whichever command creates it: an agent makes hundreds of requests an hour. */
 export const LOCAL_TIER = 'unlimited';
-
-/** A failure that the user can correct. The message is one line: what failed, where, and how to correct it. */
-export class CliError extends Error {
-  override readonly name = 'CliError';
-  /** 1: the command failed; 2: wrong usage; 127: a program is not installed, as in shells. */
-  readonly exitCode: 1 | 2 | 127;
-  constructor(message: string, exitCode: 1 | 2 | 127 = 1, cause?: unknown) {
-    super(message, { cause });
-    this.exitCode = exitCode;
-  }
-}
 
 /** Not a failure: the command ends with the exit code of the program that it ran. */
 export class ProgramEnd extends Error {

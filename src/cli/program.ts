@@ -1,7 +1,8 @@
 // The list of commands, and how a command line is run. Options and actions are imported when their command is named, so that
 // `--help` and `--version` load little.
 import { Command, CommanderError, type ErrorOptions, type HelpContext } from 'commander';
-import { CliError, ProgramEnd, version, type Context, type GlobalOptions } from './context.ts';
+import { CliError } from '../cli-error.ts';
+import { ProgramEnd, version, type Context, type GlobalOptions } from './context.ts';
 import { didYouMean } from '../config/did-you-mean.ts';
 import { withoutKeys } from '../ids.ts';
 import { isInteractive, shellWord } from './ui/style.ts';

@@ -1,5 +1,5 @@
 // Why a file that a command line names cannot be read or written: the file, the reason, and what to do.
-import { CliError } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
 
 type Access = 'read' | 'written';
 

@@ -6,7 +6,7 @@ import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import { DAY_MS } from '../../clock.ts';
 import type { Permission } from '../../store/store.ts';
 import { didYouMean } from '../../config/did-you-mean.ts';
-import { CliError } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
 import { DURATION_UNITS, parseDuration } from '../../config/schema/scalars.ts';
 
 /** An account's name or a key's label: 1 to 128 visible characters, no space at either end. */

@@ -5,7 +5,8 @@ import type { StoreReader } from '../../store/reader.ts';
 import type { Store } from '../../store/store.ts';
 import { plural } from '../../plural.ts';
 import { parseName } from '../args/values.ts';
-import { CliError, type Context } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
+import { type Context } from '../context.ts';
 import {
   clean,
   createStyle,

@@ -2,7 +2,8 @@
 // only: not in a pipe, not in CI, not with NO_COLOR or --json.
 import type { Command } from 'commander';
 import type { ProviderReport, Step } from '../check/report.ts';
-import { CliError, type Context } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
+import { type Context } from '../context.ts';
 import type { Inventory } from '../inventory.ts';
 import {
   clean,

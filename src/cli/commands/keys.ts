@@ -7,7 +7,8 @@ import type { StoreReader } from '../../store/reader.ts';
 import { isEndedLease } from '../../store/rows.ts';
 import type { Key, Permission, Store } from '../../store/store.ts';
 import { parseExpiry, parseGrace, parseModels, parseName, parsePermissions } from '../args/values.ts';
-import { CliError, type Context } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
+import { type Context } from '../context.ts';
 import { plural } from '../../plural.ts';
 import {
   clean,

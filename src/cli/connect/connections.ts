@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../clock.ts';
 import { makeFolder } from '../../folders.ts';
-import { CliError } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
 import type { Format, OwnValue } from './changes.ts';
 import { sha256 } from './changes.ts';
 import { readFileState, replaceFile } from './files.ts';

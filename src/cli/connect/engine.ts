@@ -1,6 +1,6 @@
 // Plans, makes and takes back the changes of files for one tool. A plan changes nothing: each file is read, edited in memory and
 // checked, so that a fault in one leaves all of them.
-import { CliError } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
 import { applyEdits, editorOf, sha256, takeOut, type Format, type OwnValue } from './changes.ts';
 import type { Connection, Connections, FileRecord } from './connections.ts';
 import { DocumentError, type Edit } from './document.ts';

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { makeFolder } from '../../folders.ts';
-import { CliError } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
 
 export interface FileState {
   /** As the tool names it. */

@@ -15,7 +15,7 @@ import {
   quarter,
   type Pointing,
 } from '../tools/setups.ts';
-import type { Environment } from '../context.ts';
+import type { Environment } from '../../environment.ts';
 import type { Edit, Json, Path } from './document.ts';
 import type { FileChange } from './engine.ts';
 

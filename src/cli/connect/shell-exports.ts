@@ -1,6 +1,7 @@
 // `gateway connect --env`: variables as lines of a shell.
 import path from 'node:path';
-import { CliError, type Environment } from '../context.ts';
+import type { Environment } from '../../environment.ts';
+import { CliError } from '../../cli-error.ts';
 import { findTool } from '../tools/tools.ts';
 import { programSetup, type Pointing, type Setup } from '../tools/setups.ts';
 import type { Target } from './settings.ts';

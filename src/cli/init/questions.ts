@@ -1,7 +1,8 @@
 // The questions of `gateway init`. Nothing is written before the last answer; the end of the input ends the command.
 import { InvalidArgumentError } from 'commander';
 import { parsePort } from '../args/values.ts';
-import { CliError, type Context } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
+import { type Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { clean } from '../ui/style.ts';
 import { unknown } from '../with-store.ts';

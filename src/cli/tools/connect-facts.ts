@@ -3,7 +3,7 @@
 import { homedir } from 'node:os';
 import { programSetup, type Pointing } from './setups.ts';
 import { findTool } from './tools.ts';
-import type { Environment } from '../context.ts';
+import type { Environment } from '../../environment.ts';
 import { editorOf } from '../connect/changes.ts';
 import type { FileChange } from '../connect/engine.ts';
 import type { Places, Target } from '../connect/settings.ts';

@@ -4,7 +4,8 @@
 import { hashKey, looksLikeKey } from '../../accounts/access.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Store } from '../../store/store.ts';
-import { CliError, LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
+import { LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../context.ts';
 import { KEY_VARIABLE } from './setups.ts';
 import { createAuditedKey, isValid, revokeAuditedKey, type Changing } from '../with-store.ts';
 

@@ -16,7 +16,8 @@ import { constants as system, tmpdir } from 'node:os';
 import path from 'node:path';
 import { isatty } from 'node:tty';
 import { isForeign } from '../../folders.ts';
-import type { Context, Environment } from '../context.ts';
+import type { Environment } from '../../environment.ts';
+import type { Context } from '../context.ts';
 
 /** The path of a program, found as a shell does; undefined if it is not found. */
 export function findProgram(name: string, { env, cwd }: Pick<Context, 'env' | 'cwd'>): string | undefined {

@@ -9,7 +9,8 @@ import type { ProviderClient } from '../../providers/client.ts';
 import { createDirectClient } from '../../providers/direct-client.ts';
 import { decodeModel } from '../../protocols/shared/model-list.ts';
 import type { Store } from '../../store/store.ts';
-import { CliError, version, type Context } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
+import { version, type Context } from '../context.ts';
 import { dataFolderOf, servingGateway } from '../running.ts';
 import { clean } from '../ui/style.ts';
 

@@ -1,5 +1,6 @@
 // Messages for people: sentences and commands in lines that fit the terminal, and errors as lines.
-import { type Terminal, CliError } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
+import { type Terminal } from '../context.ts';
 import { printLines, shellWord, widthOf, clean, shortened } from './style.ts';
 import { displayWidth, wrapText, wrapWords } from './table.ts';
 import { inspect } from 'node:util';

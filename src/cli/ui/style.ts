@@ -1,5 +1,6 @@
 // Output of commands: colour, escaping of untrusted text, JSON, and the formats of numbers, durations, times and their zones.
-import type { Context, Environment, Terminal } from '../context.ts';
+import type { Environment } from '../../environment.ts';
+import type { Context, Terminal } from '../context.ts';
 import { plural } from '../../plural.ts';
 
 type Paint = (text: string) => string;

@@ -1,7 +1,7 @@
 // The file of `gateway export`: JSON lines. The first line names the format, the last one holds the counts; between them stands one
 // record a line, with the members of StoredRecord in snake case.
 import type { StoredRecord } from '../../../store/store.ts';
-import { CliError } from '../../context.ts';
+import { CliError } from '../../../cli-error.ts';
 import { createOwners, MEMBERS } from './members.ts';
 
 const VERSION = 1;

@@ -1,7 +1,8 @@
 // A file that a command writes, whole or not at all: it has the name NAME.part until it is complete. A signal leaves nothing.
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
 import { CancellationSource, type Cancellation } from '../../../cancellation.ts';
-import { CliError, type Context } from '../../context.ts';
+import { CliError } from '../../../cli-error.ts';
+import { type Context } from '../../context.ts';
 import { fileFault, isSystemError } from '../../args/file-faults.ts';
 
 /** `write` fills the empty file `part`, and ends soon after the cancellation. Resolves to false if a signal has ended the process.

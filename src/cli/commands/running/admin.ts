@@ -4,7 +4,8 @@ import { isoTime } from '../../../clock.ts';
 import type { AdminScope, AdminToken } from '../../../store/admin-records.ts';
 import type { Store } from '../../../store/store.ts';
 import { parseExpiry, parseName } from '../../args/values.ts';
-import { CliError, type Context } from '../../context.ts';
+import { CliError } from '../../../cli-error.ts';
+import { type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { table, type Cell } from '../../ui/table.ts';
 import {

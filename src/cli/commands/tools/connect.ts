@@ -15,7 +15,8 @@ import {
   type ConnectTool,
 } from '../../connect/tools.ts';
 import type { Store } from '../../../store/store.ts';
-import { CliError, ProgramEnd, type Context } from '../../context.ts';
+import { CliError } from '../../../cli-error.ts';
+import { ProgramEnd, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson } from '../../ui/style.ts';
 import { isValid, revokeAuditedKey, unknownTool, withDatabase } from '../../with-store.ts';

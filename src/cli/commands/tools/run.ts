@@ -5,7 +5,9 @@ import { HOUR_MS } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
 import { plural } from '../../../plural.ts';
 import type { Store } from '../../../store/store.ts';
-import { CliError, LOCAL_ACCOUNT, ProgramEnd, type Context, type Environment } from '../../context.ts';
+import type { Environment } from '../../../environment.ts';
+import { CliError } from '../../../cli-error.ts';
+import { LOCAL_ACCOUNT, ProgramEnd, type Context } from '../../context.ts';
 import type { ReachedGateway, ReachedModel } from '../../tools/reach.ts';
 import {
   findProgram,

@@ -4,7 +4,7 @@ import { closeSync, fchmodSync, fstatSync, openSync, renameSync, statSync, write
 import path from 'node:path';
 import type { Config } from '../../../../config/config.ts';
 import { makeFolder } from '../../../../folders.ts';
-import type { Environment } from '../../../context.ts';
+import type { Environment } from '../../../../environment.ts';
 
 /** Of the current file. The older one, `.1`, has the same bound. */
 export const MAX_LOG_BYTES = 10 * 1024 * 1024;
