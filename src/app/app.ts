@@ -25,6 +25,7 @@ import { createGatewayServer } from '../server/server.ts';
 import { createSealedItems } from '../store/sealed-items.ts';
 import type { Store } from '../store/store.ts';
 import { createUsageSpool } from '../store/usage-spool.ts';
+import type { Environment } from '../environment.ts';
 
 interface AppOptions {
   config: Config;
@@ -36,7 +37,7 @@ interface AppOptions {
   log: Logger;
   clock: Clock;
   ids: Ids;
-  env?: Record<string, string | undefined>;
+  env?: Environment;
   /** The version of the package, for metrics. */
   version: string;
   /** Every value that is in effect and what sets it, for the admin API. Rejects if the file is not valid now. */

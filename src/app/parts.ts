@@ -15,6 +15,7 @@ import type { Ids } from '../ids.ts';
 import type { Discovery } from './discovery.ts';
 import { createProviderClient, type ProviderClient } from '../providers/client.ts';
 import { SIM_MODELS, startSim } from '../sim/sim.ts';
+import type { Environment } from '../environment.ts';
 
 export type AdminOptions = Parameters<typeof createAdminDoor>[0];
 
@@ -68,12 +69,10 @@ export interface Parts {
 }
 
 /** One client for all providers: those of the configuration, and the simulated one inside this process. */
-export function createClients(options: {
-  clock: Clock;
-  ids: Ids;
-  env: Record<string, string | undefined>;
-  makeRoom?: () => void;
-}): { client: ProviderClient; sim: ProviderConfig } {
+export function createClients(options: { clock: Clock; ids: Ids; env: Environment; makeRoom?: () => void }): {
+  client: ProviderClient;
+  sim: ProviderConfig;
+} {
   const { clock, ids } = options;
   const inProcess = { baseUrl: SIM_URL, start: () => startSim({ clock, ids }) };
   return { client: createProviderClient({ ...options, inProcess }), sim: builtinProvider(SIM_MODELS) };

@@ -14,7 +14,8 @@ import {
 import { checkConsent, consentRecord } from './trust/consent.ts';
 import { assemble, findFile, tiersOf, withoutFile, type FoundFile, type LoadOptions } from './load.ts';
 import { readSource, type Source } from './load-source.ts';
-import { bareVariables, interpolate, type Env, type Interpolated } from './variables.ts';
+import type { Environment } from '../environment.ts';
+import { bareVariables, interpolate, type Interpolated } from './variables.ts';
 import { suggest } from './did-you-mean.ts';
 import { resolveProvider, SIM } from './providers.ts';
 import { readSchema, type FileConfig } from './schema/schema.ts';
@@ -108,7 +109,7 @@ interface Values {
 type Wrong = Record<'providers' | 'routes' | 'tiers', { whole: boolean; names: Set<string> }>;
 
 /** The file's values after interpolation, without those that have faults and the providers whose variables are not set. */
-function readValues(source: Source, env: Env): Values {
+function readValues(source: Source, env: Environment): Values {
   const { value, missing, secret, variables, faults: open } = interpolate(source.value, env);
   const unset = new Map<string, string[]>();
   const faults: ConfigFault[] = [...open];

@@ -4,7 +4,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { type Config, type ConfigFault, ConfigError } from './config.ts';
 import type { Source } from './load-source.ts';
-import type { Env } from './variables.ts';
+import type { Environment } from '../environment.ts';
 import { findProviders } from './providers.ts';
 import type { FileConfig } from './schema/schema.ts';
 import type { Flags } from './settings.ts';
@@ -23,7 +23,7 @@ export { ConfigError } from './config.ts';
 
 export interface LoadOptions {
   flags: Flags;
-  env: Env;
+  env: Environment;
   cwd: string;
   /** A configuration whose providers are all left out is valid: for what asks no provider. */
   mayLackProviders?: boolean;
@@ -35,7 +35,7 @@ export function withoutFile(options: LoadOptions): Config {
 }
 
 /** The default paths in the user's folders of this platform; `log` is a folder. XDG variables are respected on every platform. */
-export function defaultPaths(env: Env): { config: string; database: string; log: string } {
+export function defaultPaths(env: Environment): { config: string; database: string; log: string } {
   const platform = envPaths('gateway', { suffix: '' });
   const folder = (name: string, otherwise: string): string => {
     const base = env[name] ?? '';
@@ -71,7 +71,7 @@ export function findFile({ flags, env, cwd }: LoadOptions): FoundFile | undefine
 }
 
 /** Whether a file is the one of the user's own folder, by whatever path. */
-export function isUsersOwn(file: string, env: Env): boolean {
+export function isUsersOwn(file: string, env: Environment): boolean {
   const own = defaultPaths(env).config;
   return path.basename(file) === path.basename(own) && isSameFolder(path.dirname(file), path.dirname(own));
 }

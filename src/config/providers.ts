@@ -3,7 +3,7 @@ import { PROTOCOL_NAMES, type ProtocolName } from '../canonical/request.ts';
 import type { ModelConfig, ProviderConfig, Config, LeftOut, ConfigFault } from './config.ts';
 import { isLoopback } from '../loopback.ts';
 import { readBaseUrl } from './base-url.ts';
-import type { Env } from './variables.ts';
+import type { Environment } from '../environment.ts';
 import { didYouMean } from './did-you-mean.ts';
 import { type Preset, findPreset, PRESETS } from './presets.ts';
 import type { FileModel, FileProvider } from './schema/schema.ts';
@@ -30,7 +30,7 @@ type Resolved =
 export function resolveProvider(
   name: string,
   given: FileProvider,
-  env: Env,
+  env: Environment,
   variables: readonly string[] = [],
 ): Resolved {
   const faults: ConfigFault[] = duplicateModels(given.models ?? []);
@@ -208,7 +208,7 @@ function quotedKey({ value, from }: Pick<Key, 'value' | 'from'>): string | undef
 }
 
 /** The key of a preset's environment variables. A gateway's own key is never sent to a provider. */
-function presetKey(preset: Preset | undefined, env: Env): Key {
+function presetKey(preset: Preset | undefined, env: Environment): Key {
   let ignored: string | undefined;
   for (const name of preset?.keys ?? []) {
     const value = env[name]?.trim() ?? '';
@@ -286,7 +286,7 @@ export const LOCAL_CANDIDATES: readonly ProviderConfig[] = PRESETS.filter(
   (preset) => preset.localPort !== undefined,
 ).map((preset) => presetProvider(preset, 'local', { value: undefined }));
 
-export function findProviders(env: Env): Pick<Config, 'providers' | 'warnings' | 'leftOut'> {
+export function findProviders(env: Environment): Pick<Config, 'providers' | 'warnings' | 'leftOut'> {
   const providers: ProviderConfig[] = [];
   const warnings: string[] = [];
   const leftOut: LeftOut[] = [];

@@ -3,7 +3,7 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Config, ConfigFault } from './config.ts';
-import type { Env } from './variables.ts';
+import type { Environment } from '../environment.ts';
 import { HOST, parseWhole, UNLIMITED } from './schema/scalars.ts';
 import type { FileConfig } from './schema/schema.ts';
 
@@ -36,7 +36,7 @@ const LOG_FORMATS = ['pretty', 'json', 'off'] as const;
 
 interface Given {
   flags: Flags;
-  env: Env;
+  env: Environment;
   cwd: string;
   /** undefined: zero configuration. */
   file: { path: string; listen: FileConfig['listen']; database: string | undefined } | undefined;
@@ -116,7 +116,7 @@ function choosePort({ flags, env }: Given, lines: string[]): number | undefined 
   return undefined;
 }
 
-function chooseLog(env: Env, lines: string[]): Config['log'] {
+function chooseLog(env: Environment, lines: string[]): Config['log'] {
   const given = setting(env, 'GATEWAY_LOG');
   const log = LOG_FORMATS.find((format) => format === given);
   if (given !== undefined && log === undefined)
@@ -148,7 +148,7 @@ function fromHome(file: string): string {
 }
 
 /** The trimmed value of a variable. An empty variable counts as unset, and so does what a platform put there. */
-export function setting(env: Env, name: string): string | undefined {
+export function setting(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim() ?? '';
   return value === '' || SERVICE_LINK.test(value) ? undefined : value;
 }
@@ -157,7 +157,7 @@ export function setting(env: Env, name: string): string | undefined {
 const SERVICE_LINK = /^(?:tcp|udp|sctp):\/\//;
 const SETTINGS = ['GATEWAY_CONFIG', 'GATEWAY_DATABASE', 'GATEWAY_HOST', 'GATEWAY_PORT', 'GATEWAY_LOG'];
 
-export function serviceLinkWarnings(env: Env): string[] {
+export function serviceLinkWarnings(env: Environment): string[] {
   return SETTINGS.filter((name) => SERVICE_LINK.test(env[name]?.trim() ?? '')).map(
     (name) =>
       `${name} holds the address of a service, as Kubernetes and docker --link set it: ignored; enableServiceLinks: false leaves it out`,

@@ -1,7 +1,6 @@
 // `${NAME}` in any string of the file reads the environment, so that secrets need not be in the file; `${NAME:-text}` has a default.
 import { formatPath, type ConfigFault, type Path } from './config.ts';
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../environment.ts';
 
 export interface Interpolated {
   value: unknown;
@@ -29,7 +28,7 @@ export function variablesIn(text: string): string[] {
   return [...text.matchAll(VARIABLE)].map(([, inner = '']) => readVariable(inner).name);
 }
 
-export function interpolate(root: unknown, env: Env): Interpolated {
+export function interpolate(root: unknown, env: Environment): Interpolated {
   const missing: Interpolated['missing'] = [];
   const faults: ConfigFault[] = [];
   const read = new Map<string, string[]>();

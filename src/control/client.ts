@@ -2,7 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { ControlError, isStatus, type GatewayStatus } from './calls.ts';
-import { listSockets, pidOf, socketFolders, type Env } from './place.ts';
+import type { Environment } from '../environment.ts';
+import { listSockets, pidOf, socketFolders } from './place.ts';
 
 /** A gateway that answers. */
 export interface RunningGateway {
@@ -28,7 +29,7 @@ export interface Found {
   silent: number[];
 }
 
-export async function findGateways(dataFolder: string, env: Env): Promise<Found> {
+export async function findGateways(dataFolder: string, env: Environment): Promise<Found> {
   const addresses = [...new Set(socketFolders(dataFolder, env).flatMap(listSockets))];
   const found: Found = { running: [], silent: [] };
   await Promise.all(

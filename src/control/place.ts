@@ -4,8 +4,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../environment.ts';
 
 /** A folder for sockets. On Windows the list of all pipes, in which `prefix` stands for the data folder. */
 export interface SocketFolder {
@@ -34,7 +33,7 @@ export function networkName(): string | null {
 /** In the order in which a server tries them. Readers look into all: their environment may differ from the server's. */
 export function socketFolders(
   dataFolder: string,
-  env: Env,
+  env: Environment,
   platform: NodeJS.Platform = process.platform,
 ): SocketFolder[] {
   const data = realPath(dataFolder);

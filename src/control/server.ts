@@ -5,15 +5,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect } from 'node:net';
 import type { Logger } from '../log.ts';
 import { ControlError, type ControlHandler, type ControlRequest, type ControlStream } from './calls.ts';
-import {
-  folderFault,
-  listSockets,
-  pidOf,
-  socketAddress,
-  socketFolders,
-  type Env,
-  type SocketFolder,
-} from './place.ts';
+import type { Environment } from '../environment.ts';
+import { folderFault, listSockets, pidOf, socketAddress, socketFolders, type SocketFolder } from './place.ts';
 
 export interface ControlServer {
   readonly address: string;
@@ -24,7 +17,7 @@ export interface ControlServer {
 interface ControlOptions {
   /** The folder of the database file, or the user's data folder. */
   dataFolder: string;
-  env: Env;
+  env: Environment;
   handlers: readonly ControlHandler[];
   log: Logger;
 }

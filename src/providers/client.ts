@@ -12,6 +12,7 @@ import { racing } from './address-race.ts';
 import { preparing } from './connection.ts';
 import { closedBeforeReply, ProviderExchange, type ProviderCall, type ProviderReply } from './exchange.ts';
 import { nameProxyFailures, readProxies, usesProxy, type Proxies } from './proxy.ts';
+import type { Environment } from '../environment.ts';
 
 // undici publishes the socket right before it writes a request to it.
 subscribe('undici:client:sendHeaders', (message) => joinWriteBatch((message as { socket: Socket }).socket));
@@ -36,7 +37,7 @@ interface InProcess {
 
 export function createProviderClient(options: {
   clock: Clock;
-  env: Record<string, string | undefined>;
+  env: Environment;
   /** Called if a connection could not be made for want of descriptors, before it is tried once more. */
   makeRoom?: () => void;
   inProcess?: InProcess;

@@ -3,8 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { ConfigError } from '../config/config.ts';
 import { isLoopback } from '../loopback.ts';
-
-type Env = Record<string, string | undefined>;
+import type { Environment } from '../environment.ts';
 
 /** In the form of undici's options. */
 export interface Proxies {
@@ -19,7 +18,7 @@ const SCHEMES = ['http:', 'https:'];
 const MEND = 'write http://HOST:PORT of an HTTP proxy, or unset it';
 
 /** Throws a ConfigError if a proxy's address is invalid. */
-export function readProxies(env: Env): Proxies {
+export function readProxies(env: Environment): Proxies {
   const faults: string[] = [];
   const read = (...names: string[]): string | undefined => {
     const name = names.find((each) => (env[each] ?? '').trim() !== '');

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { makeFolder } from '../../folders.ts';
 import { ConfigError } from '../config.ts';
 import { defaultPaths } from '../load.ts';
-import type { Env } from '../variables.ts';
+import type { Environment } from '../../environment.ts';
 
 /** There is no consent to a file, or to its present content. */
 export class ConsentError extends ConfigError {
@@ -38,7 +38,7 @@ function realName(file: string): string {
 }
 
 /** Where the consent to a file is on record. */
-export function consentRecord(file: string, env: Env): string {
+export function consentRecord(file: string, env: Environment): string {
   const folder = path.join(path.dirname(defaultPaths(env).database), 'trusted');
   return path.join(folder, sha256(realName(file)));
 }
@@ -46,7 +46,7 @@ export function consentRecord(file: string, env: Env): string {
 /** The text of a record, in the form of `sha256sum`. */
 const recordText = (hash: string, file: string): string => `${hash}  ${realName(file)}\n`;
 
-export function writeConsent({ file, bytes }: Content, env: Env): void {
+export function writeConsent({ file, bytes }: Content, env: Environment): void {
   const target = consentRecord(file, env);
   makeFolder(path.dirname(target));
   const draft = `${target}.${process.pid}`;
@@ -56,7 +56,7 @@ export function writeConsent({ file, bytes }: Content, env: Env): void {
 }
 
 /** false: there was none. */
-export function removeConsent(file: string, env: Env): boolean {
+export function removeConsent(file: string, env: Environment): boolean {
   const target = consentRecord(file, env);
   if (lstatSync(target, { throwIfNoEntry: false }) === undefined) return false;
   rmSync(target);
@@ -64,7 +64,7 @@ export function removeConsent(file: string, env: Env): boolean {
 }
 
 /** Throws ConsentError unless there is consent to exactly these bytes at this path. */
-export function checkConsent({ file, bytes }: Content, env: Env): void {
+export function checkConsent({ file, bytes }: Content, env: Environment): void {
   const given = readConsent(file, env);
   if (given === sha256(bytes)) return;
   const why =
@@ -73,7 +73,7 @@ export function checkConsent({ file, bytes }: Content, env: Env): void {
 }
 
 /** The hash of the content that was consented to. */
-function readConsent(file: string, env: Env): string | undefined {
+function readConsent(file: string, env: Environment): string | undefined {
   const target = consentRecord(file, env);
   if (!isOwn(path.dirname(target)) || !isOwn(target)) return undefined;
   try {

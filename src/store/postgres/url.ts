@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
 import { homeFolder } from '../../folders.ts';
 import { StoreError } from '../store.ts';
+import type { Environment } from '../../environment.ts';
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
@@ -30,10 +31,8 @@ export interface Server {
   pooled: boolean;
 }
 
-type Env = Readonly<Record<string, string | undefined>>;
-
 /** Throws StoreError without the text of the URL, which may hold a password. */
-export function readUrl(text: string, env: Env = process.env): Server {
+export function readUrl(text: string, env: Environment = process.env): Server {
   let url: URL;
   try {
     // URL takes no user without a host, which libpq reads from a parameter.
@@ -148,7 +147,7 @@ function certificate(file: string): string {
 /** The first matching line of the password file. As in libpq, a file that others can read is not used. */
 function passwordOf(
   at: Record<'host' | 'port' | 'user' | 'database', string | number>,
-  env: Env,
+  env: Environment,
 ): string | undefined {
   const home = env['HOME'] ?? homeFolder();
   const file = nonEmpty(env['PGPASSFILE']) ?? (home && join(home, '.pgpass'));
