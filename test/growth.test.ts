@@ -13,7 +13,7 @@ import type { ProtocolName } from '../src/canonical/request.ts';
 import { didYouMeanAll } from '../src/config/did-you-mean.ts';
 import { GatewayError } from '../src/errors.ts';
 import { errorOf } from '../src/gateway/outbound/fallback-policy.ts';
-import { headerList, headerText } from '../src/gateway/reply/respond.ts';
+import { headerList, headerText } from '../src/gateway/reply/response-headers.ts';
 import { readRequest } from '../src/gateway/inbound/read-request.ts';
 import { redact } from '../src/providers/redact.ts';
 import { withoutKeys } from '../src/ids.ts';

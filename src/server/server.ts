@@ -9,7 +9,8 @@ import { ClientGone, type GatewayDeps, type Site } from '../gateway/exchange.ts'
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import { protocolOfClient } from '../protocols/registry.ts';
 import { afterReading, refuseBadHttp } from './bad-request.ts';
-import { ClientRequest, createConnections, type Connections } from './connections.ts';
+import { ClientRequest } from './client-request.ts';
+import { createConnections, type Connections } from './connections.ts';
 import { createHostCheck, hasNoHost, HEALTH, hostOf, type HostCheck, answer, route } from './router.ts';
 
 export interface Listening {

@@ -2,7 +2,7 @@
 // and nothing reaches a client in a shape of the other protocol.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/canonical/json.ts';
-import { createLosses } from '../../src/gateway/reply/translate.ts';
+import { createLosses } from '../../src/gateway/reply/losses.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { chunks, completion, crossed, crossedStream, events, message } from './answers.ts';
 import { collected, context, eventsIn } from './pipeline.ts';

@@ -1,7 +1,7 @@
 // A finish that nobody knows: an end where there is an answer, a failure where there is none.
 import { describe, expect, it } from 'vitest';
 import { isObject, type JsonObject } from '../../src/canonical/json.ts';
-import { createLosses } from '../../src/gateway/reply/translate.ts';
+import { createLosses } from '../../src/gateway/reply/losses.ts';
 import { FailureError } from '../../src/errors.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { createSplitter } from '../../src/protocols/sse/splitter.ts';

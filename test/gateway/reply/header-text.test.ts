@@ -1,6 +1,6 @@
 // Names of clients in headers and errors: readable by every client, bounded, and never a fault of the gateway.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { headerList, headerText } from '../../../src/gateway/reply/respond.ts';
+import { headerList, headerText } from '../../../src/gateway/reply/response-headers.ts';
 import type { ProtocolName } from '../../../src/canonical/request.ts';
 import { ask } from '../../helpers/ask.ts';
 import { provider, startGateway, type TestGateway } from '../../helpers/gateway.ts';

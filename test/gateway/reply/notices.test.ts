@@ -5,7 +5,7 @@ import { readAll } from '../../helpers/ask.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import type { BuiltRequest } from '../../../src/gateway/outbound/build-request.ts';
-import { noticesOf } from '../../../src/gateway/reply/respond.ts';
+import { noticesOf } from '../../../src/gateway/reply/silence.ts';
 import type { FrameWriter } from '../../../src/gateway/reply/pump.ts';
 import { createRelay } from '../../../src/gateway/reply/relay.ts';
 import { createTranslation } from '../../../src/gateway/reply/translate.ts';

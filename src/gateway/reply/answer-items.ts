@@ -1,0 +1,54 @@
+// What is stored of an answer, so that later requests may refer to it.
+import type { JsonObject } from '../../canonical/json.ts';
+import type { Target } from '../../routing/catalog.ts';
+import type { NewItem } from '../../store/sealed-items.ts';
+import type { Inbound } from '../inbound/read-request.ts';
+import type { StoredReferences } from '../inbound/stored-references.ts';
+import type { ProviderAnswer } from '../outbound/fallback.ts';
+import type { RespondDeps } from './reply-context.ts';
+import type { OpenedStream } from './silence.ts';
+
+export interface AnsweredRequest {
+  inbound: Inbound;
+  opened: OpenedStream | undefined;
+  references: StoredReferences | undefined;
+  answer: ProviderAnswer;
+}
+
+export function joined(
+  answer: readonly NewItem[] | undefined,
+  signed: readonly NewItem[] | undefined,
+): readonly NewItem[] | undefined {
+  return answer && signed ? [...answer, ...signed] : (answer ?? signed);
+}
+
+/** Undefined: the answer is not stored. `answer`: also as JSON. */
+export function itemsToStore(
+  answer: JsonObject | string | undefined,
+  options: AnsweredRequest,
+  deps: RespondDeps,
+  hidden?: ReadonlyMap<string, string>,
+): readonly NewItem[] | undefined {
+  const { inbound, references, opened, answer: given } = options;
+  const { stored } = inbound.protocol.client;
+  if (!inbound.storing || stored === undefined || answer === undefined) return undefined;
+  if (!deps.current.config.responses.store) return undefined;
+  const request = references === undefined ? inbound : references.toStore;
+  const { crossing, target } = given.request;
+  const value = typeof answer === 'string' ? (JSON.parse(answer) as JsonObject) : answer;
+  const keeper = crossing ? undefined : keeperOf(value, target);
+  const theirs = opened?.context.trace?.replyIds?.theirs;
+  const items = stored.toStore({
+    request,
+    answer: value,
+    holder: opened === undefined ? keeper : undefined,
+    keptAt: keeper === undefined || theirs === undefined ? undefined : { provider: keeper, id: theirs },
+    hidden,
+  });
+  return items.map(({ id, text, size }) => ({ kind: 'answer', id, text, size }));
+}
+
+/** The provider, unless it says that it stores nothing, or is the built-in one. */
+function keeperOf({ store }: JsonObject, { provider }: Target): string | undefined {
+  return store === false || provider.source === 'builtin' ? undefined : provider.name;
+}

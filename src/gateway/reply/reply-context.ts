@@ -1,0 +1,34 @@
+// What encoders of answers need to know of the request.
+import type { ReplyContext } from '../../protocols/interface/answer.ts';
+import type { GatewayDeps } from '../exchange.ts';
+import type { Inbound } from '../inbound/read-request.ts';
+import type { Trace } from '../trace.ts';
+
+export type RespondDeps = Pick<GatewayDeps, 'clock' | 'ids' | 'current' | 'items' | 'log'>;
+
+/** What encoders of answers need of the request. */
+export function replyContext(
+  inbound: Inbound,
+  trace: Trace,
+  { clock, ids, current, items, log }: RespondDeps,
+): ReplyContext {
+  const context: ReplyContext = {
+    ids,
+    created: Math.floor(clock.now() / 1000),
+    now: () => clock.now(),
+    request: inbound.asked(),
+    estimateInput: () => inbound.estimate(),
+    trace,
+  };
+  if (inbound.protocol.client.stored === undefined) return context;
+  context.seal = (text) => {
+    try {
+      return items.seal(trace.key.accountId, text);
+    } catch (error) {
+      log.error('thinking cannot be sealed: clients do not get it', { reason: String(error) });
+      return undefined;
+    }
+  };
+  if (current.config.responses.store) context.hidden = new Map();
+  return context;
+}

@@ -1,0 +1,94 @@
+// One request of a client, from its head to the end of its answer.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CancellationSource } from '../cancellation.ts';
+import type { Clock } from '../clock.ts';
+import { ClientGone, type SiteExchange } from '../gateway/exchange.ts';
+import type { Connections, OpenRequest } from './connections.ts';
+import { readBody } from './request-body.ts';
+import { ClientResponse } from './respond.ts';
+
+interface ClientRequestOptions {
+  requestId: string;
+  clock: Clock;
+  connections: Connections;
+  /** Bytes of a body, decompressed. */
+  maxBody: number;
+  /** The connection is not used again. */
+  closing: () => boolean;
+  /** Before the server stopped. */
+  arrivedInTime: boolean;
+  /** Its `expect` header is another than `100-continue`. */
+  unexpected: boolean;
+}
+
+const ignore = (): void => undefined;
+
+/** A class, as all that is made for each request is: it costs least. */
+export class ClientRequest implements SiteExchange, OpenRequest {
+  readonly requestId: string;
+  readonly path: string;
+  readonly query: string;
+  readonly cancellation = new CancellationSource();
+  readonly sink: ClientResponse;
+  readonly response: ServerResponse;
+  readonly unexpected: boolean;
+  readonly arrivedInTime: boolean;
+  admitted = false;
+  readonly #request: IncomingMessage;
+  readonly #connections: Connections;
+  readonly #maxBody: number;
+  #over = false;
+  #afterwards: () => void = ignore;
+
+  constructor(request: IncomingMessage, response: ServerResponse, options: ClientRequestOptions) {
+    const url = request.url ?? '/';
+    const at = url.indexOf('?');
+    this.requestId = options.requestId;
+    this.path = at < 0 ? url : url.slice(0, at);
+    this.query = at < 0 ? '' : url.slice(at);
+    this.sink = new ClientResponse(response, options);
+    this.response = response;
+    this.unexpected = options.unexpected;
+    this.arrivedInTime = options.arrivedInTime;
+    this.#request = request;
+    this.#connections = options.connections;
+    this.#maxBody = options.maxBody;
+    options.connections.begin(this);
+    response.on('error', ignore);
+    response.on('close', () => this.closed());
+  }
+
+  get headers(): IncomingMessage['headers'] {
+    return this.#request.headers;
+  }
+
+  get method(): string {
+    return this.#request.method ?? 'GET';
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders;
+  }
+
+  get remoteAddress(): string {
+    return this.#request.socket.remoteAddress ?? '';
+  }
+
+  readBody(most = this.#maxBody): Buffer | Promise<Buffer> {
+    return readBody(this.#request, Math.min(most, this.#maxBody), this.cancellation);
+  }
+
+  whenDelivered(task: () => void): void {
+    if (this.#over) task();
+    else this.#afterwards = task;
+  }
+
+  /** Its answer has left, or its connection is closed. */
+  closed(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#connections.end(this);
+    this.#afterwards();
+    if (!this.response.writableFinished) this.cancellation.cancel(new ClientGone());
+  }
+}
