@@ -191,7 +191,7 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'routing/models.data.ts': ['max_completion_tokens'],
   'canonical/traits.ts': ['max_tokens', 'max_completion_tokens', 'cache_control'],
   // What models write in their texts.
-  'repair/text-forms.ts': ['tool_call_id'],
+  'repair/forms/calls.ts': ['tool_call_id'],
   // OpenTelemetry's name of what a model does.
   'observe/metrics/request-series.ts': ['chat'],
   'observe/traces.ts': ['chat'],

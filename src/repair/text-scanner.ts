@@ -1,7 +1,8 @@
 // Finds calls in text that comes in pieces. Text is held back only from a character that may begin a form of `TEXT_FORMS`, and no
 // longer than it may still become one; whatever the pieces, the result is the same.
 import type { OfferedTools } from './offered-tools.ts';
-import { TEXT_FORMS, type Read, type TextForm, type WrittenCall } from './text-forms.ts';
+import type { Read, TextForm, WrittenCall } from './forms/form.ts';
+import { TEXT_FORMS } from './text-forms.ts';
 
 export type Found = { text: string } | { call: WrittenCall; form: string };
 
