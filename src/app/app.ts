@@ -1,5 +1,6 @@
 // The composition root: the only file that knows all parts, and the order in which they start and end.
-import { applyChange, watchConfigFile } from './config-change.ts';
+import { applyChange } from './config-change.ts';
+import { watchConfigFile } from '../config/watch.ts';
 import { type AdminOptions, type Parts, type Peers, type Served, createClients } from './parts.ts';
 import { createDiscovery } from './discovery.ts';
 import { createAdopter, startHousekeeping } from './housekeeping.ts';
@@ -86,7 +87,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const priced = startHousekeeping(parts);
   const reload = (): Promise<readonly string[]> => applyChange(parts, options.reload);
   // Among workers, the process that started them watches the file.
-  const watch = parts.peers === undefined ? watchConfigFile(parts, reload) : undefined;
+  const watch = parts.peers === undefined ? watchConfigFile(state.config, reload, deps) : undefined;
   const { hosts, port, skipped } = listening;
   const urls = hosts.map((host) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`);
   const since = isoTime(deps.clock.now());

@@ -2,21 +2,10 @@
 // configuration changes nothing.
 import { LOCAL, noted } from '../accounts/admin.ts';
 import { placeChanges, type Config } from '../config/config.ts';
-import { watchConfig } from '../config/watch.ts';
-import { silentLog, type Logger } from '../log.ts';
+import { reportFaults } from '../config/watch.ts';
+import { silentLog } from '../log.ts';
 import { loadPrices } from './housekeeping.ts';
 import type { Parts } from './parts.ts';
-
-export function watchConfigFile(parts: Parts, reload: () => Promise<unknown>): { close(): void } | undefined {
-  const { clock, log } = parts.deps;
-  const { file, consent } = parts.state.config;
-  if (file === null) return undefined;
-  const gone = (): void =>
-    log.warn('the configuration file was deleted: its last settings stay in effect until the gateway ends', {
-      file,
-    });
-  return watchConfig({ file, beside: consent, reload: async () => void (await reload()), gone, clock });
-}
 
 /** Reads the changed file; an invalid one is reported and changes nothing. */
 export async function applyChange(parts: Parts, reload: () => Promise<Config>): Promise<readonly string[]> {
@@ -43,13 +32,6 @@ export async function applyChange(parts: Parts, reload: () => Promise<Config>): 
   } catch (error) {
     return reportFaults(error, log);
   }
-}
-
-/** Logs why a changed configuration is not used, and returns the reasons. */
-function reportFaults(error: unknown, log: Logger): readonly string[] {
-  const faults = (error as { faults?: string[] }).faults ?? [String(error)];
-  for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);
-  return faults;
 }
 
 /** Changed settings that take effect only with a restart. */

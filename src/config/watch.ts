@@ -3,6 +3,8 @@
 // database is often in the same folder, and each of its writes is an event.
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import type { Config } from './config.ts';
 
 interface WatchOptions {
   file: string;
@@ -23,6 +25,27 @@ interface ConfigWatch {
 /** Time to wait after a change, because programs often write a file in several steps. */
 const SETTLE_MS = 100;
 const POLL_MS = 500;
+
+/** For a running gateway: the file of its configuration, with what it is trusted by; undefined: there is no file. */
+export function watchConfigFile(
+  { file, consent }: Config,
+  reload: () => Promise<unknown>,
+  { clock, log }: { clock: Clock; log: Logger },
+): ConfigWatch | undefined {
+  if (file === null) return undefined;
+  const gone = (): void =>
+    log.warn('the configuration file was deleted: its last settings stay in effect until the gateway ends', {
+      file,
+    });
+  return watchConfig({ file, beside: consent, reload: async () => void (await reload()), gone, clock });
+}
+
+/** Logs why a changed configuration is not used, and returns the reasons. */
+export function reportFaults(error: unknown, log: Logger): readonly string[] {
+  const faults = (error as { faults?: string[] }).faults ?? [String(error)];
+  for (const fault of faults) log.error(`the changed configuration is not used: ${fault}`);
+  return faults;
+}
 
 export function watchConfig({ file, beside, reload, gone, clock }: WatchOptions): ConfigWatch {
   const contentBeside = (): string => (beside === undefined ? '' : (contentOf(beside) ?? ''));

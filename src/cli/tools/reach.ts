@@ -74,10 +74,10 @@ export async function reachGateway(parts: Parts): Promise<ReachedGateway> {
 }
 
 async function startOwn({ load, store, tool, context }: Parts) {
-  const { startApp } = await import('../../app/app.ts');
   const { createLog } = await import('../../log.ts');
   const { startControl } = await import('../../control/server.ts');
-  const { clock, ids, env, stderr } = context;
+  const { startGateway } = await import('../commands/running/serving/lifecycle.ts');
+  const { env, stderr } = context;
   const own = (from: Config): Config => ({
     ...from,
     listen: { ...from.listen, hosts: [LOCALHOST], defaultHosts: false, port: 0 },
@@ -87,19 +87,7 @@ async function startOwn({ load, store, tool, context }: Parts) {
   const log = createLog({ format: 'off', stream: stderr });
   const reload = async (): Promise<Config> => own(await load());
   const config = await reload();
-  const dataFolder = await dataFolderOf(config, env);
-  const app = await startApp({
-    config,
-    reload,
-    store,
-    dataFolder,
-    log,
-    clock,
-    ids,
-    env,
-    version: version(),
-  });
-  const ignoreFaults = context.onFault(() => undefined);
+  const { app, stop } = await startGateway({ config, source: { load: reload }, store, logger: log, context });
   const status = (): GatewayStatus => {
     return { pid: process.pid, version: version(), ...app.status(), log: null, tool };
   };
@@ -108,14 +96,14 @@ async function startOwn({ load, store, tool, context }: Parts) {
     { method: 'GET', path: '/status', handle: status },
   ];
   // Without it the tool works all the same, and `gateway top` does not see it.
+  const dataFolder = await dataFolderOf(config, env);
   const control = await startControl({ dataFolder, env, handlers, log }).catch(() => undefined);
   await app.described;
   return {
     port: app.port,
     async stop() {
       control?.close();
-      await app.stop();
-      ignoreFaults();
+      await stop();
     },
   };
 }

@@ -2,26 +2,13 @@
 import { Option, type Command } from 'commander';
 import type { App } from '../../../app/app.ts';
 import type { Config } from '../../../config/config.ts';
-import type { LogFormat, Logger } from '../../../log.ts';
-import type { Store } from '../../../store/store.ts';
+import type { LogFormat } from '../../../log.ts';
 import { collect, parsePort, parseWorkers } from '../../args/values.ts';
 import { ControlError } from '../../../control/calls.ts';
-import { version, type Context, type GlobalOptions } from '../../context.ts';
-import { dataFolderOf, openControl } from '../../running.ts';
+import type { Context, GlobalOptions } from '../../context.ts';
 import { askForFile, effective, loadProviders, openDatabase } from '../../with-store.ts';
-import {
-  createFirstKey,
-  listenFailure,
-  openLog,
-  outputOf,
-  sayUnwritten,
-  sayWaiting,
-  sayWarnings,
-  watchSignals,
-  type Output,
-  type Signals,
-  type Source,
-} from './serving/start.ts';
+import { serveUntilSignal, startGateway, type Place } from './serving/lifecycle.ts';
+import { outputOf, type Source } from './serving/start.ts';
 
 interface Options {
   host?: string[];
@@ -99,7 +86,7 @@ async function serveCommand(options: Options, command: Command, context: Context
     if (workers > 1) {
       const { serveWithWorkers } = await import('./serving/supervisor.ts');
       await serveWithWorkers({ count: workers, source, output, command, context });
-    } else await serve(source, output, context);
+    } else await serve({ source, output, context });
   } catch (error) {
     if (output === undefined) throw error;
     const { debug } = command.optsWithGlobals<GlobalOptions>();
@@ -107,87 +94,30 @@ async function serveCommand(options: Options, command: Command, context: Context
   }
 }
 
-async function serve(source: Source, output: Output | undefined, context: Context): Promise<void> {
-  // Before the start, so that a signal during the start has its effect.
-  const signals = watchSignals(context);
-  try {
-    const config = await source.load();
-    const logger = await openLog(config, output, context);
-    sayWarnings(config, logger, context);
+/** One process that serves. */
+function serve(place: Place): Promise<void> {
+  return serveUntilSignal(place, async ({ config, logger }, live) => {
+    const { source, context } = place;
     const store = await openDatabase(config);
     try {
-      await serveUntilSignal({ config, source, store, logger, output, signals, context });
+      const { app, stop } = await startGateway({ config, source, store, logger, context });
+      await live({
+        controlHandlers: app.controlHandlers,
+        status: () => app.status(),
+        reload: () => reload(app, config),
+        served: () => app.ready.then(() => app),
+        shape: {},
+        useStore: (task) => task(store),
+        stop(waits) {
+          waits(app.underWay);
+          return stop();
+        },
+        kill: () => app.kill(),
+      });
     } finally {
       await store.close();
-      logger.flush();
     }
-  } finally {
-    signals.stop();
-  }
-}
-
-async function serveUntilSignal(parts: {
-  config: Config;
-  source: Source;
-  store: Store;
-  logger: Logger;
-  output: Output | undefined;
-  signals: Signals;
-  context: Context;
-}): Promise<void> {
-  const { config, source, store, logger, output, signals, context } = parts;
-  const { clock, ids, env } = context;
-  const { startApp } = await import('../../../app/app.ts');
-  const app = await startApp({
-    config,
-    reload: source.load,
-    effective: source.effective,
-    connect: async (to) => (await import('../../tools/connect-facts.ts')).connectFacts(to, env),
-    store,
-    dataFolder: await dataFolderOf(config, env),
-    log: logger,
-    clock,
-    ids,
-    env,
-    version: version(),
-  }).catch(async (error: unknown) => {
-    throw await listenFailure(error, config, context);
   });
-  // An uncaught error of one request must not end all others. The log has it with its stack.
-  const ignoreFaults = context.onFault((error) => {
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    logger.error('uncaught error', { detail });
-  });
-  const logFile = output?.logFile ?? null;
-  const controlled = { ...app, status: () => app.status(), reload: () => reload(app, config) };
-  const control = await openControl(controlled, {
-    config,
-    logger,
-    logFile,
-    end: () => signals.end('gateway stop'),
-    context,
-  });
-  const kill = (): void => {
-    control?.close();
-    app.kill();
-  };
-  signals.onSecond((signal) => {
-    kill();
-    context.die(signal);
-  });
-  try {
-    await Promise.race([greet(app, { config, store, logger, output, context }), signals.first]);
-  } catch (error) {
-    kill();
-    throw error;
-  }
-  logger.info('stopping', await signals.first);
-  sayWaiting(app.underWay, config, logger, context);
-  logger.flush();
-  const unwritten = await app.stop();
-  control?.close();
-  ignoreFaults();
-  if (unwritten > 0) sayUnwritten(unwritten, logger, store.location, context);
 }
 
 /** Rejects with ControlError, for the user of `gateway reload`. */
@@ -200,22 +130,4 @@ async function reload(app: App, { file }: Config): Promise<void> {
   }
   const faults = await app.reload();
   if (faults.length > 0) throw new ControlError(400, `the old configuration stays: ${faults.join('; ')}`);
-}
-
-async function greet(
-  app: App,
-  parts: { config: Config; store: Store; logger: Logger; output: Output | undefined; context: Context },
-): Promise<void> {
-  const { config, store, logger, output, context } = parts;
-  await app.ready;
-  // A service has nobody to show it to, and its log is not the place for a key.
-  const isShown = output === undefined || context.report !== undefined;
-  const firstKey = isShown ? await createFirstKey(config, store, context) : undefined;
-  if (output !== undefined) {
-    logger.info('listening', { pid: process.pid, urls: app.urls });
-    await output.ready(app, firstKey);
-    return;
-  }
-  const { printBanner } = await import('../../ui/banner.ts');
-  await printBanner({ app, config, store, firstKey }, context);
 }

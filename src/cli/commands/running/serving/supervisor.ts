@@ -5,14 +5,12 @@ import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { HOUR_MS, isoTime } from '../../../../clock.ts';
 import { placeChanges, type Config } from '../../../../config/config.ts';
-import { watchConfig } from '../../../../config/watch.ts';
+import { reportFaults, watchConfigFile } from '../../../../config/watch.ts';
 import type { Sessions } from '../../../../admin/sessions.ts';
 import { ControlError } from '../../../../control/calls.ts';
 import type { SharedLog } from '../../../../log.ts';
 import type { Context } from '../../../context.ts';
 import { openDatabase, shownDatabase } from '../../../with-store.ts';
-import { serveWords, StartFailure } from './background.ts';
-import { openControl } from '../../../running.ts';
 import { createBoard } from '../../../../workers/board.ts';
 import {
   launchWorker,
@@ -25,30 +23,17 @@ import {
 import { createCrowd, type Crowd } from '../../../../workers/crowd.ts';
 import type { Hello, Ready, Shared } from '../../../../workers/channel.ts';
 import { createPool, type Pool } from '../../../../workers/pool.ts';
-import {
-  createFirstKey,
-  openLog,
-  sayUnwritten,
-  sayWaiting,
-  sayWarnings,
-  watchSignals,
-  type Output,
-  type Signals,
-  type Source,
-} from './start.ts';
+import { serveWords, StartFailure } from './background.ts';
+import { logFaults, serveUntilSignal, type Gateway, type Opening, type Place } from './lifecycle.ts';
 
-interface Options {
+interface Options extends Place {
   count: number;
-  source: Source;
-  output: Output | undefined;
   command: Command;
-  context: Context;
 }
 
 interface Supervisor {
-  options: Options;
-  logger: SharedLog;
-  signals: Signals;
+  opening: Opening;
+  count: number;
   pool: Pool<Ready, WorkerProcess>;
   crowd: Crowd;
   guard: Guard;
@@ -70,33 +55,25 @@ const AFTER_GRACE_MS = 8000;
 /** A busy worker answers late how many requests it has. */
 const STOP_ANSWER_MS = 10_000;
 
-export async function serveWithWorkers(options: Options): Promise<void> {
-  const { source, output, command, context } = options;
-  // Set before the start, so that a signal during the start has its effect.
-  const signals = watchSignals(context);
+export async function serveWithWorkers({ count, command, ...place }: Options): Promise<void> {
   // While all workers wait for their next start, nothing else keeps the process alive: it ends only when it is asked to.
   const held = setInterval(() => undefined, HOUR_MS);
   try {
-    const config = await source.load();
-    const logger = await openLog(config, output, context);
-    sayWarnings(config, logger, context);
-    // A fault of the database is reported once, and its schema is made once.
-    await (await openDatabase(config)).close();
-    prepareWorkers([...serveWords(command), '--as-worker']);
-    // A fault of this process must not end what its workers serve.
-    const ignoreFaults = context.onFault((error) => {
-      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      logger.error('uncaught error', { detail });
+    await serveUntilSignal(place, async (opening, live) => {
+      const { config, logger, context } = opening;
+      // A fault of the database is reported once, and its schema is made once.
+      await (await openDatabase(config)).close();
+      prepareWorkers([...serveWords(command), '--as-worker']);
+      // A fault of this process must not end what its workers serve.
+      const ignoreFaults = logFaults(logger, context);
+      try {
+        await supervise(await createSupervisor(opening, workersOf(count, config)), live);
+      } finally {
+        ignoreFaults();
+      }
     });
-    try {
-      await superviseUntilSignal(await createSupervisor(options, { config, logger, signals }));
-    } finally {
-      ignoreFaults();
-      logger.flush();
-    }
   } finally {
     clearInterval(held);
-    signals.stop();
   }
 }
 
@@ -105,13 +82,9 @@ function workersOf(asked: number, { limits }: Config): number {
   return Math.min(asked, limits.maxConcurrent);
 }
 
-async function createSupervisor(
-  options: Options,
-  { config, logger, signals }: { config: Config; logger: SharedLog; signals: Signals },
-): Promise<Supervisor> {
-  const { context } = options;
+async function createSupervisor(opening: Opening, count: number): Promise<Supervisor> {
+  const { config, logger, context } = opening;
   const { clock, ids } = context;
-  const count = workersOf(options.count, config);
   const { createSessions } = await import('../../../../admin/sessions.ts');
   const newSessions = (): Sessions => createSessions({ clock, ids });
   const board = createBoard(clock);
@@ -166,7 +139,7 @@ async function createSupervisor(
     state.sessions = newSessions();
     board.remove('admin');
   };
-  return { options, logger, signals, pool, crowd, guard, state, adminOff };
+  return { opening, count, pool, crowd, guard, state, adminOff };
 }
 
 /** Workers share the listener of one address. Once none is left that listens on port 0, the next ones would get another port, so from then
@@ -187,9 +160,9 @@ function relayLog({ stderr, pid }: WorkerProcess, worker: number, logger: Shared
   });
 }
 
-async function superviseUntilSignal(supervisor: Supervisor): Promise<void> {
-  const { options, logger, signals, pool, state } = supervisor;
-  const { output, context } = options;
+async function supervise(supervisor: Supervisor, live: (gateway: Gateway) => Promise<void>): Promise<void> {
+  const { opening, count, pool, state } = supervisor;
+  const { signals, context } = opening;
   signals.onSecond((signal) => {
     pool.kill();
     context.die(signal);
@@ -207,25 +180,20 @@ async function superviseUntilSignal(supervisor: Supervisor): Promise<void> {
     return true;
   });
   const watch = watchFile(supervisor);
-  const since = isoTime(context.clock.now());
-  const control = await openControl(controlled(supervisor, ready, since), {
-    config: state.config,
-    logger,
-    logFile: output?.logFile ?? null,
-    end: () => signals.end('gateway stop'),
-    context,
+  await live({
+    ...controlled(supervisor, ready, isoTime(context.clock.now())),
+    served: () => Promise.resolve(ready),
+    shape: { workers: count },
+    async useStore(task) {
+      const store = await openDatabase(state.config);
+      await task(store).finally(() => store.close());
+    },
+    stop(waits) {
+      watch?.close();
+      return stopAll(supervisor, waits);
+    },
+    kill: () => pool.kill(),
   });
-  try {
-    await Promise.race([greet(supervisor, ready), signals.first]);
-  } catch (error) {
-    control?.close();
-    pool.kill();
-    throw error;
-  }
-  logger.info('stopping', await signals.first);
-  watch?.close();
-  await stopAll(supervisor);
-  control?.close();
 }
 
 async function startWorkers(pool: Supervisor['pool']): Promise<Ready> {
@@ -236,49 +204,29 @@ async function startWorkers(pool: Supervisor['pool']): Promise<Ready> {
   }
 }
 
-async function stopAll({ options, logger, pool, crowd, state }: Supervisor): Promise<void> {
-  const { context } = options;
-  const { config } = state;
+async function stopAll(
+  { pool, crowd, state }: Supervisor,
+  waits: Parameters<Gateway['stop']>[0],
+): Promise<number> {
   const ending = pool.members.map(({ process }) => process);
   const ended = pool.stop();
   // A worker answers after it got the order to stop, so these are the requests that it waits for.
   const { whole } = await crowd.status(STOP_ANSWER_MS);
-  const underWay = {
+  waits({
     requests: whole?.requests_in_flight ?? 0,
-    graceMs: whole?.grace_ms ?? config.limits.shutdownGrace,
-  };
-  sayWaiting(underWay, config, logger, context);
-  logger.flush();
+    graceMs: whole?.grace_ms ?? state.config.limits.shutdownGrace,
+  });
   await ended;
-  const unwritten = ending.reduce((rows, process) => rows + process.unwritten, 0);
-  if (unwritten > 0) sayUnwritten(unwritten, logger, shownDatabase(config.database), context);
-}
-
-async function greet({ options, logger, state }: Supervisor, ready: Ready): Promise<void> {
-  const { output, context, count } = options;
-  const { config } = state;
-  const store = await openDatabase(config);
-  try {
-    const isShown = output === undefined || context.report !== undefined;
-    const firstKey = isShown ? await createFirstKey(config, store, context) : undefined;
-    if (output !== undefined) {
-      logger.info('listening', { pid: process.pid, workers: workersOf(count, config), urls: ready.urls });
-      await output.ready(ready, firstKey);
-      return;
-    }
-    const { printBanner } = await import('../../../ui/banner.ts');
-    await printBanner({ app: ready, config, store, firstKey }, context);
-  } finally {
-    await store.close();
-  }
+  return ending.reduce((rows, process) => rows + process.unwritten, 0);
 }
 
 function controlled(
   supervisor: Supervisor,
   { urls }: Ready,
   since: string,
-): Parameters<typeof openControl>[0] {
-  const { pool, crowd, state, logger } = supervisor;
+): Pick<Gateway, 'controlHandlers' | 'status' | 'reload'> {
+  const { opening, pool, crowd, state } = supervisor;
+  const { logger } = opening;
   return {
     controlHandlers: crowd.handlers,
     async status() {
@@ -319,14 +267,13 @@ function isTerminalGone({ stdout, stderr }: Context): boolean {
 /** Reads the configuration, then replaces the workers one after the other. Resolves when the first of them starts. Rejects with
  *  ControlError if the configuration is not valid. */
 async function reload(supervisor: Supervisor, by: string): Promise<void> {
-  const { options, logger, pool, state } = supervisor;
+  const { opening, pool, state } = supervisor;
+  const { source, logger } = opening;
   let next: Config;
   try {
-    next = await options.source.load();
+    next = await source.load();
   } catch (error) {
-    const faults = faultsOf(error);
-    for (const fault of faults) logger.error(`the changed configuration is not used: ${fault}`);
-    state.reloadFault = faults.join('; ');
+    state.reloadFault = reportFaults(error, logger).join('; ');
     throw new ControlError(400, `the old configuration stays: ${state.reloadFault}`);
   }
   for (const setting of placeChanges(state.config, next))
@@ -349,31 +296,20 @@ function take(next: Config, { state, guard, adminOff }: Supervisor): void {
   guard.refresh();
 }
 
+/** At a change, every worker reads the file again, and none is replaced. */
 function watchFile(supervisor: Supervisor): { close(): void } | undefined {
-  const { options, logger, pool, state } = supervisor;
-  const { file, consent } = state.config;
-  if (file === null) return undefined;
-  return watchConfig({
-    file,
-    beside: consent,
-    async reload() {
-      try {
-        take(await options.source.load(), supervisor);
-      } catch (error) {
-        for (const fault of faultsOf(error)) logger.error(`the changed configuration is not used: ${fault}`);
-        return;
-      }
-      await Promise.all(
-        pool.members.map(({ process }) => process.channel.call('reload').catch(() => undefined)),
-      );
-    },
-    gone: () =>
-      logger.warn(
-        'the configuration file was deleted: its last settings stay in effect until the gateway ends',
-        { file },
-      ),
-    clock: options.context.clock,
-  });
+  const { opening, pool, state } = supervisor;
+  const { source, logger, context } = opening;
+  const reloadAll = async (): Promise<void> => {
+    try {
+      take(await source.load(), supervisor);
+    } catch (error) {
+      reportFaults(error, logger);
+      return;
+    }
+    await Promise.all(
+      pool.members.map(({ process }) => process.channel.call('reload').catch(() => undefined)),
+    );
+  };
+  return watchConfigFile(state.config, reloadAll, { clock: context.clock, log: logger });
 }
-
-const faultsOf = (error: unknown): string[] => (error as { faults?: string[] }).faults ?? [String(error)];

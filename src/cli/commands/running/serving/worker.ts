@@ -5,8 +5,7 @@ import type { App } from '../../../../app/app.ts';
 import type { Peers } from '../../../../app/parts.ts';
 import type { Config } from '../../../../config/config.ts';
 import { createLog, type Logger } from '../../../../log.ts';
-import { version, type Context, type GlobalOptions } from '../../../context.ts';
-import { dataFolderOf } from '../../../running.ts';
+import type { Context, GlobalOptions } from '../../../context.ts';
 import { errorLines } from '../../../ui/lines.ts';
 import { openDatabase } from '../../../with-store.ts';
 import { servedBy } from './background.ts';
@@ -21,7 +20,8 @@ import {
   type Shared,
   type Stopped,
 } from '../../../../workers/channel.ts';
-import { listenFailure, type Source } from './start.ts';
+import { startGateway } from './lifecycle.ts';
+import type { Source } from './start.ts';
 
 /** Calls of the supervisor wait until the gateway serves. */
 interface Later {
@@ -46,14 +46,14 @@ export async function serveAsWorker(source: Source, command: Command, context: C
   );
   outliveSupervisor(channel, ending);
   const hello = (await channel.call('hello')) as Hello;
-  const log = createLog({
+  const logger = createLog({
     format: hello.log ? 'json' : 'off',
     stream: process.stderr,
     fields: { worker: hello.number },
   });
   try {
     const stopped = await serve(
-      { source, context, hello, log, later, ending, peers: peers.of(channel, hello) },
+      { source, context, hello, logger, later, ending, peers: peers.of(channel, hello) },
       channel,
     );
     await channel.call('stopped', stopped).catch(() => undefined);
@@ -62,7 +62,7 @@ export async function serveAsWorker(source: Source, command: Command, context: C
     const { lines, exitCode } = errorLines(error, debug === true);
     await channel.call('failed', { lines, exitCode } satisfies Failed).catch(() => undefined);
   } finally {
-    log.flush();
+    logger.flush();
     cluster.worker?.disconnect();
   }
 }
@@ -71,7 +71,7 @@ interface Parts {
   source: Source;
   context: Context;
   hello: Hello;
-  log: Logger;
+  logger: Logger;
   later: Later;
   ending: Ending;
   peers: Peers;
@@ -79,38 +79,23 @@ interface Parts {
 
 /** Resolves when the supervisor has ended the gateway. */
 async function serve(parts: Parts, channel: Channel): Promise<Stopped> {
-  const { source, context, hello, log, later, ending, peers } = parts;
-  const { clock, ids, env } = context;
+  const { source, context, hello, logger, later, ending, peers } = parts;
   const load = async (): Promise<Config> => inPlace(await source.load(), hello);
   const config = await load();
   const store = await openDatabase(config);
   try {
-    const { startApp } = await import('../../../../app/app.ts');
-    const app = await startApp({
+    const { app, stop } = await startGateway({
       config,
-      reload: load,
-      effective: source.effective,
-      connect: async (to) => (await import('../../../tools/connect-facts.ts')).connectFacts(to, env),
+      source: { ...source, load },
       store,
-      dataFolder: await dataFolderOf(config, env),
-      log,
-      clock,
-      ids,
-      env,
-      version: version(),
+      logger,
+      context,
       peers,
-    }).catch(async (error: unknown) => {
-      throw await listenFailure(error, config, context);
-    });
-    const ignoreFaults = context.onFault((error) => {
-      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      log.error('uncaught error', { detail });
     });
     later.serve(app);
     await app.ready;
     await channel.call('ready', servedBy(app) satisfies Ready);
-    const unwritten = await ending.asked((how) => app.stop(how === 'retire' ? 'retire' : undefined));
-    ignoreFaults();
+    const unwritten = await ending.asked((how) => stop(how === 'retire' ? 'retire' : undefined));
     return { unwritten, metrics: await metricsOf(app).catch(() => '') };
   } finally {
     await store.close();
