@@ -24,7 +24,7 @@ import { allProtocols } from '../protocols/registry.ts';
 import type { SharedHealth } from '../routing/health.ts';
 import { createRouting } from '../routing/routing.ts';
 import { createGatewayServer } from '../server/server.ts';
-import { createSealedItems } from '../store/sealed-items.ts';
+import { createSealedItems } from '../store/items/sealed-items.ts';
 import type { Store } from '../store/store.ts';
 import { createUsageSpool } from '../store/usage-spool.ts';
 import type { Environment } from '../environment.ts';

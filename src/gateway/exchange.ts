@@ -9,7 +9,7 @@ import type { Logger } from '../log.ts';
 import type { StreamNotices } from '../protocols/interface/stream.ts';
 import type { ProviderClient } from '../providers/client.ts';
 import type { Routing } from '../routing/routing.ts';
-import type { SealedItems } from '../store/sealed-items.ts';
+import type { SealedItems } from '../store/items/sealed-items.ts';
 import type { Store } from '../store/store.ts';
 import type { DatabaseHealth } from './database-health.ts';
 import type { Observer } from './trace.ts';

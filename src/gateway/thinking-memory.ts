@@ -7,7 +7,7 @@ import { isSealed } from '../canonical/thinking-signature.ts';
 import type { Logger } from '../log.ts';
 import type { ReplyHolds } from '../protocols/interface/answer.ts';
 import type { Target } from '../routing/catalog.ts';
-import type { NewItem, SealedItems } from '../store/sealed-items.ts';
+import type { NewItem, SealedItems } from '../store/items/sealed-items.ts';
 import type { Inbound } from './inbound/read-request.ts';
 import { callsOf, turnKey, type TurnCall } from './turn-key.ts';
 

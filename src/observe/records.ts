@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { NumberedRows, UsageSpool } from '../store/usage-spool.ts';
 import { WriteQueue } from '../store/write-queue.ts';
-import type { SealedItems } from '../store/sealed-items.ts';
+import type { SealedItems } from '../store/items/sealed-items.ts';
 import { detailOf } from './usage-detail.ts';
 
 export function usageRow(trace: FinishedTrace): UsageRow {

@@ -7,7 +7,7 @@ import path from 'node:path';
 import type { Clock } from '../clock.ts';
 import { makeFolder } from '../folders.ts';
 import type { Logger } from '../log.ts';
-import { reasonOf } from './item-cipher.ts';
+import { reasonOf } from './items/cipher.ts';
 import { StoreError, type Store, type UsageRow } from './store.ts';
 
 const VERSION = 1;

@@ -2,7 +2,7 @@
 // owner decides what a batch is and how much may wait.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import { reasonOf } from './item-cipher.ts';
+import { reasonOf } from './items/cipher.ts';
 
 const FLUSH_MS = 100;
 const RETRY_MS = 1000;

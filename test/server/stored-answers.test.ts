@@ -4,7 +4,7 @@ import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { scanMembers } from '../../src/protocols/json/splice.ts';
 import { responses } from '../../src/protocols/responses/index.ts';
-import { createSealedItems } from '../../src/store/sealed-items.ts';
+import { createSealedItems } from '../../src/store/items/sealed-items.ts';
 import { rawClient } from '../helpers/raw-client.ts';
 import { startGateway, type TestGateway } from '../helpers/gateway.ts';
 

@@ -5,7 +5,7 @@ import type { Config, ProviderConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { References, ResolvedBody, StoredAnswers } from '../../protocols/interface/features.ts';
-import { ItemsTooLarge, type SealedItems } from '../../store/sealed-items.ts';
+import { ItemsTooLarge, type SealedItems } from '../../store/items/sealed-items.ts';
 import { plural } from '../../plural.ts';
 import { readRequest, type Inbound } from './read-request.ts';
 

@@ -1,7 +1,7 @@
 // What is stored of an answer, so that later requests may refer to it.
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Target } from '../../routing/catalog.ts';
-import type { NewItem } from '../../store/sealed-items.ts';
+import type { NewItem } from '../../store/items/sealed-items.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { StoredReferences } from '../inbound/stored-references.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';

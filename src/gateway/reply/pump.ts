@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import type { JsonObject } from '../../canonical/json.ts';
 import type { Usage } from '../../canonical/reply.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
-import type { NewItem } from '../../store/sealed-items.ts';
+import type { NewItem } from '../../store/items/sealed-items.ts';
 import type { StreamNotices } from '../../protocols/interface/stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Outcome, Trace } from '../trace.ts';

@@ -22,7 +22,7 @@ import { redact } from '../../providers/redact.ts';
 import { CallRepairer, repairReply } from '../../repair/call-repairer.ts';
 import { losesSignatures } from '../../routing/catalog.ts';
 import { ThinkingCollector } from '../thinking-memory.ts';
-import type { NewItem } from '../../store/sealed-items.ts';
+import type { NewItem } from '../../store/items/sealed-items.ts';
 import { createLosses, type Losses } from './losses.ts';
 
 export type TranslatedOpening = Extract<StreamOpening, { kind: 'translated' }>;

@@ -2,7 +2,7 @@
 // its commit, so that a killed process has counted every request that it admitted.
 import type { Statement } from 'better-sqlite3';
 import type { Clock } from '../../clock.ts';
-import { readItemKey } from '../item-cipher.ts';
+import { readItemKey } from '../items/cipher.ts';
 import type { Store, TargetHealth } from '../store.ts';
 import { prepareAccounts, removeAccount, removeLeftData } from './accounts.ts';
 import { prepareAdmin } from './admin.ts';

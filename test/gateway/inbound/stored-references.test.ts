@@ -8,7 +8,7 @@ import { resolveReferences } from '../../../src/gateway/inbound/stored-reference
 import { createLog } from '../../../src/log.ts';
 import { stored } from '../../../src/protocols/responses/stored/index.ts';
 import { responses } from '../../../src/protocols/responses/index.ts';
-import type { SealedItems } from '../../../src/store/sealed-items.ts';
+import type { SealedItems } from '../../../src/store/items/sealed-items.ts';
 import { gateway, provider } from '../../helpers/gateway.ts';
 import { scriptedProvider } from '../../helpers/scripted-provider.ts';
 

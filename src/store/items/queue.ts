@@ -1,7 +1,7 @@
 // Items that wait to be written, bounded in characters while the database is away: the oldest are dropped first.
-import type { Clock } from '../clock.ts';
-import type { Logger } from '../log.ts';
-import { WriteQueue } from './write-queue.ts';
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../log.ts';
+import { WriteQueue } from '../write-queue.ts';
 
 const MIB = 1024 * 1024;
 /** Characters that may wait while the database is not available; above it the oldest items are dropped. */

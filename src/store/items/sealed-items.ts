@@ -2,12 +2,12 @@
 // request path; a look-up also finds items that are not written yet. A large item takes many small steps, between which other requests
 // are served.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import type { Clock } from '../clock.ts';
-import type { Logger } from '../log.ts';
-import { createItemCipher, type ItemCipher } from './item-cipher.ts';
-import { partIdsOf, partsOf } from './item-parts.ts';
-import { ItemQueue, nameOf, WaitingItem } from './item-queue.ts';
-import type { ItemBounds, Store, StoredItem } from './store.ts';
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../log.ts';
+import { createItemCipher, type ItemCipher } from './cipher.ts';
+import { partIdsOf, partsOf } from './parts.ts';
+import { ItemQueue, nameOf, WaitingItem } from './queue.ts';
+import type { ItemBounds, Store, StoredItem } from '../store.ts';
 
 const MIB = 1024 * 1024;
 const BOUNDS: ItemBounds = { account: 64 * MIB, all: 1024 * MIB };

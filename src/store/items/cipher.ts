@@ -15,8 +15,8 @@ import {
   type Stats,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { isForeign, othersCanReplaceIn } from '../folders.ts';
-import { StoreError } from './store.ts';
+import { isForeign, othersCanReplaceIn } from '../../folders.ts';
+import { StoreError } from '../store.ts';
 
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
