@@ -3,8 +3,8 @@
 import type { ProtocolName } from '../canonical/request.ts';
 import type { Traits } from '../canonical/traits.ts';
 import type { Clock } from '../clock.ts';
-import { teach } from '../refusals/teach.ts';
-import type { Refusal } from '../refusals/refusal.ts';
+import { teach } from '../protocols/refusals/teach.ts';
+import type { Refusal } from '../protocols/refusals/refusal.ts';
 import type { Target } from './targets.ts';
 
 /** A target's traits that its refusals taught, and the words. */

@@ -41,7 +41,10 @@ describe('lessons of refusals', () => {
 
   it('of another worker are adopted and forgotten', () => {
     const shared: [string, Lesson | undefined][] = [];
-    const one = createLessons({ clock: manualClock(), onLesson: (key, lesson) => shared.push([key, lesson]) });
+    const one = createLessons({
+      clock: manualClock(),
+      onLesson: (key, lesson) => shared.push([key, lesson]),
+    });
     const other = createLessons({ clock: manualClock() });
     const lesson = one.learn(target('a/x'), 'chat', STORE, 'no store');
     for (const [key, value] of shared.splice(0)) other.adopt(key, value);

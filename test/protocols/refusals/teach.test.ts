@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
-import { readRefusal } from '../../src/refusals/read-refusal.ts';
-import { teach } from '../../src/refusals/teach.ts';
+import { DEFAULT_TRAITS, type Traits } from '../../../src/canonical/traits.ts';
+import { readRefusal } from '../../../src/protocols/refusals/read-refusal.ts';
+import { teach } from '../../../src/protocols/refusals/teach.ts';
 import { WORDED } from './wordings.ts';
 
 /** What each refusal teaches of a target of which nothing was known. Absent: it says what the defaults hold. */
@@ -56,7 +56,9 @@ describe('what a refusal teaches', () => {
   });
 
   it('a limit only ever falls, and only to what the words name', () => {
-    const refusals = readRefusal(JSON.stringify({ error: { message: 'Range of max_tokens should be [1, 8192]' } }));
+    const refusals = readRefusal(
+      JSON.stringify({ error: { message: 'Range of max_tokens should be [1, 8192]' } }),
+    );
     expect(teach(refusals, { ...DEFAULT_TRAITS, maxOutput: 4096 }, 'chat')).toBeUndefined();
     expect(teach(refusals, { ...DEFAULT_TRAITS, maxOutput: 64_000 }, 'chat')).toEqual({ maxOutput: 8192 });
   });

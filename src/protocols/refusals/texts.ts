@@ -1,6 +1,6 @@
 // The sentences of an error body, and the places that it names beside them. Servers agree on no shape: the words stand in `message`,
 // `error`, `detail`, `msg`, `param` or `raw`, in a list, in JSON inside of a text, or in a Python list that became a text.
-import { isObject } from '../canonical/json.ts';
+import { isObject } from '../../canonical/json.ts';
 import { pathOfSteps } from './paths.ts';
 
 export interface Said {

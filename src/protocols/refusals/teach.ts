@@ -1,7 +1,7 @@
 // What a refusal teaches of a target: the traits that avoid it. They act as a row of the configuration does, so that what a model lacks
 // is still emulated, and named.
-import { EFFORTS, type Effort, type ProtocolName } from '../canonical/request.ts';
-import type { Traits } from '../canonical/traits.ts';
+import { EFFORTS, type Effort, type ProtocolName } from '../../canonical/request.ts';
+import type { Traits } from '../../canonical/traits.ts';
 import type { Refusal, Rule } from './refusal.ts';
 
 /** The traits that differ from `traits`; undefined if the refusals say nothing that they do not hold already. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readRefusal } from '../../src/refusals/read-refusal.ts';
+import { readRefusal } from '../../../src/protocols/refusals/read-refusal.ts';
 import { SILENT, WORDED } from './wordings.ts';
 
 describe('what a refusal says', () => {

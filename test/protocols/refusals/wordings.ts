@@ -1,5 +1,5 @@
 // What services answered, as threads of their users report it: bodies whole, and what they say. The number is that of the source's list.
-import type { Refusal, Rule } from '../../src/refusals/refusal.ts';
+import type { Refusal, Rule } from '../../../src/protocols/refusals/refusal.ts';
 
 export interface Worded {
   name: string;
