@@ -12,6 +12,7 @@ const ROOT = [
   'failures',
   'cli-error',
   'environment',
+  'processes',
   'log',
   'pretty-log',
   'clock',
@@ -24,7 +25,7 @@ const ROOT = [
   'folders',
 ];
 const FLOOR_1 = [...ROOT, 'canonical'];
-const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control', 'repair'];
+const FLOOR_2 = [...FLOOR_1, 'protocols', 'store', 'config', 'control', 'repair', 'tools'];
 const FLOOR_3 = [...FLOOR_2, 'accounts', 'routing', 'providers'];
 const FLOOR_5 = [...FLOOR_3, 'gateway', 'observe', 'server', 'admin', 'sim'];
 
@@ -34,6 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   failures: ['errors'],
   'cli-error': [],
   environment: [],
+  processes: [],
   log: ['pretty-log', 'ids'],
   'pretty-log': ['plural'],
   clock: [],
@@ -50,6 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: FLOOR_1,
   control: FLOOR_1,
   repair: FLOOR_1,
+  tools: FLOOR_1,
   accounts: FLOOR_2,
   routing: FLOOR_2,
   providers: FLOOR_2,

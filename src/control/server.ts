@@ -7,6 +7,7 @@ import type { Logger } from '../log.ts';
 import { ControlError, type ControlHandler, type ControlRequest, type ControlStream } from './calls.ts';
 import type { Environment } from '../environment.ts';
 import { folderFault, listSockets, pidOf, socketAddress, socketFolders, type SocketFolder } from './place.ts';
+import { processAt } from '../processes.ts';
 
 export interface ControlServer {
   readonly address: string;
@@ -110,7 +111,7 @@ async function removeStale(folders: readonly SocketFolder[], own: string): Promi
 async function isStale(address: string): Promise<boolean> {
   const stat = lstatSync(address, { throwIfNoEntry: false });
   if (stat?.isSocket() !== true || !(await isRefused(address))) return false;
-  return !isAlive(pidOf(address)) || Date.now() - stat.ctimeMs > STALE_AFTER_MS;
+  return processAt(pidOf(address)) === undefined || Date.now() - stat.ctimeMs > STALE_AFTER_MS;
 }
 
 function isRefused(address: string): Promise<boolean> {
@@ -122,15 +123,6 @@ function isRefused(address: string): Promise<boolean> {
     });
     socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'));
   });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 function createControlServer({ handlers, log }: ControlOptions): Server {

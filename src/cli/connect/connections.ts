@@ -9,7 +9,7 @@ import { CliError } from '../../cli-error.ts';
 import type { Format, OwnValue } from './changes.ts';
 import { sha256 } from './changes.ts';
 import { readFileState, replaceFile } from './files.ts';
-import { isAlive } from '../tools/process.ts';
+import { processAt } from '../../processes.ts';
 
 export interface FileRecord {
   path: string;
@@ -124,7 +124,7 @@ function takes(lock: string): boolean {
       throw new CliError(`cannot write ${lock}: ${(error as Error).message}`);
     // A process that has just created the file has not written its pid yet.
     const pid = Number(readFileSync(lock, 'utf8'));
-    if (pid !== 0 && !isAlive(pid)) rmSync(lock, { force: true });
+    if (pid !== 0 && processAt(pid) === undefined) rmSync(lock, { force: true });
     return false;
   }
 }

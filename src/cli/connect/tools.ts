@@ -1,10 +1,9 @@
 // The tools of `gateway connect`, one row each: what they are called, where they lie, what to write, and what a person has to do.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { findProgram } from '../tools/process.ts';
+import { findProgram, type Surroundings } from '../../tools/programs.ts';
 import { claudeEnv, KEY_VARIABLE, type Setup, type Pointing } from '../tools/setups.ts';
 import { findTool } from '../tools/tools.ts';
-import type { Context } from '../context.ts';
 import * as settings from './settings.ts';
 import type { Places, Settings, Target } from './settings.ts';
 
@@ -186,10 +185,10 @@ export const findConnectTool = (name: string): ConnectTool | undefined =>
 /** undefined: it leaves no trace by which it could be found. */
 export function isInstalled(
   { program, folders }: ConnectTool,
-  context: Context,
+  surroundings: Surroundings,
   places: Places,
 ): boolean | undefined {
   if (program === undefined && folders === undefined) return undefined;
-  if (program !== undefined && findProgram(program, context) !== undefined) return true;
+  if (program !== undefined && findProgram(program, surroundings) !== undefined) return true;
   return folders?.(places).some((folder) => existsSync(folder)) ?? false;
 }

@@ -1,41 +1,14 @@
 // Starts a tool in the terminal of this process: its streams, its signals, its exit code.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  accessSync,
-  constants,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { constants as system, tmpdir } from 'node:os';
 import path from 'node:path';
 import { isatty } from 'node:tty';
 import { isForeign } from '../../folders.ts';
+import { processAt } from '../../processes.ts';
 import type { Environment } from '../../environment.ts';
 import type { Context } from '../context.ts';
-
-/** The path of a program, found as a shell does; undefined if it is not found. */
-export function findProgram(name: string, { env, cwd }: Pick<Context, 'env' | 'cwd'>): string | undefined {
-  if (name.includes('/')) return isProgram(path.resolve(cwd, name)) ? path.resolve(cwd, name) : undefined;
-  return (env['PATH'] ?? '')
-    .split(path.delimiter)
-    .map((folder) => path.resolve(cwd, folder, name))
-    .find(isProgram);
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
 
 /** A folder that only this user can read. */
 export interface PrivateFolder {
@@ -65,7 +38,7 @@ function removeAbandonedFolders(): void {
   const space = processSpace();
   for (const name of readdirSync(tmpdir())) {
     const [, ofSpace, pid] = /^gateway-run-(\d+)-(\d+)-\w{6}$/.exec(name) ?? [];
-    if (pid === undefined || ofSpace !== space || isAlive(Number(pid))) continue;
+    if (pid === undefined || ofSpace !== space || processAt(Number(pid)) !== undefined) continue;
     const folder = path.join(tmpdir(), name);
     try {
       const stat = lstatSync(folder);
@@ -82,14 +55,6 @@ function processSpace(): string {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0';
   } catch {
     return '0';
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -1,6 +1,5 @@
 // `gateway stop`: asks the running gateway to end after its requests, and waits until its process is gone.
 import { InvalidArgumentError, type Command } from 'commander';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../../config/config.ts';
 import type { RunningGateway } from '../../../control/client.ts';
@@ -13,6 +12,7 @@ import { lookUpGateways, noneToChange } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { formatDuration, printJson } from '../../ui/style.ts';
 import { readValidConfig, sayRead } from '../../with-store.ts';
+import { processAt } from '../../../processes.ts';
 
 interface Options {
   port?: number;
@@ -105,26 +105,14 @@ function portOf(url: string): number | undefined {
 export async function isGoneWithin(gateway: RunningGateway, ms: number): Promise<boolean> {
   const { answers } = await import('../../../control/client.ts');
   const end = performance.now() + ms;
-  const isGone = async (): Promise<boolean> => !(await answers(gateway)) && !isAlive(gateway.status.pid);
+  // The pid may be that of a process in another container; here it may be another user's.
+  const isGone = async (): Promise<boolean> =>
+    !(await answers(gateway)) && processAt(gateway.status.pid) !== 'own';
   while (!(await isGone())) {
     if (performance.now() >= end) return false;
     await sleep(LOOK_MS);
   }
   return true;
-}
-
-/** A zombie has ended: in a container, nobody may ask for its exit code. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  } catch {
-    return true;
-  }
 }
 
 async function stillThere(gateway: RunningGateway, waited: number): Promise<CliError> {

@@ -9,13 +9,8 @@ import type { Environment } from '../../../environment.ts';
 import { CliError } from '../../../cli-error.ts';
 import { LOCAL_ACCOUNT, ProgramEnd, type Context } from '../../context.ts';
 import type { ReachedGateway, ReachedModel } from '../../tools/reach.ts';
-import {
-  findProgram,
-  relaySignals,
-  runProgram,
-  createPrivateFolder,
-  type SignalRelay,
-} from '../../tools/process.ts';
+import { findProgram } from '../../../tools/programs.ts';
+import { relaySignals, runProgram, createPrivateFolder, type SignalRelay } from '../../tools/process.ts';
 import { withoutProxy } from '../../tools/no-proxy.ts';
 import { programSetup, type Setup } from '../../tools/setups.ts';
 import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../../tools/tools.ts';
