@@ -75,9 +75,9 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli/'],
   chalk: ['cli/'],
   ora: ['cli/'],
-  yaml: ['config/load', 'cli/connect/'],
-  'jsonc-parser': ['cli/connect/'],
-  'toml-eslint-parser': ['cli/connect/'],
+  yaml: ['config/load', 'tools/texts/'],
+  'jsonc-parser': ['tools/texts/'],
+  'toml-eslint-parser': ['tools/texts/'],
   'env-paths': ['config/load'],
   zod: ['admin/', 'config/schema'],
   // Types alone: the build writes what the program reads.
@@ -201,10 +201,10 @@ const WIRE_ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // A line to be copied for a first request.
   'cli/ui/banner.ts': ['/v1/chat/completions'],
   // Names of packages, and settings of clients.
-  'cli/tools/setups.ts': ['chat', 'max_tokens', 'v1/chat/completions'],
-  'cli/connect/settings.ts': ['chat', 'max_tokens', 'tool_use', 'prompt_cache_key', '/v1/chat/completions'],
-  'cli/connect/tools.ts': ['x-api-key'],
-  'cli/tools/tools.ts': ['npm install -g @anthropic-ai/claude-code'],
+  'tools/setups.ts': ['chat', 'max_tokens', 'v1/chat/completions'],
+  'tools/settings.ts': ['chat', 'max_tokens', 'tool_use', 'prompt_cache_key', '/v1/chat/completions'],
+  'tools/connected-tools.ts': ['x-api-key'],
+  'tools/tools.ts': ['npm install -g @anthropic-ai/claude-code'],
 };
 
 /** Words of a wire format in a file's code; comments are free. */

@@ -48,7 +48,7 @@ const models: List = async ({ config }) => {
 };
 
 const tools: List = async () => {
-  const { TOOLS } = await import('./tools/tools.ts');
+  const { TOOLS } = await import('../tools/tools.ts');
   return TOOLS.map(({ name, title }) => ({ word: name, note: title }));
 };
 const providers: List = async ({ config }) =>
@@ -60,7 +60,7 @@ const presets: List = async () => {
 const permissions: List = () => Promise.resolve(PROTOCOL_NAMES.map((word) => ({ word })));
 const accountsAndTiers: List = async (sources) => [...(await tiers(sources)), ...(await accounts(sources))];
 const connectTools: List = async () => {
-  const { CONNECT_TOOLS } = await import('./connect/tools.ts');
+  const { CONNECT_TOOLS } = await import('../tools/connected-tools.ts');
   return CONNECT_TOOLS.map(({ name, title }) => ({ word: name, note: title }));
 };
 

@@ -9,7 +9,7 @@ import { startApp } from '../../src/app/app.ts';
 import type { Peers } from '../../src/app/parts.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Clock } from '../../src/clock.ts';
-import { connectFacts } from '../../src/cli/tools/connect-facts.ts';
+import { connectFacts } from '../../src/tools/facts.ts';
 import { effectiveValues } from '../../src/config/effective.ts';
 import { loadConfig } from '../../src/config/load-file.ts';
 import { createIds } from '../../src/ids.ts';

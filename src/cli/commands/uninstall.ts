@@ -8,7 +8,7 @@ import type { Config } from '../../config/config.ts';
 import type { RunningGateway } from '../../control/client.ts';
 import { CliError } from '../../cli-error.ts';
 import { type Context } from '../context.ts';
-import { openConnections, type Connections } from '../connect/connections.ts';
+import { openConnections, type Connections } from '../../tools/connections.ts';
 import { lookUpGateways } from '../running.ts';
 import { say } from '../ui/lines.ts';
 import { clean, printJson, printLines, shellWord } from '../ui/style.ts';

@@ -4,7 +4,7 @@ import { findPreset, PRESETS, type Preset } from '../../config/presets.ts';
 import { findProviders, LOCAL_CANDIDATES, SIM } from '../../config/providers.ts';
 import type { Environment } from '../../environment.ts';
 import { findProgram } from '../../tools/programs.ts';
-import { TOOLS, type Tool } from '../tools/tools.ts';
+import { TOOLS, type Tool } from '../../tools/tools.ts';
 
 /** A provider that the file may name. */
 export interface Candidate {

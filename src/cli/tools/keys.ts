@@ -6,7 +6,7 @@ import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Store } from '../../store/store.ts';
 import { CliError } from '../../cli-error.ts';
 import { LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../context.ts';
-import { KEY_VARIABLE } from './setups.ts';
+import { KEY_VARIABLE } from '../../tools/setups.ts';
 import { createAuditedKey, isValid, revokeAuditedKey, type Changing } from '../with-store.ts';
 
 const LIFE_MS = 3_600_000;

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { revokeAuditedKey, withStore } from '../with-store.ts';
-import type { Connection, Connections } from '../connect/connections.ts';
-import { undo, type UndoneFile } from '../connect/engine.ts';
+import type { Connection, Connections } from '../../tools/connections.ts';
+import { undo, type UndoneFile } from '../../tools/engine.ts';
 
 interface Undoing {
   command: Command;

@@ -2,26 +2,26 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { Option, type Command } from 'commander';
-import type { Connection, Connections } from '../../connect/connections.ts';
-import type { PlannedFile } from '../../connect/engine.ts';
-import type { GatewayFacts } from '../../connect/gateway-facts.ts';
+import type { Connection, Connections } from '../../../tools/connections.ts';
+import type { PlannedFile } from '../../../tools/engine.ts';
+import type { GatewayFacts } from '../../tools/gateway-facts.ts';
 import type { ToolKey } from '../../tools/keys.ts';
-import type { Places, Target } from '../../connect/settings.ts';
+import type { Places, Target } from '../../../tools/settings.ts';
 import {
   CONNECT_NAMES,
   CONNECT_TOOLS,
   findConnectTool,
   isInstalled,
   type ConnectTool,
-} from '../../connect/tools.ts';
+} from '../../../tools/connected-tools.ts';
 import type { Store } from '../../../store/store.ts';
 import { CliError } from '../../../cli-error.ts';
 import { ProgramEnd, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson } from '../../ui/style.ts';
 import { isValid, revokeAuditedKey, unknownTool, withDatabase } from '../../with-store.ts';
-import { withoutProxy } from '../../tools/no-proxy.ts';
-import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../connect/shell-exports.ts';
+import { withoutProxy } from '../../../tools/no-proxy.ts';
+import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../../tools/shell-exports.ts';
 
 interface Options {
   model: string;
@@ -78,7 +78,7 @@ async function runConnect(
 ): Promise<void> {
   const chosen = (['write', 'undo', 'env'] as const).filter((option) => options[option] === true);
   if (chosen.length > 1) command.error(`error: --${chosen.join(' and --')} exclude each other`);
-  const { openConnections } = await import('../../connect/connections.ts');
+  const { openConnections } = await import('../../../tools/connections.ts');
   const { defaultPaths } = await import('../../../config/load.ts');
   const connections = openConnections(path.join(path.dirname(defaultPaths(context.env).database), 'connect'));
   const home = context.env['HOME'] ?? homedir();
@@ -128,8 +128,8 @@ async function mustFind(name: string): Promise<ConnectTool> {
 }
 
 async function listTools({ options, context, places, connections }: Run): Promise<void> {
-  const { stateOf } = await import('../../connect/engine.ts');
-  const { printTools } = await import('../../ui/connect-view.ts');
+  const { stateOf } = await import('../../../tools/engine.ts');
+  const { printTools } = await import('../../tools/connect-view.ts');
   const rows = [];
   for (const tool of CONNECT_TOOLS) {
     const connection = connections.read(tool.name);
@@ -156,7 +156,7 @@ async function listTools({ options, context, places, connections }: Run): Promis
 
 async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
   const { options, command, context, connections } = run;
-  const { gatewayFacts } = await import('../../connect/gateway-facts.ts');
+  const { gatewayFacts } = await import('../../tools/gateway-facts.ts');
   const { NO_KEY } = await import('../../tools/keys.ts');
   if (options.write === true && tool.settings === undefined) {
     const how = tool.env === undefined ? '' : ` --env`;
@@ -167,7 +167,7 @@ async function connectTool(tool: ConnectTool, run: Run): Promise<void> {
   const facts = await gatewayFacts(command, context, options.model);
   if (isInstalled(tool, context, run.places) === false)
     say(context.stderr, `${tool.title} was not found on this machine`);
-  const view = await import('../../ui/connect-view.ts');
+  const view = await import('../../tools/connect-view.ts');
   const steps = tool.steps(targetOf(facts, NO_KEY));
   const planOf = async () => {
     const connection = connections.read(tool.name);
@@ -209,7 +209,7 @@ async function planFor(
   connection: Connection | undefined,
   { places, connections }: Run,
 ): Promise<PlannedFile[]> {
-  const { plan } = await import('../../connect/engine.ts');
+  const { plan } = await import('../../../tools/engine.ts');
   return tool.settings === undefined ? [] : plan(tool.settings(to, places), connection, connections);
 }
 
@@ -234,7 +234,7 @@ async function write(
   run: Run,
 ): Promise<Written> {
   const { context, connections } = run;
-  const { apply, isInEffect } = await import('../../connect/engine.ts');
+  const { apply, isInEffect } = await import('../../../tools/engine.ts');
   const { newKey } = await import('../../tools/keys.ts');
   const given = await keyGiven(store, run);
   const same = (one: string, other: string): boolean =>
@@ -264,7 +264,7 @@ async function write(
 
 async function keyGiven(store: Store, { options, context }: Run): Promise<ToolKey | undefined> {
   const { givenKey } = await import('../../tools/keys.ts');
-  const { KEY_VARIABLE } = await import('../../tools/setups.ts');
+  const { KEY_VARIABLE } = await import('../../../tools/setups.ts');
   const text = options.keyStdin === true ? await context.readInput?.() : context.env[KEY_VARIABLE];
   if (options.keyStdin === true && (text ?? '').trim() === '')
     throw new CliError('standard input holds no key');
@@ -280,7 +280,7 @@ async function works({ key }: Connection, store: Store, { clock }: Context): Pro
 
 async function undoTool({ name, title }: ConnectTool, run: Run): Promise<void> {
   const { takeBack } = await import('../../tools/take-back.ts');
-  const { describeUndone, printUndone } = await import('../../ui/connect-view.ts');
+  const { describeUndone, printUndone } = await import('../../tools/connect-view.ts');
   const undone = await takeBack(name, run);
   if (undone === undefined)
     throw new CliError(`${title} is not connected: there is nothing to take back; see: gateway connect`);
@@ -290,7 +290,7 @@ async function undoTool({ name, title }: ConnectTool, run: Run): Promise<void> {
 
 async function undoAll(run: Run): Promise<void> {
   const { takeBackAll } = await import('../../tools/take-back.ts');
-  const { describeUndone, printUndone } = await import('../../ui/connect-view.ts');
+  const { describeUndone, printUndone } = await import('../../tools/connect-view.ts');
   const { context, options } = run;
   const { undone, faults } = await takeBackAll(run);
   if (options.json === true) printJson(context, undone.map(describeUndone));
@@ -301,7 +301,7 @@ async function undoAll(run: Run): Promise<void> {
 
 async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promise<void> {
   const { command, context, options } = run;
-  const { gatewayFacts } = await import('../../connect/gateway-facts.ts');
+  const { gatewayFacts } = await import('../../tools/gateway-facts.ts');
   const { newKey } = await import('../../tools/keys.ts');
   const setup = environmentFor(tool);
   const facts = await gatewayFacts(command, context, options.model, { forNow: true });
@@ -312,7 +312,7 @@ async function printEnvironment(tool: ConnectTool | undefined, run: Run): Promis
   const variables = { ...setup(targetOf(facts, key.plaintext)), ...withoutProxy(context.env) };
   if (options.json === true) printJson(context, { url: facts.url, variables, key: key.id });
   else context.stdout.write(exportLines(variables, options.shell ?? shellOf(context.env)));
-  const view = await import('../../ui/connect-view.ts');
+  const view = await import('../../tools/connect-view.ts');
   if (key.made)
     say(
       context.stderr,

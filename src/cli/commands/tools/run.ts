@@ -11,9 +11,9 @@ import { LOCAL_ACCOUNT, ProgramEnd, type Context } from '../../context.ts';
 import type { ReachedGateway, ReachedModel } from '../../tools/reach.ts';
 import { findProgram } from '../../../tools/programs.ts';
 import { relaySignals, runProgram, createPrivateFolder, type SignalRelay } from '../../tools/process.ts';
-import { withoutProxy } from '../../tools/no-proxy.ts';
-import { programSetup, type Setup } from '../../tools/setups.ts';
-import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../../tools/tools.ts';
+import { withoutProxy } from '../../../tools/no-proxy.ts';
+import { programSetup, type Setup } from '../../../tools/setups.ts';
+import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../../../tools/tools.ts';
 import { assignTierCommand, say } from '../../ui/lines.ts';
 import { clean, formatCount, formatDuration } from '../../ui/style.ts';
 import { limitOf, loadProviders, openDatabase, readConfig, unknownTool } from '../../with-store.ts';
@@ -155,7 +155,7 @@ async function choose([first, ...args]: string[], context: Context): Promise<Cho
 
 /** There are tools that `gateway connect` alone knows. */
 async function notStarted(name: string): Promise<CliError> {
-  const { findConnectTool } = await import('../../connect/tools.ts');
+  const { findConnectTool } = await import('../../../tools/connected-tools.ts');
   const other = findConnectTool(name);
   if (other !== undefined) {
     const how = `its settings point it at the gateway: gateway connect ${other.name}`;

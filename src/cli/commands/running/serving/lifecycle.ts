@@ -145,8 +145,7 @@ export async function startGateway(parts: {
     reload: source.load,
     effective: source.effective,
     connect:
-      source.effective &&
-      (async (to) => (await import('../../../tools/connect-facts.ts')).connectFacts(to, env)),
+      source.effective && (async (to) => (await import('../../../../tools/facts.ts')).connectFacts(to, env)),
     store,
     dataFolder: await dataFolderOf(config, env),
     log: logger,

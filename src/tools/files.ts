@@ -16,8 +16,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { makeFolder } from '../../folders.ts';
-import { CliError } from '../../cli-error.ts';
+import { makeFolder } from '../folders.ts';
+import { CliError } from '../cli-error.ts';
 
 export interface FileState {
   /** As the tool names it. */

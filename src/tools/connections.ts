@@ -3,13 +3,13 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../clock.ts';
-import { makeFolder } from '../../folders.ts';
-import { CliError } from '../../cli-error.ts';
-import type { Format, OwnValue } from './changes.ts';
-import { sha256 } from './changes.ts';
+import { systemClock } from '../clock.ts';
+import { makeFolder } from '../folders.ts';
+import { CliError } from '../cli-error.ts';
+import type { Format, OwnValue } from './texts/changes.ts';
+import { sha256 } from './texts/changes.ts';
 import { readFileState, replaceFile } from './files.ts';
-import { processAt } from '../../processes.ts';
+import { processAt } from '../processes.ts';
 
 export interface FileRecord {
   path: string;

@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { describe, expect, it, test } from 'vitest';
-import type { Editor } from '../../../src/cli/connect/document.ts';
-import { jsonText } from '../../../src/cli/connect/json-text.ts';
-import { withoutSecrets } from '../../../src/cli/connect/secrets.ts';
-import { tomlText } from '../../../src/cli/connect/toml-text.ts';
-import { yamlText } from '../../../src/cli/connect/yaml-text.ts';
+import type { Editor } from '../../src/tools/texts/document.ts';
+import { jsonText } from '../../src/tools/texts/json-text.ts';
+import { withoutSecrets } from '../../src/tools/texts/secrets.ts';
+import { tomlText } from '../../src/tools/texts/toml-text.ts';
+import { yamlText } from '../../src/tools/texts/yaml-text.ts';
 
 const masks = (editor: Editor, rows: readonly (readonly [string, string])[]): void => {
   it.each(rows)('%s', (text, shown) => expect(withoutSecrets(text, editor)).toBe(shown));

@@ -1,9 +1,9 @@
 // Plans, makes and takes back the changes of files for one tool. A plan changes nothing: each file is read, edited in memory and
 // checked, so that a fault in one leaves all of them.
-import { CliError } from '../../cli-error.ts';
-import { applyEdits, editorOf, sha256, takeOut, type Format, type OwnValue } from './changes.ts';
+import { CliError } from '../cli-error.ts';
+import { applyEdits, editorOf, sha256, takeOut, type Format, type OwnValue } from './texts/changes.ts';
 import type { Connection, Connections, FileRecord } from './connections.ts';
-import { DocumentError, type Edit } from './document.ts';
+import { DocumentError, type Edit } from './texts/document.ts';
 import {
   checkWritable,
   readFileState,
@@ -279,7 +279,7 @@ function resultOf(how: Undone['how'], base: Undone['base']): UndoneFile['result'
 
 /** `changed`: the files are not as they were written; `gone`: none of them holds anything of ours. */
 export async function stateOf(connection: Connection): Promise<'connected' | 'changed' | 'gone'> {
-  const { valueAt } = await import('./document.ts');
+  const { valueAt } = await import('./texts/document.ts');
   let [same, ours] = [true, false];
   for (const { path, after, format, own } of connection.files) {
     const { content } = readFileState(path);

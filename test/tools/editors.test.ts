@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { describe, expect, it } from 'vitest';
-import { valueAt, type Editor, type Json, type Path } from '../../../src/cli/connect/document.ts';
-import { jsonText } from '../../../src/cli/connect/json-text.ts';
-import { tomlText } from '../../../src/cli/connect/toml-text.ts';
-import { yamlText } from '../../../src/cli/connect/yaml-text.ts';
+import { valueAt, type Editor, type Json, type Path } from '../../src/tools/texts/document.ts';
+import { jsonText } from '../../src/tools/texts/json-text.ts';
+import { tomlText } from '../../src/tools/texts/toml-text.ts';
+import { yamlText } from '../../src/tools/texts/yaml-text.ts';
 
 interface Case {
   what: string;

@@ -7,7 +7,7 @@ import { CliError } from '../../cli-error.ts';
 import { type Context } from '../context.ts';
 import { learnModels, LIST_MS, withInventory, type Inventory } from '../inventory.ts';
 import { configuredUrl, servingGateway } from '../running.ts';
-import type { ReachedModel } from '../tools/reach.ts';
+import type { ReachedModel } from './reach.ts';
 import { serverToolsOf } from '../../routing/routing.ts';
 import { unknown } from '../with-store.ts';
 

@@ -1,11 +1,11 @@
 // `gateway connect --env`: variables as lines of a shell.
 import path from 'node:path';
-import type { Environment } from '../../environment.ts';
-import { CliError } from '../../cli-error.ts';
-import { findTool } from '../tools/tools.ts';
-import { programSetup, type Pointing, type Setup } from '../tools/setups.ts';
+import type { Environment } from '../environment.ts';
+import { CliError } from '../cli-error.ts';
+import { findTool } from './tools.ts';
+import { programSetup, type Pointing, type Setup } from './setups.ts';
 import type { Target } from './settings.ts';
-import type { ConnectTool } from './tools.ts';
+import type { ConnectTool } from './connected-tools.ts';
 
 export const SHELLS = ['sh', 'fish', 'powershell'] as const;
 export type Shell = (typeof SHELLS)[number];

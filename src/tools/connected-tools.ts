@@ -1,9 +1,9 @@
 // The tools of `gateway connect`, one row each: what they are called, where they lie, what to write, and what a person has to do.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { findProgram, type Surroundings } from '../../tools/programs.ts';
-import { claudeEnv, KEY_VARIABLE, type Setup, type Pointing } from '../tools/setups.ts';
-import { findTool } from '../tools/tools.ts';
+import { findProgram, type Surroundings } from './programs.ts';
+import { claudeEnv, KEY_VARIABLE, type Setup, type Pointing } from './setups.ts';
+import { findTool } from './tools.ts';
 import * as settings from './settings.ts';
 import type { Places, Settings, Target } from './settings.ts';
 

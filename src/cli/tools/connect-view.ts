@@ -1,16 +1,16 @@
 // What `gateway connect` prints: the list of tools, a plan with its differences, and what was written or taken back.
-import { editorOf } from '../connect/changes.ts';
-import type { Connection } from '../connect/connections.ts';
-import { diffLines, type DiffLine } from '../connect/diff.ts';
-import type { PlannedFile, UndoneFile } from '../connect/engine.ts';
-import type { UndoneTool } from '../tools/take-back.ts';
-import type { GatewayFacts } from '../connect/gateway-facts.ts';
-import { withoutSecrets } from '../connect/secrets.ts';
-import type { ToolKey } from '../tools/keys.ts';
-import type { ConnectTool } from '../connect/tools.ts';
+import { editorOf } from '../../tools/texts/changes.ts';
+import type { Connection } from '../../tools/connections.ts';
+import { diffLines, type DiffLine } from '../../tools/texts/diff.ts';
+import type { PlannedFile, UndoneFile } from '../../tools/engine.ts';
+import type { UndoneTool } from './take-back.ts';
+import type { GatewayFacts } from './gateway-facts.ts';
+import { withoutSecrets } from '../../tools/texts/secrets.ts';
+import type { ToolKey } from './keys.ts';
+import type { ConnectTool } from '../../tools/connected-tools.ts';
 import { LOCAL_ACCOUNT, type Context } from '../context.ts';
-import { proxyBefore } from '../tools/no-proxy.ts';
-import { say } from './lines.ts';
+import { proxyBefore } from '../../tools/no-proxy.ts';
+import { say } from '../ui/lines.ts';
 import {
   clean,
   createStyle,
@@ -20,8 +20,8 @@ import {
   shellWord,
   widthOf,
   type Style,
-} from './style.ts';
-import { table, wrapText, type Cell } from './table.ts';
+} from '../ui/style.ts';
+import { table, wrapText, type Cell } from '../ui/table.ts';
 
 export interface ToolState {
   tool: ConnectTool;

@@ -1,5 +1,5 @@
 // What each tool's own settings must hold to use a gateway: a table of files and values. The values that `gateway run` sets, too,
-// come from tools/setups.ts. Sources are the tools' documentation and code (docs/connect.md names what was tried).
+// come from setups.ts. Sources are the tools' documentation and code (docs/connect.md names what was tried).
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import {
@@ -14,9 +14,9 @@ import {
   piProvider,
   quarter,
   type Pointing,
-} from '../tools/setups.ts';
-import type { Environment } from '../../environment.ts';
-import type { Edit, Json, Path } from './document.ts';
+} from './setups.ts';
+import type { Environment } from '../environment.ts';
+import type { Edit, Json, Path } from './texts/document.ts';
 import type { FileChange } from './engine.ts';
 
 export type Target = Omit<Pointing, 'fileAt'>;

@@ -3,12 +3,12 @@
 import { homedir } from 'node:os';
 import { programSetup, type Pointing } from './setups.ts';
 import { findTool } from './tools.ts';
-import type { Environment } from '../../environment.ts';
-import { editorOf } from '../connect/changes.ts';
-import type { FileChange } from '../connect/engine.ts';
-import type { Places, Target } from '../connect/settings.ts';
-import { exportLines } from '../connect/shell-exports.ts';
-import { CONNECT_TOOLS, type ConnectTool } from '../connect/tools.ts';
+import type { Environment } from '../environment.ts';
+import { editorOf } from './texts/changes.ts';
+import type { FileChange } from './engine.ts';
+import type { Places, Target } from './settings.ts';
+import { exportLines } from './shell-exports.ts';
+import { CONNECT_TOOLS, type ConnectTool } from './connected-tools.ts';
 
 export interface ToolFacts {
   name: string;

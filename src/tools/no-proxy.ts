@@ -1,5 +1,5 @@
 // No proxy may stand between a program and the gateway on this machine.
-import type { Environment } from '../../environment.ts';
+import type { Environment } from '../environment.ts';
 
 const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
 const HERE = ['127.0.0.1', 'localhost'];

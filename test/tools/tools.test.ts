@@ -1,7 +1,7 @@
 // What each tool gets for a gateway, a key, a model and its limits.
 import { describe, expect, it } from 'vitest';
-import { programSetup, type Pointing, type Setup } from '../../../src/cli/tools/setups.ts';
-import { findTool, TOOLS } from '../../../src/cli/tools/tools.ts';
+import { programSetup, type Pointing, type Setup } from '../../src/tools/setups.ts';
+import { findTool, TOOLS } from '../../src/tools/tools.ts';
 
 const TO: Pointing = {
   url: 'http://127.0.0.1:8787',

@@ -1,6 +1,6 @@
 // How each tool is pointed at a gateway for one process. Sources are the tools' documentation and code; comments name what a setting
 // works around.
-import type { Environment } from '../../environment.ts';
+import type { Environment } from '../environment.ts';
 
 /** What a row may use. */
 export interface Pointing {

@@ -11,13 +11,13 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { editorOf } from '../../../src/cli/connect/changes.ts';
-import { openConnections, type Connections } from '../../../src/cli/connect/connections.ts';
-import { valueAt, type Json } from '../../../src/cli/connect/document.ts';
-import { apply, plan, stateOf, undo, type FileChange } from '../../../src/cli/connect/engine.ts';
-import type { Places, Target } from '../../../src/cli/connect/settings.ts';
-import { CONNECT_TOOLS, type ConnectTool } from '../../../src/cli/connect/tools.ts';
-import { temporaryDirectory } from '../harness.ts';
+import { editorOf } from '../../src/tools/texts/changes.ts';
+import { openConnections, type Connections } from '../../src/tools/connections.ts';
+import { valueAt, type Json } from '../../src/tools/texts/document.ts';
+import { apply, plan, stateOf, undo, type FileChange } from '../../src/tools/engine.ts';
+import type { Places, Target } from '../../src/tools/settings.ts';
+import { CONNECT_TOOLS, type ConnectTool } from '../../src/tools/connected-tools.ts';
+import { temporaryDirectory } from '../cli/harness.ts';
 
 const KEY = `sk-gw-${'k'.repeat(43)}`;
 const TO: Target = { url: 'http://127.0.0.1:8787', key: KEY, model: 'up/m', window: 100_000, output: 16_000 };
