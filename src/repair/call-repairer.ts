@@ -1,7 +1,6 @@
 // The answer of a model whose server leaves its calls unfinished: calls written as text become calls, names and arguments are made
 // those of the offered tools. Works on the events of a stream; a whole answer takes the same way.
-import { createCollector, replay } from '../canonical/collect.ts';
-import type { Reply, StreamEvent } from '../canonical/reply.ts';
+import type { StreamEvent } from '../canonical/reply.ts';
 import type { Ids } from '../ids.ts';
 import { fitted, readArguments } from './arguments.ts';
 import type { OfferedTool } from './offered-tools.ts';
@@ -252,14 +251,4 @@ function isJsonObject(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The same for a whole reply. */
-export function repairReply(reply: Reply, repairer: CallRepairer): Reply {
-  const collector = createCollector();
-  for (const event of replay(reply)) {
-    for (const repaired of repairer.push(event)) collector.push(repaired);
-  }
-  const result = collector.result();
-  return 'failure' in result ? reply : result.reply;
 }

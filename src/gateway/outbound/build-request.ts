@@ -17,7 +17,7 @@ import type { PassedOver } from '../../routing/routing.ts';
 import type { HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { StoredReferences } from '../inbound/stored-references.ts';
-import { repairOf, type ToolRepair } from './tool-repair.ts';
+import { eventSteps, type CreateEventStep } from './event-steps.ts';
 import { withRecalledThinking, type RecalledThinking } from '../thinking-memory.ts';
 
 export interface BuiltRequest {
@@ -34,8 +34,8 @@ export interface BuiltRequest {
   /** What a translation changed in form, each as `path: how`, by the client's own name of the field. */
   changed: readonly string[];
   restore: ReverseMapping;
-  /** Set if calls that the model leaves unfinished are made whole. */
-  repair?: ToolRepair;
+  /** Set if somebody asked to look at the answer's events, or to change them. */
+  steps?: readonly CreateEventStep[];
   /** Set if the provider may pause its turns and the client's protocol has no pause. */
   pausing?: PauseTurn;
 }
@@ -51,7 +51,7 @@ class Built implements BuiltRequest {
   readonly dropped: readonly string[];
   readonly changed: readonly string[];
   readonly restore: ReverseMapping;
-  readonly repair: ToolRepair | undefined;
+  readonly steps: readonly CreateEventStep[] | undefined;
   readonly pausing: PauseTurn | undefined;
 
   constructor(built: BuiltRequest) {
@@ -64,7 +64,7 @@ class Built implements BuiltRequest {
     this.dropped = built.dropped;
     this.changed = built.changed;
     this.restore = built.restore;
-    this.repair = built.repair;
+    this.steps = built.steps;
     this.pausing = built.pausing;
   }
 }
@@ -132,7 +132,7 @@ export function buildRequest(
     dropped,
     changed,
     restore,
-    repair: mayNeedRepair(target, inbound) ? repairOf(inbound, restore, crossing) : undefined,
+    steps: eventSteps(inbound, target, restore, crossing),
     pausing,
   });
 }
@@ -167,7 +167,7 @@ function buildRelay(
     dropped,
     changed,
     restore: NO_MAPPING,
-    repair: mayNeedRepair(target, inbound) ? repairOf(inbound, NO_MAPPING, false) : undefined,
+    steps: eventSteps(inbound, target, NO_MAPPING, false),
   });
 }
 
@@ -193,10 +193,6 @@ const NOT_STORED: Warning = {
 function refuseKept(path: string, { name }: ProviderConfig): never {
   const message = `${path}: it names what ${name} keeps for everyone who uses its key, so it is not passed on; send the content itself (where one account alone uses ${name}: shared_ids: true in its entry)`;
   throw new GatewayError('invalid_request', message, { param: path });
-}
-
-function mayNeedRepair({ provider }: Target, { needs }: Inbound): boolean {
-  return provider.repairTools && needs.tools;
 }
 
 const NONE_REFUSED: readonly PassedOver[] = [];

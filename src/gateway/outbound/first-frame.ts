@@ -8,7 +8,6 @@ import type { FrameClass, StreamClassifier, StreamDecoder } from '../../protocol
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import type { FrameSource, WholeReply } from './provider-reply.ts';
 import type { BuiltRequest } from './build-request.ts';
-import type { ToolRepair } from './tool-repair.ts';
 
 export type CommittedReply =
   | WholeReply
@@ -29,13 +28,12 @@ export type StreamOpening = {
       finished: boolean;
     }
   | { kind: 'translated'; decoder: StreamDecoder; events: readonly StreamEvent[] }
-  /** Relayed, but for calls that need repair: read by both machines. */
+  /** Relayed while no step changes it: both machines read it. */
   | {
-      kind: 'repaired';
+      kind: 'stepped';
       relayed: Pick<RelayedOpening, 'classifier' | 'held' | 'finished'>;
       decoder: StreamDecoder;
       events: readonly StreamEvent[];
-      repair: ToolRepair;
     }
 );
 
@@ -116,13 +114,13 @@ class OpeningOfRelay {
   readonly #classifier: StreamClassifier;
   readonly #size = new OpeningSize();
   readonly #earlier = new ByteList();
-  readonly #decoded: { decoder: StreamDecoder; events: StreamEvent[]; repair: ToolRepair } | undefined;
+  readonly #decoded: { decoder: StreamDecoder; events: StreamEvent[] } | undefined;
 
-  constructor({ request: { protocol, repair, target }, usageAsked, ids }: OpeningOptions) {
+  constructor({ request: { protocol, steps, target }, usageAsked, ids }: OpeningOptions) {
     this.#classifier = protocol.relay.createClassifier({ usageAsked });
-    if (repair === undefined) return;
+    if (steps === undefined) return;
     const decoder = protocol.provider.createStreamDecoder({ ids, traits: target.traits });
-    this.#decoded = { decoder, events: [], repair };
+    this.#decoded = { decoder, events: [] };
   }
 
   read(frames: readonly Frame[]): StreamOpening | undefined {
@@ -147,7 +145,7 @@ class OpeningOfRelay {
     };
     return this.#decoded === undefined
       ? { kind: 'relayed', ...relayed, rest }
-      : { kind: 'repaired', relayed, ...this.#decoded, rest };
+      : { kind: 'stepped', relayed, ...this.#decoded, rest };
   }
 }
 

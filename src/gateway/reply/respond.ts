@@ -6,13 +6,14 @@ import type { ReplyContext } from '../../protocols/interface/answer.ts';
 import type { Exchange, HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { CommittedReply, StreamOpening } from '../outbound/first-frame.ts';
+import { createStep } from '../outbound/event-steps.ts';
 import { errorOf } from '../outbound/fallback-policy.ts';
 import type { ProviderAnswer } from '../outbound/fallback.ts';
 import { Answered, type Outcome, type Trace } from '../trace.ts';
 import { itemsToStore, joined, type AnsweredRequest } from './answer-items.ts';
 import { pump, type FrameWriter } from './pump.ts';
 import { createRelay } from './relay.ts';
-import { createRepairedRelay } from './repaired-relay.ts';
+import { frames } from './frames.ts';
 import { replyContext, type RespondDeps } from './reply-context.ts';
 import { headerList, responseHeaders } from './response-headers.ts';
 import { noticesOf } from './silence.ts';
@@ -48,7 +49,7 @@ function write(options: RespondOptions, trace: Trace, deps: RespondDeps): Outcom
   const headers = responseHeaders(trace.contact ?? request, trace, client, admission, deps.clock);
   if (reply.kind === 'stream') return writeStream(reply, headers, options, trace, deps);
   trace.firstByteAt ??= deps.clock.monotonic();
-  if (reply.kind === 'whole' && !request.crossing && !inbound.stream && request.repair === undefined) {
+  if (reply.kind === 'whole' && !request.crossing && !inbound.stream && request.steps === undefined) {
     return relayWhole(reply, headers, options, deps);
   }
   const decoded =
@@ -133,8 +134,11 @@ function writerOf(
   if (opening.kind === 'relayed') return { writer: createRelay(opening, client, encoder) };
   const context = opened?.context ?? replyContext(inbound, trace, deps);
   const { hidden } = context;
-  if (opening.kind === 'repaired' && encoder?.adopt === undefined) {
-    return { writer: createRepairedRelay(opening, client, context), hidden };
+  const { steps } = answer.request;
+  if (opening.kind === 'stepped' && steps !== undefined && encoder?.adopt === undefined) {
+    // The frames behind the commit are moved one by one, like all later ones.
+    const relay = createRelay({ kind: 'relayed', ...opening.relayed, rest: [] }, client);
+    return { writer: frames(relay, opening, createStep(steps, context.ids), client, context), hidden };
   }
   // The frames of a stream that was opened in silence are numbered: its encoder writes all of them.
   const { decoder, events, rest } = opening;

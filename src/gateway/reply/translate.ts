@@ -19,7 +19,7 @@ import type { BuiltRequest } from '../outbound/build-request.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
 import { redact } from '../../providers/redact.ts';
-import { CallRepairer, repairReply } from '../../repair/call-repairer.ts';
+import { createStep, stepped, type EventStep } from '../outbound/event-steps.ts';
 import { losesSignatures } from '../../routing/catalog.ts';
 import { ThinkingCollector } from '../thinking-memory.ts';
 import type { NewItem } from '../../store/items/sealed-items.ts';
@@ -50,7 +50,7 @@ function isIdentityMapping({ toolNames, customTools, structuredTool, stop }: Rev
 
 class Translation implements FrameWriter {
   readonly #decoder: StreamDecoder;
-  readonly #repairer: CallRepairer | undefined;
+  readonly #step: EventStep | undefined;
   readonly #restorer: EventRestorer | undefined;
   readonly #encoder: StreamEncoder;
   readonly #client: ClientSide;
@@ -74,7 +74,7 @@ class Translation implements FrameWriter {
     this.#client = client;
     // Mostly nothing is to be restored: a call and an array less for each piece of text.
     this.#restorer = isIdentityMapping(request.restore) ? undefined : createEventRestorer(request.restore);
-    this.#repairer = repairerFor(request, context);
+    this.#step = stepFor(request, context);
     this.#encoder = encoder;
     this.#losses = lossesFor(request, client, context);
     this.#request = request;
@@ -111,7 +111,7 @@ class Translation implements FrameWriter {
   }
 
   repaired(): readonly string[] | undefined {
-    return repairedBy(this.#repairer);
+    return repairedBy(this.#step);
   }
 
   items(): readonly NewItem[] | undefined {
@@ -137,11 +137,11 @@ class Translation implements FrameWriter {
     );
   }
 
-  /** Text that was held back as the beginning of a call, where the stream breaks off. */
+  /** What the step held back, where the stream breaks off. */
   #heldBack(): string {
-    if (this.#repairer === undefined) return '';
+    if (this.#step === undefined) return '';
     this.#text = '';
-    for (const event of this.#repairer.giveUp()) this.#one(event);
+    for (const event of this.#step.giveUp()) this.#one(event);
     return this.#text;
   }
 
@@ -156,14 +156,14 @@ class Translation implements FrameWriter {
   /** The last step of the stream if one of the events ends it. */
   #events(events: readonly StreamEvent[]): PumpStep | undefined {
     for (const event of events) {
-      const last = this.#repairer === undefined ? this.#one(event) : this.#mended(event, this.#repairer);
+      const last = this.#step === undefined ? this.#one(event) : this.#stepped(event, this.#step);
       if (last !== undefined) return last;
     }
     return undefined;
   }
 
-  #mended(decoded: StreamEvent, repairer: CallRepairer): PumpStep | undefined {
-    for (const event of repairer.push(decoded)) {
+  #stepped(decoded: StreamEvent, step: EventStep): PumpStep | undefined {
+    for (const event of step.push(decoded)) {
       const last = this.#one(event);
       if (last !== undefined) return last;
     }
@@ -215,10 +215,10 @@ export function translateWhole(
   client: ClientSide,
   context: ReplyContext,
 ): WrittenReply {
-  const repairer = repairerFor(prepared, context);
-  const reply = completeReply(given, prepared, repairer);
+  const step = stepFor(prepared, context);
+  const reply = completeReply(given, prepared, step);
   const text = client.writeReply?.(reply, context) ?? rawJson(client.encodeReply(reply, context));
-  return written(text, reply, prepared, client, context, repairer);
+  return written(text, reply, prepared, client, context, step);
 }
 
 /** A stream was asked for and the provider answered whole: the answer is replayed as one. */
@@ -229,22 +229,18 @@ export function translateAsStream(
   context: ReplyContext,
   encoder: StreamEncoder,
 ): WrittenReply {
-  const repairer = repairerFor(prepared, context);
-  const reply = completeReply(given, prepared, repairer);
+  const step = stepFor(prepared, context);
+  const reply = completeReply(given, prepared, step);
   const text = replay(reply)
     .map((event) => encoder.push(event))
     .join('');
-  return written(text, reply, prepared, client, context, repairer);
+  return written(text, reply, prepared, client, context, step);
 }
 
 /** With the names that the client knows, and with the target's model where the provider names none: readers take "" for a fault. */
-function completeReply(
-  given: Reply,
-  { restore, target }: BuiltRequest,
-  repairer: CallRepairer | undefined,
-): Reply {
-  const mended = repairer === undefined ? given : repairReply(given, repairer);
-  const reply = isIdentityMapping(restore) ? mended : restoreReply(mended, restore);
+function completeReply(given: Reply, { restore, target }: BuiltRequest, step: EventStep | undefined): Reply {
+  const passed = step === undefined ? given : stepped(given, step);
+  const reply = isIdentityMapping(restore) ? passed : restoreReply(passed, restore);
   return reply.model === '' ? { ...reply, model: target.model } : reply;
 }
 
@@ -254,22 +250,22 @@ function written(
   prepared: BuiltRequest,
   client: ClientSide,
   context: ReplyContext,
-  repairer: CallRepairer | undefined,
+  step: EventStep | undefined,
 ): WrittenReply {
   const thinking = collectorOf(client, prepared);
   thinking?.pushReply(reply);
   const lost = lossesOf(reply, prepared, client, context);
-  const repaired = repairedBy(repairer);
+  const repaired = repairedBy(step);
   return { text, usage: known(reply.usage), lost, repaired, items: itemsOf(thinking, prepared) };
 }
 
-function repairerFor({ repair }: BuiltRequest, { ids }: ReplyContext): CallRepairer | undefined {
-  return repair && new CallRepairer({ ...repair, ids });
+function stepFor({ steps }: BuiltRequest, { ids }: ReplyContext): EventStep | undefined {
+  return steps && createStep(steps, ids);
 }
 
 /** Undefined: nothing. */
-function repairedBy(repairer: CallRepairer | undefined): readonly string[] | undefined {
-  const repaired = repairer?.repaired() ?? [];
+function repairedBy(step: EventStep | undefined): readonly string[] | undefined {
+  const repaired = step?.repaired() ?? [];
   return repaired.length === 0 ? undefined : repaired;
 }
 

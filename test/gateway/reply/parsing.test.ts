@@ -49,7 +49,7 @@ async function open(client: ProtocolName, provider: ProtocolName, chunks: readon
 function writerOf(client: ProtocolName, request: BuiltRequest, opening: StreamOpening): FrameWriter {
   const side = protocols[client].client;
   if (opening.kind === 'relayed') return createRelay(opening, side);
-  if (opening.kind === 'repaired') throw new Error('nothing was to be repaired');
+  if (opening.kind === 'stepped') throw new Error('nobody asked for events');
   return createTranslation(opening, request, side, context(client));
 }
 

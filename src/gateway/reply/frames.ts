@@ -1,49 +1,56 @@
-// The same protocol on both sides, and a model whose calls may need repair: frames are forwarded as they came while nothing is to be
-// repaired, and held back while that is not known. From the first repair on, the rest of the answer is written anew.
+// The one place where the frames of a relay can be looked at or changed: for the steps that asked, its frames are decoded as well. They
+// are forwarded as they came while no step changes an event, and held back while a step waits. From the first change on, the rest of
+// the answer is written anew.
 import type { JsonObject } from '../../canonical/json.ts';
 import type { StreamEvent, Usage } from '../../canonical/reply.ts';
 import type { GatewayError } from '../../errors.ts';
-import type { ClientSide } from '../../protocols/interface/protocol.ts';
 import type { ReplyContext } from '../../protocols/interface/answer.ts';
+import type { ClientSide } from '../../protocols/interface/protocol.ts';
 import type { StreamDecoder, StreamEncoder } from '../../protocols/interface/stream.ts';
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
-import { CallRepairer } from '../../repair/call-repairer.ts';
+import type { EventStep } from '../outbound/event-steps.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';
 import { TRUNCATED, type FrameWriter, type PumpStep } from './pump.ts';
-import { createRelay } from './relay.ts';
 
-type RepairedOpening = Extract<StreamOpening, { kind: 'repaired' }>;
+type SteppedOpening = Pick<Extract<StreamOpening, { kind: 'stepped' }>, 'decoder' | 'events' | 'rest'>;
 
-export function createRepairedRelay(
-  opening: RepairedOpening,
+/** `next`: the relay of the same frames. */
+export function frames(
+  next: FrameWriter,
+  opening: SteppedOpening,
+  step: EventStep,
   client: ClientSide,
   context: ReplyContext,
 ): FrameWriter {
-  return new RepairedRelay(opening, client, context);
+  return new SteppedFrames(next, opening, step, client, context);
 }
 
-class RepairedRelay implements FrameWriter {
+class SteppedFrames implements FrameWriter {
   readonly #relay: FrameWriter;
   readonly #decoder: StreamDecoder;
-  readonly #repairer: CallRepairer;
+  readonly #step: EventStep;
   readonly #client: ClientSide;
-  /** Gets all events, so that it can go on at the first repair; what it writes before that is not sent. */
+  /** Gets all events, so that it can continue at the first change; what it writes before that is not sent. */
   readonly #encoder: StreamEncoder;
   #first: { events: readonly StreamEvent[]; rest: readonly Frame[] };
-  /** Of the frames that wait: what the relay would write, the decoder's events, and the repaired ones. */
+  /** Of the frames that wait: what the relay would write, the decoder's events, and those that the step passed on. */
   #bytes: (Buffer | string)[] = [];
   #given: StreamEvent[] = [];
-  #repaired: StreamEvent[] = [];
+  #passed: StreamEvent[] = [];
   #isRewritten = false;
   #usage: Usage | undefined;
 
-  constructor(opening: RepairedOpening, client: ClientSide, context: ReplyContext) {
-    const { relayed, decoder, events, rest, repair } = opening;
-    // The frames behind the commit are moved one by one, like all later ones.
-    this.#relay = createRelay({ kind: 'relayed', ...relayed, rest: [] }, client);
+  constructor(
+    relay: FrameWriter,
+    { decoder, events, rest }: SteppedOpening,
+    step: EventStep,
+    client: ClientSide,
+    context: ReplyContext,
+  ) {
+    this.#relay = relay;
     this.#decoder = decoder;
     this.#first = { events, rest };
-    this.#repairer = new CallRepairer({ ...repair, ids: context.ids });
+    this.#step = step;
     this.#client = client;
     this.#encoder = client.createStreamEncoder(context);
   }
@@ -51,7 +58,7 @@ class RepairedRelay implements FrameWriter {
   start(): PumpStep {
     const { events, rest } = this.#first;
     this.#first = { events: [], rest: [] };
-    const first = this.#step(this.#relay.start(), events);
+    const first = this.#moved(this.#relay.start(), events);
     if (first.complete === true || first.failure !== undefined) return first;
     const more = this.move(rest);
     return { ...more, bytes: joined([first.bytes, more.bytes]) };
@@ -60,7 +67,7 @@ class RepairedRelay implements FrameWriter {
   move(frames: readonly Frame[]): PumpStep {
     const out: (Buffer | string)[] = [];
     for (const frame of frames) {
-      const step = this.#step(this.#relay.move([frame]), this.#decoder.push(frame));
+      const step = this.#moved(this.#relay.move([frame]), this.#decoder.push(frame));
       out.push(step.bytes);
       if (step.complete === true || step.failure !== undefined) return { ...step, bytes: joined(out) };
     }
@@ -72,7 +79,7 @@ class RepairedRelay implements FrameWriter {
   }
 
   finish(clean: boolean): PumpStep {
-    const step = this.#step(this.#relay.finish(clean), this.#decoder.finish(clean));
+    const step = this.#moved(this.#relay.finish(clean), this.#decoder.finish(clean));
     return step.complete === true || step.failure !== undefined ? step : { ...step, failure: TRUNCATED };
   }
 
@@ -81,7 +88,7 @@ class RepairedRelay implements FrameWriter {
   }
 
   repaired(): readonly string[] | undefined {
-    const repaired = this.#repairer.repaired();
+    const repaired = this.#step.repaired();
     return repaired.length === 0 ? undefined : repaired;
   }
 
@@ -104,7 +111,7 @@ class RepairedRelay implements FrameWriter {
       const held = joined(this.#bytes.splice(0)).toString();
       return held + this.#relay.fail(error, requestId, now);
     }
-    const held = this.#encoded(this.#repairer.giveUp());
+    const held = this.#encoded(this.#step.giveUp());
     return (
       held +
       (this.#encoder.fail?.(error, requestId, now) ?? this.#client.encodeStreamError(error, requestId, now))
@@ -112,14 +119,14 @@ class RepairedRelay implements FrameWriter {
   }
 
   /** `relayed`: what the relay makes of the frame; `events`: what the decoder does. */
-  #step(relayed: PumpStep, events: readonly StreamEvent[]): PumpStep {
-    const repaired = events.flatMap((event) => this.#repairer.push(event));
+  #moved(relayed: PumpStep, events: readonly StreamEvent[]): PumpStep {
+    const passed = events.flatMap((event) => this.#step.push(event));
     this.#bytes.push(relayed.bytes);
     this.#given.push(...events);
-    this.#repaired.push(...repaired);
-    if (!this.#isRewritten && this.#repairer.repaired().length === 0) {
+    this.#passed.push(...passed);
+    if (!this.#isRewritten && this.#step.repaired().length === 0) {
       const isOver = relayed.complete === true || relayed.failure !== undefined;
-      if (!isOver && (this.#repairer.isHolding() || this.#decoder.stopped())) return { bytes: '' };
+      if (!isOver && (this.#step.isHolding() || this.#decoder.stopped())) return { bytes: '' };
       return { ...relayed, bytes: this.#relayHeld() };
     }
     this.#isRewritten = true;
@@ -128,14 +135,14 @@ class RepairedRelay implements FrameWriter {
 
   #relayHeld(): Buffer | string {
     for (const event of this.#given.splice(0)) this.#encoder.push(event);
-    this.#repaired = [];
+    this.#passed = [];
     return joined(this.#bytes.splice(0));
   }
 
   #rewriteHeld({ failure }: PumpStep): PumpStep {
     this.#bytes = [];
     this.#given = [];
-    const events = this.#repaired.splice(0);
+    const events = this.#passed.splice(0);
     const last = events.at(-1);
     const error = last?.type === 'error' ? last.failure : failure;
     const bytes = this.#encoded(events.filter(({ type }) => type !== 'error'));
