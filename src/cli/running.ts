@@ -1,16 +1,13 @@
-// Control sockets: commands find the gateways on their database through them; `gateway serve` opens its own.
+// Commands find the gateways on their database through the control sockets of these.
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Found, RunningGateway } from '../control/client.ts';
 import type { Environment } from '../environment.ts';
 import { CliError } from '../cli-error.ts';
-import { type Context, version } from './context.ts';
+import type { Context } from './context.ts';
 import { shownDatabase } from './with-store.ts';
-import type { App } from '../app/app.ts';
-import type { ControlHandler, GatewayStatus } from '../control/calls.ts';
-import type { ControlServer } from '../control/server.ts';
-import type { Logger } from '../log.ts';
+import type { GatewayStatus } from '../control/calls.ts';
 
 /** The folder of the database file; of another database, the user's data folder. */
 export async function dataFolderOf({ database }: Config, env: Environment): Promise<string> {
@@ -132,69 +129,5 @@ function realPath(file: string): string {
     return realpathSync(file);
   } catch {
     return file;
-  }
-}
-
-/** A gateway, of one process or of several. */
-interface Controlled {
-  controlHandlers: readonly ControlHandler[];
-  status(): ReturnType<App['status']> | Promise<ReturnType<App['status']>>;
-  /** Rejects with ControlError if the configuration is not valid. */
-  reload(): Promise<void>;
-}
-
-/** Adds what the process itself does to the handlers of the gateway. The gateway also serves without its control socket: then this resolves
- *  to undefined, and the log has the reason. */
-export async function openControl(
-  app: Controlled,
-  parts: {
-    config: Config;
-    logger: Logger;
-    /** The file of the log; null: stderr. */
-    logFile: string | null;
-    /** Ends the gateway as a first SIGTERM does. */
-    end: () => void;
-    context: Context;
-  },
-): Promise<ControlServer | undefined> {
-  const { config, logger, logFile, end, context } = parts;
-  const { startControl } = await import('../control/server.ts');
-  const { networkName } = await import('../control/place.ts');
-  const status = async (): Promise<GatewayStatus> => ({
-    pid: process.pid,
-    version: version(),
-    ...(await app.status()),
-    network: networkName(),
-    log: logFile,
-  });
-  const handlers: ControlHandler[] = [
-    ...app.controlHandlers,
-    { method: 'GET', path: '/status', handle: status },
-    {
-      method: 'POST',
-      path: '/stop',
-      handle() {
-        // After the reply.
-        setImmediate(end);
-        return status();
-      },
-    },
-    {
-      method: 'POST',
-      path: '/reload',
-      async handle() {
-        await app.reload();
-        return status();
-      },
-    },
-  ];
-  try {
-    const dataFolder = await dataFolderOf(config, context.env);
-    return await startControl({ dataFolder, env: context.env, handlers, log: logger });
-  } catch (error) {
-    logger.warn('no control socket: commands like `gateway status` cannot reach this gateway', {
-      reason: (error as Error).message,
-    });
-    return undefined;
   }
 }

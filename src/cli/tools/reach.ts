@@ -4,14 +4,13 @@ import { readBody } from '../../providers/exchange.ts';
 import type { Config } from '../../config/config.ts';
 import { cancelledAfter } from '../../cancellation.ts';
 import { isObject } from '../../canonical/json.ts';
-import type { ControlHandler, GatewayStatus } from '../../control/calls.ts';
 import type { ProviderClient } from '../../providers/client.ts';
 import { createDirectClient } from '../../providers/direct-client.ts';
 import { decodeModel } from '../../protocols/shared/model-list.ts';
 import type { Store } from '../../store/store.ts';
 import { CliError } from '../../cli-error.ts';
-import { version, type Context } from '../context.ts';
-import { dataFolderOf, servingGateway } from '../running.ts';
+import type { Context } from '../context.ts';
+import { servingGateway } from '../running.ts';
 import { clean } from '../ui/style.ts';
 
 /** A name that a tool may send, as the gateway lists it. */
@@ -75,29 +74,23 @@ export async function reachGateway(parts: Parts): Promise<ReachedGateway> {
 
 async function startOwn({ load, store, tool, context }: Parts) {
   const { createLog } = await import('../../log.ts');
-  const { startControl } = await import('../../control/server.ts');
+  const { openControl } = await import('../commands/running/serving/control.ts');
   const { startGateway } = await import('../commands/running/serving/lifecycle.ts');
-  const { env, stderr } = context;
   const own = (from: Config): Config => ({
     ...from,
     listen: { ...from.listen, hosts: [LOCALHOST], defaultHosts: false, port: 0 },
     limits: { ...from.limits, shutdownGrace: GRACE_MS },
   });
   // The terminal is the tool's: no log.
-  const log = createLog({ format: 'off', stream: stderr });
+  const log = createLog({ format: 'off', stream: context.stderr });
   const reload = async (): Promise<Config> => own(await load());
   const config = await reload();
   const { app, stop } = await startGateway({ config, source: { load: reload }, store, logger: log, context });
-  const status = (): GatewayStatus => {
-    return { pid: process.pid, version: version(), ...app.status(), log: null, tool };
-  };
-  const handlers: ControlHandler[] = [
-    ...app.controlHandlers,
-    { method: 'GET', path: '/status', handle: status },
-  ];
   // Without it the tool works all the same, and `gateway top` does not see it.
-  const dataFolder = await dataFolderOf(config, env);
-  const control = await startControl({ dataFolder, env, handlers, log }).catch(() => undefined);
+  const control = await openControl(
+    { controlHandlers: app.controlHandlers, status: () => app.status() },
+    { config, logger: log, logFile: null, tool, context },
+  );
   await app.described;
   return {
     port: app.port,

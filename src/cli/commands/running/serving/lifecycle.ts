@@ -6,8 +6,9 @@ import type { Config } from '../../../../config/config.ts';
 import type { Logger, SharedLog } from '../../../../log.ts';
 import type { Store } from '../../../../store/store.ts';
 import { version, type Context } from '../../../context.ts';
-import { dataFolderOf, openControl } from '../../../running.ts';
+import { dataFolderOf } from '../../../running.ts';
 import { shownDatabase } from '../../../with-store.ts';
+import { openControl, type Controlled } from './control.ts';
 import {
   createFirstKey,
   listenFailure,
@@ -36,10 +37,7 @@ export interface Opening extends Place {
 }
 
 /** A gateway that has started, of one process or of several. */
-export interface Gateway extends Pick<App, 'controlHandlers'> {
-  status: Parameters<typeof openControl>[0]['status'];
-  /** Rejects with ControlError if the configuration is not valid. */
-  reload(): Promise<void>;
+export interface Gateway extends Controlled {
   /** Resolves when the gateway can be shown. */
   served(): Promise<Served>;
   /** Fields for the log when it listens. */

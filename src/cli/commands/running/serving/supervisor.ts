@@ -24,6 +24,7 @@ import { createCrowd, type Crowd } from '../../../../workers/crowd.ts';
 import type { Hello, Ready, Shared } from '../../../../workers/channel.ts';
 import { createPool, type Pool } from '../../../../workers/pool.ts';
 import { serveWords, StartFailure } from './background.ts';
+import type { Controlled } from './control.ts';
 import { logFaults, serveUntilSignal, type Gateway, type Opening, type Place } from './lifecycle.ts';
 
 interface Options extends Place {
@@ -220,11 +221,7 @@ async function stopAll(
   return ending.reduce((rows, process) => rows + process.unwritten, 0);
 }
 
-function controlled(
-  supervisor: Supervisor,
-  { urls }: Ready,
-  since: string,
-): Pick<Gateway, 'controlHandlers' | 'status' | 'reload'> {
+function controlled(supervisor: Supervisor, { urls }: Ready, since: string): Controlled {
   const { opening, pool, crowd, state } = supervisor;
   const { logger } = opening;
   return {
