@@ -1,5 +1,5 @@
-// What each kind of a provider's failure means: for the next target, for the target's health, and for the client. One row a kind.
-import { STATUS, type ErrorKind, type FailureKind } from './errors.ts';
+// What each kind of a provider's failure means, one row a kind; and the failures that the gateway finds in an answer.
+import { STATUS, type ErrorKind, type FailureKind, type ProviderFailure } from './errors.ts';
 
 interface Meaning {
   /** Another target may be able to answer. */
@@ -28,3 +28,17 @@ export const FAILURES = {
 export function statusOf(kind: FailureKind): 400 | 502 | 503 {
   return STATUS[FAILURES[kind].error];
 }
+
+type Fault = 'empty' | 'malformed' | 'truncated' | 'too_large';
+
+/** A failure that no provider reported: its answer is at fault. */
+export function faulty(reason: Fault, message: string): ProviderFailure {
+  return { kind: 'failed', reason, message };
+}
+
+export const BROKEN_OFF = faulty('truncated', "the provider's stream ended before the answer was complete");
+export const NO_ANSWER = faulty('empty', "the provider's stream ended before any content");
+export const EMPTY_ANSWER = faulty('empty', 'the provider sent an empty answer');
+export const NOT_JSON = faulty('malformed', 'the provider sent no valid JSON');
+export const EVENT_NOT_JSON = faulty('malformed', "the provider's stream holds an event that is not JSON");
+export const NAMELESS_CALL = faulty('malformed', 'the provider called a tool without a name');

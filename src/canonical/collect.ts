@@ -2,6 +2,7 @@
 // asked for.
 import { append } from './json.ts';
 import type { ProviderFailure } from '../errors.ts';
+import { BROKEN_OFF } from '../failures.ts';
 import type { StreamEvent, Reply, ReplyPart } from './reply.ts';
 import type { ToolCallPart } from './request.ts';
 
@@ -93,10 +94,7 @@ class ReplyCollector implements Collector {
 
   result(): { reply: Reply } | { failure: ProviderFailure } {
     if (this.#failure !== undefined) return { failure: this.#failure };
-    if (this.#end === undefined) {
-      const message = 'The provider broke off its answer.';
-      return { failure: { kind: 'failed', reason: 'truncated', message } };
-    }
+    if (this.#end === undefined) return { failure: BROKEN_OFF };
     return { reply: this.#wholeReply(this.#end) };
   }
 

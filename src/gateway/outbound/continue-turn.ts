@@ -14,6 +14,7 @@ import {
   type WholeReply,
 } from './provider-reply.ts';
 import type { BuiltRequest } from './build-request.ts';
+import { faulty } from '../../failures.ts';
 
 /** Calls after the first: each call of a turn that pauses again is paid for. */
 export const MAX_PAUSES = 8;
@@ -55,7 +56,7 @@ function framesOf(reply: ProviderReply, limits: ReplyLimits): FrameSource {
   if (!isWholeReply(reply, true)) return openFrames(reply.body, limits);
   reply.body.abort();
   const message = 'the provider continued a stream with an answer that is no stream';
-  throw new FailureError({ kind: 'failed', message, reason: 'malformed' });
+  throw new FailureError(faulty('malformed', message));
 }
 
 /** Joins the streams of all calls of a turn. */

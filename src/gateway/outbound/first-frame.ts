@@ -8,6 +8,7 @@ import type { FrameClass, StreamClassifier, StreamDecoder } from '../../protocol
 import type { Frame } from '../../protocols/sse/splitter.ts';
 import type { FrameSource, WholeReply } from './provider-reply.ts';
 import type { BuiltRequest } from './build-request.ts';
+import { faulty, NO_ANSWER } from '../../failures.ts';
 
 export type CommittedReply =
   | WholeReply
@@ -66,7 +67,7 @@ export function readUntilCommit(source: FrameSource, options: OpeningOptions): P
           fail(error.failure);
         }
       },
-      end: () => fail(EMPTY),
+      end: () => fail(NO_ANSWER),
       fail: (failure) => fail(failure),
     });
   });
@@ -83,7 +84,7 @@ function commits(seen: FrameClass): boolean {
       throw new FailureError(seen.failure);
     // A terminal frame after nothing ends nothing.
     case 'end':
-      throw new FailureError(EMPTY);
+      throw new FailureError(NO_ANSWER);
     case 'finish':
       if (seen.silence !== undefined) throw new FailureError(seen.silence);
       return true;
@@ -196,14 +197,4 @@ class ByteList {
   }
 }
 
-const EMPTY: ProviderFailure = {
-  kind: 'failed',
-  message: "the provider's stream ended before any content",
-  reason: 'empty',
-};
-
-const WITHOUT_CONTENT: ProviderFailure = {
-  kind: 'failed',
-  message: "the provider's stream went on and on without any content",
-  reason: 'empty',
-};
+const WITHOUT_CONTENT = faulty('empty', "the provider's stream went on and on without any content");

@@ -14,6 +14,7 @@ import { plural } from '../../plural.ts';
 import { isAscii } from 'node:buffer';
 import { MAX_LEVELS } from '../../protocols/json/raw-json.ts';
 import { measureJson } from '../../protocols/json/splice.ts';
+import { NOT_JSON, EMPTY_ANSWER, BROKEN_OFF, faulty } from '../../failures.ts';
 
 export interface ReplyLimits {
   /** Bytes of a whole reply, and of one event of a stream. */
@@ -74,7 +75,7 @@ export function openFrames(body: ReplyBody, { maxReply, maxValues }: ReplyLimits
       if (failure === undefined && frames.length > 0) give(frames);
     } catch (error) {
       if (!(error instanceof FrameTooLarge)) throw error;
-      failure = { kind: 'failed', message: error.message, reason: 'too_large' };
+      failure = faulty('too_large', error.message);
     }
     if (failure === undefined) return true;
     const found = failure;
@@ -172,22 +173,15 @@ export function aggregateStream(
         }
         if (length <= limit) return;
         source.abort();
-        const message = `the provider's answer is larger than ${plural(limit, 'byte')}`;
-        reject(new FailureError({ kind: 'failed', message, reason: 'too_large' }));
+        reject(new FailureError(tooLarge(`is larger than ${plural(limit, 'byte')}`)));
       },
       end(clean) {
-        if (!take(decoder.finish(clean))) reject(new FailureError(TRUNCATED));
+        if (!take(decoder.finish(clean))) reject(new FailureError(BROKEN_OFF));
       },
       fail: (failure) => reject(new FailureError(failure)),
     });
   });
 }
-
-export const TRUNCATED: ProviderFailure = {
-  kind: 'failed',
-  message: "the provider's stream ended before the answer was complete",
-  reason: 'truncated',
-};
 
 export interface WholeReply {
   kind: 'whole';
@@ -213,10 +207,7 @@ function parseReply(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    const reason = text === '' ? 'empty' : 'malformed';
-    const message =
-      reason === 'empty' ? 'the provider sent an empty answer' : 'the provider sent no valid JSON';
-    throw new FailureError({ kind: 'failed', message, reason });
+    throw new FailureError(text === '' ? EMPTY_ANSWER : NOT_JSON);
   }
 }
 
@@ -236,5 +227,5 @@ function unparsable(bytes: Buffer, maxValues: number, ascii?: string): ProviderF
 }
 
 function tooLarge(how: string): ProviderFailure {
-  return { kind: 'failed', message: `the provider's answer ${how}`, reason: 'too_large' };
+  return faulty('too_large', `the provider's answer ${how}`);
 }

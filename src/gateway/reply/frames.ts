@@ -10,7 +10,8 @@ import type { StreamDecoder, StreamEncoder } from '../../protocols/interface/str
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { EventStep } from '../outbound/event-steps.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';
-import { TRUNCATED, type FrameWriter, type PumpStep } from './pump.ts';
+import type { FrameWriter, PumpStep } from './pump.ts';
+import { BROKEN_OFF } from '../../failures.ts';
 
 type SteppedOpening = Pick<Extract<StreamOpening, { kind: 'stepped' }>, 'decoder' | 'events' | 'rest'>;
 
@@ -80,7 +81,7 @@ class SteppedFrames implements FrameWriter {
 
   finish(clean: boolean): PumpStep {
     const step = this.#moved(this.#relay.finish(clean), this.#decoder.finish(clean));
-    return step.complete === true || step.failure !== undefined ? step : { ...step, failure: TRUNCATED };
+    return step.complete === true || step.failure !== undefined ? step : { ...step, failure: BROKEN_OFF };
   }
 
   usage(): Usage | undefined {

@@ -9,7 +9,7 @@ import type { NewItem } from '../../store/items/sealed-items.ts';
 import type { StreamNotices } from '../../protocols/interface/stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Outcome, Trace } from '../trace.ts';
-import { TRUNCATED, type FrameReader, type FrameSource } from '../outbound/provider-reply.ts';
+import { type FrameReader, type FrameSource } from '../outbound/provider-reply.ts';
 
 /** What one network chunk's frames are to the client, and whether the answer ended with them. */
 export interface PumpStep {
@@ -230,5 +230,3 @@ function countPieces(trace: Pick<Trace, 'pieces' | 'pieceBytes'>, bytes: Buffer 
   }
   trace.pieceBytes += length;
 }
-
-export { TRUNCATED };

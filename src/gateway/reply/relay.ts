@@ -6,7 +6,8 @@ import type { ClientSide } from '../../protocols/interface/protocol.ts';
 import type { StreamClassifier, StreamEncoder } from '../../protocols/interface/stream.ts';
 import { createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
 import type { RelayedOpening } from '../outbound/first-frame.ts';
-import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
+import type { PumpStep, FrameWriter } from './pump.ts';
+import { BROKEN_OFF } from '../../failures.ts';
 
 const NOTHING = Buffer.alloc(0);
 
@@ -53,7 +54,7 @@ class Relay implements FrameWriter {
   finish(clean: boolean): PumpStep {
     return clean && this.#finished
       ? { bytes: NOTHING, complete: true }
-      : { bytes: NOTHING, failure: TRUNCATED };
+      : { bytes: NOTHING, failure: BROKEN_OFF };
   }
 
   usage(): Usage | undefined {

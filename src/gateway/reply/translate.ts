@@ -17,13 +17,14 @@ import type { StreamDecoder, StreamEncoder } from '../../protocols/interface/str
 import type { Frame, Run } from '../../protocols/sse/splitter.ts';
 import type { BuiltRequest } from '../outbound/build-request.ts';
 import type { StreamOpening } from '../outbound/first-frame.ts';
-import { TRUNCATED, type PumpStep, type FrameWriter } from './pump.ts';
+import type { PumpStep, FrameWriter } from './pump.ts';
 import { redact } from '../../providers/redact.ts';
 import { createStep, stepped, type EventStep } from '../outbound/event-steps.ts';
 import { losesSignatures } from '../../routing/catalog.ts';
 import { ThinkingCollector } from '../thinking-memory.ts';
 import type { NewItem } from '../../store/items/sealed-items.ts';
 import { createLosses, type Losses } from './losses.ts';
+import { BROKEN_OFF } from '../../failures.ts';
 
 export type TranslatedOpening = Extract<StreamOpening, { kind: 'translated' }>;
 
@@ -99,7 +100,7 @@ class Translation implements FrameWriter {
 
   finish(clean: boolean): PumpStep {
     this.#text = '';
-    return this.#events(this.#decoder.finish(clean)) ?? { bytes: this.#text, failure: TRUNCATED };
+    return this.#events(this.#decoder.finish(clean)) ?? { bytes: this.#text, failure: BROKEN_OFF };
   }
 
   usage(): Usage | undefined {

@@ -56,15 +56,4 @@ export function encodeStreamFailure(failure: ProviderFailure): string {
   return encodeStreamError(gatewayErrorOf(failure), '');
 }
 
-export const NO_ANSWER: ProviderFailure = {
-  kind: 'failed',
-  reason: 'empty',
-  message: 'The provider ended its stream without an answer.',
-};
-export const BROKEN_OFF: ProviderFailure = {
-  kind: 'failed',
-  reason: 'truncated',
-  message: 'The provider broke off its stream.',
-};
-
 export const { decodeError, failureOf, failureOfEvent } = createErrorReader();

@@ -7,12 +7,13 @@ import type { RelayedBody, RelayTarget, RewrittenBody } from '../interface/bodie
 import type { Frame } from '../sse/splitter.ts';
 import { closesObject } from '../sse/frame.ts';
 import { failureOf, failureOfEvent } from './errors.ts';
-import { malformed, throwFailure } from '../shared/failures/provider-error.ts';
+import { throwFailure } from '../shared/failures/provider-error.ts';
 import { stopOfWord } from '../shared/failures/finish-words.ts';
 import { failureIn, failureOfStray, isFilled, strictChunk, strictReply } from './lenient.ts';
 import { decodeUsage, failureOfSilence, failureOfStop } from './reply/ending.ts';
 import { rewriteBody, type Edit, type Members } from '../json/splice.ts';
 import { asksForUsage } from './request/envelope.ts';
+import { faulty, EVENT_NOT_JSON } from '../../failures.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
@@ -169,7 +170,7 @@ class ChatClassifier implements StreamClassifier {
 
 const NOT_JSON: FrameClass = Object.freeze({
   kind: 'error',
-  failure: malformed('The provider sent a frame that is not JSON.'),
+  failure: EVENT_NOT_JSON,
 });
 
 export function createClassifier({ usageAsked }: { usageAsked: boolean }): StreamClassifier {
@@ -198,13 +199,14 @@ interface Checked {
 }
 
 function empty(what: string): never {
-  return throwFailure({ kind: 'failed', reason: 'empty', message: `The provider's reply has no ${what}.` });
+  return throwFailure(faulty('empty', `the provider's answer has no ${what}`));
 }
 
 /** Never a fake success: an error inside a 200, no choices, no message, or neither content nor a finish is a failure. */
 export function checkReply(reply: unknown): Checked {
   if (Array.isArray(reply)) throwFailure(failureOf(reply as JsonValue, 200));
-  if (!isObject(reply)) return throwFailure(malformed("The provider's reply is not a chat completion."));
+  if (!isObject(reply))
+    return throwFailure(faulty('malformed', "the provider's answer is not a chat completion"));
   const value = strictReply(reply);
   const failure = failureIn(value, 200);
   if (failure) throwFailure(failure);

@@ -24,6 +24,7 @@ import {
 import { isGatewaySignature } from '../../canonical/thinking-signature.ts';
 import { rewriteBody, cutsOf, rangesOf, scanMembers, splice, type Range } from '../json/splice.ts';
 import { hints } from './request/envelope.ts';
+import { EMPTY_ANSWER, faulty, EVENT_NOT_JSON } from '../../failures.ts';
 
 const QUIET: FrameClass = Object.freeze({ kind: 'quiet' });
 const CONTENT: FrameClass = Object.freeze({ kind: 'content' });
@@ -79,12 +80,6 @@ export function isUnreadable({ data, event }: Frame): boolean {
   return MUST_BE_JSON.has(event) && data !== '' && data.trim() !== '[DONE]';
 }
 
-export const MALFORMED: ProviderFailure = {
-  kind: 'failed',
-  message: "the provider's stream holds an event that is not JSON",
-  reason: 'malformed',
-};
-
 /** A frame without a name must be of a block, or is looked into: it may be an error. */
 function isHarmless({ text, event }: Frame): boolean {
   if (MARKS.test(text)) return false;
@@ -130,7 +125,7 @@ class MessagesClassifier implements StreamClassifier {
     if (this.#hasContent && closesObject(frame.text)) return QUIET;
     const { value } = frame;
     if (isObject(value)) return this.#content(value, frame.event);
-    return isUnreadable(frame) ? failed(MALFORMED) : QUIET;
+    return isUnreadable(frame) ? failed(EVENT_NOT_JSON) : QUIET;
   }
 
   #other(frame: Frame): FrameClass {
@@ -140,7 +135,7 @@ class MessagesClassifier implements StreamClassifier {
     const isSearched = !isHarmless(frame);
     if (this.#hasContent && !isSearched) return QUIET;
     const { value } = frame;
-    if (!isObject(value)) return isUnreadable(frame) ? failed(MALFORMED) : QUIET;
+    if (!isObject(value)) return isUnreadable(frame) ? failed(EVENT_NOT_JSON) : QUIET;
     const found = isSearched ? this.#search(value, frame.event) : QUIET;
     return found.kind === 'quiet' ? this.#content(value, frame.event) : found;
   }
@@ -282,13 +277,12 @@ export function cleanBody(bytes: Buffer, value: JsonObject, thinking: 'unsigned'
   );
 }
 
-export function broken(reason: string, message: string): never {
-  throw new FailureError({ kind: 'failed', message, reason });
-}
-
 function isBlank(block: JsonValue): boolean {
   return !isObject(block) || (block.type === 'text' && !block.text);
 }
+
+const NOT_A_MESSAGE = faulty('malformed', "the provider's answer is not a message");
+export const WITHOUT_STOP = faulty('truncated', "the provider's answer has no stop reason");
 
 /** A message with a content list and a stop reason, or a failure: nothing half is taken for a success. */
 export function readMessage(value: unknown): {
@@ -296,14 +290,14 @@ export function readMessage(value: unknown): {
   content: JsonValue[];
   stopReason: string;
 } {
-  if (value === undefined || value === null) return broken('empty', 'the provider sent an empty answer');
-  if (!isObject(value)) return broken('malformed', "the provider's answer is not a message");
+  if (value === undefined || value === null) throw new FailureError(EMPTY_ANSWER);
+  if (!isObject(value)) throw new FailureError(NOT_A_MESSAGE);
   if (value.type === 'error' || (value.error !== undefined && value.error !== null)) {
     throw new FailureError(failureOf(value));
   }
-  if (!Array.isArray(value.content)) return broken('malformed', "the provider's answer is not a message");
+  if (!Array.isArray(value.content)) throw new FailureError(NOT_A_MESSAGE);
   const { stop_reason: stopReason } = value;
-  if (!isStop(stopReason)) return broken('truncated', "the provider's answer has no stop reason");
+  if (!isStop(stopReason)) throw new FailureError(WITHOUT_STOP);
   const silence = value.content.every(isBlank) ? failureOfSilence(stopReason) : undefined;
   const failure = failureOfStop(stopReason) ?? silence;
   if (failure !== undefined) throw new FailureError(failure);

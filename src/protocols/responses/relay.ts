@@ -19,9 +19,10 @@ import {
 } from './errors.ts';
 import { failureOfResponse, listOf, readResponse } from './reply/decode.ts';
 import { decodeUsage } from './reply/ending.ts';
-import { BROKEN_OFF, isDone, MALFORMED, NO_ANSWER, typeOf } from './stream/decoder.ts';
+import { isDone, typeOf } from './stream/decoder.ts';
 import { OutputSoFar } from './stream/relayed.ts';
 import { rewriteBody, cutsOf, rangesOf, splice, type Edit, type Members } from '../json/splice.ts';
+import { EVENT_NOT_JSON, NO_ANSWER, BROKEN_OFF } from '../../failures.ts';
 
 export const keepAlive = ': keep-alive\n\n';
 
@@ -89,7 +90,8 @@ class ResponsesClassifier implements StreamClassifier {
     if (frame.data === '') return frame.event === 'error' ? failed(failureOfEvent('')) : QUIET;
     if (isDone(frame)) return this.#isOver ? END : failed(this.#hasContent ? BROKEN_OFF : NO_ANSWER);
     const { value } = frame;
-    if (!isObject(value)) return failed(frame.event === 'error' ? failureOfEvent(frame.data) : MALFORMED);
+    if (!isObject(value))
+      return failed(frame.event === 'error' ? failureOfEvent(frame.data) : EVENT_NOT_JSON);
     if (isError(value, frame.event)) return failed(failureOf(value));
     const seen = this.#event(typeOf(value, frame.event), value, frame.text);
     // A failure is written anew.

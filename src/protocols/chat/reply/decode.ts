@@ -8,11 +8,12 @@ import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { keepSource, type ArgumentsPath } from '../../json/raw-json.ts';
 import { decodeAnnotation, pagesBeside } from './citations.ts';
 import { tokensOf } from '../../../canonical/logprobs.ts';
-import { malformed, throwFailure } from '../../shared/failures/provider-error.ts';
+import { throwFailure } from '../../shared/failures/provider-error.ts';
 import { decodeStop, decodeUsage } from './ending.ts';
 import { checkReply, failSilence } from '../relay.ts';
 import { addUnlikeArguments, argumentsText } from '../stream/tool-calls.ts';
 import { reasoningParts, thinkingChunkText } from './reasoning.ts';
+import { NAMELESS_CALL } from '../../../failures.ts';
 
 export function decodeReply(value: unknown, source?: Buffer | string): Reply {
   const { value: body, choice, message, finish } = checkReply(value);
@@ -110,7 +111,7 @@ function decodeCall(item: JsonObject, seed: string): ToolCallPart {
   const custom = isObject(item.custom) ? item.custom : undefined;
   const body = custom ?? (isObject(item.function) ? item.function : {});
   if (typeof body.name !== 'string' || body.name === '') {
-    return throwFailure(malformed('The provider called a tool without a name.'));
+    return throwFailure(NAMELESS_CALL);
   }
   const written = custom ? argumentsText(custom.input) : argumentsText(body.arguments) || '{}';
   const id =

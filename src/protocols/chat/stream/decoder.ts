@@ -8,12 +8,12 @@ import type { StreamDecoder } from '../../interface/stream.ts';
 import { DeltaTemplate } from '../../sse/delta-template.ts';
 import type { Frame } from '../../sse/frame.ts';
 import { failureIn, failureOfStray, strictChunk } from '../lenient.ts';
-import { BROKEN_OFF, failureOf, failureOfEvent, NO_ANSWER } from '../errors.ts';
+import { failureOf, failureOfEvent } from '../errors.ts';
 import { tokensOf } from '../../../canonical/logprobs.ts';
-import { malformed } from '../../shared/failures/provider-error.ts';
 import { decodeStop, failureOfSilence, decodeUsage } from '../reply/ending.ts';
 import { Blocks } from './decoder-blocks.ts';
 import { failureOfFinish, isDone } from '../relay.ts';
+import { NO_ANSWER, BROKEN_OFF, faulty, EVENT_NOT_JSON, NAMELESS_CALL } from '../../../failures.ts';
 
 const NONE: StreamEvent[] = [];
 
@@ -148,7 +148,7 @@ class ChatDecoder implements StreamDecoder {
     const silence = blocks.hasContent() ? undefined : failureOfSilence(this.#finish ?? '');
     if (silence) return this.#fail(silence, out);
     this.#start(out);
-    if (!blocks.finish(out)) return this.#fail(malformed('The provider called a tool without a name.'), out);
+    if (!blocks.finish(out)) return this.#fail(NAMELESS_CALL, out);
     this.#isOver = true;
     const stop = decodeStop({
       finish: this.#finish,
@@ -175,9 +175,10 @@ type Chunk = { value: JsonObject } | { failure: ProviderFailure };
 function readChunk(frame: Frame): Chunk {
   if (frame.event === 'error') return { failure: failureOfEvent(frame.data) };
   const { value } = frame;
-  if (value === undefined) return { failure: malformed('The provider sent a frame that is not JSON.') };
+  if (value === undefined) return { failure: EVENT_NOT_JSON };
   if (Array.isArray(value)) return { failure: failureOf(value) };
-  if (!isObject(value)) return { failure: malformed('The provider sent a frame that is not an object.') };
+  if (!isObject(value))
+    return { failure: faulty('malformed', "the provider's stream holds an event that is not an object") };
   const strict = strictChunk(value);
   const failure = failureIn(strict);
   return failure ? { failure } : { value: strict };

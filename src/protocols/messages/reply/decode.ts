@@ -4,10 +4,12 @@ import type { Reply, ReplyPart } from '../../../canonical/reply.ts';
 import type { ToolCallPart } from '../../../canonical/request.ts';
 import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import { keepSource, mayDiffer, type ArgumentsPath, rawObjectJson } from '../../json/raw-json.ts';
-import { broken, readMessage } from '../relay.ts';
+import { readMessage } from '../relay.ts';
 import { text } from '../wire-types.ts';
 import { decodeCitations } from './citations.ts';
 import { decodeStop, decodeUsage } from './ending.ts';
+import { FailureError } from '../../../errors.ts';
+import { NAMELESS_CALL } from '../../../failures.ts';
 
 /** The arguments stay text; a server that sends text already is taken at its word. */
 export function inputText(input: unknown): string {
@@ -28,7 +30,7 @@ export function callExtra(block: JsonObject): JsonObject | undefined {
 function decodeCall(block: JsonObject, unique: (id: string) => string): ToolCallPart {
   const id = text(block.id) ?? '';
   const name = text(block.name) ?? '';
-  if (name === '') return broken('malformed', 'the provider called a tool without a name');
+  if (name === '') throw new FailureError(NAMELESS_CALL);
   const call: ToolCallPart = {
     type: 'tool_call',
     // One that is missing is made by the encoder.

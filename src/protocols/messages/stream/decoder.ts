@@ -12,7 +12,7 @@ import { Blocks } from './decoder-blocks.ts';
 import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts';
 import { list, text } from '../wire-types.ts';
 import { createSpliceWatch, SPLICED, unfoldStart } from './message-start.ts';
-import { isUnreadable, MALFORMED } from '../relay.ts';
+import { WITHOUT_STOP, isUnreadable } from '../relay.ts';
 import { addUnlikeInputs } from '../reply/decode.ts';
 import {
   decodeStop,
@@ -23,6 +23,7 @@ import {
   toUsage,
   type UsageTally,
 } from '../reply/ending.ts';
+import { faulty, EVENT_NOT_JSON, BROKEN_OFF, NO_ANSWER } from '../../../failures.ts';
 
 const NONE: StreamEvent[] = [];
 const START = ['content_block'];
@@ -81,8 +82,8 @@ class MessagesDecoder implements StreamDecoder {
 
   finish(clean: boolean): StreamEvent[] {
     if (this.#state === 'over') return NONE;
-    if (this.#state === 'init') return this.#fail('empty', 'the provider sent an empty stream');
-    if (!clean || this.#stop === undefined) return this.#fail('truncated', "the provider's stream broke off");
+    if (this.#state === 'init') return this.#failed(NO_ANSWER);
+    if (!clean || this.#stop === undefined) return this.#failed(BROKEN_OFF);
     return this.#end();
   }
 
@@ -90,7 +91,7 @@ class MessagesDecoder implements StreamDecoder {
     this.#template.forget();
     if (frame.event === 'error') return this.#failed(failureOfEvent(frame.data));
     const { value } = frame;
-    if (!isObject(value)) return isUnreadable(frame) ? this.#failed(MALFORMED) : NONE;
+    if (!isObject(value)) return isUnreadable(frame) ? this.#failed(EVENT_NOT_JSON) : NONE;
     keepInputs(value, frame.data);
     const events = this.#dispatch(value, frame.event);
     const [only] = events;
@@ -153,7 +154,7 @@ class MessagesDecoder implements StreamDecoder {
     const events = this.#state === 'init' ? this.#start({}) : [];
     const fault = this.#blocks.push(value, events);
     if (fault === undefined) return events;
-    return [...events, ...this.#fail('malformed', `the provider's stream is broken: ${fault}`)];
+    return [...events, ...this.#failed(faulty('malformed', `the provider's stream is broken: ${fault}`))];
   }
 
   #messageDelta(value: JsonObject): StreamEvent[] {
@@ -171,8 +172,7 @@ class MessagesDecoder implements StreamDecoder {
 
   #end(): StreamEvent[] {
     const stop = this.#stop;
-    if (stop === undefined)
-      return this.#fail('truncated', "the provider's stream ended without a stop reason");
+    if (stop === undefined) return this.#failed(WITHOUT_STOP);
     const events: StreamEvent[] = [];
     this.#blocks.closeAll(events);
     const silence = this.#blocks.hasContent() ? undefined : failureOfSilence(stop.raw ?? '');
@@ -186,10 +186,6 @@ class MessagesDecoder implements StreamDecoder {
     if (losses.length > 0) event.lost = losses;
     events.push(event);
     return events;
-  }
-
-  #fail(reason: string, message: string): StreamEvent[] {
-    return this.#failed({ kind: 'failed', message, reason });
   }
 
   #failed(failure: ProviderFailure): StreamEvent[] {

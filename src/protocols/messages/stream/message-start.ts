@@ -1,9 +1,9 @@
 // The first frame of a stream. Nearly always it holds no content; an answer that was ready at once (programmatic tool calling
 // gives it so) stands in it whole, with its stop.
 import { isObject, type JsonObject } from '../../../canonical/json.ts';
-import type { ProviderFailure } from '../../../errors.ts';
 import { list, text } from '../wire-types.ts';
 import { isStop } from '../reply/ending.ts';
+import { faulty } from '../../../failures.ts';
 
 /** The same content as separate frames: an empty start, the blocks, the stop. */
 export function unfoldStart(value: JsonObject): JsonObject[] {
@@ -32,8 +32,4 @@ export function createSpliceWatch(): (message: unknown) => boolean {
 }
 
 /** Some servers send the start of a message twice; the start of another message means two answers in one stream. */
-export const SPLICED: ProviderFailure = {
-  kind: 'failed',
-  message: "the provider's stream holds a second message",
-  reason: 'malformed',
-};
+export const SPLICED = faulty('malformed', "the provider's stream holds a second message");

@@ -11,10 +11,7 @@ import { failureOf } from '../errors.ts';
 import { toolDirectory } from '../request/tools.ts';
 import { decodeAnnotations } from './citations.ts';
 import { decodeStop, decodeUsage } from './ending.ts';
-
-function broken(reason: string, message: string): never {
-  throw new FailureError({ kind: 'failed', message, reason });
-}
+import { NAMELESS_CALL, EMPTY_ANSWER, faulty } from '../../../failures.ts';
 
 /** Statuses of an answer that is over. Some local servers leave the status out. */
 const OVER: ReadonlySet<JsonValue | undefined> = new Set(['completed', 'incomplete', undefined, null]);
@@ -26,19 +23,21 @@ export function failureOfResponse(response: JsonObject): ProviderFailure | undef
     return failureOf({ error: error ?? 'The provider failed without a message.' });
   }
   if (OVER.has(status)) return undefined;
-  const message = `The provider ended its answer with status ${JSON.stringify(status)?.slice(0, 40)}.`;
-  return { kind: 'failed', reason: 'truncated', message };
+  const shown = JSON.stringify(status)?.slice(0, 40);
+  return faulty('truncated', `the provider ended its answer with status ${shown}`);
 }
 
+const NOT_A_RESPONSE = faulty('malformed', "the provider's answer is not a Response");
+
 export function readResponse(value: unknown): { response: JsonObject; output: JsonValue[] } {
-  if (value === undefined || value === null) return broken('empty', 'The provider sent an empty answer.');
-  if (!isObject(value)) return broken('malformed', "The provider's answer is not a Response.");
+  if (value === undefined || value === null) throw new FailureError(EMPTY_ANSWER);
+  if (!isObject(value)) throw new FailureError(NOT_A_RESPONSE);
   const failure = failureOfResponse(value);
   if (failure !== undefined) throw new FailureError(failure);
   const { output } = value;
-  if (!Array.isArray(output)) return broken('malformed', "The provider's answer is not a Response.");
+  if (!Array.isArray(output)) throw new FailureError(NOT_A_RESPONSE);
   if (value.status !== 'incomplete' && value.status !== 'completed' && output.length === 0)
-    return broken('empty', "The provider's answer has no output and no status.");
+    throw new FailureError(faulty('empty', "the provider's answer has no output and no status"));
   return { response: value, output };
 }
 
@@ -145,15 +144,9 @@ export function argumentsOf(value: JsonValue | undefined): string {
   return stringOf(value);
 }
 
-export const NAMELESS: ProviderFailure = {
-  kind: 'failed',
-  reason: 'malformed',
-  message: 'The provider called a tool without a name.',
-};
-
 function decodeCall(item: JsonObject, unique: (id: string) => string): ToolCallPart {
   const name = stringOf(item.name);
-  if (name === '') throw new FailureError(NAMELESS);
+  if (name === '') throw new FailureError(NAMELESS_CALL);
   const custom = item.type === 'custom_tool_call';
   const id = stringOf(item.call_id) || stringOf(item.id);
   const call: ToolCallPart = {

@@ -6,16 +6,9 @@ import { createUniqueIds } from '../../../canonical/tool-pairing.ts';
 import type { ProviderFailure } from '../../../errors.ts';
 import { tokensOf } from '../../../canonical/logprobs.ts';
 import { decodeAnnotation } from '../reply/citations.ts';
-import {
-  argumentsOf,
-  canonicalName,
-  listOf,
-  NAMELESS,
-  signatureOf,
-  stringOf,
-  SUMMARY_GAP,
-} from '../reply/decode.ts';
+import { argumentsOf, canonicalName, listOf, signatureOf, stringOf, SUMMARY_GAP } from '../reply/decode.ts';
 import type { Content } from '../reply/ending.ts';
+import { NAMELESS_CALL } from '../../../failures.ts';
 
 interface Item {
   type: string;
@@ -181,7 +174,7 @@ export class ItemDecoder {
 
   #beginCall(item: Item, call: JsonObject, out: StreamEvent[]): ProviderFailure | undefined {
     if (item.block !== undefined || item.done) return undefined;
-    if (stringOf(call.name) === '') return NAMELESS;
+    if (stringOf(call.name) === '') return NAMELESS_CALL;
     this.#closeOpen(out);
     this.#hasCalls = true;
     item.block = this.#blocks++;

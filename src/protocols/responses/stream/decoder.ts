@@ -10,24 +10,9 @@ import { failureOf, failureOfEvent, failureOfStray, isError } from '../errors.ts
 import { failureOfResponse, listOf, stringOf } from '../reply/decode.ts';
 import { decodeStop, decodeUsage } from '../reply/ending.ts';
 import { ItemDecoder } from './decoder-items.ts';
+import { EVENT_NOT_JSON, NO_ANSWER, BROKEN_OFF } from '../../../failures.ts';
 
 const NONE: StreamEvent[] = [];
-
-export const BROKEN_OFF: ProviderFailure = {
-  kind: 'failed',
-  reason: 'truncated',
-  message: 'The provider broke off its stream.',
-};
-export const NO_ANSWER: ProviderFailure = {
-  kind: 'failed',
-  reason: 'empty',
-  message: 'The provider ended its stream without an answer.',
-};
-export const MALFORMED: ProviderFailure = {
-  kind: 'failed',
-  reason: 'malformed',
-  message: 'The provider sent an event that is not JSON.',
-};
 
 /** The event's name, which some servers write in its data alone. */
 export function typeOf(value: JsonObject, event: string): string {
@@ -76,7 +61,7 @@ class ResponsesStream implements StreamDecoder {
     if (isDone(frame)) return this.#fail(this.#started ? BROKEN_OFF : NO_ANSWER);
     const value = parsed(frame.data);
     if (value === undefined)
-      return this.#fail(frame.event === 'error' ? failureOfEvent(frame.data) : MALFORMED);
+      return this.#fail(frame.event === 'error' ? failureOfEvent(frame.data) : EVENT_NOT_JSON);
     const out: StreamEvent[] = [];
     if (isError(value, frame.event)) return this.#fail(failureOf(value));
     this.#event(typeOf(value, frame.event), value, out);

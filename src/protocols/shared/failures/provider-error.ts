@@ -338,10 +338,6 @@ function waitInWords(message: string): number | undefined {
   return Math.ceil(wait);
 }
 
-export function malformed(message: string): ProviderFailure {
-  return { kind: 'failed', reason: 'malformed', message };
-}
-
 export function throwFailure(failure: ProviderFailure): never {
   throw new FailureError(failure);
 }
