@@ -21,6 +21,7 @@ const ROOT = [
   'descriptors',
   'loopback',
   'plural',
+  'snake-case',
   'write-batch',
   'folders',
 ];
@@ -44,6 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   descriptors: [],
   loopback: [],
   plural: [],
+  'snake-case': [],
   'write-batch': [],
   folders: [],
   canonical: ROOT,

@@ -1,7 +1,8 @@
 // Writes finished requests to the store, off their path: usage rows in batches, and the items of answers that later requests of the
 // account may refer to. Never a key or a body.
 import { costOf } from '../routing/price.ts';
-import type { UsageRow, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { UsageRow } from '../store/usage-columns.ts';
 import type { Logger } from '../log.ts';
 import { withoutKeys } from '../ids.ts';
 import type { FinishedTrace, Observer } from '../gateway/trace.ts';

@@ -1,9 +1,8 @@
 // Rows that both engines store in the same columns: accounts, keys and tokens of the admin API; and the columns of what is exported.
+import { snakeCase } from '../snake-case.ts';
 import type { AdminScope, AdminToken } from './admin-records.ts';
 import type { Account, Key, KeyPlace, NewKey, Permission, StoredRecord } from './store.ts';
-
-/** A client chooses the model's name, and may choose a long one. */
-export const MAX_MODEL_LENGTH = 256;
+import { USAGE_COLUMNS } from './usage-columns.ts';
 
 export interface AccountRow {
   id: number;
@@ -116,10 +115,8 @@ export function existing<Row>(row: Row | undefined): Row {
   return row;
 }
 
-const columns = (members: string): Record<string, string> =>
-  Object.fromEntries(
-    members.split(' ').map((name) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
-  );
+const columns = (...members: string[]): Record<string, string> =>
+  Object.fromEntries(members.map((member) => [member, snakeCase(member)]));
 
 interface Source {
   table: string;
@@ -129,21 +126,16 @@ interface Source {
 
 /** Where the records of an export are stored, in the order in which they are written: accounts before what belongs to them. */
 export const SOURCES: Readonly<Record<StoredRecord['type'], Source>> = {
-  account: { table: 'accounts', columns: columns('id name tier createdAt') },
-  removed_account: { table: 'removed_accounts', columns: columns('id dataLeft') },
+  account: { table: 'accounts', columns: columns('id', 'name', 'tier', 'createdAt') },
+  removed_account: { table: 'removed_accounts', columns: columns('id', 'dataLeft') },
   key: {
     table: 'keys',
     columns: columns(
-      'id accountId hash prefix label permissions models createdAt lastUsedAt expiresAt revokedAt',
+      ...['id', 'accountId', 'hash', 'prefix', 'label', 'permissions', 'models'],
+      ...['createdAt', 'lastUsedAt', 'expiresAt', 'revokedAt'],
     ),
   },
-  hour: { table: 'hours', columns: columns('accountId hour requests') },
-  usage: {
-    table: 'usage',
-    columns: columns(
-      'at accountId keyId endpoint modelAsked provider model status streamed input cacheRead cacheWrite output reasoning ' +
-        'costUsd firstByteMs durationMs error requestId attempts detail',
-    ),
-  },
+  hour: { table: 'hours', columns: columns('accountId', 'hour', 'requests') },
+  usage: { table: 'usage', columns: columns(...USAGE_COLUMNS.map(({ member }) => member)) },
 };
 export const RECORD_TYPES = Object.keys(SOURCES) as StoredRecord['type'][];

@@ -4,6 +4,7 @@
 import type { Cancellation } from '../cancellation.ts';
 import type { ProtocolName } from '../canonical/request.ts';
 import type { AdminToken, AuditEntry, AuditRow, NewAdminToken } from './admin-records.ts';
+import type { TokenTotals, UsageRow } from './usage-columns.ts';
 
 export type Permission = ProtocolName;
 
@@ -61,39 +62,6 @@ export interface ReplacedKey {
   replaced: Key;
 }
 
-/** How an admitted request ended. `error` is null if it was fully answered. */
-export interface UsageRow {
-  at: number;
-  accountId: number;
-  keyId: string;
-  endpoint: ProtocolName;
-  modelAsked: string;
-  /** null: no target was reached. */
-  provider: string | null;
-  /** The client's name for the model that answered. */
-  model: string | null;
-  status: number;
-  streamed: boolean;
-  /** Tokens. null: unknown; an unknown number is never recorded as 0. */
-  input: number | null;
-  cacheRead: number | null;
-  cacheWrite: number | null;
-  output: number | null;
-  reasoning: number | null;
-  costUsd: number | null;
-  /** Milliseconds. */
-  firstByteMs: number | null;
-  durationMs: number;
-  /** An error kind, `client_closed`, `truncated`, …; null: fully answered. */
-  error: string | null;
-  /** null: an older gateway recorded the request, here and in the next member. */
-  requestId: string | null;
-  /** Targets that were contacted. */
-  attempts: number | null;
-  /** JSON, opaque to the store: what is to be noted of the request (accounts/json.ts). null: nothing. */
-  detail: string | null;
-}
-
 /** Where a request stands in the list of all: by its end, and of those that ended at the same time by its row. */
 export interface RequestPlace {
   at: number;
@@ -134,7 +102,7 @@ export interface RequestIdQuery {
   most?: number;
 }
 
-export interface Totals {
+export interface Totals extends TokenTotals {
   /** By account, hour and day: admissions, of which a crash loses none. By key, model and provider: usage rows. */
   requests: number;
   /** Not fully answered. */
@@ -143,11 +111,6 @@ export interface Totals {
   unknown: number;
   /** Requests whose usage is known but whose cost is not. */
   unpriced: number;
-  /** With cache reads and writes. */
-  inputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  outputTokens: number;
   costUsd: number | null;
   /** Requests in each range of the time to the first byte (usage-sums.ts), whatever their end. */
   firstByte: readonly number[];

@@ -8,7 +8,8 @@ import type { Clock } from '../clock.ts';
 import { makeFolder } from '../folders.ts';
 import type { Logger } from '../log.ts';
 import { reasonOf } from './items/cipher.ts';
-import { StoreError, type Store, type UsageRow } from './store.ts';
+import { StoreError, type Store } from './store.ts';
+import type { UsageRow } from './usage-columns.ts';
 
 const VERSION = 1;
 const MAX_BYTES = 64 * 1024 * 1024;

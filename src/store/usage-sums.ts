@@ -4,6 +4,7 @@
 // admissions have none of these.
 import { DAY_MS, HOUR_MS, isoTime } from '../clock.ts';
 import type { AccountTotals, Grouping, GroupTotals, Totals } from './store.ts';
+import { TOKENS } from './usage-columns.ts';
 
 /** Upper ends of the ranges in milliseconds, not included. The last range has no upper end. Stored sums depend on them. */
 export const FIRST_BYTE_LIMITS: readonly number[] = [
@@ -44,21 +45,41 @@ const BY_MODEL: Kind = { hour: 3, day: 13, name: 'model', provider: 'provider' }
 export const KINDS = [BY_ACCOUNT, BY_KEY, BY_MODEL];
 
 export const FIRST_BYTES = Array.from({ length: FIRST_BYTE_RANGES }, (_, range) => `first_byte_${range}`);
-export const MEASURES = [
-  'errors',
-  'unknown',
-  'unpriced',
-  'priced',
-  'input',
-  'cache_read',
-  'cache_write',
-  'output',
-  'cost_usd',
-];
-export const COUNTS = ['requests', ...MEASURES, ...FIRST_BYTES];
-export const COLUMNS = ['kind', 'at', 'account_id', 'name', 'provider', ...COUNTS].join(', ');
 /** Usage is known: a condition on usage rows. */
 export const KNOWN = 'input IS NOT NULL AND output IS NOT NULL';
+
+/** Numbers of usage rows, by the condition of each. */
+const ROWS = {
+  errors: 'error IS NOT NULL',
+  unknown: `error IS NULL AND NOT (${KNOWN})`,
+  unpriced: `${KNOWN} AND cost_usd IS NULL`,
+  priced: 'cost_usd IS NOT NULL',
+};
+
+export const MEASURES = [...Object.keys(ROWS), ...TOKENS.map(({ name }) => name), 'cost_usd'];
+export const COUNTS = ['requests', ...MEASURES, ...FIRST_BYTES];
+export const COLUMNS = ['kind', 'at', 'account_id', 'name', 'provider', ...COUNTS].join(', ');
+
+/** Aggregates of usage rows, as each engine writes them. */
+interface Aggregates {
+  rows: (condition: string) => string;
+  /** Of the rows whose usage is known. */
+  tokens: (expression: string) => string;
+  cost: string;
+}
+
+/** Selects MEASURES from usage rows. */
+export function measuresOf({ rows, tokens, cost }: Aggregates): string {
+  return [
+    ...Object.entries(ROWS).map(([name, condition]) => `${rows(condition)} AS ${name}`),
+    ...TOKENS.map(
+      ({ name }) => `${tokens(name === 'input' ? ALL_INPUT : `coalesce(${name}, 0)`)} AS ${name}`,
+    ),
+    `${cost} AS cost_usd`,
+  ].join(', ');
+}
+
+const ALL_INPUT = 'input + coalesce(cache_read, 0) + coalesce(cache_write, 0)';
 
 interface Group {
   kind: Kind;
@@ -171,25 +192,32 @@ function nameOf(members: readonly string[], values: readonly Value[]): Record<st
   );
 }
 
-const MEASURED = 1 + MEASURES.length;
 const AT = Object.fromEntries(COUNTS.map((count, index) => [count, index]));
+
+type Counted = Exclude<keyof Totals, 'costUsd' | 'firstByte'>;
+
+/** Where the count of a member stands in COUNTS. */
+const PLACES = [
+  ...(['requests', 'errors', 'unknown', 'unpriced'] as const).map((name) => ({ name, total: name })),
+  ...TOKENS,
+].map(({ name, total }): [Counted, number] => [total, AT[name] ?? -1]);
+
+function eachCount(count: (member: Counted, at: number) => number): Record<Counted, number> {
+  return Object.fromEntries(PLACES.map(([member, at]) => [member, count(member, at)])) as Record<
+    Counted,
+    number
+  >;
+}
 
 /** `row`: the counts in the order of COUNTS, from the position `from` on; none if there is nothing to sum up. */
 function toTotals(row: readonly Value[], from = 0): Totals {
-  const count = (name: string): number => Number(row[from + (AT[name] ?? -1)] ?? 0);
+  const count = (at = -1): number => Number(row[from + at] ?? 0);
   // Without rows, sums are null.
   const isEmpty = (row[from] ?? null) === null;
   return {
-    requests: count('requests'),
-    errors: count('errors'),
-    unknown: count('unknown'),
-    unpriced: count('unpriced'),
-    inputTokens: count('input'),
-    cacheReadTokens: count('cache_read'),
-    cacheWriteTokens: count('cache_write'),
-    outputTokens: count('output'),
-    costUsd: count('priced') > 0 ? count('cost_usd') : null,
-    firstByte: isEmpty ? NO_FIRST_BYTES : (row.slice(from + MEASURED) as number[]),
+    ...eachCount((_, at) => count(at)),
+    costUsd: count(AT['priced']) > 0 ? count(AT['cost_usd']) : null,
+    firstByte: isEmpty ? NO_FIRST_BYTES : (row.slice(from + 1 + MEASURES.length) as number[]),
   };
 }
 
@@ -199,14 +227,7 @@ export function sumOf(all: Iterable<Totals>): Totals {
   const firstByte = [...NO_FIRST_BYTES];
   const sum = { ...NO_USAGE, firstByte };
   for (const totals of all) {
-    sum.requests += totals.requests;
-    sum.errors += totals.errors;
-    sum.unknown += totals.unknown;
-    sum.unpriced += totals.unpriced;
-    sum.inputTokens += totals.inputTokens;
-    sum.cacheReadTokens += totals.cacheReadTokens;
-    sum.cacheWriteTokens += totals.cacheWriteTokens;
-    sum.outputTokens += totals.outputTokens;
+    for (const [member] of PLACES) sum[member] += totals[member];
     if (totals.costUsd !== null) sum.costUsd = (sum.costUsd ?? 0) + totals.costUsd;
     for (let range = 0; range < FIRST_BYTE_RANGES; range += 1) {
       firstByte[range] = (firstByte[range] ?? 0) + (totals.firstByte[range] ?? 0);
@@ -228,17 +249,8 @@ export const totalsByAccount = (found: readonly AccountRows[]): Map<number, Tota
 
 /** What is left of the first if the second is a part of it. */
 export function difference(all: Totals, part: Totals): Totals {
-  const left = (count: Exclude<keyof Totals, 'firstByte' | 'costUsd'>): number =>
-    Math.max(0, all[count] - part[count]);
   return {
-    requests: left('requests'),
-    errors: left('errors'),
-    unknown: left('unknown'),
-    unpriced: left('unpriced'),
-    inputTokens: left('inputTokens'),
-    cacheReadTokens: left('cacheReadTokens'),
-    cacheWriteTokens: left('cacheWriteTokens'),
-    outputTokens: left('outputTokens'),
+    ...eachCount((member) => Math.max(0, all[member] - part[member])),
     costUsd: all.costUsd === null ? null : Math.max(0, all.costUsd - (part.costUsd ?? 0)),
     firstByte: all.firstByte.map((count, range) => Math.max(0, count - (part.firstByte[range] ?? 0))),
   };

@@ -1,7 +1,8 @@
 // What tests of the page in a browser have in common: the browser, the way to a view, a gateway with some history.
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import type { Store, UsageRow } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { createKey } from '../../src/accounts/access.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createIds, createRequestIds } from '../../src/ids.ts';

@@ -6,7 +6,8 @@ import type { RequestDetail } from '../../src/accounts/json.ts';
 import { createIds, createRequestIds } from '../../src/ids.ts';
 import { displayWidth } from '../../src/cli/ui/table.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store, UsageRow } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { usageRow } from '../store/support.ts';
 import { createShell, NOW, type Shell } from './harness.ts';
 

@@ -9,7 +9,7 @@ import { startControl } from '../../src/control/server.ts';
 import type { GatewayStatus } from '../../src/control/calls.ts';
 import { silentLog } from '../../src/log.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { UsageRow } from '../../src/store/store.ts';
+import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { createShell, NOW, temporaryDirectory, type Shell } from './harness.ts';
 
 const HOUR = 3_600_000;

@@ -4,7 +4,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { displayWidth } from '../../src/cli/ui/table.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store, UsageRow } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { createShell, NOW, type Shell } from './harness.ts';
 
 const HOUR = 3_600_000;

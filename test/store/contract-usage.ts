@@ -9,8 +9,8 @@ import {
   type RequestQuery,
   type RequestWindow,
   type Store,
-  type UsageRow,
 } from '../../src/store/store.ts';
+import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { byName, groupedTotals, hourOf, NO_TOTALS, plainSums, usageRows } from './plain-sums.ts';
 import { type Contract, NOTHING_KNOWN, HOUR, newKey, usageRow } from './support.ts';
 

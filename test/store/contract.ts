@@ -3,14 +3,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HOUR_MS } from '../../src/clock.ts';
-import {
-  type Key,
-  type KeyPlace,
-  type NewKey,
-  type Store,
-  type StoredItem,
-  type UsageRow,
-} from '../../src/store/store.ts';
+import { type Key, type KeyPlace, type NewKey, type Store, type StoredItem } from '../../src/store/store.ts';
+import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { groupedTotals } from './plain-sums.ts';
 import { type Contract, HOUR, keyOf, newKey, usageRow } from './support.ts';
 import { recordsContract } from './contract-records.ts';

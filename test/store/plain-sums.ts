@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts';
 import { FIRST_BYTE_LIMITS, NO_FIRST_BYTES } from '../../src/store/usage-sums.ts';
 import type { StoreReader } from '../../src/store/reader.ts';
-import type { Grouping, GroupTotals, Totals, UsageRow } from '../../src/store/store.ts';
+import type { Grouping, GroupTotals, Totals } from '../../src/store/store.ts';
+import type { UsageRow } from '../../src/store/usage-columns.ts';
 
 export const NO_TOTALS: Totals = {
   requests: 0,

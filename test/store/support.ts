@@ -5,13 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
-import {
-  StoreError,
-  type AdmissionKey,
-  type NewKey,
-  type Store,
-  type UsageRow,
-} from '../../src/store/store.ts';
+import { StoreError, type AdmissionKey, type NewKey, type Store } from '../../src/store/store.ts';
+import type { UsageRow } from '../../src/store/usage-columns.ts';
 
 export function temporaryFile(name = 'gateway.db'): string {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-store-'));

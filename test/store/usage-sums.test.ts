@@ -5,7 +5,8 @@ import { readUsage } from '../../src/accounts/usage-report.ts';
 import { HOUR_MS } from '../../src/clock.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
-import { GROUPINGS, type Store, type UsageRow } from '../../src/store/store.ts';
+import { GROUPINGS, type Store } from '../../src/store/store.ts';
+import type { UsageRow } from '../../src/store/usage-columns.ts';
 import { HOUR, newKey, usageRow, admit, opened, temporaryFile } from './support.ts';
 import { byName, groupedTotals, plainSums, usageRows } from './plain-sums.ts';
 

@@ -2,6 +2,7 @@
 // a member's name in snake_case. Members that `models` or `prompt_cache` set are not flags.
 import { EFFORTS } from '../../canonical/request.ts';
 import type { Traits } from '../../canonical/traits.ts';
+import { snakeCase } from '../../snake-case.ts';
 import { suggest } from '../did-you-mean.ts';
 import type { Rule } from './scalars.ts';
 import { choice, text, TRUTH, whole } from './scalars.ts';
@@ -96,10 +97,6 @@ export function readFlag(name: string, value: unknown): { traits: Partial<Traits
   const read = reader(value);
   if (read === undefined) return { fault: `${wrong}; ${right}` };
   return { traits: { [member]: read } };
-}
-
-function snakeCase(member: string): string {
-  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function list<T extends string>(right: string, is: (text: string) => text is T): Rule<readonly T[]> {

@@ -4,6 +4,7 @@ import type { Cancellation } from '../../cancellation.ts';
 import { RECORD_TYPES, SOURCES } from '../rows.ts';
 import type { AuditEntry } from '../admin-records.ts';
 import type { Permission, StoredRecord } from '../store.ts';
+import { FLAGS } from '../usage-columns.ts';
 import { prepareAdmin } from './admin.ts';
 import type { Db, Driver } from './driver.ts';
 import { storeError } from './errors.ts';
@@ -42,10 +43,14 @@ const FORMS: Readonly<Record<StoredRecord['type'], Form>> = {
   hour: { order: 'account_id, hour' },
   usage: {
     order: 'id',
-    read: { streamed: (value) => value === 1 },
-    write: { streamed: (value) => (value === true ? 1 : 0) },
+    read: forFlags((value) => value === 1),
+    write: forFlags((value) => (value === true ? 1 : 0)),
   },
 };
+
+function forFlags<Convert>(convert: Convert): Record<string, Convert> {
+  return Object.fromEntries(FLAGS.map((member) => [member, convert]));
+}
 
 /** Batches of all records, as of the moment of the first. Rejects with StoreError. */
 export async function* exportRecords(driver: Driver, file: string): AsyncGenerator<StoredRecord[]> {

@@ -1,5 +1,6 @@
 // The file of `gateway export`: JSON lines. The first line names the format, the last one holds the counts; between them stands one
 // record a line, with the members of StoredRecord in snake case.
+import { SOURCES } from '../../../store/rows.ts';
 import type { StoredRecord } from '../../../store/store.ts';
 import { CliError } from '../../../cli-error.ts';
 import { createOwners, MEMBERS } from './members.ts';
@@ -10,16 +11,9 @@ export type Counts = Record<StoredRecord['type'], number>;
 
 export const noCounts = (): Counts => ({ account: 0, removed_account: 0, key: 0, hour: 0, usage: 0 });
 
-const camel = (name: string): string =>
-  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-
-/** Member of the record by member of the line, once for each type. */
-const NAMES = Object.fromEntries(
-  Object.entries(MEMBERS).map(([type, members]) => [
-    type,
-    Object.keys(members).map((name) => [name, camel(name)] as const),
-  ]),
-);
+/** Members of a record, and of its line. */
+const columnsOf = (type: StoredRecord['type']): [member: string, name: string][] =>
+  Object.entries(SOURCES[type].columns);
 
 /** The lines of an export. `counts` grows with them. */
 export async function* exportLines(
@@ -36,7 +30,7 @@ function lineOf(record: StoredRecord, counts: Counts): string {
   counts[record.type] += 1;
   const line: Record<string, unknown> = { type: record.type };
   const members = new Map<string, unknown>(Object.entries(record));
-  for (const [name, member] of NAMES[record.type] ?? []) line[name] = members.get(member);
+  for (const [member, name] of columnsOf(record.type)) line[name] = members.get(member);
   return `${JSON.stringify(line)}\n`;
 }
 
@@ -114,7 +108,7 @@ function recordOf(line: Record<string, unknown>, fault: Fault): StoredRecord {
   const members = Object.hasOwn(MEMBERS, type) ? MEMBERS[type as StoredRecord['type']] : undefined;
   if (members === undefined) throw fault(`unknown type ${JSON.stringify(line['type'])}`);
   const record: Record<string, unknown> = { type };
-  for (const [name, member] of NAMES[type] ?? []) {
+  for (const [member, name] of columnsOf(type as StoredRecord['type'])) {
     const rule = members[name];
     if (rule?.fits(line[name]) !== true)
       throw fault(`${type}.${name} is missing or not right: ${rule?.right ?? 'nothing'} is expected`);

@@ -3,8 +3,8 @@
 import { nameFault } from '../../../accounts/json.ts';
 import { PROTOCOL_NAMES } from '../../../canonical/request.ts';
 import { HOUR_MS } from '../../../clock.ts';
-import { MAX_MODEL_LENGTH } from '../../../store/rows.ts';
 import type { StoredRecord } from '../../../store/store.ts';
+import { MAX_MODEL_LENGTH, USAGE_COLUMNS, type UsageKind } from '../../../store/usage-columns.ts';
 
 interface Rule {
   fits: (value: unknown) => boolean;
@@ -67,6 +67,22 @@ const detail = rule('the JSON of an object', (value) => {
   }
 });
 
+/** Of the columns of usage. */
+const OF_KIND: Readonly<Record<UsageKind, Rule>> = {
+  time,
+  account: accountNumber,
+  key: keyId,
+  protocol: rule(`one of ${PROTOCOL_NAMES.join(', ')}`, protocol),
+  model,
+  name: word,
+  status: rule('a status of HTTP', (value) => isWhole(value, 100, 999)),
+  flag: rule('true or false', (value) => typeof value === 'boolean'),
+  count,
+  number,
+  request: matching('the ID of a request', /^\w{1,64}$/),
+  json: detail,
+};
+
 /** By type of record, as the file names them. */
 export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<string, Rule>>>> = {
   account: { id: accountNumber, name, tier: word, created_at: time },
@@ -85,29 +101,12 @@ export const MEMBERS: Readonly<Record<StoredRecord['type'], Readonly<Record<stri
     revoked_at: optional(time),
   },
   hour: { account_id: accountNumber, hour, requests: count },
-  usage: {
-    at: time,
-    account_id: accountNumber,
-    key_id: keyId,
-    endpoint: rule(`one of ${PROTOCOL_NAMES.join(', ')}`, protocol),
-    model_asked: model,
-    provider: optional(word),
-    model: optional(model),
-    status: rule('a status of HTTP', (value) => isWhole(value, 100, 999)),
-    streamed: rule('true or false', (value) => typeof value === 'boolean'),
-    input: optional(count),
-    cache_read: optional(count),
-    cache_write: optional(count),
-    output: optional(count),
-    reasoning: optional(count),
-    cost_usd: optional(number),
-    first_byte_ms: optional(number),
-    duration_ms: number,
-    error: optional(word),
-    request_id: optional(matching('the ID of a request', /^\w{1,64}$/)),
-    attempts: optional(count),
-    detail: optional(detail),
-  },
+  usage: Object.fromEntries(
+    USAGE_COLUMNS.map(({ name, kind, nullable }) => [
+      name,
+      nullable ? optional(OF_KIND[kind]) : OF_KIND[kind],
+    ]),
+  ),
 };
 
 /** Accounts stand before what belongs to them, so a record is checked when it is read. */

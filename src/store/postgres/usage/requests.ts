@@ -1,6 +1,5 @@
 // Usage rows as single requests: the last ones, or one by its id. Both follow the index of times, the only one. What no index answers
 // looks at rows one by one, so the caller says how many.
-import type { ProtocolName } from '../../../canonical/request.ts';
 import type {
   RequestIdQuery,
   RequestPlace,
@@ -8,13 +7,8 @@ import type {
   RequestWindow,
   StoredRequest,
 } from '../../store.ts';
+import { REQUEST } from '../../usage-columns.ts';
 import type { Connection, Value } from '../connection.ts';
-
-const REQUEST_COLUMNS = `
-  id AS "rowId", at, account_id AS "accountId", (SELECT name FROM accounts WHERE id = account_id) AS account, key_id AS "keyId",
-  endpoint, model_asked AS "modelAsked", provider, model, status, streamed, input, cache_read AS "cacheRead",
-  cache_write AS "cacheWrite", output, reasoning, cost_usd AS "costUsd", first_byte_ms AS "firstByteMs",
-  duration_ms AS "durationMs", error, request_id AS "requestId", attempts, detail`;
 
 type Filters = Omit<RequestQuery, 'limit'>;
 
@@ -35,26 +29,24 @@ function conditionsOf(filters: Filters, add: (value: Value) => string): string[]
   return conditions;
 }
 
-type Row = StoredRequest & { endpoint: ProtocolName };
-
 export function createRequests(connection: Connection) {
-  function newestFirst<Found>(columns: string, filters: Filters, more: [limit: number, offset: number]) {
+  function newestFirst<Found>(select: string, filters: Filters, more: [limit: number, offset: number]) {
     const values: Value[] = [...more];
     const conditions = conditionsOf(filters, (value) => `$${values.push(value)}`);
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-    const text = `SELECT ${columns} FROM usage ${where} ORDER BY at DESC, id DESC LIMIT $1 OFFSET $2`;
+    const text = `${select} FROM usage ${where} ORDER BY at DESC, id DESC LIMIT $1 OFFSET $2`;
     return connection.read<Found>({ text }, ...values);
   }
 
   return {
     listRequests: ({ limit, ...filters }: RequestQuery): Promise<StoredRequest[]> =>
-      newestFirst<Row>(REQUEST_COLUMNS, filters, [limit, 0]),
+      newestFirst<StoredRequest>(REQUEST, filters, [limit, 0]),
     passRequests: async (window: RequestWindow, count: number): Promise<RequestPlace | undefined> =>
-      (await newestFirst<RequestPlace>('at, id AS "rowId"', window, [1, count - 1]))[0],
+      (await newestFirst<RequestPlace>('SELECT at, id AS "rowId"', window, [1, count - 1]))[0],
     findRequests: ({ from, until, prefix, limit, most }: RequestIdQuery): Promise<StoredRequest[]> =>
-      connection.read<Row>(
+      connection.read<StoredRequest>(
         {
-          text: `SELECT ${REQUEST_COLUMNS}
+          text: `${REQUEST}
             FROM (SELECT * FROM usage WHERE at >= $1 AND at <= $2 ORDER BY at, id LIMIT $5) AS looked
             WHERE starts_with(request_id, $3) ORDER BY at, id LIMIT $4`,
         },

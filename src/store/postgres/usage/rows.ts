@@ -1,8 +1,8 @@
 // Usage rows: written in batches, each once, with the sums of their hours and days, and deleted in small steps. A commit of usage does
 // not wait for the disk: a crash of the server may take the last rows, and no admission.
 import { randomUUID } from 'node:crypto';
-import { MAX_MODEL_LENGTH } from '../../rows.ts';
-import type { Batch, UsageRow } from '../../store.ts';
+import type { Batch } from '../../store.ts';
+import { USAGE_COLUMNS, USAGE_NAMES, valueOf, type UsageKind, type UsageRow } from '../../usage-columns.ts';
 import { hourOf } from '../../usage-sums.ts';
 import type { Connection } from '../connection.ts';
 import { storable } from '../transfer.ts';
@@ -12,17 +12,12 @@ const PRUNE_STEP = 5000;
 /** How long a process that does not reach the database may hold back a batch. */
 const WRITERS_KEPT_MS = 30 * 86_400_000;
 
-const TYPES: Readonly<Record<string, string>> = {
-  ...{ at: 'bigint', account_id: 'bigint', key_id: 'text', endpoint: 'text', model_asked: 'text' },
-  ...{ provider: 'text', model: 'text', status: 'integer', streamed: 'boolean', input: 'bigint' },
-  ...{ cache_read: 'bigint', cache_write: 'bigint', output: 'bigint', reasoning: 'bigint' },
-  ...{ cost_usd: 'double precision', first_byte_ms: 'double precision', duration_ms: 'double precision' },
-  ...{ error: 'text', request_id: 'text', attempts: 'integer', detail: 'text' },
+const TYPES: Readonly<Record<UsageKind, string>> = {
+  ...{ time: 'bigint', account: 'bigint', key: 'text', protocol: 'text', model: 'text', name: 'text' },
+  ...{ status: 'integer', flag: 'boolean', count: 'bigint', number: 'double precision' },
+  ...{ request: 'text', json: 'text' },
 };
-const COLUMNS = Object.keys(TYPES).join(', ');
-const TYPED = Object.entries(TYPES)
-  .map(([name, type]) => `${name} ${type}`)
-  .join(', ');
+const TYPED = USAGE_COLUMNS.map(({ name, kind }) => `${name} ${TYPES[kind]}`).join(', ');
 
 /** $1, $2: who writes, and the number of the batch; a batch that was written before changes nothing. $3: the rows as JSON. */
 const RECORD = {
@@ -37,7 +32,7 @@ const RECORD = {
       RETURNING batch
     ),
     new_rows AS MATERIALIZED (SELECT r.* FROM batch, json_to_recordset($3::json) AS r (${TYPED})),
-    recorded AS (INSERT INTO usage (${COLUMNS}) SELECT ${COLUMNS} FROM new_rows),
+    recorded AS (INSERT INTO usage (${USAGE_NAMES}) SELECT ${USAGE_NAMES} FROM new_rows),
     uses AS MATERIALIZED (SELECT key_id, max(at) AS at FROM new_rows GROUP BY key_id),
     locked AS MATERIALIZED (
       SELECT keys.id FROM keys WHERE id IN (SELECT key_id FROM uses) ORDER BY id FOR NO KEY UPDATE
@@ -89,27 +84,10 @@ export function createUsage(connection: Connection) {
 }
 
 function toTableRow(row: UsageRow): Record<string, string | number | boolean | null> {
-  return {
-    at: row.at,
-    account_id: row.accountId,
-    key_id: row.keyId,
-    endpoint: row.endpoint,
-    model_asked: storable(row.modelAsked.slice(0, MAX_MODEL_LENGTH)),
-    provider: row.provider,
-    model: row.model === null ? null : storable(row.model.slice(0, MAX_MODEL_LENGTH)),
-    status: row.status,
-    streamed: row.streamed,
-    input: row.input,
-    cache_read: row.cacheRead,
-    cache_write: row.cacheWrite,
-    output: row.output,
-    reasoning: row.reasoning,
-    cost_usd: row.costUsd,
-    first_byte_ms: row.firstByteMs,
-    duration_ms: row.durationMs,
-    error: row.error,
-    request_id: row.requestId,
-    attempts: row.attempts,
-    detail: row.detail === null ? null : storable(row.detail),
-  };
+  return Object.fromEntries(
+    USAGE_COLUMNS.map((column) => {
+      const value = valueOf(row, column);
+      return [column.name, typeof value === 'string' ? storable(value) : value];
+    }),
+  );
 }

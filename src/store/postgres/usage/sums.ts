@@ -11,6 +11,7 @@ import {
   hourOf,
   hourTotals,
   KINDS,
+  measuresOf,
   KNOWN,
   reportOf,
   totalsByAccount,
@@ -27,7 +28,11 @@ const sum = (count: string): string => `sum(${count})${count === 'cost_usd' ? ''
 const SUMS = COUNTS.map((count) => `${sum(count)} AS ${count}`).join(', ');
 const ADD = COUNTS.map((count) => `${count} = usage_sums.${count} + excluded.${count}`).join(', ');
 
-const ifKnown = (tokens: string): string => `coalesce(sum(${tokens}) FILTER (WHERE ${KNOWN}), 0)::bigint`;
+const MEASURED = measuresOf({
+  rows: (condition) => `count(*) FILTER (WHERE ${condition})`,
+  tokens: (expression) => `coalesce(sum(${expression}) FILTER (WHERE ${KNOWN}), 0)::bigint`,
+  cost: 'coalesce(sum(cost_usd), 0)',
+});
 const firstByte = (range: number): string => {
   const from = FIRST_BYTE_LIMITS[range - 1];
   const to = FIRST_BYTE_LIMITS[range];
@@ -42,11 +47,7 @@ const firstByte = (range: number): string => {
 /** Sums of usage rows by hour, with the columns of every kind. */
 const sumsOfRows = (rows: string): string => `
   SELECT at - at % ${HOUR_MS} AS at, account_id, key_id, coalesce(provider, '') AS provider, coalesce(model, '') AS model,
-    count(*) AS requests, count(error) AS errors, count(*) FILTER (WHERE error IS NULL AND NOT (${KNOWN})) AS unknown,
-    count(*) FILTER (WHERE ${KNOWN} AND cost_usd IS NULL) AS unpriced, count(cost_usd) AS priced,
-    ${ifKnown('input + coalesce(cache_read, 0) + coalesce(cache_write, 0)')} AS input,
-    ${ifKnown('coalesce(cache_read, 0)')} AS cache_read, ${ifKnown('coalesce(cache_write, 0)')} AS cache_write,
-    ${ifKnown('output')} AS output, coalesce(sum(cost_usd), 0) AS cost_usd,
+    count(*) AS requests, ${MEASURED},
     ${FIRST_BYTES.map((_, range) => firstByte(range)).join(', ')}
   FROM ${rows} GROUP BY 1, 2, 3, 4, 5`;
 

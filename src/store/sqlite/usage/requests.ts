@@ -2,7 +2,6 @@
 // have the row's id. What no index answers looks at rows one by one, so the caller says how many.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Statement } from 'better-sqlite3';
-import type { ProtocolName } from '../../../canonical/request.ts';
 import type {
   RequestIdQuery,
   RequestPlace,
@@ -10,39 +9,19 @@ import type {
   RequestWindow,
   StoredRequest,
 } from '../../store.ts';
+import { REQUEST } from '../../usage-columns.ts';
 import type { Connection } from '../connection.ts';
 import type { Db } from '../driver.ts';
 
 /** Rows that a search by id looks at in one turn of the event loop: a few milliseconds. */
 const FIND_STEP = 10_000;
 
-interface RequestRow {
-  id: number;
-  at: number;
-  account_id: number;
-  account: string | null;
-  key_id: string;
-  endpoint: ProtocolName;
-  model_asked: string;
-  provider: string | null;
-  model: string | null;
-  status: number;
-  streamed: number;
-  input: number | null;
-  cache_read: number | null;
-  cache_write: number | null;
-  output: number | null;
-  reasoning: number | null;
-  cost_usd: number | null;
-  first_byte_ms: number | null;
-  duration_ms: number;
-  error: string | null;
-  request_id: string | null;
-  attempts: number | null;
-  detail: string | null;
-}
+/** Flags are numbers. */
+type RequestRow = {
+  [Member in keyof StoredRequest]: StoredRequest[Member] extends boolean ? number : StoredRequest[Member];
+};
 
-const SELECT = 'SELECT *, (SELECT name FROM accounts WHERE id = account_id) AS account FROM usage';
+const SELECT = `${REQUEST} FROM usage`;
 
 const FILTERS = {
   since: 'at >= @since',
@@ -72,28 +51,26 @@ function valuesOf({ since, before, downTo, accountId, model }: Omit<RequestQuery
 }
 
 export function prepareRequests(db: Db) {
-  const statements = new Map<string, Statement<[object], RequestRow>>();
-  const all = (sql: string, values: object): RequestRow[] => {
-    const statement = statements.get(sql) ?? db.prepare<[object], RequestRow>(sql);
+  const statements = new Map<string, Statement<[object]>>();
+  const all = <Row>(sql: string, values: object): Row[] => {
+    const statement = statements.get(sql) ?? db.prepare<[object]>(sql);
     statements.set(sql, statement);
-    return statement.all(values);
+    return statement.all(values) as Row[];
   };
   return {
     list: (query: RequestQuery): StoredRequest[] =>
-      all(`${SELECT} ${whereOf(query)} ORDER BY at DESC, id DESC LIMIT @limit`, {
+      all<RequestRow>(`${SELECT} ${whereOf(query)} ORDER BY at DESC, id DESC LIMIT @limit`, {
         ...valuesOf(query),
         limit: query.limit,
       }).map(toRequest),
     passed: (window: RequestWindow, count: number): RequestPlace | undefined =>
-      all(`SELECT at, id FROM usage ${whereOf(window)} ORDER BY at DESC, id DESC LIMIT 1 OFFSET @skipped`, {
-        ...valuesOf(window),
-        skipped: count - 1,
-      }).map(placeOf)[0],
+      all<RequestPlace>(
+        `SELECT at, id AS "rowId" FROM usage ${whereOf(window)} ORDER BY at DESC, id DESC LIMIT 1 OFFSET @skipped`,
+        { ...valuesOf(window), skipped: count - 1 },
+      )[0],
     find: prepareFind(db),
   };
 }
-
-const placeOf = ({ at, id }: { at: number; id: number }): RequestPlace => ({ at, rowId: id });
 
 interface Span {
   from: number;
@@ -142,29 +119,5 @@ export async function findRequests(
 }
 
 function toRequest(row: RequestRow): StoredRequest {
-  return {
-    rowId: row.id,
-    at: row.at,
-    accountId: row.account_id,
-    account: row.account,
-    keyId: row.key_id,
-    endpoint: row.endpoint,
-    modelAsked: row.model_asked,
-    provider: row.provider,
-    model: row.model,
-    status: row.status,
-    streamed: row.streamed === 1,
-    input: row.input,
-    cacheRead: row.cache_read,
-    cacheWrite: row.cache_write,
-    output: row.output,
-    reasoning: row.reasoning,
-    costUsd: row.cost_usd,
-    firstByteMs: row.first_byte_ms,
-    durationMs: row.duration_ms,
-    error: row.error,
-    requestId: row.request_id,
-    attempts: row.attempts,
-    detail: row.detail,
-  };
+  return { ...row, streamed: row.streamed === 1 };
 }

@@ -1,6 +1,6 @@
 // Usage rows: written in batches, added to the sums of their hours and days, deleted in small steps.
-import { MAX_MODEL_LENGTH } from '../../rows.ts';
-import type { Batch, UsageRow } from '../../store.ts';
+import type { Batch } from '../../store.ts';
+import { USAGE_COLUMNS, USAGE_NAMES, valueOf, type UsageRow } from '../../usage-columns.ts';
 import { hourOf } from '../../usage-sums.ts';
 import { inSteps } from '../background.ts';
 import type { Connection } from '../connection.ts';
@@ -9,9 +9,7 @@ import { prepareUsageSums } from './sums.ts';
 
 export function prepareUsage(db: Db, touchKey: (id: string, at: number) => void) {
   const insert = db.prepare(
-    `INSERT INTO usage (at, account_id, key_id, endpoint, model_asked, provider, model, status, streamed, input,
-       cache_read, cache_write, output, reasoning, cost_usd, first_byte_ms, duration_ms, error, request_id, attempts, detail)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO usage (${USAGE_NAMES}) VALUES (${USAGE_COLUMNS.map(() => '?').join(', ')})`,
   );
   const sums = prepareUsageSums(db);
   const claim = db.prepare<[writer: string, number: number, at: number]>(
@@ -68,29 +66,10 @@ function preparePrune(db: Db) {
 
 /** Values by position, because the driver binds named values more slowly. */
 function valuesOf(row: UsageRow): (string | number | null)[] {
-  return [
-    row.at,
-    row.accountId,
-    row.keyId,
-    row.endpoint,
-    row.modelAsked.slice(0, MAX_MODEL_LENGTH),
-    row.provider,
-    row.model?.slice(0, MAX_MODEL_LENGTH) ?? null,
-    row.status,
-    row.streamed ? 1 : 0,
-    row.input,
-    row.cacheRead,
-    row.cacheWrite,
-    row.output,
-    row.reasoning,
-    row.costUsd,
-    row.firstByteMs,
-    row.durationMs,
-    row.error,
-    row.requestId,
-    row.attempts,
-    row.detail,
-  ];
+  return USAGE_COLUMNS.map((column) => {
+    const value = valueOf(row, column);
+    return typeof value === 'boolean' ? Number(value) : value;
+  });
 }
 
 type UsageConnection = Connection<{ usage: ReturnType<typeof prepareUsage> }>;

@@ -15,6 +15,7 @@ import {
   MEASURES,
   accountTotals,
   hourTotals,
+  measuresOf,
   reportOf,
   totalsByAccount,
   totalsOf,
@@ -34,7 +35,11 @@ const ADD = COUNTS.map((count) => `${count} = ${count} + excluded.${count}`).joi
 
 const RANGE = `CASE ${FIRST_BYTE_LIMITS.map((limit, range) => `WHEN first_byte_ms < ${limit} THEN ${range}`).join(' ')}
   WHEN first_byte_ms IS NOT NULL THEN ${FIRST_BYTE_LIMITS.length} END`;
-const ifKnown = (tokens: string): string => `coalesce(sum(iif(${KNOWN}, ${tokens}, 0)), 0)`;
+const MEASURED = measuresOf({
+  rows: (condition) => `sum(${condition})`,
+  tokens: (expression) => `coalesce(sum(iif(${KNOWN}, ${expression}, 0)), 0)`,
+  cost: 'total(cost_usd)',
+});
 
 /** Usage rows in the form of sums by hour, with the columns of every kind. */
 const sumsOfRows = (condition: string): string => `
@@ -42,11 +47,7 @@ const sumsOfRows = (condition: string): string => `
     ${FIRST_BYTES.map((name, range) => `iif(first_byte = ${range}, requests, 0) AS ${name}`).join(', ')}
   FROM (
     SELECT at - at % ${HOUR_MS} AS hour, account_id, key_id, coalesce(provider, '') AS provider, coalesce(model, '') AS model,
-      ${RANGE} AS first_byte, count(*) AS requests, sum(error IS NOT NULL) AS errors,
-      sum(error IS NULL AND NOT (${KNOWN})) AS unknown, sum(${KNOWN} AND cost_usd IS NULL) AS unpriced,
-      count(cost_usd) AS priced, ${ifKnown('input + coalesce(cache_read, 0) + coalesce(cache_write, 0)')} AS input,
-      ${ifKnown('coalesce(cache_read, 0)')} AS cache_read, ${ifKnown('coalesce(cache_write, 0)')} AS cache_write,
-      ${ifKnown('output')} AS output, total(cost_usd) AS cost_usd
+      ${RANGE} AS first_byte, count(*) AS requests, ${MEASURED}
     FROM usage WHERE ${condition} GROUP BY 1, 2, 3, 4, 5, 6
   )`;
 
