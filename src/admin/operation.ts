@@ -18,7 +18,7 @@ import type { Connect } from './schemas.ts';
 import type { Sessions } from './sessions.ts';
 
 /** What a tool's settings name: the URL and the model. */
-export interface ConnectTarget {
+interface ConnectTarget {
   /** Without a version. */
   url: string;
   model: string;
@@ -30,7 +30,7 @@ export interface ConnectTarget {
 }
 
 /** The settings and steps of one tool. */
-export type ConnectFacts = z.output<typeof Connect>['tools'][number];
+type ConnectFacts = z.output<typeof Connect>['tools'][number];
 
 /** What operations read and change. */
 export interface AdminParts {

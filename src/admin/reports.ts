@@ -17,13 +17,13 @@ import { createTurns, type Asker } from './turns.ts';
 
 type Window = Omit<UsageWindow, 'dayOf'>;
 
-export interface UsageQuery {
+interface UsageQuery {
   window: Window;
   /** Whose usage is listed. `limit` null: there is none. */
   accounts: readonly { account: Account; limit: number | null }[];
 }
 
-export interface SummaryQuery {
+interface SummaryQuery {
   window: Window & { by: Grouping };
 }
 

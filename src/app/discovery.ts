@@ -59,6 +59,17 @@ interface Fact {
   asking: Promise<void> | undefined;
 }
 
+/** Resolves when the work is done, or after this time. */
+function atMost(ms: number, work: Promise<unknown>, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, resolve);
+    void work.then(() => {
+      cancel();
+      resolve();
+    });
+  });
+}
+
 export function createDiscovery(options: Options): Discovery {
   const { routing, clock, state, peers, candidates = LOCAL_CANDIDATES } = options;
   const facts = new Map<string, Fact>();
@@ -92,14 +103,7 @@ export function createDiscovery(options: Options): Discovery {
   }
 
   function askOf(chosen: readonly Fact[], mostMs: number): Promise<void> {
-    const all = Promise.all(chosen.map(ask)).then(() => undefined);
-    return new Promise((resolve) => {
-      const cancel = clock.after(mostMs, resolve);
-      void all.then(() => {
-        cancel();
-        resolve();
-      });
-    });
+    return atMost(mostMs, Promise.all(chosen.map(ask)), clock);
   }
 
   async function search(): Promise<void> {

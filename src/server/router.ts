@@ -20,6 +20,7 @@ import {
 } from './routes.ts';
 import { isIP } from 'node:net';
 import { isLoopback } from '../loopback.ts';
+import { percentDecoded } from '../percent.ts';
 
 export type Route =
   | { name: 'generate'; protocol: Protocol; relayedPath?: string }
@@ -138,7 +139,7 @@ export function answer(
 
 function modelAt(path: string): PathEntry | undefined {
   if (!path.startsWith(MODEL) || path === MODEL) return undefined;
-  return { route: { name: 'model', id: decoded(path.slice(MODEL.length)) }, methods: READ };
+  return { route: { name: 'model', id: percentDecoded(path.slice(MODEL.length)) }, methods: READ };
 }
 
 /** `/v1/responses/ID` and what stands below it, of protocols whose answers are stored. */
@@ -148,7 +149,7 @@ function storedAt(path: string): PathEntry | undefined {
     const below = `/v1${own}/`;
     if (stored === undefined || !path.startsWith(below)) continue;
     const isInput = path.endsWith(stored.inputPath);
-    const id = decoded(
+    const id = percentDecoded(
       isInput ? path.slice(below.length, -stored.inputPath.length) : path.slice(below.length),
     );
     if (id === '' || id.includes('/') || RESERVED.has(id)) continue;
@@ -163,14 +164,6 @@ function storedAt(path: string): PathEntry | undefined {
 
 /** Words of other services' paths that no answer has for an id. */
 const RESERVED: ReadonlySet<string> = new Set(['cancel']);
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
 
 const MOST_SHOWN = 200;
 

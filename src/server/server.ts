@@ -13,7 +13,7 @@ import { ClientRequest } from './client-request.ts';
 import { createConnections, type Connections } from './connections.ts';
 import { createHostCheck, hasNoHost, HEALTH, hostOf, type HostCheck, answer, route } from './router.ts';
 
-export interface Listening {
+interface Listening {
   /** Addresses in the order of the configuration. */
   hosts: string[];
   port: number;

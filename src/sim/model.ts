@@ -255,7 +255,7 @@ const ID_PREFIX = { chat: 'call_', messages: 'toolu_', responses: 'call_' } as c
   string
 >;
 
-export function toolCallsFor(request: GenerationRequest, prompt: Prompt): ToolCallPart[] {
+function toolCallsFor(request: GenerationRequest, prompt: Prompt): ToolCallPart[] {
   const chosen = chooseTools(request, prompt);
   const single = request.parallelToolCalls === false || request.legacyFunctions === true;
   return (single ? chosen.slice(0, 1) : chosen).map((tool, index) =>

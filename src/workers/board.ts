@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { SharedHealth } from '../routing/health.ts';
 import type { Shared } from './channel.ts';
 
-export interface Board {
+interface Board {
   set(shared: Shared): void;
   remove(topic: Shared['topic']): void;
   values(): Shared[];

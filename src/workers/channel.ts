@@ -79,6 +79,18 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
+async function answerOf(call: Message & { kind: 'call' }, calls: Calls): Promise<Message> {
+  const { id, name, body } = call;
+  try {
+    const handle = calls[name];
+    if (handle === undefined) throw new ControlError(404, `there is no ${name}`);
+    return { kind: 'result', id, value: await handle(body) };
+  } catch (error) {
+    const status = error instanceof ControlError ? error.status : 500;
+    return { kind: 'fault', id, status, message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
 export function createChannel(wire: Wire, calls: Calls, streams: Streams = {}): Channel {
   const waiting = new Map<number, Waiting>();
   const listeners = new Map<number, (event: unknown) => void>();
@@ -90,17 +102,6 @@ export function createChannel(wire: Wire, calls: Calls, streams: Streams = {}): 
     if (!ended) wire.send(message);
   };
 
-  async function answer(id: number, name: string, body: unknown): Promise<void> {
-    try {
-      const handle = calls[name];
-      if (handle === undefined) throw new ControlError(404, `there is no ${name}`);
-      send({ kind: 'result', id, value: await handle(body) });
-    } catch (error) {
-      const status = error instanceof ControlError ? error.status : 500;
-      send({ kind: 'fault', id, status, message: error instanceof Error ? error.message : String(error) });
-    }
-  }
-
   function settle(id: number): Waiting | undefined {
     const found = waiting.get(id);
     waiting.delete(id);
@@ -110,7 +111,7 @@ export function createChannel(wire: Wire, calls: Calls, streams: Streams = {}): 
   function receive(message: Message): void {
     switch (message.kind) {
       case 'call':
-        void answer(message.id, message.name, message.body);
+        void answerOf(message, calls).then(send);
         break;
       case 'result':
         settle(message.id)?.resolve(message.value);

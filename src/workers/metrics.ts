@@ -1,7 +1,7 @@
 // The metrics of all workers as one page. Prometheus needs each worker's counters as series of their own, so each sample gets the label
 // `worker`. A counter never falls: what a worker counted until it ended stays in the counters of its number.
 
-export interface Metrics {
+interface Metrics {
   /** Adds a page of a process. Of processes with one number, the newest comes last. */
   add(worker: number, pid: number, page: string): void;
   /** To be called when a process has ended. `page`: its last one, or empty. */

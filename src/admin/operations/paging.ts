@@ -40,7 +40,7 @@ export function decodeCursor<Item, Place extends z.ZodTuple>(
   throw new Problem(400, 'invalid_cursor', 'this cursor is not one that the list gave; begin without one');
 }
 
-export interface PageQuery {
+interface PageQuery {
   limit: number;
   cursor?: string | undefined;
 }

@@ -50,7 +50,7 @@ export const since = z
   .meta({ description: 'A duration (24h, 7d) before now, or an ISO date or time; default: 24h' });
 
 /** Throws Problem 400. */
-export function readSince(text: string | undefined, now: number): number {
+function readSince(text: string | undefined, now: number): number {
   if (text === undefined) return now - DEFAULT_WINDOW_MS;
   const duration = parseDuration(text);
   const at = duration === undefined ? Date.parse(text) : now - duration;

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { EVENTS, openSession, type LiveFrame, type NewRequests, type RequestJson } from './api.ts';
 
-export interface LiveState {
+interface LiveState {
   connection: 'connecting' | 'open' | 'away';
   frame: LiveFrame | undefined;
   /** Of the page's own time: total tokens a second, and requests in flight. */

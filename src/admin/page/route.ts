@@ -1,5 +1,6 @@
 // The place in the page as the fragment of its URL: `#/requests/ID?errors=true`. A reload, a bookmark and the back button keep it.
 import type { Query } from './api.ts';
+import { percentDecoded } from '../../percent.ts';
 
 export interface Place {
   /** The view: `now`, `usage`, … */
@@ -15,24 +16,16 @@ export interface ViewProps {
   change: (query: Query) => void;
 }
 
-export const FIRST_VIEW = 'now';
+const FIRST_VIEW = 'now';
 
 export function readPlace(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
-  const [view = '', item] = path.split('/').map(decoded);
+  const [view = '', item] = path.split('/').map(percentDecoded);
   return {
     view: view === '' ? FIRST_VIEW : view,
     item,
     query: Object.fromEntries(new URLSearchParams(query)),
   };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Members without a value are left out. */

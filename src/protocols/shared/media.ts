@@ -1,6 +1,7 @@
 // Images and files of a request. A URL of data is taken apart; a URL of the web stays a URL: the gateway fetches nothing. The media
 // type of a file comes from its first bytes, since clients often declare a wrong one and providers refuse it.
 import type { DocumentPart, MediaSource } from '../../canonical/request.ts';
+import { percentDecoded } from '../../percent.ts';
 
 const DATA = 'data:';
 const BASE64 = ';base64';
@@ -16,15 +17,7 @@ function readDataUrl(url: string): { mediaType: string; data: string } | undefin
   const mediaType = (type.slice(0, LONGEST_TYPE) || 'text/plain').toLowerCase();
   const rest = url.slice(comma + 1);
   if (head.slice(-BASE64.length).toLowerCase() === BASE64) return { mediaType, data: rest };
-  return { mediaType, data: Buffer.from(decodePercent(rest)).toString('base64') };
-}
-
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return { mediaType, data: Buffer.from(percentDecoded(rest)).toString('base64') };
 }
 
 export function mediaSource(url: string): MediaSource {
