@@ -11,6 +11,7 @@ import type { Store } from '../store/store.ts';
 import { Problem } from './reply.ts';
 import { isSameSecret, type Session, type Sessions } from './sessions.ts';
 import { isIPv6 } from 'node:net';
+import { isValid } from '../store/rows.ts';
 
 export interface Caller {
   /** The ID of the token or of the session, for the audit. */
@@ -51,10 +52,7 @@ export function createAuthenticator(deps: { store: Store; clock: Clock; sessions
 
   async function validToken(hash: string) {
     const token = await store.findAdminToken(hash);
-    const now = clock.now();
-    const isValid =
-      token !== undefined && token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);
-    return isValid ? token : undefined;
+    return token !== undefined && isValid(token, clock.now()) ? token : undefined;
   }
 
   async function byToken(exchange: SiteExchange, plaintext: string): Promise<Caller> {

@@ -3,6 +3,7 @@
 import type { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
 import type { Environment } from '../environment.ts';
 import type { Ids } from '../ids.ts';
 
@@ -54,6 +55,10 @@ export const LOCAL_ACCOUNT = 'local';
 
 /** Its tier if it is new, whichever command creates it: an agent makes hundreds of requests an hour. */
 export const LOCAL_TIER = 'unlimited';
+
+/** The tier of an account that does not exist yet. */
+export const tierOfNew = (account: string, { defaultTier }: Config): string =>
+  account === LOCAL_ACCOUNT ? LOCAL_TIER : defaultTier;
 
 /** Not a failure: the command ends with the exit code of the program that it ran. */
 export class ProgramEnd extends Error {

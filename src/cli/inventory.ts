@@ -12,7 +12,8 @@ import { SIM_MODELS } from '../sim/behaviours.ts';
 import type { Context } from './context.ts';
 import { say } from './ui/lines.ts';
 import { clean } from './ui/style.ts';
-import { readConfig, readProviders, sayRead, withStore } from './with-store.ts';
+import { readConfig, readProviders, sayRead } from './read-config.ts';
+import { withStore } from './database.ts';
 
 export interface Inventory {
   config: Config;

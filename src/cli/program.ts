@@ -278,7 +278,7 @@ export async function execute(argv: readonly string[], given: Context): Promise<
   const context = Object.defineProperties({}, Object.getOwnPropertyDescriptors(given)) as Context;
   const program = createProgram(context, words);
   if (argv[0] === COMPLETE) {
-    const { complete } = await import('./complete.ts');
+    const { complete } = await import('./commands/complete.ts');
     const parts = { program, define: (command: Command) => define(command, context), context };
     context.stdout.write(await complete(argv.slice(1), parts));
     return 0;

@@ -6,7 +6,7 @@ import type { Found, RunningGateway } from '../control/client.ts';
 import type { Environment } from '../environment.ts';
 import { CliError } from '../cli-error.ts';
 import type { Context } from './context.ts';
-import { shownDatabase } from './with-store.ts';
+import { shownDatabase } from './ui/sentences.ts';
 import type { GatewayStatus } from '../control/calls.ts';
 
 /** The folder of the database file; of another database, the user's data folder. */

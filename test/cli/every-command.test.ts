@@ -2,7 +2,7 @@
 // options and values.
 import type { Argument, Command, Option } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { valuesOf } from '../../src/cli/complete.ts';
+import { valuesOf } from '../../src/cli/commands/complete.ts';
 import { describeProgram } from '../../src/cli/program.ts';
 import { createIds } from '../../src/ids.ts';
 import { systemClock } from '../../src/clock.ts';

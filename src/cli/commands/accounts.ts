@@ -18,15 +18,10 @@ import {
   widthOf,
   zoneOf,
 } from '../ui/style.ts';
-import {
-  auditedChange,
-  isValid,
-  sayWritten,
-  unknownAccount,
-  warnOfLookalike,
-  withReadStore,
-  withStore,
-} from '../with-store.ts';
+import { sayWritten, withReadStore, withStore } from '../database.ts';
+import { auditedChange } from '../audited.ts';
+import { unknownAccount, warnOfLookalike } from '../ui/sentences.ts';
+import { isValid } from '../../store/rows.ts';
 import { table } from '../ui/table.ts';
 import { say } from '../ui/lines.ts';
 

@@ -12,7 +12,8 @@ import { reachLines, sayUsed } from '../ui/consent.ts';
 import { faultsOf, say } from '../ui/lines.ts';
 import { clean, createStyle, printJson, printLines, shortened, widthOf } from '../ui/style.ts';
 import { table, wrapText } from '../ui/table.ts';
-import { askForFile, effective, readProviders, startWarnings } from '../with-store.ts';
+import { askForFile, effective, readProviders } from '../read-config.ts';
+import { startWarnings } from '../ui/sentences.ts';
 
 interface Options {
   json?: boolean;

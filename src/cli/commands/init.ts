@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import type { Key } from '../../store/store.ts';
 import { collect, parseName, parsePort, plainPath } from '../args/values.ts';
-import { LOCAL_ACCOUNT, type Context, type GlobalOptions } from '../context.ts';
+import { LOCAL_ACCOUNT, tierOfNew, type Context, type GlobalOptions } from '../context.ts';
 import type { Choice } from '../init/file-text.ts';
 import type { Candidate, Surroundings } from '../init/surroundings.ts';
 import { say } from '../ui/lines.ts';
@@ -159,7 +159,8 @@ async function write(
 ): Promise<{ config: Config; key: Key; plaintext: string }> {
   const { draftFile } = await import('../init/new-file.ts');
   const { loadConfig } = await import('../../config/load-file.ts');
-  const { createAuditedKey, openDatabase } = await import('../with-store.ts');
+  const { openDatabase } = await import('../database.ts');
+  const { createAuditedKey } = await import('../audited.ts');
   const { database } = command.optsWithGlobals<GlobalOptions>();
   // A signal waits until both are written.
   const listen = context.onSignal(() => undefined);
@@ -207,7 +208,7 @@ async function checkTier(tier: string | undefined): Promise<void> {
   const { DEFAULT_TIERS } = await import('../../config/settings.ts');
   const known = Object.keys(DEFAULT_TIERS);
   if (tier === undefined || known.includes(tier)) return;
-  const { unknown } = await import('../with-store.ts');
+  const { unknown } = await import('../ui/sentences.ts');
   throw await unknown('tier', tier, known, `known tiers: ${known.join(', ')}`);
 }
 
@@ -217,7 +218,7 @@ async function tierOf(
   existing: { name: string; tier: string } | undefined,
   config: Config,
 ): Promise<string> {
-  const { otherTier, tierOfNew } = await import('../with-store.ts');
+  const { otherTier } = await import('../ui/sentences.ts');
   if (existing !== undefined && tier !== undefined && existing.tier !== tier) throw otherTier(existing, tier);
   return existing?.tier ?? tier ?? tierOfNew(account, config);
 }

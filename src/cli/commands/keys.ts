@@ -4,11 +4,11 @@ import { createdKeyJson, listedKeyJson, replacedKeyJson, revokedKeyJson } from '
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { StoreReader } from '../../store/reader.ts';
-import { isEndedLease } from '../../store/rows.ts';
+import { isEndedLease, isValid } from '../../store/rows.ts';
 import type { Key, Permission, Store } from '../../store/store.ts';
 import { parseExpiry, parseGrace, parseModels, parseName, parsePermissions } from '../args/values.ts';
 import { CliError } from '../../cli-error.ts';
-import { type Context } from '../context.ts';
+import { type Context, tierOfNew } from '../context.ts';
 import { plural } from '../../plural.ts';
 import {
   clean,
@@ -23,20 +23,9 @@ import {
 } from '../ui/style.ts';
 import { printCreated } from '../ui/created-key.ts';
 import { say } from '../ui/lines.ts';
-import {
-  auditedChange,
-  createAuditedKey,
-  isValid,
-  otherTier,
-  revokeAuditedKey,
-  sayWritten,
-  tierOfNew,
-  unknownAccount,
-  unknownTier,
-  warnOfLookalike,
-  withReadStore,
-  withStore,
-} from '../with-store.ts';
+import { sayWritten, withReadStore, withStore } from '../database.ts';
+import { auditedChange, createAuditedKey, revokeAuditedKey } from '../audited.ts';
+import { otherTier, unknownAccount, unknownTier, warnOfLookalike } from '../ui/sentences.ts';
 import { table, type Cell } from '../ui/table.ts';
 
 interface CreateOptions {

@@ -4,16 +4,10 @@ import type { Command } from 'commander';
 import { tierJson } from '../../accounts/json.ts';
 import type { Context } from '../context.ts';
 import { clean, createStyle, formatCount, printJson, printLines, widthOf } from '../ui/style.ts';
-import {
-  auditedChange,
-  limitText,
-  readConfig,
-  sayRead,
-  sayWritten,
-  unknownAccount,
-  unknownTier,
-  withStore,
-} from '../with-store.ts';
+import { readConfig, sayRead } from '../read-config.ts';
+import { sayWritten, withStore } from '../database.ts';
+import { auditedChange } from '../audited.ts';
+import { limitText, unknownAccount, unknownTier } from '../ui/sentences.ts';
 import { table } from '../ui/table.ts';
 
 interface Options {

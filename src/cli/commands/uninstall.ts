@@ -12,7 +12,8 @@ import { openConnections, type Connections } from '../../tools/connections.ts';
 import { lookUpGateways } from '../running.ts';
 import { say } from '../ui/lines.ts';
 import { clean, printJson, printLines, shellWord } from '../ui/style.ts';
-import { readValidConfig, shownDatabase } from '../with-store.ts';
+import { readValidConfig } from '../read-config.ts';
+import { shownDatabase } from '../ui/sentences.ts';
 
 interface Options {
   write?: boolean;

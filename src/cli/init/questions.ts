@@ -5,7 +5,7 @@ import { CliError } from '../../cli-error.ts';
 import { type Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
 import { clean } from '../ui/style.ts';
-import { unknown } from '../with-store.ts';
+import { unknown } from '../ui/sentences.ts';
 import { candidate, KNOWN_NAMES, type Candidate } from './surroundings.ts';
 
 export type Ask = NonNullable<Context['ask']>;

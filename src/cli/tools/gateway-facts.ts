@@ -9,7 +9,7 @@ import { learnModels, LIST_MS, withInventory, type Inventory } from '../inventor
 import { configuredUrl, servingGateway } from '../running.ts';
 import type { ReachedModel } from './reach.ts';
 import { serverToolsOf } from '../../routing/routing.ts';
-import { unknown } from '../with-store.ts';
+import { unknown } from '../ui/sentences.ts';
 
 export interface GatewayFacts {
   /** Without a version. */

@@ -7,7 +7,8 @@ import type { Store } from '../../store/store.ts';
 import { CliError } from '../../cli-error.ts';
 import { LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../context.ts';
 import { KEY_VARIABLE } from '../../tools/setups.ts';
-import { createAuditedKey, isValid, revokeAuditedKey, type Changing } from '../with-store.ts';
+import { createAuditedKey, revokeAuditedKey, type Changing } from '../audited.ts';
+import { isValid } from '../../store/rows.ts';
 
 const LIFE_MS = 3_600_000;
 /** Short, because after the sleep of a machine the key may have expired, and only the next turn extends it. */

@@ -2,7 +2,8 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { say } from '../ui/lines.ts';
-import { revokeAuditedKey, withStore } from '../with-store.ts';
+import { withStore } from '../database.ts';
+import { revokeAuditedKey } from '../audited.ts';
 import type { Connection, Connections } from '../../tools/connections.ts';
 import { undo, type UndoneFile } from '../../tools/engine.ts';
 

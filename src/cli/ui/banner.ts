@@ -5,7 +5,7 @@ import { SIM_MODELS } from '../../sim/behaviours.ts';
 import type { Store } from '../../store/store.ts';
 import { LOCAL_ACCOUNT, version, type Context } from '../context.ts';
 import { clean, createStyle, printLines, shellWord, widthOf, type Style } from './style.ts';
-import { limitText } from '../with-store.ts';
+import { limitText } from './sentences.ts';
 import { shownProviders } from '../../config/providers.ts';
 import { assignTierCommand, commandLines, withCommand } from './lines.ts';
 import { displayWidth, wrapText, wrapWords } from './table.ts';

@@ -5,7 +5,7 @@ import type { ProtocolOutline } from '../../protocols/interface/outline.ts';
 import type { Key } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { configuredUrl, servingGateway } from '../running.ts';
-import { limitText } from '../with-store.ts';
+import { limitText } from './sentences.ts';
 import { assignTierCommand, withCommand } from './lines.ts';
 import { clean, createStyle, printLines, timeText, widthOf } from './style.ts';
 import { wrapText } from './table.ts';

@@ -16,7 +16,9 @@ import { version, type Context, type Terminal } from '../../context.ts';
 import { fileFault } from '../../args/file-faults.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, formatCount } from '../../ui/style.ts';
-import { auditEntry, openDatabase, readConfig, sayWritten } from '../../with-store.ts';
+import { readConfig } from '../../read-config.ts';
+import { openDatabase, sayWritten } from '../../database.ts';
+import { auditEntry } from '../../audited.ts';
 import { exportLines, importedRecords, noCounts, type Counts } from './format.ts';
 import { writeNewFile } from './new-file.ts';
 

@@ -9,7 +9,8 @@ import { CliError } from '../../../cli-error.ts';
 import { type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJsonArray, printLines, LOCAL, zoneOf, type Zone } from '../../ui/style.ts';
-import { limitOf, unknownAccount, withReadStore } from '../../with-store.ts';
+import { withReadStore } from '../../database.ts';
+import { limitOf, unknownAccount } from '../../ui/sentences.ts';
 import { parseSince } from '../../args/values.ts';
 
 interface Options {

@@ -17,7 +17,8 @@ import {
   timeText,
   widthOf,
 } from '../../ui/style.ts';
-import { auditedChange, sayWritten, withStore } from '../../with-store.ts';
+import { sayWritten, withStore } from '../../database.ts';
+import { auditedChange } from '../../audited.ts';
 
 interface CreateOptions {
   scope: AdminScope;

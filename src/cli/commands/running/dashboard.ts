@@ -11,7 +11,7 @@ import type { Context } from '../../context.ts';
 import { lookUpGateways, runningGateway } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { printJson, printLines } from '../../ui/style.ts';
-import { readConfig, sayRead } from '../../with-store.ts';
+import { readConfig, sayRead } from '../../read-config.ts';
 
 interface Options {
   open?: boolean;

@@ -9,7 +9,7 @@ import { CliError } from '../../../cli-error.ts';
 import { type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, formatDuration, printJson } from '../../ui/style.ts';
-import { readConfig, sayRead } from '../../with-store.ts';
+import { readConfig, sayRead } from '../../read-config.ts';
 import { choose, parsePid } from './stop.ts';
 
 interface Options {

@@ -13,7 +13,8 @@ import { runningGateways } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { createStyle, printJson, printLines, widthOf, zoneOf } from '../../ui/style.ts';
 import type { RequestOptions } from './follow.ts';
-import { unknownAccount, withReadStore } from '../../with-store.ts';
+import { withReadStore } from '../../database.ts';
+import { unknownAccount } from '../../ui/sentences.ts';
 
 const DEFAULT_LIMIT = 20;
 const HIGHEST_LIMIT = 10_000;

@@ -6,7 +6,8 @@ import type { LogFormat } from '../../../log.ts';
 import { collect, parsePort, parseWorkers } from '../../args/values.ts';
 import { ControlError } from '../../../control/calls.ts';
 import type { Context, GlobalOptions } from '../../context.ts';
-import { askForFile, effective, loadProviders, openDatabase } from '../../with-store.ts';
+import { askForFile, effective, loadProviders } from '../../read-config.ts';
+import { openDatabase } from '../../database.ts';
 import { serveUntilSignal, startGateway, type Place } from './serving/lifecycle.ts';
 import { outputOf, type Source } from './serving/start.ts';
 

@@ -14,7 +14,7 @@ import { parseWorkers, plainPath } from '../../args/values.ts';
 import { lookUpGateways } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson, printLines, shellWord } from '../../ui/style.ts';
-import { readConfig } from '../../with-store.ts';
+import { readConfig } from '../../read-config.ts';
 import { logFilePath } from './serving/log-file.ts';
 
 interface Options {

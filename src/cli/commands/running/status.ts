@@ -21,7 +21,9 @@ import {
   type Style,
 } from '../../ui/style.ts';
 import { displayWidth, table, wrapText, type Cell } from '../../ui/table.ts';
-import { limitOf, openDatabase, readValidConfig, sayRead } from '../../with-store.ts';
+import { readValidConfig, sayRead } from '../../read-config.ts';
+import { openDatabase } from '../../database.ts';
+import { limitOf } from '../../ui/sentences.ts';
 
 interface Options {
   json?: boolean;

@@ -11,7 +11,7 @@ import { type Context } from '../../context.ts';
 import { lookUpGateways, noneToChange } from '../../running.ts';
 import { say } from '../../ui/lines.ts';
 import { formatDuration, printJson } from '../../ui/style.ts';
-import { readValidConfig, sayRead } from '../../with-store.ts';
+import { readValidConfig, sayRead } from '../../read-config.ts';
 import { processAt } from '../../../processes.ts';
 
 interface Options {

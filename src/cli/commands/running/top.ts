@@ -11,7 +11,8 @@ import { type Context } from '../../context.ts';
 import { lookUpGateways, noneRuns, runningGateway } from '../../running.ts';
 import { createStyle, printJson, printLines, widthOf, zoneOf, type Style } from '../../ui/style.ts';
 import type { AccountHour, TopData } from '../../ui/top-view.ts';
-import { limitOf, withReadStore } from '../../with-store.ts';
+import { withReadStore } from '../../database.ts';
+import { limitOf } from '../../ui/sentences.ts';
 
 interface Options {
   once?: boolean;

@@ -19,7 +19,10 @@ import { CliError } from '../../../cli-error.ts';
 import { ProgramEnd, type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJson } from '../../ui/style.ts';
-import { isValid, revokeAuditedKey, unknownTool, withDatabase } from '../../with-store.ts';
+import { withDatabase } from '../../database.ts';
+import { revokeAuditedKey } from '../../audited.ts';
+import { unknownTool } from '../../ui/sentences.ts';
+import { isValid } from '../../../store/rows.ts';
 import { withoutProxy } from '../../../tools/no-proxy.ts';
 import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../../tools/shell-exports.ts';
 

@@ -16,7 +16,9 @@ import { programSetup, type Setup } from '../../../tools/setups.ts';
 import { findTool, TOOL_NAMES, TOOLS, type Tool } from '../../../tools/tools.ts';
 import { assignTierCommand, say } from '../../ui/lines.ts';
 import { clean, formatCount, formatDuration } from '../../ui/style.ts';
-import { limitOf, loadProviders, openDatabase, readConfig, unknownTool } from '../../with-store.ts';
+import { loadProviders, readConfig } from '../../read-config.ts';
+import { openDatabase } from '../../database.ts';
+import { limitOf, unknownTool } from '../../ui/sentences.ts';
 
 interface Options {
   model: string;

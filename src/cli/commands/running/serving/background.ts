@@ -12,7 +12,8 @@ import { lookUpGateways } from '../../../running.ts';
 import type { Served } from '../../../../app/parts.ts';
 import { errorLines, say } from '../../../ui/lines.ts';
 import { clean } from '../../../ui/style.ts';
-import { openDatabase, shownDatabase, startWarnings } from '../../../with-store.ts';
+import { openDatabase } from '../../../database.ts';
+import { shownDatabase, startWarnings } from '../../../ui/sentences.ts';
 import { logFilePath, openToAppend } from './log-file.ts';
 
 /** The hidden option of the second process: its log file, or no value without a log. */

@@ -7,7 +7,7 @@ import type { Logger, SharedLog } from '../../../../log.ts';
 import type { Store } from '../../../../store/store.ts';
 import { version, type Context } from '../../../context.ts';
 import { dataFolderOf } from '../../../running.ts';
-import { shownDatabase } from '../../../with-store.ts';
+import { shownDatabase } from '../../../ui/sentences.ts';
 import { openControl, type Controlled } from './control.ts';
 import {
   createFirstKey,

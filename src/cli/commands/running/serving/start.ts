@@ -12,7 +12,9 @@ import { runningGateways } from '../../../running.ts';
 import type { Served } from '../../../../app/parts.ts';
 import { say } from '../../../ui/lines.ts';
 import { clean, formatDuration, isInteractive } from '../../../ui/style.ts';
-import { createAuditedKey, startWarnings, type effective } from '../../../with-store.ts';
+import type { effective } from '../../../read-config.ts';
+import { createAuditedKey } from '../../../audited.ts';
+import { startWarnings } from '../../../ui/sentences.ts';
 
 /** Each call reads the configuration again. */
 export interface Source {

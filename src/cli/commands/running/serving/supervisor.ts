@@ -10,7 +10,8 @@ import type { Sessions } from '../../../../admin/sessions.ts';
 import { ControlError } from '../../../../control/calls.ts';
 import type { SharedLog } from '../../../../log.ts';
 import type { Context } from '../../../context.ts';
-import { openDatabase, shownDatabase } from '../../../with-store.ts';
+import { openDatabase } from '../../../database.ts';
+import { shownDatabase } from '../../../ui/sentences.ts';
 import { createBoard } from '../../../../workers/board.ts';
 import {
   launchWorker,

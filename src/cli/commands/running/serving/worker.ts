@@ -7,7 +7,7 @@ import type { Config } from '../../../../config/config.ts';
 import { createLog, type Logger } from '../../../../log.ts';
 import type { Context, GlobalOptions } from '../../../context.ts';
 import { errorLines } from '../../../ui/lines.ts';
-import { openDatabase } from '../../../with-store.ts';
+import { openDatabase } from '../../../database.ts';
 import { servedBy } from './background.ts';
 import {
   createChannel,

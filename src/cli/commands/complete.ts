@@ -1,11 +1,11 @@
 // The answer to a shell that completes a command line: commands, options, and names of models, accounts, tiers and keys. Nothing
 // is asked of a provider or server, and whatever cannot be read has no names.
 import type { Argument, Command, Option } from 'commander';
-import { PROTOCOL_NAMES } from '../canonical/request.ts';
-import type { Config } from '../config/config.ts';
-import type { StoreReader } from '../store/reader.ts';
-import type { Key } from '../store/store.ts';
-import type { Context, GlobalOptions } from './context.ts';
+import { PROTOCOL_NAMES } from '../../canonical/request.ts';
+import type { Config } from '../../config/config.ts';
+import type { StoreReader } from '../../store/reader.ts';
+import type { Key } from '../../store/store.ts';
+import type { Context, GlobalOptions } from '../context.ts';
 
 /** A word, and for some shells what it is. */
 interface Candidate {
@@ -32,11 +32,12 @@ const tiers: List = async ({ config }) =>
   [...(await config()).tiers.keys()].map((word) => ({ word, note: 'tier' }));
 const keys: List = ({ read, now }) =>
   read(async (store) => {
-    const valid = (key: Key): boolean =>
-      key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
     const named = (key: Key): string =>
       `${key.account}${key.label === null ? '' : ` ${key.label}`}, ${key.prefix}…`;
-    return (await store.listKeys()).filter(valid).map((key) => ({ word: key.id, note: named(key) }));
+    const { isValid } = await import('../../store/rows.ts');
+    return (await store.listKeys())
+      .filter((key) => isValid(key, now))
+      .map((key) => ({ word: key.id, note: named(key) }));
   });
 const models: List = async ({ config }) => {
   const { routes, providers } = await config();
@@ -48,19 +49,19 @@ const models: List = async ({ config }) => {
 };
 
 const tools: List = async () => {
-  const { TOOLS } = await import('../tools/tools.ts');
+  const { TOOLS } = await import('../../tools/tools.ts');
   return TOOLS.map(({ name, title }) => ({ word: name, note: title }));
 };
 const providers: List = async ({ config }) =>
   (await config()).providers.map(({ name }) => ({ word: name, note: 'provider' }));
 const presets: List = async () => {
-  const { PRESETS } = await import('../config/presets.ts');
+  const { PRESETS } = await import('../../config/presets.ts');
   return [...PRESETS.map(({ name, title }) => ({ word: name, note: title })), { word: 'sim' }];
 };
 const permissions: List = () => Promise.resolve(PROTOCOL_NAMES.map((word) => ({ word })));
 const accountsAndTiers: List = async (sources) => [...(await tiers(sources)), ...(await accounts(sources))];
 const connectTools: List = async () => {
-  const { CONNECT_TOOLS } = await import('../tools/connected-tools.ts');
+  const { CONNECT_TOOLS } = await import('../../tools/connected-tools.ts');
   return CONNECT_TOOLS.map(({ name, title }) => ({ word: name, note: title }));
 };
 
@@ -253,15 +254,15 @@ async function wordsOf(
 
 function sourcesOf({ config: file, database }: GlobalOptions, { env, cwd, clock }: Context): Sources {
   const config = async (): Promise<Config> => {
-    const { load } = await import('./with-store.ts');
+    const { load } = await import('../read-config.ts');
     return load({ flags: { config: file, database }, env, cwd, mayLackProviders: true });
   };
   return {
     config,
     async read(use) {
-      const { databaseExists, openStore } = await import('../store/open.ts');
+      const { databaseExists, openStore } = await import('../../store/open.ts');
       const { database: location } = await config();
-      const { NO_STORE } = await import('../store/reader.ts');
+      const { NO_STORE } = await import('../../store/reader.ts');
       if (!databaseExists(location)) return use(NO_STORE);
       const store = await openStore(location);
       try {

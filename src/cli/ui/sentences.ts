@@ -1,0 +1,94 @@
+// Sentences that several commands say: unknown names with the nearest known one, limits, warnings.
+import { CliError } from '../../cli-error.ts';
+import type { Config } from '../../config/config.ts';
+import { isLoopback } from '../../loopback.ts';
+import { plural } from '../../plural.ts';
+import type { Store } from '../../store/store.ts';
+import type { Context } from '../context.ts';
+import { say } from './lines.ts';
+import { clean, formatCount, shellWord } from './style.ts';
+
+/** A database URL without its password. */
+export const shownDatabase = (location: string): string => location.replace(/(:\/\/).*@/, '$1');
+
+/** The error for an unknown name, with the nearest known one. */
+export async function unknown(
+  kind: string,
+  name: string,
+  known: readonly string[],
+  otherwise: string,
+): Promise<CliError> {
+  const { didYouMean } = await import('../../config/did-you-mean.ts');
+  const near = didYouMean(name, known);
+  const hint = near === undefined ? otherwise : `did you mean ${near}?`;
+  return new CliError(`unknown ${kind} ${JSON.stringify(name)}; ${hint}`);
+}
+
+/** Wrong usage of `gateway run` and `gateway connect`. `otherwise`: what helps a person who means another program. */
+export async function unknownTool(
+  name: string,
+  known: readonly string[],
+  otherwise: string,
+): Promise<CliError> {
+  const { suggest } = await import('../../config/did-you-mean.ts');
+  return new CliError(
+    `unknown tool ${JSON.stringify(name)}; ${suggest(name, known)}; ${otherwise}`.replace('?;', '? Or'),
+    2,
+  );
+}
+
+const MAX_NAMED = 5;
+
+export async function unknownAccount(store: Pick<Store, 'listAccounts'>, name: string): Promise<CliError> {
+  const accounts = await store.listAccounts();
+  const known = accounts.map((account) => account.name);
+  let otherwise = 'see: gateway accounts list';
+  if (known.length === 0) otherwise = 'no account exists yet; create one: gateway keys create --account NAME';
+  else if (known.length <= MAX_NAMED) otherwise = `known accounts: ${known.join(', ')}`;
+  return unknown('account', name, known, otherwise);
+}
+
+/** Warns of a new name that people confuse with another account's: the two accounts would have separate limits. */
+export async function warnOfLookalike(account: string, store: Store, { stderr }: Context): Promise<void> {
+  const { lookalike } = await import('../args/key-warnings.ts');
+  const names = (await store.listAccounts()).map(({ name }) => name);
+  const other = lookalike(
+    account,
+    names.filter((name) => name !== account),
+  );
+  if (other === undefined) return;
+  say(stderr, `warning: the new account ${clean(account)} differs from ${clean(other)} only by case or look`);
+}
+
+export async function unknownTier(config: Config, tier: string): Promise<CliError> {
+  const known = [...config.tiers.keys()];
+  return unknown('tier', tier, known, `known tiers: ${known.join(', ')}`);
+}
+
+/** A new key never changes the tier of an account. */
+export function otherTier({ name, tier }: { name: string; tier: string }, wanted: string): CliError {
+  return new CliError(
+    `account ${JSON.stringify(name)} already has tier ${tier}; change it first: gateway tiers assign ${shellWord(name)} ${wanted}`,
+  );
+}
+
+/** What `serve` warns of at its start. */
+export function startWarnings(config: Config): string[] {
+  const open = config.listen.hosts.filter((host) => !isLoopback(host));
+  return open.length === 0 ? config.warnings : [...config.warnings, withoutTls(open)];
+}
+
+const withoutTls = (hosts: readonly string[]): string =>
+  `others can reach ${hosts.join(', ')}, and there is no TLS: keys and prompts cross the network as plain text; ` +
+  'listen on 127.0.0.1 alone, or put a proxy with TLS in front';
+
+/** The hourly limit of a tier. A tier that the configuration lacks has the limit of `free`. */
+export function limitOf(config: Config, tier: string): number {
+  return config.tiers.get(tier) ?? config.tiers.get('free') ?? 0;
+}
+
+/** `10 requests an hour`, `no limit`. */
+export function limitText(config: Config, tier: string): string {
+  const limit = limitOf(config, tier);
+  return limit === Infinity ? 'no limit' : `${plural(limit, 'request', formatCount(limit))} an hour`;
+}
