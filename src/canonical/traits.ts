@@ -106,6 +106,8 @@ export interface Traits {
   // -- the model --
   /** Refuses temperature, top_p and top_k. */
   rejectsSampling: boolean;
+  /** Takes them on messages while it thinks, too. */
+  samplingWhileThinking: boolean;
   /** Refuses temperature together with top_p. */
   oneSamplingParameter: boolean;
   maxTemperature: number;
@@ -168,6 +170,7 @@ export const DEFAULT_TRAITS: Traits = {
   promptCache: 'off',
   minCacheTokens: 1024,
   rejectsSampling: false,
+  samplingWhileThinking: false,
   oneSamplingParameter: false,
   maxTemperature: 2,
   thinkingBudget: true,

@@ -92,8 +92,12 @@ export interface ProviderConfig {
   headers: Record<string, string>;
   /** Ids of what it keeps are passed on unchecked: one account alone uses it. */
   sharedIds: boolean;
+  /** The well-known provider that it is, by its name or its address: what is known of models there holds. */
+  preset?: string | undefined;
   /** Deviations from the protocol: the preset's, overridden by the file's `flags` and `prompt_cache`. */
   traits: Partial<Traits>;
+  /** The file's `flags` alone, which stand above all that is known of models. */
+  flags?: Partial<Traits> | undefined;
   /** Tool calls that its models write in other forms are repaired. */
   repairTools: boolean;
   timeout: { connect: number; firstByte: number; idle: number; whole: number };

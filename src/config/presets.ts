@@ -28,6 +28,9 @@ export interface Preset {
 const local = (port: number): string => `http://127.0.0.1:${port}/v1`;
 const every = (url: string): Preset['baseUrls'] => ({ chat: url, messages: url, responses: url });
 
+/** Servers that hand thinking on to the model's template. */
+const TEMPLATE: Partial<Traits> = { thinkingForm: 'template', efforts: ['low', 'medium', 'high'] };
+
 export const PRESETS: readonly Preset[] = [
   {
     name: 'anthropic',
@@ -37,7 +40,13 @@ export const PRESETS: readonly Preset[] = [
     keys: ['ANTHROPIC_API_KEY'],
     auth: 'protocol',
     defaultModel: 'claude-sonnet-5',
-    traits: { serverTools: true, requestTags: true, promptCache: 'auto', maxStop: 8191 },
+    traits: {
+      serverTools: true,
+      requestTags: true,
+      promptCache: 'auto',
+      maxStop: 8191,
+      responseFormats: ['json_schema'],
+    },
   },
   {
     name: 'openai',
@@ -90,7 +99,18 @@ export const PRESETS: readonly Preset[] = [
       userAfterTool: false,
       streamUsage: false,
       pdfInput: false,
-      rejectFields: ['user', 'seed', 'logit_bias', 'logprobs', 'top_logprobs', 'service_tier', 'store'],
+      imageDetail: 'none',
+      rejectFields: [
+        'user',
+        'seed',
+        'logit_bias',
+        'logprobs',
+        'top_logprobs',
+        'service_tier',
+        'store',
+        'messages[].name',
+        'messages[].reasoning_content',
+      ],
     },
   },
   {
@@ -106,6 +126,10 @@ export const PRESETS: readonly Preset[] = [
       replayReasoning: 'tool_turns',
       thinksByDefault: true,
       pdfInput: false,
+      // https://github.com/QwenLM/qwen-code/issues/2158, https://github.com/llm-exe/llm-exe/issues/662
+      contentLists: false,
+      responseFormats: ['json_object'],
+      jsonWord: true,
       maxStop: 16,
     },
   },
@@ -120,7 +144,18 @@ export const PRESETS: readonly Preset[] = [
     traits: {
       reasoningField: 'reasoning',
       pdfInput: false,
-      rejectFields: ['logprobs', 'top_logprobs', 'logit_bias', 'messages[].name'],
+      jsonWord: true,
+      // https://github.com/fanenr/chatbot/issues/21, https://github.com/tashfeenahmed/freellmapi/issues/1070
+      rejectFields: [
+        'store',
+        'metadata',
+        'logprobs',
+        'top_logprobs',
+        'logit_bias',
+        'messages[].name',
+        'messages[].metadata',
+        'messages[].reasoning_content',
+      ],
     },
   },
   {
@@ -157,7 +192,7 @@ export const PRESETS: readonly Preset[] = [
     keys: ['TOGETHER_API_KEY'],
     auth: 'protocol',
     defaultModel: 'openai/gpt-oss-120b',
-    traits: { topK: true, pdfInput: false },
+    traits: { thinkingForm: 'reasoning_enabled', topK: true, pdfInput: false, rejectFields: ['store'] },
   },
   {
     name: 'fireworks',
@@ -167,7 +202,8 @@ export const PRESETS: readonly Preset[] = [
     keys: ['FIREWORKS_API_KEY'],
     auth: 'bearer',
     defaultModel: 'accounts/fireworks/models/gpt-oss-120b',
-    traits: { topK: true, pdfInput: false },
+    // https://github.com/FlowiseAI/Flowise/issues/2866
+    traits: { topK: true, pdfInput: false, rejectFields: ['store', 'messages[].reasoning'] },
   },
   {
     name: 'cerebras',
@@ -181,7 +217,19 @@ export const PRESETS: readonly Preset[] = [
       maxTokensField: 'max_completion_tokens',
       reasoningField: 'reasoning',
       pdfInput: false,
-      rejectFields: ['frequency_penalty', 'presence_penalty', 'logit_bias'],
+      contentLists: false,
+      formatsWithTools: false,
+      // https://github.com/Kilo-Org/kilocode/issues/10375
+      rejectFields: [
+        'store',
+        'metadata',
+        'frequency_penalty',
+        'presence_penalty',
+        'logit_bias',
+        'reasoning',
+        'enable_thinking',
+        'messages[].reasoning_content',
+      ],
     },
   },
   {
@@ -195,6 +243,8 @@ export const PRESETS: readonly Preset[] = [
     traits: {
       reasoningField: 'reasoning_content',
       replayReasoning: 'tool_turns',
+      // An empty one counts as missing: https://github.com/earendil-works/pi/issues/4178
+      reasoningFill: ' ',
       imageUrl: false,
       pdfInput: false,
     },
@@ -210,6 +260,9 @@ export const PRESETS: readonly Preset[] = [
     traits: {
       reasoningField: 'reasoning_content',
       replayReasoning: 'tool_turns',
+      // https://docs.z.ai knows `auto` and `json_object` alone; it has no word for what it leaves undone.
+      forcedTools: 'never',
+      responseFormats: ['json_object'],
       maxStop: 1,
       pdfInput: false,
     },
@@ -238,7 +291,14 @@ export const PRESETS: readonly Preset[] = [
     keys: [],
     auth: 'protocol',
     localPort: 11434,
-    traits: { reasoningField: 'reasoning', imageUrl: false, pdfInput: false },
+    // https://github.com/DevEmperor/DictateKeyboard/issues/186: other efforts are a 400. A tool choice has no effect.
+    traits: {
+      reasoningField: 'reasoning',
+      efforts: ['none', 'low', 'medium', 'high', 'max'],
+      forcedTools: 'never',
+      imageUrl: false,
+      pdfInput: false,
+    },
   },
   {
     name: 'lmstudio',
@@ -248,7 +308,15 @@ export const PRESETS: readonly Preset[] = [
     keys: [],
     auth: 'protocol',
     localPort: 1234,
-    traits: { strictAlternation: true, imageUrl: false, pdfInput: false, topK: true },
+    // https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670 and 307
+    traits: {
+      strictAlternation: true,
+      namedToolChoice: false,
+      responseFormats: ['json_schema'],
+      imageUrl: false,
+      pdfInput: false,
+      topK: true,
+    },
   },
   {
     name: 'llamacpp',
@@ -258,7 +326,16 @@ export const PRESETS: readonly Preset[] = [
     keys: [],
     auth: 'protocol',
     localPort: 8080,
-    traits: { reasoningField: 'reasoning_content', pdfInput: false, topK: true },
+    // https://github.com/ggml-org/llama.cpp/issues/20733 and 17040
+    traits: {
+      ...TEMPLATE,
+      reasoningField: 'reasoning_content',
+      strictAlternation: true,
+      namedToolChoice: false,
+      imageUrl: false,
+      pdfInput: false,
+      topK: true,
+    },
   },
   {
     name: 'vllm',
@@ -268,10 +345,25 @@ export const PRESETS: readonly Preset[] = [
     keys: [],
     auth: 'protocol',
     localPort: 8000,
-    traits: { reasoningField: 'reasoning', strictAlternation: true, pdfInput: false, topK: true },
+    traits: {
+      ...TEMPLATE,
+      reasoningField: 'reasoning',
+      strictAlternation: true,
+      pdfInput: false,
+      topK: true,
+    },
   },
 ];
 
 export function findPreset(name: string): Preset | undefined {
   return PRESETS.find((preset) => preset.name === name);
+}
+
+/** The hosted provider at one of these addresses, whatever the file calls it. */
+export function presetAt(urls: readonly string[]): Preset | undefined {
+  const hosts = new Set(urls.map((url) => new URL(url).host));
+  return PRESETS.find(
+    ({ localPort, baseUrls }) =>
+      localPort === undefined && Object.values(baseUrls).some((url) => hosts.has(new URL(url).host)),
+  );
 }

@@ -5,7 +5,7 @@ import { isLoopback } from '../loopback.ts';
 import { readBaseUrl } from './base-url.ts';
 import type { Environment } from '../environment.ts';
 import { didYouMean } from './did-you-mean.ts';
-import { type Preset, findPreset, PRESETS } from './presets.ts';
+import { type Preset, findPreset, presetAt, PRESETS } from './presets.ts';
 import type { FileModel, FileProvider } from './schema/schema.ts';
 
 /** The name of the built-in, simulated provider, which needs no network and no key. */
@@ -56,7 +56,7 @@ export function resolveProvider(
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: given.headers ?? {},
     sharedIds: given.shared_ids ?? false,
-    traits: traitsOf(preset, given, endpoints.protocols),
+    ...rulesOf(preset ?? presetAt(Object.values(endpoints.baseUrls)), given, endpoints.protocols),
     repairTools: repairsTools(given.repair_tools, endpoints.baseUrls),
     timeout: {
       connect: given.timeout?.connect ?? usual.connect,
@@ -85,6 +85,7 @@ function presetProvider(
     ...(key.from !== undefined && { keyFrom: key.from }),
     headers: {},
     sharedIds: false,
+    preset: preset.name,
     traits: preset.traits,
     repairTools: repairsTools('auto', preset.baseUrls),
     timeout: timeoutOf(preset),
@@ -223,14 +224,19 @@ function presetKey(preset: Preset | undefined, env: Environment): Key {
   return { value: undefined, reason: ignored ?? `${names} is not set`, ignored };
 }
 
-function traitsOf(
+function rulesOf(
   preset: Preset | undefined,
   given: FileProvider,
   protocols: readonly ProtocolName[],
-): ProviderConfig['traits'] {
+): Pick<ProviderConfig, 'preset' | 'traits' | 'flags'> {
   const promptCache =
     given.prompt_cache ?? (preset === undefined && protocols.includes('messages') ? 'auto' : undefined);
-  return { ...preset?.traits, ...given.flags, ...(promptCache === undefined ? {} : { promptCache }) };
+  const traits = {
+    ...preset?.traits,
+    ...given.flags,
+    ...(promptCache === undefined ? {} : { promptCache }),
+  };
+  return { preset: preset?.name, traits, flags: given.flags };
 }
 
 /** `auto`: for servers on this machine, whose models are small. */

@@ -44,6 +44,12 @@ describe('a provider of the file', () => {
         maxStop: 2,
         promptCache: 'auto',
       },
+      flags: {
+        maxTokensField: 'max_completion_tokens',
+        rejectFields: ['seed'],
+        efforts: ['low', 'high'],
+        maxStop: 2,
+      },
       repairTools: false,
       timeout: { connect: 10_000, firstByte: 600_000, idle: 60_000, whole: 900_000 },
       models: [

@@ -74,6 +74,7 @@ const AWAITED = [
   'responseFormats',
   'formatsWithTools',
   'jsonWord',
+  'samplingWhileThinking',
   'maxTemperature',
   'schemaRoot',
 ];

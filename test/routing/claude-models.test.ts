@@ -36,7 +36,8 @@ const OPUS_4: Family = { ...OLD, ...FORCED, most: 32_000, structured: 'tool' };
 const CLAUDE_4_5: Family = { ...OLD, ...FORCED, most: 64_000, structured: 'format' };
 const CLAUDE_4_6: Family = { ...CLAUDE_4_5, most: 128_000, offAtMax: 'disabled max' };
 const OPUS_4_7: Family = { ...NEW, ...FORCED, off: 'disabled', offAtMax: 'disabled max' };
-const OPUS_5: Family = { ...OPUS_4_7, offAtMax: 'disabled high' };
+const SONNET_5: Family = { ...OPUS_4_7, forcedThinking: 'any' };
+const OPUS_5: Family = { ...SONNET_5, offAtMax: 'disabled high' };
 const FABLE_5: Family = { ...NEW, off: 'low', offAtMax: 'low', forced: 'any', forcedThinking: 'any' };
 const FABLE_5_1: Family = { ...FABLE_5, forced: 'auto', forcedThinking: 'auto' };
 const SONNET_5_5: Family = { ...FABLE_5_1, off: 'between_tools low', offAtMax: 'between_tools high' };
@@ -52,7 +53,7 @@ const FAMILIES: Record<string, Family> = {
   'claude-sonnet-4-6': CLAUDE_4_6,
   'claude-opus-4-7': OPUS_4_7,
   'claude-opus-4-8': OPUS_4_7,
-  'claude-sonnet-5': OPUS_4_7,
+  'claude-sonnet-5': SONNET_5,
   'claude-opus-5': OPUS_5,
   'claude-fable-5': FABLE_5,
   'claude-fable-5-1': FABLE_5_1,
@@ -61,7 +62,7 @@ const FAMILIES: Record<string, Family> = {
   'claude-haiku-5-5': OPUS_5,
   'claude-nova-9': OPUS_4_7,
   // Its provider is taken at its word: nothing is known of the model.
-  'glm-5': { ...OLD, ...FORCED, most: undefined, offAtMax: 'disabled high', structured: 'format' },
+  'mystery-5': { ...OLD, ...FORCED, most: undefined, offAtMax: 'disabled max', structured: 'format' },
 };
 
 const DATED = Object.entries(FAMILIES).flatMap(([name, family]): [string, Family][] => [

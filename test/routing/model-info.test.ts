@@ -3,7 +3,8 @@ import { describe, expect, it, test } from 'vitest';
 import { DEFAULT_TRAITS } from '../../src/canonical/traits.ts';
 import type { Traits } from '../../src/canonical/traits.ts';
 import type { ModelConfig } from '../../src/config/config.ts';
-import { createModelInfo, modelRules, plainName } from '../../src/routing/model-info.ts';
+import { createModelInfo } from '../../src/routing/model-info.ts';
+import { plainName, rulesOf } from '../../src/routing/models/rules.ts';
 import { readPriceBook, costOf } from '../../src/routing/price.ts';
 import { createRouting } from '../../src/routing/routing.ts';
 import { config, fakeClock, provider, question } from './fixtures.ts';
@@ -42,7 +43,7 @@ describe('names', () => {
     ['qwen3:0.6b', 'qwen'],
     ['my-own:7b', 'my-own'],
   ])('%s is of the family %s', (name, family) => {
-    expect(modelRules(name).family).toBe(family);
+    expect(rulesOf(name, undefined).family).toBe(family);
   });
 });
 
@@ -60,6 +61,7 @@ describe('rules of models', () => {
     forcedTools: 'not_thinking',
   };
   const strict = { rejectsSampling: true, thinkingBudget: false, thinkingOff: 'never', forcedTools: 'never' };
+  const thinks = { thinksByDefault: true };
   const reasoning = {
     rejectsSampling: true,
     maxTokensField: 'max_completion_tokens',
@@ -89,14 +91,29 @@ describe('rules of models', () => {
     ],
     ['claude-opus-4-6', { rejectsSampling: false, maxOutput: 128_000, contextWindow: 1_000_000 }],
     ['claude-opus-4-7', { ...plain, maxOutput: 128_000, thinkingAdaptive: true, midSystem: false }],
-    ['claude-opus-4-8', { ...plain, midSystem: true, minCacheTokens: 4096 }],
-    ['claude-sonnet-5', { ...plain, midSystem: false, contextWindow: 1_000_000 }],
-    ['claude-opus-5', { ...plain, thinkingOff: 'up_to_high' }],
+    ['claude-opus-4-8', { ...plain, midSystem: true, minCacheTokens: 1024 }],
+    [
+      'claude-sonnet-5',
+      { ...plain, ...thinks, forcedTools: 'always', midSystem: false, contextWindow: 1_000_000 },
+    ],
+    [
+      'claude-opus-5',
+      { ...plain, ...thinks, forcedTools: 'always', thinkingOff: 'up_to_high', minCacheTokens: 512 },
+    ],
     ['claude-fable-5', { ...strict, forcedTools: 'always' }],
     ['claude-fable-5-1', strict],
-    ['claude-opus-5-5', strict],
+    ['claude-opus-5-5', { ...strict, minCacheTokens: 512 }],
     ['claude-sonnet-5-5', { ...strict, thinkingOff: 'between_tools' }],
-    ['claude-haiku-5-5', { rejectsSampling: true, thinkingBudget: false, thinkingOff: 'up_to_high' }],
+    [
+      'claude-haiku-5-5',
+      {
+        ...thinks,
+        rejectsSampling: true,
+        thinkingBudget: false,
+        thinkingOff: 'up_to_high',
+        minCacheTokens: 512,
+      },
+    ],
     ['claude-nova-9', { ...plain, maxOutput: 128_000, structuredOutput: true }],
     ['gpt-5.2', { ...reasoning, maxStop: 0, thinksByDefault: false }],
     ['gpt-5-mini', { ...reasoning, thinksByDefault: true, efforts: ['minimal', 'low', 'medium', 'high'] }],
@@ -111,8 +128,11 @@ describe('rules of models', () => {
     ['gpt-4-turbo', { contextWindow: 128_000 }],
     ['gpt-4-1106-preview', { contextWindow: 128_000 }],
     ['gpt-oss-120b', { rejectsSampling: false, maxTokensField: 'max_tokens', systemRole: 'system' }],
-    ['qwen3:8b', { ...DEFAULT_TRAITS, efforts: ['none', 'low', 'medium', 'high'] }],
-    ['gpt-4.5-preview', { ...DEFAULT_TRAITS, prefill: false }],
+    ['qwen3:8b', { ...thinks, efforts: ['none', 'low', 'medium', 'high'] }],
+    [
+      'gpt-4.5-preview',
+      { ...DEFAULT_TRAITS, prefill: false, forcedTools: 'always', schemaRoot: 'object', jsonWord: true },
+    ],
     ['gemini-2.5-flash', { thinkingOff: 'always', efforts: ['none', 'minimal', 'low', 'medium', 'high'] }],
     ['gemini-2.5-pro', { thinkingOff: 'never' }],
     ['gemini-3-flash', { thinkingOff: 'never' }],
@@ -130,7 +150,7 @@ describe('rules of models', () => {
       'ministral-14b-latest',
       'phi4',
     ].map((name): [string, object] => [name, { thinking: false, efforts: [] }]),
-    ...['qwen3:8b', 'gemma4', 'phi4-reasoning', 'kimi-k2.6'].map((name): [string, object] => [
+    ...['qwen3:8b', 'gemma4', 'phi4-reasoning', 'kimi-latest'].map((name): [string, object] => [
       name,
       { efforts: ['none', 'low', 'medium', 'high'] },
     ]),
@@ -140,7 +160,7 @@ describe('rules of models', () => {
     ...['grok-3', 'grok-4-fast-reasoning', 'grok-4.20-0309-reasoning', 'x-ai/grok-code-fast-1'].map(
       (name): [string, object] => [name, { efforts: [] }],
     ),
-    ...['grok-3-mini', 'grok-4.3', 'grok-4', 'grok-4.20-multi-agent'].map((name): [string, object] => [
+    ...['grok-3-mini', 'grok-4', 'grok-4.20-multi-agent'].map((name): [string, object] => [
       name,
       { efforts: ['none', 'low', 'medium', 'high'] },
     ]),

@@ -69,6 +69,7 @@ const FLAGS = {
   requestTags: TRUTH,
   minCacheTokens: whole('a number', 0),
   rejectsSampling: TRUTH,
+  samplingWhileThinking: TRUTH,
   oneSamplingParameter: TRUTH,
   maxTemperature: whole('a number', 1),
   thinkingBudget: TRUTH,

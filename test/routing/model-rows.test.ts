@@ -12,8 +12,10 @@ it.each([
   ['claude-opus-5-5', true],
   ['anthropic/claude-opus-5.5', true],
   ['claude-sonnet-5', false],
-  ['claude-sonnet-5-5', false],
-  ['claude-haiku-5-5', false],
+  ['claude-sonnet-5-5', true],
+  ['claude-haiku-5-5', true],
+  ['claude-fable-5', true],
+  ['claude-fable-5-2', true],
   ['claude-nova-9', false],
 ])('%s takes system messages in mid-conversation: %j', (name, midSystem) => {
   const { traits } = createModelInfo().about(provider('any', null), name, undefined, 0);

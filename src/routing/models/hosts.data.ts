@@ -1,0 +1,48 @@
+// What a model takes at one well-known provider and not elsewhere, by the preset's name: these rows stand above the catalogue's.
+// The provider's own deviations, whatever its model, are the preset's traits (config/presets.ts).
+import type { Traits } from '../../canonical/traits.ts';
+import { ALL, USUAL, type ModelRow } from './row.ts';
+
+/** Thinking is switched by `thinking: {type}`, and a forced call is refused while it is on. */
+const SWITCHED: Partial<Traits> = { thinkingForm: 'type', forcedTools: 'not_thinking' };
+
+/** Its template knows a grade, and no switch. */
+const GRADED: ModelRow = { match: /^gpt-oss/, traits: { thinkingForm: 'effort' } };
+
+export const HOSTS: Readonly<Partial<Record<string, readonly ModelRow[]>>> = {
+  azure: [
+    // https://github.com/zed-industries/zed/issues/52000, https://github.com/dzhng/deep-research/issues/83
+    {
+      match: /^(?!gpt|o\d|codex)/,
+      traits: { rejectFields: ['prompt_cache_key', 'parallel_tool_calls'], systemRole: 'system' },
+    },
+  ],
+  deepseek: [
+    // It takes every word; two or three differ. `none` is a 400: https://github.com/nextai-translator/nextai-translator/issues/1879,
+    // and so is a forced call while it thinks: https://github.com/deepseek-ai/DeepSeek-V3/issues/1376
+    { match: /./, traits: { ...SWITCHED, thinking: true, efforts: ALL } },
+    // The alias of the mode that does not think.
+    { match: /^deepseek-chat/, traits: { thinksByDefault: false } },
+  ],
+  groq: [
+    // https://github.com/ItzCrazyKns/Vane/issues/980
+    { match: /^(?!gpt-oss|qwen-?3-8|kimi)/, traits: { responseFormats: ['json_object'] } },
+    // https://github.com/vercel/ai/issues/8057: `none` and `default` alone.
+    { match: /^qwen-?3(?:-6|-32b)/, traits: { efforts: ['none'], thinkingOff: 'always' } },
+    { match: /^qwen-?3-8/, traits: { efforts: USUAL, thinkingOff: 'always' } },
+  ],
+  cerebras: [{ match: /^qwen-?3-8/, traits: { efforts: USUAL, thinkingOff: 'always' } }],
+  llamacpp: [GRADED],
+  vllm: [GRADED],
+  moonshot: [
+    // Values of sampling other than the fixed ones, and forced calls while it thinks, are a 400:
+    // https://github.com/can1357/oh-my-pi/issues/1077
+    { match: /^kimi-(?:k2-[5-9]|k[3-9])/, traits: { forcedTools: 'not_thinking', rejectsSampling: true } },
+    { match: /^kimi-k2-[56]/, traits: SWITCHED },
+  ],
+  zai: [
+    // https://github.com/esengine/DeepSeek-Reasonix/issues/5059
+    { match: /^glm-(?:4-[5-9]|5(?:-[012])?(?!-?\d))/, traits: { thinkingForm: 'type' } },
+    { match: /^glm-5-2/, traits: { efforts: ALL } },
+  ],
+};

@@ -1,0 +1,129 @@
+// What a model takes at one well-known provider, as a file gets it that says no more than the provider's name.
+import { describe, expect, it } from 'vitest';
+import type { Traits } from '../../src/canonical/traits.ts';
+import { PRESETS } from '../../src/config/presets.ts';
+import { createModelInfo } from '../../src/routing/model-info.ts';
+import { load } from '../config/folder.ts';
+
+const KEYS = Object.fromEntries(PRESETS.flatMap(({ keys }) => keys.map((name) => [name, 'k'])));
+
+function traitsAt(target: string, entry = '{}'): Traits {
+  const slash = target.indexOf('/');
+  const [name, model] = [target.slice(0, slash), target.slice(slash + 1)];
+  const [provider] = load(`providers: { ${name}: ${entry} }`, { env: KEYS }).providers;
+  if (provider === undefined) throw new Error(`${name} was left out`);
+  return createModelInfo().about(provider, model, undefined, 0).traits;
+}
+
+describe('a model at a well-known provider', () => {
+  it.each<[string, Partial<Traits>]>([
+    [
+      'openai/gpt-5.6-sol',
+      { thinksByDefault: true, toolsWhileThinking: 'not_on_chat', maxEffortOnChat: false },
+    ],
+    [
+      'openai/gpt-5.4',
+      { thinksByDefault: false, toolsWhileThinking: 'not_on_chat', imageDetail: 'original' },
+    ],
+    ['openai/gpt-5.2', { toolsWhileThinking: 'always', schemaRoot: 'object', jsonWord: true }],
+    ['openai/gpt-6-astra', { thinkingOff: 'never', efforts: ['low', 'medium', 'high', 'xhigh', 'max'] }],
+    ['openai/gpt-6.1-sol', { thinkingOff: 'never', efforts: ['low', 'medium', 'high', 'xhigh', 'max'] }],
+    ['openai/gpt-6.1-terra', { efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] }],
+    ['openai/gpt-5-pro', { efforts: ['high'] }],
+    ['openai/gpt-5.4-pro', { efforts: ['medium', 'high', 'xhigh'], thinkingOff: 'never' }],
+    ['openai/o3', { rejectFields: ['parallel_tool_calls'] }],
+    [
+      'deepseek/deepseek-v4-pro',
+      {
+        thinkingForm: 'type',
+        forcedTools: 'not_thinking',
+        thinksByDefault: true,
+        vision: false,
+        contentLists: false,
+        responseFormats: ['json_object'],
+        jsonWord: true,
+      },
+    ],
+    ['deepseek/deepseek-v4-pro', { efforts: ['low', 'medium', 'high', 'xhigh', 'max'] }],
+    ['deepseek/deepseek-flash', { vision: true, thinkingForm: 'type' }],
+    ['deepseek/deepseek-chat', { thinksByDefault: false }],
+    [
+      'moonshot/kimi-k2.6',
+      {
+        thinkingForm: 'type',
+        efforts: [],
+        rejectsSampling: true,
+        forcedTools: 'not_thinking',
+        reasoningFill: ' ',
+      },
+    ],
+    ['moonshot/kimi-k2.7-code', { thinkingOff: 'never', efforts: [], rejectsSampling: true }],
+    ['moonshot/kimi-k3', { thinkingOff: 'never', efforts: ['low', 'high', 'max'], thinkingForm: 'effort' }],
+    [
+      'moonshot/kimi-k3.1-pro',
+      { thinkingOff: 'never', efforts: ['low', 'high', 'max'], rejectsSampling: true },
+    ],
+    ['zai/glm-4.7', { thinkingForm: 'type', efforts: [], thinksByDefault: true, thinkingOff: 'always' }],
+    ['zai/glm-5.1', { thinkingForm: 'type', efforts: [] }],
+    ['zai/glm-5.2', { thinkingForm: 'type', thinksByDefault: true }],
+    ['zai/glm-5.3', { thinkingForm: 'effort', efforts: ['low', 'high', 'max'], thinkingOff: 'never' }],
+    [
+      'xai/grok-4.6',
+      { thinkingOff: 'never', efforts: ['low', 'medium', 'high', 'xhigh'], schemaRoot: 'object' },
+    ],
+    ['xai/grok-4.5', { thinkingOff: 'never', efforts: ['low', 'medium', 'high'] }],
+    ['xai/grok-4.3', { efforts: ['none', 'low', 'medium', 'high', 'xhigh'], thinksByDefault: true }],
+    ['gemini/gemini-3.8-flash', { efforts: ['low', 'medium', 'high'], forcedTools: 'always' }],
+    ['gemini/gemini-3.6-flash', { efforts: ['minimal', 'low', 'medium', 'high'], thinkingOff: 'never' }],
+    ['mistral/mistral-large-4', { thinking: true, efforts: ['low', 'medium', 'high'], thinkingOff: 'never' }],
+    ['mistral/mistral-large-latest', { thinking: false, efforts: [] }],
+    ['groq/qwen/qwen3.6-27b', { efforts: ['none'] }],
+    ['groq/qwen/qwen3.8-27b', { efforts: ['none', 'low', 'medium', 'high'], thinkingOff: 'always' }],
+    ['groq/llama-3.3-70b-versatile', { responseFormats: ['json_object'] }],
+    [
+      'groq/openai/gpt-oss-120b',
+      { responseFormats: ['json_schema', 'json_object'], thinksByDefault: true, thinkingOff: 'never' },
+    ],
+    [
+      'fireworks/accounts/fireworks/models/kimi-k3',
+      { efforts: ['low', 'high', 'max'], thinkingOff: 'never' },
+    ],
+    [
+      'fireworks/accounts/fireworks/models/glm-5p3',
+      { efforts: ['low', 'high', 'max'], thinkingOff: 'never' },
+    ],
+    ['vllm/qwen3.8-27b', { efforts: ['low', 'medium'], thinkingOff: 'never', thinkingForm: 'template' }],
+    ['ollama/qwen3:8b', { efforts: ['none', 'low', 'medium', 'high'] }],
+    ['ollama/gpt-oss:20b', { efforts: ['low', 'medium', 'high'], thinksByDefault: true }],
+    ['ollama/mystery', { efforts: ['none', 'low', 'medium', 'high', 'max'] }],
+    ['lmstudio/qwen3-8b', { namedToolChoice: false, responseFormats: ['json_schema'] }],
+    ['llamacpp/qwen3.8-27b', { strictAlternation: true, namedToolChoice: false }],
+  ])('%s takes %j', (target, expected) => {
+    expect(traitsAt(target)).toMatchObject(expected);
+  });
+
+  it('is known by its address, whatever the file calls the provider', () => {
+    const entry = '{ protocol: chat, base_url: "https://api.deepseek.com/v1", api_key: k }';
+    expect(traitsAt('work/deepseek-v4-pro', entry)).toMatchObject({
+      thinkingForm: 'type',
+      contentLists: false,
+    });
+  });
+
+  it("but the file's flags stand above what is known", () => {
+    const entry = '{ flags: { efforts: [low], thinking_form: effort, reject_fields: [seed] } }';
+    expect(traitsAt('moonshot/kimi-k2.6', entry)).toMatchObject({
+      efforts: ['low'],
+      thinkingForm: 'effort',
+      rejectFields: ['seed'],
+    });
+  });
+
+  it('and of unknown servers only the model itself is known', () => {
+    const entry = '{ protocol: chat, base_url: "http://127.0.0.1:9/v1" }';
+    expect(traitsAt('own/kimi-k2.6', entry)).toMatchObject({
+      thinkingForm: 'effort',
+      rejectsSampling: false,
+    });
+  });
+});
