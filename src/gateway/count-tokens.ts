@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import type { TokenCounting } from '../protocols/interface/features.ts';
 import type { Target } from '../routing/catalog.ts';
-import type { RoutingQuery } from '../routing/routing.ts';
+import type { RoutingQuery } from '../routing/resolve.ts';
 import { routingQuery, readRequest, type Inbound } from './inbound/read-request.ts';
 import { resolveReferences } from './inbound/stored-references.ts';
 import { ClientGone, type Exchange, type GatewayDeps } from './exchange.ts';

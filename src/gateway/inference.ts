@@ -12,7 +12,7 @@ import { estimatedInput, respond } from './reply/respond.ts';
 import { keepAliveInSilence } from './reply/silence.ts';
 import { recallThinking } from './thinking-memory.ts';
 import { losesSignatures, protocolFor, type Target } from '../routing/catalog.ts';
-import type { PassedOver, Resolution, RoutingQuery } from '../routing/routing.ts';
+import type { PassedOver, Resolution, RoutingQuery } from '../routing/resolve.ts';
 import { finishTrace, startTrace, type Outcome, type Trace } from './trace.ts';
 
 /**

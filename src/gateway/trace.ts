@@ -7,7 +7,7 @@ import type { ProviderFailure } from '../errors.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
 import type { ReplyIds } from '../protocols/interface/answer.ts';
 import type { Target } from '../routing/catalog.ts';
-import type { PassedOver } from '../routing/routing.ts';
+import type { PassedOver } from '../routing/resolve.ts';
 import type { NewItem } from '../store/items/sealed-items.ts';
 import type { Key } from '../store/store.ts';
 import { redact } from '../providers/redact.ts';

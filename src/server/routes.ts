@@ -14,7 +14,7 @@ import {
 } from '../protocols/shared/model-list.ts';
 import { faultOfModelName } from '../protocols/shared/client.ts';
 import type { ModelEntry } from '../routing/catalog.ts';
-import { serverToolsOf } from '../routing/routing.ts';
+import { serverToolsOf } from '../routing/abilities.ts';
 import { shuttingDown } from '../gateway/in-flight-limit.ts';
 import { deleteStored, findStored } from '../gateway/inbound/stored-references.ts';
 import { deleteAtProvider } from '../gateway/outbound/delete-answer.ts';

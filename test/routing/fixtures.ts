@@ -3,7 +3,7 @@ import type { Clock } from '../../src/clock.ts';
 import { NO_NEEDS, DEFAULT_TRAITS, type Traits } from '../../src/canonical/traits.ts';
 import type { Config, ModelConfig, ProviderConfig, RouteConfig } from '../../src/config/config.ts';
 import type { Target } from '../../src/routing/catalog.ts';
-import type { RoutingQuery } from '../../src/routing/routing.ts';
+import type { RoutingQuery } from '../../src/routing/resolve.ts';
 
 export interface FakeClock extends Clock {
   pass(ms: number): void;

@@ -4,7 +4,8 @@ import { GatewayError } from '../../src/errors.ts';
 import { NO_NEEDS } from '../../src/canonical/traits.ts';
 import { protocolFor } from '../../src/routing/catalog.ts';
 import { createRouting } from '../../src/routing/routing.ts';
-import type { RoutingQuery, Routing } from '../../src/routing/routing.ts';
+import type { RoutingQuery } from '../../src/routing/resolve.ts';
+import type { Routing } from '../../src/routing/routing.ts';
 import { config, fakeClock, keys, provider, question, target } from './fixtures.ts';
 
 function routingOf(...args: Parameters<typeof config>): Routing {

@@ -6,7 +6,7 @@ import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { RouteConfig } from '../../config/config.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Target } from '../../routing/catalog.ts';
-import { MAX_ATTEMPTS, type Resolution, type RoutingQuery } from '../../routing/routing.ts';
+import { MAX_ATTEMPTS, type Resolution, type RoutingQuery } from '../../routing/resolve.ts';
 import { fileFault } from '../args/file-faults.ts';
 import { CliError } from '../../cli-error.ts';
 import { type Context } from '../context.ts';

@@ -8,7 +8,7 @@ import { type Context } from '../context.ts';
 import { learnModels, LIST_MS, withInventory, type Inventory } from '../inventory.ts';
 import { configuredUrl, servingGateway } from '../running.ts';
 import type { ReachedModel } from './reach.ts';
-import { serverToolsOf } from '../../routing/routing.ts';
+import { serverToolsOf } from '../../routing/abilities.ts';
 import { unknown } from '../ui/sentences.ts';
 
 export interface GatewayFacts {

@@ -12,7 +12,7 @@ import type { Envelope } from '../../protocols/interface/bodies.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
 import { plural } from '../../plural.ts';
 import type { Key } from '../../store/store.ts';
-import type { RoutingQuery, Resolution } from '../../routing/routing.ts';
+import type { RoutingQuery, Resolution } from '../../routing/resolve.ts';
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
 import type { GatewayDeps } from '../exchange.ts';

@@ -13,7 +13,7 @@ import { protocols } from '../../protocols/registry.ts';
 import { requestBytes } from '../../protocols/json/raw-json.ts';
 import { authHeaders } from '../../protocols/outlines.ts';
 import { protocolFor, type Target } from '../../routing/catalog.ts';
-import type { PassedOver } from '../../routing/routing.ts';
+import type { PassedOver } from '../../routing/resolve.ts';
 import type { HeaderList } from '../exchange.ts';
 import type { Inbound } from '../inbound/read-request.ts';
 import type { StoredReferences } from '../inbound/stored-references.ts';

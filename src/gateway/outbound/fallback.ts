@@ -9,7 +9,6 @@ import type { ProviderClient } from '../../providers/client.ts';
 import { readBody, isWholeReply, type ProviderCall, type ProviderReply } from '../../providers/exchange.ts';
 import type { Target } from '../../routing/catalog.ts';
 import type { Health, HealthTicket } from '../../routing/health.ts';
-import { MAX_ATTEMPTS } from '../../routing/routing.ts';
 import { readErrorReply, returned } from './error-reply.ts';
 import { readUntilCommit, type CommittedReply } from './first-frame.ts';
 import { aggregateStream, openFrames, type ReplyLimits, readWholeReply } from './provider-reply.ts';
@@ -26,6 +25,7 @@ import type { Inbound } from '../inbound/read-request.ts';
 import type { Trace } from '../trace.ts';
 import { redact } from '../../providers/redact.ts';
 import { beginContact, failContact, withContext } from './trace-context.ts';
+import { MAX_ATTEMPTS } from '../../routing/resolve.ts';
 
 /** A reply with status 200 that can be answered with: a stream at its first frame with content, or a whole answer. */
 export interface ProviderAnswer {
