@@ -13,6 +13,7 @@ import type { Clock } from '../clock.ts';
 import { builtinProvider, SIM_URL } from '../config/providers.ts';
 import type { Ids } from '../ids.ts';
 import type { Discovery } from './discovery.ts';
+import { startingProvider } from '../providers/authorizer.ts';
 import { createProviderClient, type ProviderClient } from '../providers/client.ts';
 import { SIM_MODELS, startSim } from '../sim/sim.ts';
 import type { Environment } from '../environment.ts';
@@ -74,6 +75,6 @@ export function createClients(options: { clock: Clock; ids: Ids; env: Environmen
   sim: ProviderConfig;
 } {
   const { clock, ids } = options;
-  const inProcess = { baseUrl: SIM_URL, start: () => startSim({ clock, ids }) };
-  return { client: createProviderClient({ ...options, inProcess }), sim: builtinProvider(SIM_MODELS) };
+  const authorizer = startingProvider(SIM_URL, () => startSim({ clock, ids }));
+  return { client: createProviderClient({ ...options, authorizer }), sim: builtinProvider(SIM_MODELS) };
 }

@@ -1,5 +1,6 @@
 // How many tokens a request has: counted by the provider if it can, else estimated. A provider's error is never the answer.
 import { readBody } from '../providers/exchange.ts';
+import { providerUrl } from '../providers/url.ts';
 import { authenticate } from '../accounts/access.ts';
 import { GatewayError } from '../errors.ts';
 import type { Protocol } from '../protocols/interface/protocol.ts';
@@ -49,18 +50,22 @@ export async function countTokens(
 
     /** The provider's answer, unchanged; undefined if it gives none. */
     async function ask(request: Inbound, to: Target): Promise<Buffer | undefined> {
-      const base = to.provider.baseUrls[protocol.name];
-      if (!to.provider.protocols.includes(protocol.name) || base === undefined) return undefined;
+      const { provider } = to;
+      if (!provider.protocols.includes(protocol.name)) return undefined;
       try {
         const built = buildRequest(request, to, { forwarded, strict: false, references });
         const reply = await deps.client.open(
           {
-            url: base + counting.path + forwarded.query,
+            url: providerUrl(provider, {
+              protocol: protocol.name,
+              path: counting.path,
+              query: forwarded.query,
+            }),
             method: 'POST',
             headers: built.headers,
             body: built.bytes,
             stream: false,
-            timeout: { ...to.provider.timeout, connect: TIMEOUT_MS, whole: TIMEOUT_MS },
+            timeout: { ...provider.timeout, connect: TIMEOUT_MS, whole: TIMEOUT_MS },
           },
           exchange.cancellation,
         );

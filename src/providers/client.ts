@@ -9,6 +9,7 @@ import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { joinWriteBatch } from '../write-batch.ts';
 import { racing } from './address-race.ts';
+import type { Authorizer } from './authorizer.ts';
 import { preparing } from './connection.ts';
 import { closedBeforeReply, ProviderExchange, type ProviderCall, type ProviderReply } from './exchange.ts';
 import { nameProxyFailures, readProxies, usesProxy, type Proxies } from './proxy.ts';
@@ -28,64 +29,52 @@ export interface ProviderClient {
   close(): Promise<void>;
 }
 
-/** A provider that this process starts at its first request. */
-interface InProcess {
-  /** Stands for its address, which is known when it runs. */
-  baseUrl: string;
-  start: () => Promise<{ url: string; key: string; close(): Promise<void> }>;
-}
-
 export function createProviderClient(options: {
   clock: Clock;
   env: Environment;
   /** Called if a connection could not be made for want of descriptors, before it is tried once more. */
   makeRoom?: () => void;
-  inProcess?: InProcess;
+  authorizer?: Authorizer;
 }): ProviderClient {
-  const { clock, makeRoom, inProcess } = options;
+  const { clock, makeRoom, authorizer } = options;
   const pools = createPools(readProxies(options.env), clock);
-  let started: ReturnType<InProcess['start']> | undefined;
 
-  async function openInProcess(
-    call: ProviderCall,
-    cancellation: Cancellation,
-    { baseUrl, start }: InProcess,
-  ): Promise<ProviderReply> {
-    const { url, key } = await (started ??= start());
-    const headers = [...call.headers, 'authorization', `Bearer ${key}`];
-    return client.open({ ...call, url: url + call.url.slice(baseUrl.length), headers }, cancellation);
+  function openAuthorized(call: ProviderCall, cancellation: Cancellation): Promise<ProviderReply> {
+    return new Promise((resolve, reject) => {
+      const destination = pools.destinationOf(call);
+      send(destination, call, cancellation, clock, resolve, (error) => {
+        const again = (): void => send(destination, call, cancellation, clock, resolve, reject);
+        if (makeRoom !== undefined && isExhausted(error)) {
+          makeRoom();
+          // Connections close within the turn.
+          setImmediate(again);
+          return;
+        }
+        if (!closedBeforeReply(error) || cancellation.reason !== undefined) {
+          reject(error);
+          return;
+        }
+        // If one connection was idle for too long, the others of its pool were, too.
+        pools.renew(destination.pool);
+        again();
+      });
+    });
   }
 
-  const client: ProviderClient = {
+  return {
     open(call, cancellation) {
-      if (inProcess !== undefined && call.url.startsWith(inProcess.baseUrl))
-        return openInProcess(call, cancellation, inProcess);
-      return new Promise((resolve, reject) => {
-        const destination = pools.destinationOf(call);
-        send(destination, call, cancellation, clock, resolve, (error) => {
-          const again = (): void => send(destination, call, cancellation, clock, resolve, reject);
-          if (makeRoom !== undefined && isExhausted(error)) {
-            makeRoom();
-            // Connections close within the turn.
-            setImmediate(again);
-            return;
-          }
-          if (!closedBeforeReply(error) || cancellation.reason !== undefined) {
-            reject(error);
-            return;
-          }
-          // If one connection was idle for too long, the others of its pool were, too.
-          pools.renew(destination.pool);
-          again();
-        });
-      });
+      if (authorizer === undefined || !call.url.startsWith(authorizer.baseUrl))
+        return openAuthorized(call, cancellation);
+      const ready = authorizer.authorize(call);
+      return ready instanceof Promise
+        ? ready.then((authorized) => openAuthorized(authorized, cancellation))
+        : openAuthorized(ready, cancellation);
     },
     closeIdle: () => pools.renewAll(),
     async close() {
-      await Promise.all([pools.close(), started?.then((provider) => provider.close())]);
+      await Promise.all([pools.close(), authorizer?.close()]);
     },
   };
-  return client;
 }
 
 function isExhausted(error: Error): boolean {

@@ -8,6 +8,7 @@ import { authHeaders, outlines } from '../protocols/outlines.ts';
 import { listIn, nextModels } from '../protocols/shared/model-list.ts';
 import { readBody, type ProviderCall } from './exchange.ts';
 import type { ProviderClient } from './client.ts';
+import { providerUrl } from './url.ts';
 import { LOCAL_CANDIDATES } from '../config/providers.ts';
 import { isLoopback } from '../loopback.ts';
 
@@ -55,7 +56,7 @@ export async function listModels(
   options: { timeoutMs: number },
 ): Promise<ModelList> {
   const name = firstProtocol(provider);
-  const url = `${provider.baseUrls[name] ?? ''}/models`;
+  const url = providerUrl(provider, { protocol: name, path: '/models' });
   const headers = listHeaders(provider);
   const names = new Set<string>();
   const deadline = cancelledAfter(options.timeoutMs);

@@ -5,7 +5,9 @@ import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import { FailureError, type ProviderFailure } from '../errors.ts';
 import { plural } from '../plural.ts';
+import type { FramingName } from '../protocols/interface/protocol.ts';
 import { connectionError, reusedConnectionClosed } from './connection.ts';
+import { framings } from './framings.ts';
 import { decodedBody, type BodyReader, type ReplyBody } from './reply-body.ts';
 
 /** Milliseconds. `firstByte` and `idle` hold for streams, `whole` for a reply that is not streamed. */
@@ -325,9 +327,10 @@ export function closedBeforeReply(error: unknown): boolean {
 }
 
 /** Some servers answer whole where a stream was asked for, or the other way round. */
-export function isWholeReply(reply: ProviderReply, streamAsked: boolean): boolean {
+export function isWholeReply(reply: ProviderReply, streamAsked: boolean, framing: FramingName): boolean {
   const type = reply.header('content-type') ?? '';
-  return streamAsked ? type.includes('json') : !type.includes('event-stream');
+  if (framings[framing].isStream(type)) return false;
+  return !streamAsked || type.includes('json');
 }
 
 /**

@@ -1,6 +1,7 @@
 // The part of a check that asks for an answer: one small streamed request, and one that calls a tool. It is encoded and decoded by the
 // code that serves clients, which is large: it is loaded only for a provider that answers.
 import { readBody } from '../../providers/exchange.ts';
+import { providerUrl } from '../../providers/url.ts';
 import { FailureError, type ProviderFailure } from '../../errors.ts';
 import { keyHint } from '../../gateway/outbound/fallback-policy.ts';
 import { type Target, protocolFor } from '../../routing/catalog.ts';
@@ -8,11 +9,10 @@ import { failureOf, messageOf, type ProbeDeps, type Step } from './report.ts';
 import { NEVER_CANCELLED } from '../../cancellation.ts';
 import type { StreamEvent } from '../../canonical/reply.ts';
 import { PROTOCOL_NAMES, type GenerationRequest, type ProtocolName } from '../../canonical/request.ts';
-import { openFrames } from '../../gateway/outbound/provider-reply.ts';
+import { openFrames, type FrameSource } from '../../gateway/outbound/provider-reply.ts';
 import { headersFor } from '../../gateway/outbound/build-request.ts';
 import type { StreamDecoder } from '../../protocols/interface/stream.ts';
 import { protocols } from '../../protocols/registry.ts';
-import type { ReplyBody } from '../../providers/reply-body.ts';
 
 /** `deep`: tools too, and each of the provider's protocols. */
 export async function generating(target: Target, deep: boolean, deps: ProbeDeps): Promise<Step[]> {
@@ -72,11 +72,10 @@ async function probeStream(
 ): Promise<StreamEvent[]> {
   const { provider } = target;
   const protocol = protocols[name];
-  const base = provider.baseUrls[protocol.name] ?? '';
   const { body } = protocol.provider.encodeRequest(requestFor(target, tool), target.upstream, target.traits);
   const reply = await client.open(
     {
-      url: base + protocol.provider.path,
+      url: providerUrl(provider, { protocol: name, path: protocol.provider.path }),
       method: 'POST',
       headers: headersFor(provider, protocol.name, true),
       body: Buffer.from(JSON.stringify(body)),
@@ -92,7 +91,8 @@ async function probeStream(
       status: reply.status,
     });
   }
-  return collect(reply.body, protocol.provider.createStreamDecoder({ ids, traits: target.traits }));
+  const decoder = protocol.provider.createStreamDecoder({ ids, traits: target.traits });
+  return collect(openFrames(reply.body, LIMITS, protocol.provider.framing), decoder);
 }
 
 /** Whether the model called the tool, with arguments that are JSON. */
@@ -133,10 +133,9 @@ function requestFor(target: Target, tool: boolean): GenerationRequest {
   };
 }
 
-function collect(body: ReplyBody, decoder: StreamDecoder): Promise<StreamEvent[]> {
+function collect(source: FrameSource, decoder: StreamDecoder): Promise<StreamEvent[]> {
   return new Promise((resolve, reject) => {
     const events: StreamEvent[] = [];
-    const source = openFrames(body, LIMITS);
     const fail = (failure: ProviderFailure): void => {
       source.abort();
       reject(new FailureError(failure));

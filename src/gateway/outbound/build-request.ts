@@ -12,6 +12,8 @@ import type { ReverseMapping } from '../../canonical/reverse-mapping.ts';
 import { protocols } from '../../protocols/registry.ts';
 import { requestBytes } from '../../protocols/json/raw-json.ts';
 import { authHeaders } from '../../protocols/outlines.ts';
+import { framings } from '../../providers/framings.ts';
+import { providerUrl } from '../../providers/url.ts';
 import { protocolFor, type Target } from '../../routing/catalog.ts';
 import type { PassedOver } from '../../routing/resolve.ts';
 import type { HeaderList } from '../exchange.ts';
@@ -305,16 +307,10 @@ export function headersFor(
 const urls = new WeakMap<ProviderConfig, Partial<Record<ProtocolName, string>>>();
 
 function urlOf(provider: ProviderConfig, name: ProtocolName, relayedPath?: string): string {
-  if (relayedPath !== undefined) return makeUrl(provider, name, relayedPath);
+  if (relayedPath !== undefined) return providerUrl(provider, { protocol: name, path: relayedPath });
   let known = urls.get(provider);
   if (known === undefined) urls.set(provider, (known = {}));
-  return (known[name] ??= makeUrl(provider, name));
-}
-
-function makeUrl(provider: ProviderConfig, name: ProtocolName, path = protocols[name].provider.path): string {
-  const base = provider.baseUrls[name];
-  if (base === undefined) throw new Error(`${provider.name} has no base URL for ${name}`);
-  return base + path;
+  return (known[name] ??= providerUrl(provider, { protocol: name, path: protocols[name].provider.path }));
 }
 
 /** The same for every request to a provider, so made once: for whole answers, and for streams. */
@@ -345,7 +341,7 @@ function makeHeaders(provider: ProviderConfig, protocol: ProtocolName, stream: b
     'content-type',
     'application/json',
     'accept',
-    stream ? 'text/event-stream' : 'application/json',
+    stream ? framings[protocols[protocol].provider.framing].mediaType : 'application/json',
     'accept-encoding',
     'identity',
     'user-agent',

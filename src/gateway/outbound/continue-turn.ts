@@ -13,6 +13,7 @@ import {
   readWholeReply,
   type WholeReply,
 } from './provider-reply.ts';
+import type { FramingName } from '../../protocols/interface/protocol.ts';
 import type { BuiltRequest } from './build-request.ts';
 import { faulty } from '../../failures.ts';
 
@@ -52,8 +53,8 @@ export async function wholeTurn(
   return reply;
 }
 
-function framesOf(reply: ProviderReply, limits: ReplyLimits): FrameSource {
-  if (!isWholeReply(reply, true)) return openFrames(reply.body, limits);
+function framesOf(reply: ProviderReply, limits: ReplyLimits, framing: FramingName): FrameSource {
+  if (!isWholeReply(reply, true, framing)) return openFrames(reply.body, limits, framing);
   reply.body.abort();
   const message = 'the provider continued a stream with an answer that is no stream';
   throw new FailureError(faulty('malformed', message));
@@ -64,6 +65,7 @@ export class ContinuedFrames implements FrameSource {
   readonly #joiner: TurnJoiner;
   readonly #goOn: ContinueTurn;
   readonly #limits: ReplyLimits;
+  readonly #framing: FramingName;
   /** Undefined until the next call is answered. */
   #source: FrameSource | undefined;
   #reader: FrameReader | undefined;
@@ -77,11 +79,18 @@ export class ContinuedFrames implements FrameSource {
   #over = false;
 
   /** `limits`: of one event, and of the turn that is sent back. */
-  constructor(first: FrameSource, joiner: TurnJoiner, goOn: ContinueTurn, limits: ReplyLimits) {
+  constructor(
+    first: FrameSource,
+    joiner: TurnJoiner,
+    goOn: ContinueTurn,
+    limits: ReplyLimits,
+    framing: FramingName,
+  ) {
     this.#source = first;
     this.#joiner = joiner;
     this.#goOn = goOn;
     this.#limits = limits;
+    this.#framing = framing;
   }
 
   // -- the reader's side --
@@ -169,7 +178,7 @@ export class ContinuedFrames implements FrameSource {
     }
     this.#pauses++;
     const turn = this.#joiner.turn();
-    this.#goOn(turn, (reply) => framesOf(reply, this.#limits))
+    this.#goOn(turn, (reply) => framesOf(reply, this.#limits, this.#framing))
       .then((next) => {
         if (next === undefined) this.#endPaused();
         else this.#begin(next, turn);

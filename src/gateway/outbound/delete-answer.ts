@@ -1,5 +1,6 @@
 // Deletes an answer at the provider that keeps it: what a client deletes must not live on there.
 import type { Cancellation } from '../../cancellation.ts';
+import { providerUrl } from '../../providers/url.ts';
 import type { ProviderConfig } from '../../config/config.ts';
 import { FailureError, GatewayError, type ProviderFailure } from '../../errors.ts';
 import type { Protocol } from '../../protocols/interface/protocol.ts';
@@ -26,9 +27,14 @@ export async function deleteAtProvider(
   { id, protocol, provider, cancellation }: AnswerAtProvider,
   client: ProviderClient,
 ): Promise<void> {
-  const base = provider.baseUrls[protocol.name];
-  if (base === undefined) throw notDeleted(provider, `it speaks ${protocol.name} no more`);
-  const failure = await ask(`${base}${protocol.provider.path}/${encodeURIComponent(id)}`);
+  if (provider.baseUrls[protocol.name] === undefined)
+    throw notDeleted(provider, `it speaks ${protocol.name} no more`);
+  const failure = await ask(
+    providerUrl(provider, {
+      protocol: protocol.name,
+      path: `${protocol.provider.path}/${encodeURIComponent(id)}`,
+    }),
+  );
   if (failure !== undefined) throw notDeleted(provider, failure.message);
 
   async function ask(url: string): Promise<ProviderFailure | undefined> {

@@ -179,7 +179,8 @@ function readReply(
   if (returnedHeaders !== undefined && !request.crossing) {
     trace.returnedHeaders = returned(reply, returnedHeaders);
   }
-  if (!isWholeReply(reply, options.inbound.stream)) return readStream(reply, request, asking);
+  const { framing } = request.protocol.provider;
+  if (!isWholeReply(reply, options.inbound.stream, framing)) return readStream(reply, request, asking);
   const body = readBody(reply.body, options.maxReply);
   if (body instanceof Promise || request.pausing !== undefined) return readTurn(body, request, asking);
   return readWholeReply(body, request, options.maxValues);
@@ -261,9 +262,12 @@ async function readStream(
 ): Promise<CommittedReply> {
   const { options, deps } = asking;
   const joiner = request.pausing?.createJoiner();
-  const first = openFrames(reply.body, options);
+  const { framing } = request.protocol.provider;
+  const first = openFrames(reply.body, options, framing);
   const source =
-    joiner === undefined ? first : new ContinuedFrames(first, joiner, continueTurn(request, asking), options);
+    joiner === undefined
+      ? first
+      : new ContinuedFrames(first, joiner, continueTurn(request, asking), options, framing);
   if (options.inbound.stream) {
     const { usageAsked } = options.inbound;
     return {

@@ -2,9 +2,10 @@
 // with one reader at a time: `readUntilCommit` reads until the commit, then relay or translate reads on. The limits hold before
 // anything is parsed.
 import { append } from '../../canonical/json.ts';
-import { FrameTooLarge, createSplitter, type Frame, type Run } from '../../protocols/sse/splitter.ts';
-import { endedFrame, isWholeFrame } from '../../protocols/sse/frame.ts';
+import type { FramingName } from '../../protocols/interface/protocol.ts';
+import { FrameTooLarge, type Frame, type Run, type Splitter } from '../../protocols/sse/splitter.ts';
 import { type ProviderFailure, FailureError } from '../../errors.ts';
+import { framings, type Framing } from '../../providers/framings.ts';
 import type { ReplyBody } from '../../providers/reply-body.ts';
 import { createCollector } from '../../canonical/collect.ts';
 import type { StreamEvent, Reply, Usage } from '../../canonical/reply.ts';
@@ -44,8 +45,13 @@ export interface FrameSource {
   release(): void;
 }
 
-export function openFrames(body: ReplyBody, { maxReply, maxValues }: ReplyLimits): FrameSource {
-  const splitter = createSplitter({ maxFrame: maxReply });
+export function openFrames(
+  body: ReplyBody,
+  { maxReply, maxValues }: ReplyLimits,
+  name: FramingName,
+): FrameSource {
+  const framing = framings[name];
+  const splitter = framing.createSplitter({ maxFrame: maxReply });
   let reader: FrameReader | undefined;
   let ending: ((to: FrameReader) => void) | undefined;
   let started = false;
@@ -92,15 +98,13 @@ export function openFrames(body: ReplyBody, { maxReply, maxValues }: ReplyLimits
         body.start({
           chunk,
           end: (clean) => {
-            let whole = true;
+            let cut = false;
             const rest = (): Frame[] => {
-              const [last] = splitter.finish();
-              if (last === undefined || (last.data === '' && last.event !== 'error')) return [];
-              if (firstUnparsable([last], maxValues) !== undefined) return [last];
-              whole = isWholeFrame(last);
-              return whole ? [endedFrame(last)] : [];
+              const { frames, isCut } = lastFrame(splitter, framing, maxValues);
+              cut = isCut;
+              return frames;
             };
-            if (pass(rest)) close((to) => to.end(clean && whole));
+            if (pass(rest)) close((to) => to.end(clean && !cut));
           },
           fail: (failure) => close((to) => to.fail(failure)),
         });
@@ -119,6 +123,15 @@ export function openFrames(body: ReplyBody, { maxReply, maxValues }: ReplyLimits
     abort: () => body.abort(),
     release: () => body.release(),
   };
+}
+
+/** A last frame without its end, if it holds anything; `isCut`: it is not whole. */
+function lastFrame(splitter: Splitter, framing: Framing, maxValues: number) {
+  const last = splitter.finish().find(({ data, event }) => data !== '' || event === 'error');
+  if (last === undefined) return { frames: [], isCut: false };
+  if (firstUnparsable([last], maxValues) !== undefined) return { frames: [last], isCut: false };
+  const isCut = !framing.isWhole(last);
+  return { frames: isCut ? [] : [framing.ended(last)], isCut };
 }
 
 /** Bytes of an event that is safe to parse whatever it holds; longer ones are few. */

@@ -44,6 +44,7 @@ const client: ClientSide = {
 
 const provider: ProviderSide = {
   ...outline,
+  framing: 'sse',
   historyRules,
   encodeRequest,
   decodeReply,

@@ -74,8 +74,12 @@ export interface ClientSide extends Pick<ProtocolOutline, 'path' | 'setup' | 'ha
   limitHeaders(admission: Admission, now: number): string[];
 }
 
+/** How the frames of a stream are separated (`providers/framings.ts`). */
+export type FramingName = 'sse';
+
 /** Towards providers. */
 export interface ProviderSide extends Omit<ProtocolOutline, 'setup' | 'hasServerTools'> {
+  readonly framing: FramingName;
   /** For `repairHistory`, which comes before `encodeRequest`. */
   readonly historyRules: HistoryRules;
   /** Canonical -> wire. Throws GatewayError `invalid_request` for what must not be left out. */

@@ -54,6 +54,7 @@ const client: ClientSide = {
 
 const provider: ProviderSide = {
   ...outline,
+  framing: 'sse',
   historyRules,
   encodeRequest,
   decodeReply,

@@ -58,6 +58,7 @@ const client: ClientSide = {
 
 const provider: ProviderSide = {
   ...outline,
+  framing: 'sse',
   historyRules,
   encodeRequest,
   decodeReply,

@@ -14,7 +14,7 @@ export interface Run {
   frames(): Frame[];
 }
 
-interface Splitter {
+export interface Splitter {
   /** The frames that `chunk` completes. Every blank line ends one: a comment or a bare blank line is a frame without data. */
   push(chunk: Buffer): Frame[];
   /**
