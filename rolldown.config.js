@@ -38,7 +38,7 @@ const SERVING =
   /\/src\/(?:accounts|canonical|gateway|observe|protocols|providers|routing|server|sim)\/|\/src\/(?:admin\/door|cancellation|descriptors|ids|write-batch)\.ts$|\/undici\/|node:http2$/;
 /** Commands that do not serve read these. */
 const SHARED =
-  /\/src\/(?:canonical\/(?:request|stand-in)|accounts\/(?:access|admin|json|usage-report)|sim\/behaviours)\.ts$/;
+  /\/src\/(?:canonical\/(?:request|stand-in)|accounts\/(?:access|admin|json|terms|usage-report)|sim\/behaviours)\.ts$/;
 /** What answers requests is one script, because V8 reads an export of another script through a getter. */
 const serving = (id) =>
   SERVING.test(id) && !SHARED.test(id) && !id.endsWith('?copy') && !id.endsWith('direct-client.ts');
@@ -147,6 +147,9 @@ const report = defineConfig({
   },
 });
 
+/** A third of commander's bytes is its documentation. */
+const COMMENTS = { legal: true, annotation: true, jsdoc: false };
+
 const gateway = defineConfig({
   input: 'src/cli/main.ts',
   preserveEntrySignatures: 'allow-extension',
@@ -172,6 +175,7 @@ const gateway = defineConfig({
     format: 'cjs',
     // Its default takes out what has no effect: all of a function that is not called here.
     minify: false,
+    comments: COMMENTS,
     cleanDir: true,
     chunkFileNames: 'cli/[name].cjs',
     codeSplitting: {
