@@ -19,6 +19,7 @@ import { GatewayError, type Admission, LONG_WAIT_S } from '../errors.ts';
 import type { KeyHeader } from '../protocols/interface/outline.ts';
 import type { Logger } from '../log.ts';
 import { plural } from '../plural.ts';
+import { FALLBACK_TIER, isValid, limitOf } from './terms.ts';
 
 /** The prefix of every gateway key. */
 export const KEY_PREFIX = 'sk-gw-';
@@ -137,7 +138,7 @@ export function authenticate(
 
 /** Throws GatewayError 401 or 403. */
 function validKey(key: Key | undefined, plaintext: string, endpoint: Endpoint, now: number): Key {
-  if (key === undefined || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) {
+  if (key === undefined || !isValid(key, now)) {
     throw new GatewayError('unauthenticated', plaintext.startsWith(KEY_PREFIX) ? NOT_VALID : FOREIGN);
   }
   if (endpoint !== 'list' && !key.permissions.includes(endpoint)) {
@@ -176,16 +177,8 @@ function read(headers: Headers, { name, bearer: isBearer }: KeyHeader): string {
 
 // The store counts, so the limit is exact for any number of keys and processes. A request that cannot be counted is refused.
 
-/** The tier of an account whose own tier is missing from the configuration. */
-const FALLBACK_TIER = 'free';
-const FALLBACK_LIMIT = 10;
-
 /** A tier that changes more often while one request waits is no limit to count against. */
 const MAX_TIER_CHANGES = 3;
-
-export function limitOf(tier: string, tiers: ReadonlyMap<string, number>): number {
-  return tiers.get(tier) ?? tiers.get(FALLBACK_TIER) ?? FALLBACK_LIMIT;
-}
 
 /** Rejects with GatewayError: 429 if the limit of the hour is reached, 401 if the key ended meanwhile, 503 if the database is
  *  not available. */

@@ -2,6 +2,7 @@
 // this gateway itself, because a cookie does not tell ports of one host apart. Whoever sends wrong credentials is slowed down,
 // but never a session or a token that was right before: nobody can lock the owner out by guessing. Wrong credentials have token
 // buckets: one for each address, and one for all addresses together. Memory is bounded.
+import { isValid } from '../accounts/terms.ts';
 import { hashKey } from '../accounts/access.ts';
 import { looksLikeToken } from '../accounts/admin.ts';
 import type { Clock } from '../clock.ts';
@@ -11,7 +12,6 @@ import type { Store } from '../store/store.ts';
 import { Problem } from './reply.ts';
 import { isSameSecret, type Session, type Sessions } from './sessions.ts';
 import { isIPv6 } from 'node:net';
-import { isValid } from '../store/rows.ts';
 
 export interface Caller {
   /** The ID of the token or of the session, for the audit. */

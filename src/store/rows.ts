@@ -53,22 +53,14 @@ export function toKey(row: KeyRow): Key {
   };
 }
 
-/** Whether requests with this key are accepted. */
-export function isValid(
-  { revokedAt, expiresAt }: Pick<Key, 'revokedAt' | 'expiresAt'>,
-  now: number,
-): boolean {
-  return revokedAt === null && (expiresAt === null || expiresAt > now);
-}
-
 /** The IDs of keys of `gateway run` begin with it; no other ID has a second underscore. */
 export const LEASE_ID = 'key_run_';
 /** A condition on keys. The character after `_` ends the range. */
 export const IS_LEASE = `keys.id >= '${LEASE_ID}' AND keys.id < '${LEASE_ID.slice(0, -1)}\`'`;
 
 /** Whether the key is one of `gateway run` that cannot be used any more. */
-export function isEndedLease(key: Key, now: number): boolean {
-  return key.id.startsWith(LEASE_ID) && !isValid(key, now);
+export function isEndedLease({ id, revokedAt, expiresAt }: Key, now: number): boolean {
+  return id.startsWith(LEASE_ID) && (revokedAt !== null || (expiresAt !== null && expiresAt <= now));
 }
 
 /** Where a list of keys begins. */

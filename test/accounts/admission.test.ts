@@ -1,7 +1,8 @@
 // The hour of an account: how much of it is left, what a refusal says, and that nothing uncounted is served.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { admit, limitOf } from '../../src/accounts/access.ts';
+import { limitOf } from '../../src/accounts/terms.ts';
+import { admit } from '../../src/accounts/access.ts';
 import { HOUR_MS } from '../../src/clock.ts';
 import { silentLog } from '../../src/log.ts';
 import type { AdmissionCount, Key, Store } from '../../src/store/store.ts';

@@ -1,6 +1,6 @@
 // Operations for usage, requests, and the audit.
 import { z } from 'zod';
-import { limitOf } from '../../accounts/access.ts';
+import { limitOf } from '../../accounts/terms.ts';
 import { requestJson } from '../../accounts/json.ts';
 import { summarizeUsage } from '../../accounts/usage-report.ts';
 import { HOUR_MS, isoTime } from '../../clock.ts';

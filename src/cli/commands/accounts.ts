@@ -21,7 +21,7 @@ import {
 import { sayWritten, withReadStore, withStore } from '../database.ts';
 import { auditedChange } from '../audited.ts';
 import { unknownAccount, warnOfLookalike } from '../ui/sentences.ts';
-import { isValid } from '../../store/rows.ts';
+import { isValid } from '../../accounts/terms.ts';
 import { table } from '../ui/table.ts';
 import { say } from '../ui/lines.ts';
 

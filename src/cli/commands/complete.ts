@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.ts';
 import type { StoreReader } from '../../store/reader.ts';
 import type { Key } from '../../store/store.ts';
 import type { Context, GlobalOptions } from '../context.ts';
+import { isValid } from '../../accounts/terms.ts';
 
 /** A word, and for some shells what it is. */
 interface Candidate {
@@ -34,7 +35,6 @@ const keys: List = ({ read, now }) =>
   read(async (store) => {
     const named = (key: Key): string =>
       `${key.account}${key.label === null ? '' : ` ${key.label}`}, ${key.prefix}…`;
-    const { isValid } = await import('../../store/rows.ts');
     return (await store.listKeys())
       .filter((key) => isValid(key, now))
       .map((key) => ({ word: key.id, note: named(key) }));

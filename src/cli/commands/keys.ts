@@ -4,7 +4,8 @@ import { createdKeyJson, listedKeyJson, replacedKeyJson, revokedKeyJson } from '
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Config } from '../../config/config.ts';
 import type { StoreReader } from '../../store/reader.ts';
-import { isEndedLease, isValid } from '../../store/rows.ts';
+import { isValid } from '../../accounts/terms.ts';
+import { isEndedLease } from '../../store/rows.ts';
 import type { Key, Permission, Store } from '../../store/store.ts';
 import { parseExpiry, parseGrace, parseModels, parseName, parsePermissions } from '../args/values.ts';
 import { CliError } from '../../cli-error.ts';

@@ -1,6 +1,7 @@
 // Keys for tools. The one of a started tool expires soon and is extended while this process lives, so that a killed process
 // leaves no valid key behind for long. The one of a tool's settings is given by the user (GATEWAY_KEY, or standard input), or is
 // a new one of account `local`.
+import { isValid } from '../../accounts/terms.ts';
 import { hashKey, looksLikeKey } from '../../accounts/access.ts';
 import { PROTOCOL_NAMES } from '../../canonical/request.ts';
 import type { Store } from '../../store/store.ts';
@@ -8,7 +9,6 @@ import { CliError } from '../../cli-error.ts';
 import { LOCAL_ACCOUNT, LOCAL_TIER, type Context } from '../context.ts';
 import { KEY_VARIABLE } from '../../tools/setups.ts';
 import { createAuditedKey, revokeAuditedKey, type Changing } from '../audited.ts';
-import { isValid } from '../../store/rows.ts';
 
 const LIFE_MS = 3_600_000;
 /** Short, because after the sleep of a machine the key may have expired, and only the next turn extends it. */

@@ -7,6 +7,7 @@ import type { Store } from '../../store/store.ts';
 import type { Context } from '../context.ts';
 import { say } from './lines.ts';
 import { clean, formatCount, shellWord } from './style.ts';
+import { limitOf } from '../../accounts/terms.ts';
 
 /** A database URL without its password. */
 export const shownDatabase = (location: string): string => location.replace(/(:\/\/).*@/, '$1');
@@ -82,13 +83,8 @@ const withoutTls = (hosts: readonly string[]): string =>
   `others can reach ${hosts.join(', ')}, and there is no TLS: keys and prompts cross the network as plain text; ` +
   'listen on 127.0.0.1 alone, or put a proxy with TLS in front';
 
-/** The hourly limit of a tier. A tier that the configuration lacks has the limit of `free`. */
-export function limitOf(config: Config, tier: string): number {
-  return config.tiers.get(tier) ?? config.tiers.get('free') ?? 0;
-}
-
 /** `10 requests an hour`, `no limit`. */
 export function limitText(config: Config, tier: string): string {
-  const limit = limitOf(config, tier);
+  const limit = limitOf(tier, config.tiers);
   return limit === Infinity ? 'no limit' : `${plural(limit, 'request', formatCount(limit))} an hour`;
 }

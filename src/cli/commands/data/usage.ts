@@ -10,7 +10,8 @@ import { type Context } from '../../context.ts';
 import { say } from '../../ui/lines.ts';
 import { clean, printJsonArray, printLines, LOCAL, zoneOf, type Zone } from '../../ui/style.ts';
 import { withReadStore } from '../../database.ts';
-import { limitOf, unknownAccount } from '../../ui/sentences.ts';
+import { limitOf } from '../../../accounts/terms.ts';
+import { unknownAccount } from '../../ui/sentences.ts';
 import { parseSince } from '../../args/values.ts';
 
 interface Options {
@@ -100,7 +101,7 @@ async function readReport(parts: Parts): Promise<Report> {
   const zone = options.local ? LOCAL : zoneOf(context);
   const dayOf = options.local || (isForPeople && zone === LOCAL) ? localDayOf : undefined;
   const describe = await readUsage({ since, now, by: options.by, only, dayOf }, store);
-  return { accounts, describe: (account) => describe(account, limitOf(config, account.tier)), zone };
+  return { accounts, describe: (account) => describe(account, limitOf(account.tier, config.tiers)), zone };
 }
 
 /** The start of the day of this machine that a time belongs to. */

@@ -23,7 +23,7 @@ import {
 import { displayWidth, table, wrapText, type Cell } from '../../ui/table.ts';
 import { readValidConfig, sayRead } from '../../read-config.ts';
 import { openDatabase } from '../../database.ts';
-import { limitOf } from '../../ui/sentences.ts';
+import { limitOf } from '../../../accounts/terms.ts';
 
 interface Options {
   json?: boolean;
@@ -102,7 +102,7 @@ async function hoursOf(store: Store, config: Config, now: number): Promise<Hour[
       const account = accounts.find(({ id }) => id === accountId);
       if (account === undefined) return [];
       const { name, tier } = account;
-      return [{ account: name, tier, limit: limitOf(config, tier), used: requests }];
+      return [{ account: name, tier, limit: limitOf(tier, config.tiers), used: requests }];
     })
     .sort((a, b) => b.used / b.limit - a.used / a.limit || b.used - a.used);
 }

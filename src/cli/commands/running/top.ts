@@ -12,7 +12,7 @@ import { lookUpGateways, noneRuns, runningGateway } from '../../running.ts';
 import { createStyle, printJson, printLines, widthOf, zoneOf, type Style } from '../../ui/style.ts';
 import type { AccountHour, TopData } from '../../ui/top-view.ts';
 import { withReadStore } from '../../database.ts';
-import { limitOf } from '../../ui/sentences.ts';
+import { limitOf } from '../../../accounts/terms.ts';
 
 interface Options {
   once?: boolean;
@@ -101,7 +101,7 @@ async function readHours({ store, config, context }: Parts): Promise<AccountHour
   const found = hours.flatMap(({ accountId, requests }): AccountHour[] => {
     const account = accounts.get(accountId);
     if (account === undefined) return [];
-    const limit = limitOf(config, account.tier);
+    const limit = limitOf(account.tier, config.tiers);
     return [{ account: account.name, used: requests, limit: limit === Infinity ? null : limit }];
   });
   const share = ({ used, limit }: AccountHour): number => (limit === null ? 0 : used / limit);

@@ -22,9 +22,9 @@ import { clean, printJson } from '../../ui/style.ts';
 import { withDatabase } from '../../database.ts';
 import { revokeAuditedKey } from '../../audited.ts';
 import { unknownTool } from '../../ui/sentences.ts';
-import { isValid } from '../../../store/rows.ts';
 import { withoutProxy } from '../../../tools/no-proxy.ts';
 import { environmentFor, exportLines, SHELLS, shellOf, type Shell } from '../../../tools/shell-exports.ts';
+import { isValid } from '../../../accounts/terms.ts';
 
 interface Options {
   model: string;

@@ -18,7 +18,8 @@ import { assignTierCommand, say } from '../../ui/lines.ts';
 import { clean, formatCount, formatDuration } from '../../ui/style.ts';
 import { loadProviders, readConfig } from '../../read-config.ts';
 import { openDatabase } from '../../database.ts';
-import { limitOf, unknownTool } from '../../ui/sentences.ts';
+import { limitOf } from '../../../accounts/terms.ts';
+import { unknownTool } from '../../ui/sentences.ts';
 
 interface Options {
   model: string;
@@ -196,7 +197,7 @@ function lineOf({ name }: Choice, { url }: ReachedGateway, model: ReachedModel):
 async function limitLine(store: Store, config: Config, { clock }: Context): Promise<string | undefined> {
   const account = await store.findAccount(LOCAL_ACCOUNT);
   if (account === undefined) return undefined;
-  const limit = limitOf(config, account.tier);
+  const limit = limitOf(account.tier, config.tiers);
   if (limit === Infinity) return undefined;
   const hour = clock.now() - (clock.now() % HOUR_MS);
   const [row] = await store.admissionsByHour(account.id, hour);
